@@ -1,0 +1,43 @@
+# make demo: sets up, runs the main job on a real repository.  make test: sets up, runs every check.
+PYTHON ?= python3
+BIN := .venv/bin
+STAMP := .venv/.installed
+
+.PHONY: demo test install lint format generate dist lock clean
+
+demo: install
+	$(BIN)/python -m demo $(if $(WORKSPACE),"$(WORKSPACE)",.)
+
+test: install lint
+	$(BIN)/python -m pytest -n 2
+
+install: $(STAMP)
+
+$(STAMP): requirements.lock pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	touch $(STAMP)
+
+lint: install
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python -m snapd.wire --check
+
+format: install
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+generate: install
+	$(BIN)/python -m snapd.wire
+
+dist: install
+	$(BIN)/python -m build --no-isolation --outdir dist .
+
+# needs uv; run it when dependencies change
+lock:
+	uv pip compile pyproject.toml --universal --python-version 3.10 --extra dev --generate-hashes --no-emit-index-url --no-header -o requirements.lock
+
+clean:
+	rm -rf .venv dist

@@ -1,0 +1,39 @@
+"""A small, synchronous, typed client of snapd that needs nothing but the standard library.
+
+```python
+from snapd_client import Client
+
+with Client.spawn(["snapd", "connect"]) as client:
+    client.initialize(["."])
+    before = client.track()["hash"]
+```
+
+The shapes of the answers are `TypedDict`s in `snapd_client.types`, which nothing here imports when it runs.
+"""
+
+from __future__ import annotations
+
+from snapd_client.client import Client, Notification, Progress, Subscription, from_uri, to_uri
+from snapd_client.errors import (
+    Cancelled,
+    ClientError,
+    ConnectionLost,
+    FramingError,
+    RequestTimeout,
+    SnapdError,
+)
+
+__all__ = [
+    "Cancelled",
+    "Client",
+    "ClientError",
+    "ConnectionLost",
+    "FramingError",
+    "Notification",
+    "Progress",
+    "RequestTimeout",
+    "SnapdError",
+    "Subscription",
+    "from_uri",
+    "to_uri",
+]

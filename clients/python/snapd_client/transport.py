@@ -1,0 +1,267 @@
+"""The ways to snapd: a Unix socket, a command's stdin and stdout, a TCP port.
+
+Each is a pair of file descriptors that never block, so that a write keeps its deadline, and that `Transport.abort`
+can interrupt in every thread. POSIX only.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import threading
+from collections import deque
+from time import monotonic
+
+from snapd_client.errors import ConnectionLost, RequestTimeout
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from subprocess import Popen
+
+__all__ = ["ProcessTransport", "Transport", "connect_tcp", "connect_unix", "spawn"]
+
+_POST_TIMEOUT = 30.0
+_ENDING_TIMEOUT = 0.5
+
+
+class Transport:
+    """A stream of bytes in two directions over file descriptors that it owns.
+
+    One thread reads and in the end calls `close`; any thread may write and abort.
+
+    Args:
+        read_fd: What the other side says.
+        write_fd: What is said to the other side; the same descriptor for a socket.
+    """
+
+    def __init__(self, read_fd: int, write_fd: int) -> None:
+        self._read_fd = read_fd
+        self._write_fd = write_fd
+        os.set_blocking(read_fd, False)
+        os.set_blocking(write_fd, False)
+        self._wake_fd, self._waker_fd = os.pipe()
+        self._readable = select.poll()
+        self._readable.register(read_fd, select.POLLIN)
+        self._readable.register(self._wake_fd, select.POLLIN)
+        self._writing = threading.Lock()
+        self._state = threading.Lock()
+        self._aborted = False
+        self._closed = False
+        self._outbox: deque[bytes] = deque()
+
+    @property
+    def aborted(self) -> bool:
+        """Whether the end was made here."""
+        return self._aborted
+
+    def read(self, size: int) -> bytes:
+        """Gives at most `size` bytes as soon as there are any; none at the end of the stream or when aborted.
+
+        Raises:
+            OSError: The system's own error.
+        """
+        while True:
+            self._readable.poll()
+            if self._aborted:
+                return b""
+            try:
+                return os.read(self._read_fd, size)
+            except BlockingIOError:
+                continue
+
+    def write(self, data: bytes, deadline: float | None = None) -> None:
+        """Writes a whole frame; frames of several threads do not mix.
+
+        A frame that was begun and cannot be finished, be it for the deadline or for a signal's exception, would
+        garble what follows it: the transport is then aborted.
+
+        Args:
+            data: The frame.
+            deadline: When to give up, by `time.monotonic`; never where None.
+
+        Raises:
+            RequestTimeout: The deadline passed.
+            ConnectionLost: The transport is closed or was aborted.
+            OSError: The system's own error.
+        """
+        if not self._writing.acquire(timeout=-1 if deadline is None else max(0.0, deadline - monotonic())):
+            raise RequestTimeout("the connection was busy with another request until the time was up")
+        try:
+            self._write(data, deadline)
+        finally:
+            self._writing.release()
+        self._flush()
+
+    def post(self, data: bytes) -> None:
+        """Writes a short frame now, or leaves it to the thread that is just writing: the reader must not wait."""
+        self._outbox.append(data)
+        self._flush()
+
+    def abort(self) -> None:
+        """Ends every read and write, now and later. May be called from any thread, and more than once."""
+        with self._state:
+            woken = self._aborted or self._closed
+            self._aborted = True
+            if not woken:
+                os.write(self._waker_fd, b"x")
+
+    def close(self) -> None:
+        """Gives up the file descriptors; for the reading thread alone."""
+        self.abort()
+        with self._writing, self._state:
+            if not self._closed:
+                self._closed = True
+                for fd in {self._read_fd, self._write_fd, self._wake_fd, self._waker_fd}:
+                    os.close(fd)
+
+    def ending(self) -> str:
+        """Says how what stands behind a closed transport has ended, if it has and that is of interest."""
+        return ""
+
+    def reap(self) -> None:
+        """Makes sure that what stands behind a closed transport has ended."""
+
+    def _write(self, data: bytes, deadline: float | None) -> None:
+        view = memoryview(data)
+        sent = 0
+        try:
+            while sent < len(data):
+                if self._aborted:
+                    raise ConnectionLost("the connection is closed")
+                try:
+                    sent += os.write(self._write_fd, view[sent:])
+                except BlockingIOError:
+                    self._wait_writable(deadline)
+        except BaseException as error:
+            # Where the other side hung up, the reader shall still find what it said before.
+            if sent and (isinstance(error, RequestTimeout) or not isinstance(error, OSError)):
+                self.abort()
+            raise
+
+    def _wait_writable(self, deadline: float | None) -> None:
+        poll = select.poll()
+        poll.register(self._write_fd, select.POLLOUT)
+        poll.register(self._wake_fd, select.POLLIN)
+        left = None if deadline is None else deadline - monotonic()
+        if left is not None and left <= 0:
+            raise RequestTimeout("the daemon did not take the request in time")
+        poll.poll(None if left is None else left * 1000)
+
+    def _flush(self) -> None:
+        # Whoever holds the lock looks again after releasing it, so nothing posted meanwhile stays behind.
+        while self._outbox and self._writing.acquire(blocking=False):
+            try:
+                while self._outbox:
+                    self._write(self._outbox.popleft(), monotonic() + _POST_TIMEOUT)
+            except (OSError, ConnectionLost, RequestTimeout):
+                self.abort()
+            finally:
+                self._writing.release()
+
+
+class ProcessTransport(Transport):
+    """The stdin and stdout of a command that was started for this connection."""
+
+    def __init__(self, process: Popen[bytes], read_fd: int, write_fd: int, grace: float) -> None:
+        super().__init__(read_fd, write_fd)
+        self._process = process
+        self._grace = grace
+
+    def ending(self) -> str:
+        """Says how the command has ended, which it is given a moment for."""
+        from subprocess import TimeoutExpired
+
+        try:
+            status = self._process.wait(min(self._grace, _ENDING_TIMEOUT))
+        except TimeoutExpired:
+            return ""
+        return f"the command ended with exit code {status}" if status >= 0 else f"signal {-status} ended the command"
+
+    def reap(self) -> None:
+        """Waits for the command, whose stdin is closed, and makes it end where it does not by itself."""
+        from subprocess import TimeoutExpired
+
+        for stop in (self._process.terminate, self._process.kill):
+            try:
+                self._process.wait(self._grace)
+            except TimeoutExpired:
+                stop()
+            else:
+                return
+        self._process.wait()
+
+
+def connect_unix(path: str | bytes | os.PathLike[str], timeout: float | None = None) -> Transport:
+    """Connects to the daemon's Unix socket.
+
+    Raises:
+        OSError: Nobody listens there.
+    """
+    import socket
+
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as made:
+        made.settimeout(timeout)
+        made.connect(os.fspath(path))
+        fd = made.detach()
+    return Transport(fd, fd)
+
+
+def connect_tcp(host: str, port: int, timeout: float | None = None) -> Transport:
+    """Connects to a daemon that listens on TCP.
+
+    Raises:
+        OSError: Nobody listens there.
+    """
+    import socket
+
+    with socket.create_connection((host, port), timeout) as made:
+        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        fd = made.detach()
+    return Transport(fd, fd)
+
+
+def spawn(
+    command: Sequence[str],
+    *,
+    cwd: str | None = None,
+    env: Mapping[str, str] | None = None,
+    stderr: int | None = None,
+    grace: float = 5.0,
+) -> Transport:
+    """Starts a command, such as `snapd connect` or `snapd serve --stdio`, and speaks through its stdin and stdout.
+
+    The command gets a session of its own: a Ctrl-C in the terminal is for the caller, who cancels the request.
+
+    Args:
+        command: The command and its arguments.
+        cwd: Its working directory, else the caller's.
+        env: Its whole environment, else the caller's.
+        stderr: A file descriptor or `subprocess.DEVNULL` for its stderr, else the caller's.
+        grace: How many seconds it has to end after its stdin was closed, and again after SIGTERM.
+
+    Raises:
+        OSError: The command cannot be started.
+    """
+    import subprocess
+
+    child_in, write_fd = os.pipe()
+    read_fd, child_out = os.pipe()
+    try:
+        process = subprocess.Popen(
+            list(command),
+            stdin=child_in,
+            stdout=child_out,
+            stderr=stderr,
+            cwd=cwd,
+            env=env,
+            start_new_session=True,
+        )
+    except BaseException:
+        os.close(read_fd)
+        os.close(write_fd)
+        raise
+    finally:
+        os.close(child_in)
+        os.close(child_out)
+    return ProcessTransport(process, read_fd, write_fd, grace)

@@ -1,0 +1,80 @@
+"""snapd: snapshots of working directories that agents edit, what changed in them, and getting it back.
+
+`Snapshot` is the library's face; `snapd serve` is the daemon. What a name needs is loaded when it is first used, so
+that the command line starts at once.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "Snapshot": "snapd.library",
+    "FileDiff": "snapd.library",
+    "Patch": "snapd.library",
+    "init_snapshot": "snapd.sessions",
+    "track_snapshot": "snapd.sessions",
+    "compute_diff": "snapd.sessions",
+    "SnapdError": "snapd.core.errors",
+    "InvalidParams": "snapd.core.errors",
+    "UnknownSnapshot": "snapd.core.errors",
+    "WorkspaceNotOpen": "snapd.core.errors",
+    "WorkspaceRefused": "snapd.core.errors",
+    "WorkspaceGone": "snapd.core.errors",
+    "PathOutsideWorkspace": "snapd.core.errors",
+    "StoreLocked": "snapd.core.errors",
+    "StoreCorrupt": "snapd.core.errors",
+    "StorageFull": "snapd.core.errors",
+    "IoError": "snapd.core.errors",
+    "FileNotInSnapshot": "snapd.core.errors",
+}
+
+if TYPE_CHECKING:
+    from snapd.core.errors import (
+        FileNotInSnapshot,
+        InvalidParams,
+        IoError,
+        PathOutsideWorkspace,
+        SnapdError,
+        StorageFull,
+        StoreCorrupt,
+        StoreLocked,
+        UnknownSnapshot,
+        WorkspaceGone,
+        WorkspaceNotOpen,
+        WorkspaceRefused,
+    )
+    from snapd.library import FileDiff, Patch, Snapshot
+    from snapd.sessions import compute_diff, init_snapshot, track_snapshot
+
+__all__ = [
+    "FileDiff",
+    "FileNotInSnapshot",
+    "InvalidParams",
+    "IoError",
+    "Patch",
+    "PathOutsideWorkspace",
+    "SnapdError",
+    "Snapshot",
+    "StorageFull",
+    "StoreCorrupt",
+    "StoreLocked",
+    "UnknownSnapshot",
+    "WorkspaceGone",
+    "WorkspaceNotOpen",
+    "WorkspaceRefused",
+    "__version__",
+    "compute_diff",
+    "init_snapshot",
+    "track_snapshot",
+]
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'snapd' has no attribute {name!r}")
+    return getattr(import_module(home), name)

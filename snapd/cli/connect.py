@@ -1,0 +1,42 @@
+"""`snapd connect`: a byte bridge between standard input and output and the daemon."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+from typing import TYPE_CHECKING
+
+from snapd.launch import ensure_daemon
+from snapd.locations import Locations
+
+from .exit_codes import DONE
+
+if TYPE_CHECKING:
+    import argparse
+
+_CHUNK = 1 << 16
+
+
+def connect(options: argparse.Namespace) -> int:
+    """Carries bytes both ways until the daemon has said its last."""
+    locations = Locations.from_environment(os.environ)
+    path = os.path.abspath(options.socket) if options.socket else locations.socket
+    connection = ensure_daemon(locations, path)
+    threading.Thread(target=_upstream, args=(connection,), daemon=True).start()
+    while chunk := connection.recv(_CHUNK):
+        view = memoryview(chunk)
+        while view:
+            view = view[os.write(1, view) :]
+    return DONE
+
+
+def _upstream(connection: socket.socket) -> None:
+    try:
+        while chunk := os.read(0, _CHUNK):
+            connection.sendall(chunk)
+        # the daemon answers what it was asked, then closes
+        connection.shutdown(socket.SHUT_WR)
+    except OSError:
+        # the daemon closed: the other direction sees that too, and ends the process
+        return

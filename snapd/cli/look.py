@@ -1,0 +1,109 @@
+"""`snapd track`, `patch`, `diff`, `show`, `files` and `status`."""
+
+from __future__ import annotations
+
+import base64
+import sys
+from typing import TYPE_CHECKING
+
+from snapd.core.errors import InvalidParams
+
+from .asking import ask, backend, in_folder, pages, resolve
+from .exit_codes import DONE
+from .output import Painter, print_json, printable, size, summary
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def track(options: argparse.Namespace) -> int:
+    """Takes a snapshot; prints its hash alone, so that scripts can take it, and what was skipped beside."""
+    with backend(options) as found:
+        force = options.force and [in_folder(options, path) for path in options.force]
+        result = ask(found, "snapshot/track", {"force": force})
+    if options.json:
+        print_json(result)
+    elif result["hash"] is None:
+        print("snapd: snapshots are off", file=sys.stderr)
+    else:
+        print(result["hash"])
+        for skip in result["skipped"]:
+            print(f"snapd: skipped {printable(skip['file'])} ({skip['reason']})", file=sys.stderr)
+    return DONE
+
+
+def patch(options: argparse.Namespace) -> int:
+    """Lists what changed, with counts."""
+    with backend(options) as found:
+        hash_ = resolve(found, options.hash)
+        if options.json:
+            print_json(ask(found, "snapshot/patch", {"hash": hash_, "to": options.to}))
+            return DONE
+        params = {"from": hash_, "to": options.to, "contents": False, "renames": options.renames}
+        diffs = list(pages(found, "snapshot/diffFull", params, "diffs"))
+    print(summary(Painter(options), diffs))
+    return DONE
+
+
+def diff(options: argparse.Namespace) -> int:
+    """Shows what changed as a unified diff."""
+    with backend(options) as found:
+        files = options.files and [in_folder(options, path) for path in options.files]
+        params = {"hash": resolve(found, options.hash), "to": options.to, "files": files}
+        result = ask(found, "snapshot/diff", params)
+    if options.json:
+        print_json(result)
+    else:
+        sys.stdout.write(Painter(options).diff(result["diff"]))
+    return DONE
+
+
+def show(options: argparse.Namespace) -> int:
+    """Prints a file as it was, byte for byte."""
+    file, at, hash_ = options.what.rpartition("@")
+    if not at or not file:
+        raise InvalidParams("expected FILE@HASH", field="FILE@HASH")
+    with backend(options) as found:
+        result = ask(found, "snapshot/fileAt", {"hash": resolve(found, hash_), "file": in_folder(options, file)})
+    if options.json:
+        print_json(result)
+        return DONE
+    content = result["content"]
+    data = base64.b64decode(content) if result["encoding"] == "base64" else content.encode("utf-8")
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
+    return DONE
+
+
+def files(options: argparse.Namespace) -> int:
+    """Lists the files of a snapshot."""
+    with backend(options) as found:
+        params = {"hash": resolve(found, options.hash), "prefix": options.prefix}
+        names = list(pages(found, "snapshot/listFiles", params, "files"))
+    if options.json:
+        print_json({"files": names})
+    else:
+        for name in names:
+            print(printable(name) if sys.stdout.isatty() else name)
+    return DONE
+
+
+def status(options: argparse.Namespace) -> int:
+    """Shows what is known of the folder."""
+    with backend(options) as found:
+        result = ask(found, "snapshot/status", {})
+    if options.json:
+        print_json(result)
+        return DONE
+    painter = Painter(options)
+    rows = {
+        "folder": result["workspaceUri"],
+        "snapshots": painter.paint("on", "green") if result["enabled"] else painter.paint("off", "yellow"),
+        "last": result.get("lastHash", "none yet"),
+        "files": str(result["files"]),
+        "watching": result["watcher"],
+        "store": f"{result['store']['path']} ({size(result['store']['bytes'])})",
+    }
+    for name, value in rows.items():
+        print(f"{painter.paint(name.ljust(9), 'dim')} {value}")
+    return DONE

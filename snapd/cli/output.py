@@ -1,0 +1,121 @@
+"""What people see: colours, summaries, diffs, outcomes."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterable
+
+_RESET = "\033[0m"
+_STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
+_LETTERS = {"added": ("A", "green"), "deleted": ("D", "red"), "modified": ("M", "yellow")}
+_OUTCOMES = {
+    "restored": "green",
+    "deleted": "red",
+    "merged": "green",
+    "unchanged": "dim",
+    "conflict": "yellow",
+    "kept": "cyan",
+    "skipped": "yellow",
+    "failed": "red",
+}
+_BAR_WIDTH = 24
+
+
+class Painter:
+    """Colours text, or leaves it as it is.
+
+    Args:
+        options: of the command; `color` says when.
+    """
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        wanted = options.color
+        terminal = sys.stdout.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
+        self._on = wanted == "always" or (wanted == "auto" and terminal)
+
+    def paint(self, text: str, style: str) -> str:
+        """The text in a style."""
+        return f"\033[{_STYLES[style]}m{text}{_RESET}" if self._on else text
+
+    def diff(self, text: str) -> str:
+        """A unified diff, its lines coloured by what they are."""
+        return "".join(self._diff_line(line) for line in text.splitlines(keepends=True)) if self._on else text
+
+    def _diff_line(self, line: str) -> str:
+        body = line.rstrip("\n")
+        end = line[len(body) :]
+        if body.startswith(
+            ("diff --git", "index ", "--- ", "+++ ", "new file", "deleted file", "old mode", "new mode")
+        ):
+            return self.paint(body, "bold") + end
+        style = {"@": "cyan", "+": "green", "-": "red"}.get(body[:1])
+        return self.paint(body, style) + end if style else line
+
+
+def printable(name: str) -> str:
+    """A file name that cannot play tricks on a terminal."""
+    return name if name.isprintable() else name.encode("unicode_escape").decode("ascii")
+
+
+def summary(painter: Painter, diffs: Iterable[dict[str, Any]]) -> str:
+    """A line for each file, with its counts and a bar, and a line for all."""
+    rows = list(diffs)
+    most = max((row["additions"] + row["deletions"] for row in rows), default=0)
+    width = max((len(_title(row)) for row in rows), default=0)
+    lines = [_row(painter, row, width, most) for row in rows]
+    added, deleted = (sum(row[key] for row in rows) for key in ("additions", "deletions"))
+    files = "1 file" if len(rows) == 1 else f"{len(rows)} files"
+    total = f"{files} changed, {painter.paint(f'+{added}', 'green')} {painter.paint(f'-{deleted}', 'red')}"
+    return "\n".join([*lines, total])
+
+
+def _title(row: dict[str, Any]) -> str:
+    name = printable(row["file"])
+    return f"{printable(row['renamedFrom'])} → {name}" if "renamedFrom" in row else name
+
+
+def _row(painter: Painter, row: dict[str, Any], width: int, most: int) -> str:
+    letter, style = ("R", "cyan") if "renamedFrom" in row else _LETTERS[row["status"]]
+    start = f"{painter.paint(letter, style)} {_title(row).ljust(width)}"
+    if row["binary"] or row.get("tooLarge"):
+        return f"{start}  {painter.paint('binary' if row['binary'] else 'over 10 MB', 'dim')}"
+    added, deleted = row["additions"], row["deletions"]
+    scale = min(1.0, _BAR_WIDTH / most) if most else 0.0
+    plus, minus = (max(1, round(count * scale)) if count else 0 for count in (added, deleted))
+    bar = painter.paint("+" * plus, "green") + painter.paint("-" * minus, "red")
+    if not added and not deleted and row.get("oldMode") != row.get("newMode") and row["status"] == "modified":
+        bar = painter.paint(f"mode {row['oldMode']} → {row['newMode']}", "dim")
+    return f"{start}  {painter.paint(f'+{added}', 'green')} {painter.paint(f'-{deleted}', 'red')} {bar}".rstrip()
+
+
+def outcomes(painter: Painter, files: Iterable[dict[str, Any]]) -> str:
+    """A line for each file of an operation."""
+    lines = []
+    for row in files:
+        reason = f"  ({row['reason']})" if "reason" in row else ""
+        lines.append(
+            f"{painter.paint(row['outcome'].ljust(9), _OUTCOMES[row['outcome']])} {printable(row['file'])}{reason}"
+        )
+    return "\n".join(lines)
+
+
+def size(count: int) -> str:
+    """Bytes for people."""
+    amount = float(count)
+    for unit in ("bytes", "KiB", "MiB", "GiB"):
+        if amount < 1024 or unit == "GiB":
+            return f"{amount:.0f} {unit}" if unit == "bytes" else f"{amount:.1f} {unit}"
+        amount /= 1024
+    raise AssertionError("unreachable")
+
+
+def print_json(value: Any) -> None:
+    """A result for programs."""
+    import json
+
+    print(json.dumps(value, indent=2, ensure_ascii=False))

@@ -1,0 +1,153 @@
+"""The errors of snapd: one class for each kind of the wire contract, raised by every room below the RPC edge.
+
+SnapdError
+├── InvalidParams
+├── UnknownSnapshot
+├── WorkspaceNotOpen
+├── WorkspaceRefused
+├── WorkspaceGone
+├── PathOutsideWorkspace
+├── StoreLocked
+├── StoreCorrupt
+├── StorageFull
+├── IoError
+├── FileNotInSnapshot
+├── Unauthorized
+└── Cancelled
+"""
+
+from __future__ import annotations
+
+import errno as errno_names
+import os
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, ClassVar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class SnapdError(Exception):
+    """What every error of snapd is.
+
+    Attributes:
+        kind: the stable name of the error, as in `error.data.kind` on the wire.
+        message: one sentence that says what is wrong, with its subject.
+        data: what a program needs to act on it, as JSON values.
+    """
+
+    kind: ClassVar[str]
+
+    def __init__(self, message: str, **data: Any) -> None:
+        super().__init__(message)
+        self.message = message
+        self.data = data
+
+
+class InvalidParams(SnapdError):
+    """A value that a request or a setting cannot have; `data["field"]` names it."""
+
+    kind = "invalidParams"
+
+
+class UnknownSnapshot(SnapdError):
+    """The hash names no snapshot in this workspace's store, or one that has expired."""
+
+    kind = "unknownSnapshot"
+
+
+class WorkspaceNotOpen(SnapdError):
+    """No folder is open, several are and none was named, or the named one is not open here."""
+
+    kind = "workspaceNotOpen"
+
+
+class WorkspaceRefused(SnapdError):
+    """A folder that snapd does not take as a workspace: root, home, the store, somebody else's."""
+
+    kind = "workspaceRefused"
+
+
+class WorkspaceGone(SnapdError):
+    """The folder was moved, replaced or deleted since it was opened."""
+
+    kind = "workspaceGone"
+
+
+class PathOutsideWorkspace(SnapdError):
+    """A path that leads out of the workspace, through a symlink, or into a `.git`."""
+
+    kind = "pathOutsideWorkspace"
+
+
+class StoreLocked(SnapdError):
+    """Another process owns the store; `data["socket"]` says where it listens, None where it does not."""
+
+    kind = "storeLocked"
+
+
+class StoreCorrupt(SnapdError):
+    """An object of the store is missing or damaged, or the store itself is gone; `data["object"]` names it."""
+
+    kind = "storeCorrupt"
+
+
+class StorageFull(SnapdError):
+    """No space or quota is left; the state before is intact."""
+
+    kind = "storageFull"
+
+
+class IoError(SnapdError):
+    """The system's own error, with `data["errno"]` and `data["path"]`."""
+
+    kind = "ioError"
+
+
+class FileNotInSnapshot(SnapdError):
+    """The snapshot does not have the file; `data["skipped"]` tells whether it was skipped."""
+
+    kind = "fileNotInSnapshot"
+
+
+class Unauthorized(SnapdError):
+    """A TCP connection without the right token."""
+
+    kind = "unauthorized"
+
+
+class Cancelled(SnapdError):
+    """The client took the request back before its point of no return."""
+
+    kind = "requestCancelled"
+
+
+FULL = frozenset({errno_names.ENOSPC, errno_names.EDQUOT})
+
+
+def from_os_error(error: OSError, path: bytes | str) -> SnapdError:
+    """Turns the system's error into the typed one.
+
+    Args:
+        error: what the system said.
+        path: the file or directory that it said it of.
+
+    Returns:
+        `StorageFull` where no space or quota is left, else `IoError`.
+    """
+    shown = os.fsdecode(path)
+    shown = shown.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    text = os.strerror(error.errno) if error.errno else str(error)
+    name = errno_names.errorcode.get(error.errno or 0, "unknown")
+    if error.errno in FULL:
+        return StorageFull(f"no space left: {shown}", path=shown, errno=name)
+    return IoError(f"{shown}: {text}", path=shown, errno=name)
+
+
+@contextmanager
+def os_errors(path: bytes | str) -> Iterator[None]:
+    """Raises any `OSError` of the block as the typed error of `from_os_error`."""
+    try:
+        yield
+    except OSError as error:
+        raise from_os_error(error, path) from error

@@ -1,0 +1,129 @@
+"""Paths as clients give them, made into paths below the workspace root, or refused."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING
+from urllib.parse import quote_from_bytes, unquote_to_bytes, urlsplit
+
+from .errors import InvalidParams, PathOutsideWorkspace
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from .model import RelPath
+
+_DOT_GIT = re.compile(rb"(?:\.git|git~1)[ .]*(?:[\\:].*)?", re.IGNORECASE | re.DOTALL)
+_URI_SAFE = "/-._~!$&'()*+,;=:@"
+
+
+def is_tree_name(name: bytes) -> bool:
+    """Whether git takes this name of a directory entry into a tree.
+
+    Git refuses `.git` in every spelling that some file system takes for it (`.GIT`, `git~1`, `.git .`), so
+    that a checkout elsewhere cannot write into a repository (git's `verify_path`).
+    """
+    return _DOT_GIT.fullmatch(name) is None
+
+
+def to_uri(path: bytes) -> str:
+    """The `file:` URI of an absolute path, exact for names that are not UTF-8 too (RFC 8089)."""
+    return "file://" + quote_from_bytes(path, safe=_URI_SAFE)
+
+
+def from_uri(uri: str, field: str) -> bytes:
+    """The absolute path of a `file:` URI.
+
+    Args:
+        uri: what the client sent.
+        field: the name of the field that held it, for the error.
+
+    Raises:
+        InvalidParams: another scheme, another host, or no absolute path.
+    """
+    try:
+        parts = urlsplit(uri)
+    except ValueError as error:
+        raise InvalidParams(f"{field}: not a URI: {error}", field=field) from error
+    if parts.scheme.lower() != "file" or parts.netloc not in ("", "localhost") or not parts.path.startswith("/"):
+        raise InvalidParams(f"{field}: expected a file: URI of this machine", field=field)
+    # a name may hold what urlsplit takes for a query or a fragment, if a client did not encode it
+    path = uri[uri.index(parts.path, len(parts.scheme) + 1) :] if parts.path else ""
+    decoded = unquote_to_bytes(path.encode("utf-8", "surrogateescape"))
+    if b"\0" in decoded:
+        raise InvalidParams(f"{field}: a path cannot hold a NUL byte", field=field)
+    return decoded
+
+
+def shown(path: bytes) -> str:
+    """The path as text to look at: U+FFFD stands for what is not UTF-8."""
+    return path.decode("utf-8", "replace")
+
+
+def is_utf8(path: bytes) -> bool:
+    """Whether the path survives as a JSON string."""
+    try:
+        path.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def relative(text: str, roots: Iterable[bytes], field: str) -> RelPath:
+    """Makes a path of a request relative to the workspace root.
+
+    Args:
+        text: absolute, relative, or a `file:` URI.
+        roots: absolute paths under which the workspace is known; the canonical one first.
+        field: the name of the field that held it, for the error.
+
+    Raises:
+        InvalidParams: empty, or with a NUL byte.
+        PathOutsideWorkspace: elsewhere, with `..`, or into a `.git`.
+    """
+    if text.startswith(("file:/", "FILE:/")):
+        raw = from_uri(text, field)
+    else:
+        raw = text.encode("utf-8", "surrogateescape") if _encodable(text) else b"\0"
+    if not raw or b"\0" in raw:
+        raise InvalidParams(f"{field}: not a path", field=field)
+    inside = raw
+    if raw.startswith(b"/"):
+        for root in roots:
+            if raw == root or raw.startswith(root.rstrip(b"/") + b"/"):
+                inside = raw[len(root.rstrip(b"/")) :].lstrip(b"/")
+                break
+        else:
+            raise PathOutsideWorkspace(f"{shown(raw)} is not in the workspace", file=shown(raw))
+    parts = [part for part in inside.split(b"/") if part not in (b"", b".")]
+    if b".." in parts:
+        raise PathOutsideWorkspace(f"{shown(raw)} has a '..' in it", file=shown(raw))
+    if not parts:
+        raise PathOutsideWorkspace(f"{shown(raw)} is the workspace itself, not a file in it", file=shown(raw))
+    if not all(is_tree_name(part) for part in parts):
+        raise PathOutsideWorkspace(f"{shown(raw)} leads into a .git", file=shown(raw))
+    return b"/".join(parts)
+
+
+def _encodable(text: str) -> bool:
+    try:
+        text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def parents(path: RelPath) -> list[RelPath]:
+    """The directories above a path, nearest first, without the root."""
+    found = []
+    while (cut := path.rfind(b"/")) >= 0:
+        path = path[:cut]
+        found.append(path)
+    return found
+
+
+def absolute(root: bytes, path: RelPath) -> str:
+    """The path as the contract's lists of names give it: absolute, or a URI where it is not UTF-8."""
+    full = os.path.join(root, path)
+    return full.decode("utf-8") if is_utf8(full) else to_uri(full)

@@ -1,0 +1,82 @@
+"""What an operation is going to do to the work tree: made before anything is touched, and shown by a dry run."""
+
+from __future__ import annotations
+
+import attrs
+
+from .model import Entry, FileOutcome, ObjectId, RelPath, Signature
+
+
+@attrs.frozen
+class Standing:
+    """A captured file as it stands in the work tree, bytes and all, when the plan is made."""
+
+    entry: Entry
+    signature: Signature
+
+
+@attrs.frozen
+class Write:
+    """Put a file or symlink there.
+
+    Attributes:
+        path: where.
+        entry: what.
+        standing: the captured file that it replaces; None where nothing may be there by then.
+        merged: whether the blob is a merge rather than what the target snapshot has.
+    """
+
+    path: RelPath
+    entry: Entry
+    standing: Standing | None
+    merged: bool = False
+
+
+@attrs.frozen
+class Delete:
+    """Take a captured file away."""
+
+    path: RelPath
+    standing: Standing
+
+
+@attrs.frozen
+class Plan:
+    """All that an operation does, and what it leaves alone and why.
+
+    Attributes:
+        writes: ordered by path.
+        deletes: ordered by path.
+        make_directories: empty directories to make, parents first.
+        remove_directories: directories to remove if nothing is in them, the deepest first.
+        settled: files that are not going to be touched, with the reason.
+    """
+
+    writes: tuple[Write, ...] = ()
+    deletes: tuple[Delete, ...] = ()
+    make_directories: tuple[RelPath, ...] = ()
+    remove_directories: tuple[RelPath, ...] = ()
+    settled: tuple[FileOutcome, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the work tree is to stay as it is."""
+        return not (self.writes or self.deletes or self.make_directories or self.remove_directories)
+
+    @property
+    def conflicts(self) -> bool:
+        """Whether a file would conflict."""
+        return any(outcome.outcome == "conflict" for outcome in self.settled)
+
+    def foretold(self) -> tuple[FileOutcome, ...]:
+        """What the operation will report if nothing goes wrong, ordered by path."""
+        outcomes = [
+            *self.settled,
+            *(FileOutcome(write.path, "merged" if write.merged else "restored") for write in self.writes),
+            *(FileOutcome(delete.path, "deleted") for delete in self.deletes),
+        ]
+        return tuple(sorted(outcomes, key=lambda outcome: outcome.path))
+
+    def blobs(self) -> set[ObjectId]:
+        """The blobs that it needs."""
+        return {write.entry.oid for write in self.writes}

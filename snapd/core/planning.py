@@ -1,0 +1,272 @@
+"""Plans a restore or a revert: what is to become of each file, decided before anything is touched.
+
+Every file meets the same questions in the same order: does it differ, may it be written or deleted, and did somebody
+change it since the last snapshot.
+"""
+
+from __future__ import annotations
+
+import stat
+from typing import TYPE_CHECKING
+
+import attrs
+
+from .errors import PathOutsideWorkspace
+from .model import SYMLINK, TREE, FileOutcome
+from .paths import parents, shown
+from .plan import Delete, Plan, Write
+from .trees import changes, file_at, files, lookup
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from .call import Call
+    from .model import Entry, ObjectId, OnConflict, RelPath, Snapshot
+    from .plan import Standing
+    from .ports import Store, WorkTree
+    from .target import Target
+
+
+@attrs.frozen
+class _Goal:
+    path: RelPath
+    target: Target
+    wanted: Entry | None
+
+
+class Planner:
+    """Makes one plan.
+
+    Args:
+        store: where the snapshots are.
+        work_tree: as of the capture `current`.
+        current: the snapshot taken for this operation.
+        base: the last snapshot before it: what the agent left; None where there is none.
+        on_conflict: what to do with a file that was changed since `base`.
+    """
+
+    def __init__(
+        self, store: Store, work_tree: WorkTree, current: Snapshot, base: ObjectId | None, on_conflict: OnConflict
+    ) -> None:
+        self._store = store
+        self._work_tree = work_tree
+        self._current = current
+        self._base = base
+        self._on_conflict = on_conflict
+        self._writes: dict[RelPath, Write] = {}
+        self._deletes: dict[RelPath, Delete] = {}
+        self._settled: dict[RelPath, FileOutcome] = {}
+        self._targets: dict[RelPath, Target] = {}
+
+    def restore(self, target: Target, call: Call) -> Plan:
+        """The plan that makes the work tree what the snapshot was.
+
+        Raises:
+            StoreCorrupt: an object is missing or damaged.
+        """
+        goals = []
+        for change in changes(self._store.read_tree, self._current.tree, target.snapshot.tree):
+            call.check()
+            goals.append(_Goal(change.path, target, change.new))
+        self._settle(goals, call)
+        made, removed = self._empty_directories(target)
+        return self._plan(made, removed)
+
+    def revert(self, patches: Iterable[tuple[Target, Iterable[RelPath]]], call: Call) -> Plan:
+        """The plan that brings some files back, each from the first patch that names it.
+
+        Raises:
+            PathOutsideWorkspace: a name leads through a symlink that the snapshot does not have a folder for.
+            StoreCorrupt: an object is missing or damaged.
+        """
+        goals: dict[RelPath, _Goal] = {}
+        for target, names in patches:
+            named = [path for name in names for path in self._expand(target, name)]
+            clashes = _Clashes(goals.values())
+            for path in named:
+                call.check()
+                if path in goals or path in self._settled:
+                    continue
+                goal = _Goal(path, target, target.entry(path))
+                if goal.wanted is not None and clashes.with_path(path):
+                    self._settled[path] = FileOutcome(path, "skipped", "clash")
+                else:
+                    goals[path] = goal
+        for goal in list(goals.values()):
+            if (link := self._symlink_above(goal, goals)) is not None:
+                goals[link] = _Goal(link, goal.target, None)
+        self._settle(goals.values(), call)
+        return self._plan((), ())
+
+    # -- one file
+
+    def _settle(self, goals: Iterable[_Goal], call: Call) -> None:
+        goals = sorted(goals, key=lambda goal: goal.path)
+        # deletions first: whether a file may be written can depend on what is going to be out of its way
+        for goal in sorted(goals, key=lambda goal: goal.wanted is not None):
+            call.check()
+            self._targets[goal.path] = goal.target
+            standing = self._work_tree.standing(goal.path)
+            if goal.wanted is None:
+                outcome = self._settle_absence(goal, standing)
+            else:
+                outcome = self._settle_presence(goal, goal.wanted, standing)
+            if outcome is not None:
+                self._settled[goal.path] = outcome
+
+    def _settle_absence(self, goal: _Goal, standing: Standing | None) -> FileOutcome | None:
+        if standing is None:
+            if (why := self._uncaptured(goal.path)) is not None:
+                return FileOutcome(goal.path, "kept", why)
+            return FileOutcome(goal.path, "unchanged")
+        if (why := goal.target.protection(goal.path)) is not None:
+            return FileOutcome(goal.path, "kept", why)
+        if self._changed_since(goal.path, standing.entry):
+            return FileOutcome(goal.path, "conflict", "changedSince")
+        self._deletes[goal.path] = Delete(goal.path, standing)
+        return None
+
+    def _settle_presence(self, goal: _Goal, wanted: Entry, standing: Standing | None) -> FileOutcome | None:
+        path = goal.path
+        ours = standing.entry if standing is not None else None
+        if ours == wanted:
+            return FileOutcome(path, "unchanged")
+        if standing is None and (outcome := self._obstacle(path)) is not None:
+            return outcome
+        merged = False
+        if self._changed_since(path, ours) and ours is not None:
+            entry = self._merge(path, ours, wanted)
+            if entry is None:
+                return FileOutcome(path, "conflict", "changedSince")
+            if entry == ours:
+                return FileOutcome(path, "kept", "changedSince")
+            merged, wanted = entry != wanted, entry
+        elif self._changed_since(path, ours):
+            return FileOutcome(path, "conflict", "deletedSince")
+        self._writes[path] = Write(path, wanted, standing, merged)
+        return None
+
+    def _obstacle(self, path: RelPath) -> FileOutcome | None:
+        """What uncaptured thing stands where a file is to be made; it is never written over."""
+        for above in reversed(parents(path)):
+            if self._work_tree.standing(above) is not None:
+                if above not in self._deletes:
+                    return FileOutcome(path, "skipped", "inTheWay")
+            elif (found := self._work_tree.occupant(above)) is not None and not stat.S_ISDIR(found.st_mode):
+                return FileOutcome(path, "skipped", self._why_uncaptured(above))
+        found = self._work_tree.occupant(path)
+        if found is None:
+            return None
+        if stat.S_ISDIR(found.st_mode) and self._work_tree.is_directory(path):
+            if self._work_tree.holds_foreign(path):
+                return FileOutcome(path, "skipped", "directoryNotEmpty")
+            if all(below in self._deletes for below in self._work_tree.captured_below(path)):
+                return None
+            return FileOutcome(path, "skipped", "inTheWay")
+        return FileOutcome(path, "skipped", self._why_uncaptured(path))
+
+    def _uncaptured(self, path: RelPath) -> str | None:
+        found = self._work_tree.occupant(path)
+        if found is None or (stat.S_ISDIR(found.st_mode) and self._work_tree.is_directory(path)):
+            return None
+        return self._why_uncaptured(path)
+
+    def _why_uncaptured(self, path: RelPath) -> str:
+        for skip in self._current.coverage.skipped:
+            if path == skip.path or path.startswith(skip.path + b"/"):
+                return skip.reason.value
+        return "ignored"
+
+    # -- conflicts
+
+    def _changed_since(self, path: RelPath, ours: Entry | None) -> bool:
+        return self._on_conflict != "overwrite" and self._base_entry(path) != ours
+
+    def _base_entry(self, path: RelPath) -> Entry | None:
+        return None if self._base is None else file_at(self._store.read_tree, self._base, path)
+
+    def _merge(self, path: RelPath, ours: Entry, wanted: Entry) -> Entry | None:
+        if self._on_conflict == "fail":
+            return None
+        base = self._base_entry(path)
+        if base == wanted:
+            return ours
+        if SYMLINK in (ours.mode, wanted.mode) or (base is not None and base.mode == SYMLINK):
+            return None
+        return self._store.merge(base, ours, wanted)
+
+    # -- names
+
+    def _expand(self, target: Target, name: RelPath) -> list[RelPath]:
+        """A directory's name stands for the files in it, then and now."""
+        if self._work_tree.standing(name) is not None:
+            return [name]
+        found = lookup(self._store.read_tree, target.snapshot.tree, name)
+        then = set()
+        if found is not None and found.mode == TREE:
+            then = {path for path, _ in files(self._store.read_tree, found.oid, name)}
+        now = set(self._work_tree.captured_below(name)) if self._work_tree.is_directory(name) else set()
+        if found is not None and found.mode != TREE:
+            return [*sorted(now), name]
+        return sorted(then | now) or [name]
+
+    def _symlink_above(self, goal: _Goal, goals: dict[RelPath, _Goal]) -> RelPath | None:
+        """A symlink on the way to a file, which makes room for the folder that the snapshot has there.
+
+        Raises:
+            PathOutsideWorkspace: the snapshot has no such file.
+        """
+        for above in parents(goal.path):
+            standing = self._work_tree.standing(above)
+            is_link = standing is not None and standing.entry.mode == SYMLINK
+            if not is_link:
+                found = self._work_tree.occupant(above)
+                is_link = found is not None and stat.S_ISLNK(found.st_mode)
+            if is_link:
+                if goal.wanted is None and above not in goals:
+                    raise PathOutsideWorkspace(
+                        f"{shown(goal.path)} leads through the symlink {shown(above)}", file=shown(goal.path)
+                    )
+                return above if standing is not None and above not in goals else None
+        return None
+
+    # -- directories
+
+    def _empty_directories(self, target: Target) -> tuple[list[RelPath], list[RelPath]]:
+        then, now = (set(snapshot.coverage.empty_dirs) for snapshot in (target.snapshot, self._current))
+        made = sorted(path for path in then - now if not self._work_tree.is_directory(path))
+        removed = []
+        for path in now - then:
+            for directory in (path, *parents(path)):
+                if target.has_directory(directory) or target.protection(directory, is_directory=True) is not None:
+                    break
+                removed.append(directory)
+        return made, removed
+
+    def _plan(self, made: Iterable[RelPath], removed: Iterable[RelPath]) -> Plan:
+        leaving = set(removed)
+        for path in self._deletes:
+            for above in parents(path):
+                if self._targets[path].has_directory(above):
+                    break
+                leaving.add(above)
+        needed = {above for path in self._writes for above in parents(path)}
+        deepest_first = sorted(leaving - needed, key=lambda path: (-path.count(b"/"), path))
+        return Plan(
+            writes=tuple(self._writes[path] for path in sorted(self._writes)),
+            deletes=tuple(self._deletes[path] for path in sorted(self._deletes)),
+            make_directories=tuple(made),
+            remove_directories=tuple(deepest_first),
+            settled=tuple(self._settled.values()),
+        )
+
+
+class _Clashes:
+    """Whether a path needs a folder where an earlier patch wants a file, or the other way round."""
+
+    def __init__(self, goals: Iterable[_Goal]) -> None:
+        self._files = {goal.path for goal in goals if goal.wanted is not None}
+        self._folders = {above for path in self._files for above in parents(path)}
+
+    def with_path(self, path: RelPath) -> bool:
+        return path in self._folders or any(above in self._files for above in parents(path))

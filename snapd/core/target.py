@@ -1,0 +1,97 @@
+"""A snapshot as the goal of an operation: what it has at a path, and what it must not be held to have lacked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .ignore import IgnoreFile, IgnoreStack
+from .model import EXECUTABLE, REGULAR, TREE
+from .trees import file_at, lookup
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from .model import Entry, RelPath, RuleText, Snapshot
+    from .ports import Store
+
+
+def stack_of(texts: Iterable[RuleText]) -> IgnoreStack:
+    """The ignore files among some rules, in git's order of strength; `.gitignore` files outermost first."""
+    files = [(text.kind, IgnoreFile.parse(text.text, text.base)) for text in texts]
+    stack = IgnoreStack(
+        outer=tuple(file for kind, file in files if kind in ("global", "info")),
+        own=tuple(file for kind, file in files if kind == "own"),
+    )
+    for kind, file in files:
+        if kind == "gitignore":
+            stack = stack.entering(file)
+    return stack
+
+
+class Target:
+    """What an operation wants the work tree, or some files of it, to be.
+
+    "Not in the tree" has three meanings: it did not exist, it was skipped, it was ignored. Only the first may lead to
+    a deletion, and `protection` tells them apart.
+
+    Args:
+        store: where the snapshot is.
+        snapshot: the goal.
+    """
+
+    def __init__(self, store: Store, snapshot: Snapshot) -> None:
+        self._store = store
+        self.snapshot = snapshot
+        coverage = snapshot.coverage
+        self._inside = {
+            text.base: IgnoreFile.parse(text.text, text.base)
+            for text in coverage.rules
+            if text.kind == "gitignore" and self._below_root(text.base) is not None
+        }
+        self._stack = stack_of(
+            text for text in coverage.rules if text.base not in self._inside or text.kind != "gitignore"
+        )
+        self._parsed: dict[bytes, IgnoreFile | None] = {}
+
+    def entry(self, path: RelPath) -> Entry | None:
+        """The file or symlink that it has at a path."""
+        return file_at(self._store.read_tree, self.snapshot.tree, path)
+
+    def has_directory(self, path: RelPath) -> bool:
+        """Whether it has a directory there, an empty one included."""
+        found = lookup(self._store.read_tree, self.snapshot.tree, path)
+        if found is not None and found.mode == TREE:
+            return True
+        prefix = path + b"/"
+        return any(empty == path or empty.startswith(prefix) for empty in self.snapshot.coverage.empty_dirs)
+
+    def protection(self, path: RelPath, is_directory: bool = False) -> str | None:
+        """Why a path that it does not have may have been there all the same; None where it was not there."""
+        coverage = self.snapshot.coverage
+        for skip in coverage.skipped:
+            if path == skip.path or path.startswith(skip.path + b"/"):
+                return skip.reason.value
+        if any(path == forced or path.startswith(forced + b"/") for forced in coverage.forced):
+            return None
+        full = coverage.prefix + b"/" + path if coverage.prefix else path
+        return "ignored" if self._stack.ignored_deep(full, is_directory, self._gitignore) else None
+
+    def _below_root(self, base: bytes) -> RelPath | None:
+        prefix = self.snapshot.coverage.prefix
+        if not prefix or base == prefix:
+            return base[len(prefix) :]
+        return base[len(prefix) + 1 :] if base.startswith(prefix + b"/") else None
+
+    def _gitignore(self, directory: bytes) -> IgnoreFile | None:
+        if directory not in self._parsed:
+            self._parsed[directory] = self._inside.get(directory) or self._captured_gitignore(directory)
+        return self._parsed[directory]
+
+    def _captured_gitignore(self, directory: bytes) -> IgnoreFile | None:
+        below = self._below_root(directory)
+        if below is None:
+            return None
+        entry = self.entry(below + b"/.gitignore" if below else b".gitignore")
+        if entry is None or entry.mode not in (REGULAR, EXECUTABLE):
+            return None
+        return IgnoreFile.parse(self._store.read_blob(entry.oid), directory)

@@ -1,0 +1,278 @@
+"""The daemon: one core for many clients, over a socket, over standard input and output, or over TCP."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import secrets
+import signal
+import socket
+import struct
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import attrs
+from filelock import FileLock, Timeout
+
+from snapd.core.errors import os_errors
+from snapd.handlers import encode_event
+from snapd.locations import check_socket_path
+from snapd.rpc.connection import Connection
+from snapd.rpc.framing import MAX_HEADER_BYTES, MAX_MESSAGE_BYTES
+from snapd.rpc.hub import Hub
+from snapd.rpc.streams import open_stdio
+from snapd.store.durable import remove_if_there, write_file
+from snapd.workspaces import Workspaces
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from snapd.config import Layer
+    from snapd.locations import Locations
+
+logger = logging.getLogger(__name__)
+
+_WORKERS = 32
+_LINGER_SECONDS = 300.0
+"""How long a workspace that nobody has open stays known, so that the next command finds it warm."""
+_STREAM_LIMIT = MAX_HEADER_BYTES * 4
+
+
+@attrs.frozen
+class Options:
+    """How a daemon runs.
+
+    Attributes:
+        locations: of the user.
+        base: settings from file and environment.
+        xdg_config_home: `$XDG_CONFIG_HOME`, for the user's git configuration.
+        umask: of the user.
+        idle_seconds: without any client, after which the daemon ends; None for never.
+        max_message_bytes: longer frames are refused.
+    """
+
+    locations: Locations
+    base: tuple[Layer, ...]
+    xdg_config_home: str | None
+    umask: int
+    idle_seconds: float | None = 1800.0
+    max_message_bytes: int = MAX_MESSAGE_BYTES
+
+
+class AlreadyRunning(Exception):
+    """Another daemon of this user serves the socket."""
+
+
+class Daemon:
+    """One running daemon. To be made on the loop that it runs on.
+
+    Args:
+        options: how it runs.
+        socket_path: where others find it, None where they cannot.
+    """
+
+    def __init__(self, options: Options, socket_path: str | None) -> None:
+        self._options = options
+        self._socket_path = socket_path
+        self._loop = asyncio.get_running_loop()
+        self._executor = ThreadPoolExecutor(_WORKERS, thread_name_prefix="snapd-work")
+        self._workspaces = Workspaces(options.locations, options.xdg_config_home, options.umask, socket_path)
+        self._hub = Hub(self._loop, encode_event)
+        self._workspaces.on_open(self._hub.watch)
+        self._connections: set[Connection] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._stopping = asyncio.Event()
+        self._idle_timer: asyncio.TimerHandle | None = None
+        self._linger_timer: asyncio.TimerHandle | None = None
+        for number in (signal.SIGTERM, signal.SIGINT):
+            # Windows has no such handlers on its loop; there the default ends the process
+            with contextlib.suppress(NotImplementedError):
+                self._loop.add_signal_handler(number, self._stopping.set)
+
+    async def serve_stdio(self, stdin: int, stdout: int) -> int:
+        """Serves one client on two descriptors.
+
+        Returns:
+            The exit code.
+        """
+        reader, writer = await open_stdio(stdin, stdout)
+        connection = self._connection(reader, writer, None)
+        serving = asyncio.ensure_future(connection.run())
+        stopped = asyncio.ensure_future(self._stopping.wait())
+        await asyncio.wait((serving, stopped), return_when=asyncio.FIRST_COMPLETED)
+        by_signal = not serving.done()
+        connection.stop()
+        await serving
+        stopped.cancel()
+        await self._close()
+        return 0 if by_signal else connection.exit_code
+
+    async def serve_socket(self) -> None:
+        """Serves the Unix socket until told to stop, or until nobody has come for long.
+
+        Raises:
+            AlreadyRunning: another daemon does.
+            IoError: the socket cannot be made.
+        """
+        path = self._socket_path
+        assert path is not None
+        check_socket_path(path)
+        lock = FileLock(f"{path}.lock", mode=0o600, is_singleton=False)
+        with os_errors(path):
+            try:
+                lock.acquire(timeout=0)
+            except Timeout as error:
+                raise AlreadyRunning(path) from error
+        try:
+            # ours to remove: who holds the lock is the only one that may serve here
+            with os_errors(path):
+                remove_if_there(path)
+            # made and restricted under a name of its own: nobody may connect before it is private
+            temporary = f"{path}.{secrets.token_hex(4)}"
+            with os_errors(path):
+                server = await asyncio.start_unix_server(
+                    lambda reader, writer: self._accept(reader, writer, None), path=temporary, limit=_STREAM_LIMIT
+                )
+                os.chmod(temporary, 0o600)
+                write_file(f"{path}.pid", str(os.getpid()).encode())
+                os.rename(temporary, path)
+            try:
+                await self._serve(server)
+            finally:
+                for made in (f"{path}.pid", path):
+                    remove_if_there(made)
+        finally:
+            lock.release()
+
+    async def serve_tcp(self, host: str, port: int, token: str, announce: Callable[[str, int], None]) -> None:
+        """Serves TCP; each client must bring the token.
+
+        Args:
+            host: address to listen on.
+            port: 0 for any that is free.
+            token: for `initializationOptions.token`.
+            announce: told the address once it listens.
+
+        Raises:
+            IoError: the address cannot be listened on.
+        """
+        with os_errors(f"{host}:{port}"):
+            server = await asyncio.start_server(
+                lambda reader, writer: self._accept(reader, writer, token), host, port, limit=_STREAM_LIMIT
+            )
+        bound = server.sockets[0].getsockname()
+        announce(bound[0], bound[1])
+        await self._serve(server)
+
+    # -- inside
+
+    async def _serve(self, server: asyncio.Server) -> None:
+        self._watch_idle()
+        async with server:
+            await self._stopping.wait()
+            server.close()
+            for connection in list(self._connections):
+                connection.stop()
+            if self._tasks:
+                await asyncio.wait(self._tasks)
+        await self._close()
+
+    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, token: str | None) -> None:
+        if token is None and not _is_ours(writer):
+            writer.close()
+            return
+        try:
+            connection = self._connection(reader, writer, token)
+        except BaseException:
+            # nobody else would: the client must not wait for an answer that never comes
+            writer.close()
+            raise
+        task = asyncio.ensure_future(self._serve_client(connection))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _serve_client(self, connection: Connection) -> None:
+        self._connections.add(connection)
+        self._watch_idle()
+        try:
+            await connection.run()
+        finally:
+            self._connections.discard(connection)
+            self._watch_idle()
+            self._linger()
+
+    def _connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, token: str | None) -> Connection:
+        return Connection(
+            reader,
+            writer,
+            self._workspaces,
+            self._hub,
+            self._executor,
+            self._options.base,
+            self._options.max_message_bytes,
+            token,
+        )
+
+    def _watch_idle(self) -> None:
+        if self._idle_timer is not None:
+            self._idle_timer.cancel()
+            self._idle_timer = None
+        if not self._connections and self._options.idle_seconds is not None:
+            self._idle_timer = self._loop.call_later(self._options.idle_seconds, self._stopping.set)
+
+    def _linger(self) -> None:
+        if self._linger_timer is not None:
+            self._linger_timer.cancel()
+        self._linger_timer = self._loop.call_later(
+            _LINGER_SECONDS, lambda: self._executor.submit(self._workspaces.close_unused)
+        )
+
+    async def _close(self) -> None:
+        for timer in (self._idle_timer, self._linger_timer):
+            if timer is not None:
+                timer.cancel()
+        await self._loop.run_in_executor(self._executor, self._workspaces.close)
+        self._executor.shutdown()
+
+
+def _is_ours(writer: asyncio.StreamWriter) -> bool:
+    """Whether the process at the other end of a Unix socket runs as our user (or root)."""
+    peer: socket.socket = writer.get_extra_info("socket")
+    option = getattr(socket, "SO_PEERCRED", None)
+    if option is None:
+        # elsewhere the socket's own permissions and its private directory have to do
+        return True
+    _, user, _ = struct.unpack("3i", peer.getsockopt(socket.SOL_SOCKET, option, struct.calcsize("3i")))
+    return user in (os.geteuid(), 0)
+
+
+def configure_logging() -> None:
+    """Has the daemon say on standard error what it does; never what clients send."""
+    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    # pygls logs whole messages at this level
+    logging.getLogger("pygls").setLevel(logging.ERROR)
+    logging.getLogger("filelock").setLevel(logging.WARNING)
+
+
+def run(main: Callable[[], Awaitable[int]]) -> int:
+    """Runs a daemon's main coroutine."""
+
+    async def wrapped() -> int:
+        return await main()
+
+    return asyncio.run(wrapped())
+
+
+def raise_descriptor_limit() -> None:
+    """Lets the process open as many files as the system allows it to: each client and each work tree needs some."""
+    if sys.platform == "win32":
+        return
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = min(hard, 65536) if hard != resource.RLIM_INFINITY else 65536
+    if soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))

@@ -1,0 +1,30 @@
+"""The handlers: wire to core to wire, one short file per family, and nothing else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .bring_back import restore, revert
+from .compare import diff, diff_full, patch
+from .context import Context
+from .events import encode_event
+from .keep import cleanup, status
+from .look import file_at, file_exists, list_files
+from .track import track
+
+HANDLERS: dict[str, Any] = {
+    "snapshot/track": track,
+    "snapshot/patch": patch,
+    "snapshot/diff": diff,
+    "snapshot/diffFull": diff_full,
+    "snapshot/fileAt": file_at,
+    "snapshot/listFiles": list_files,
+    "snapshot/fileExists": file_exists,
+    "snapshot/restore": restore,
+    "snapshot/revert": revert,
+    "snapshot/status": status,
+    "snapshot/cleanup": cleanup,
+}
+"""For each method of the wire's table, the function that takes a `Context` and its params and gives its result."""
+
+__all__ = ["HANDLERS", "Context", "encode_event"]

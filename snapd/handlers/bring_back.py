@@ -1,0 +1,36 @@
+"""`snapshot/restore` and `snapshot/revert`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from snapd.wire.snapshot import RestoreParams, RevertParams
+from snapd.wire.values import Outcome
+
+from . import convert
+
+if TYPE_CHECKING:
+    from snapd.core.model import OnConflict
+
+    from .context import Context
+
+# these callers name the exact state that they want
+_DEFAULT: OnConflict = "overwrite"
+
+
+def restore(context: Context, params: RestoreParams) -> Outcome:
+    """Makes the work tree what a snapshot was."""
+    result = context.workspace.restore(
+        convert.tree(params.hash), params.on_conflict or _DEFAULT, params.dry_run, context.call
+    )
+    return convert.outcome(context.workspace.root, result)
+
+
+def revert(context: Context, params: RevertParams) -> Outcome:
+    """Brings some files back."""
+    patches = [
+        (convert.tree(patch.hash), convert.paths(context, patch.files, f"patches[{at}].files"))
+        for at, patch in enumerate(params.patches)
+    ]
+    result = context.workspace.revert(patches, params.on_conflict or _DEFAULT, params.dry_run, context.call)
+    return convert.outcome(context.workspace.root, result)

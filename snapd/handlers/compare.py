@@ -1,0 +1,55 @@
+"""`snapshot/patch`, `snapshot/diff` and `snapshot/diffFull`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from snapd.core.paths import absolute
+from snapd.wire.snapshot import DiffFullParams, DiffFullResult, DiffParams, DiffResult, PatchParams
+from snapd.wire.values import Patch
+
+from . import convert
+
+if TYPE_CHECKING:
+    from .context import Context
+
+
+def patch(context: Context, params: PatchParams) -> Patch:
+    """Names what differs."""
+    workspace = context.workspace
+    changes = workspace.changed(convert.tree(params.hash), convert.optional_tree(params.to), context.call)
+    return Patch(hash=params.hash, files=[absolute(workspace.root, change.path) for change in changes])
+
+
+def diff(context: Context, params: DiffParams) -> DiffResult:
+    """Writes what differs as a unified diff."""
+    only = convert.paths(context, params.files, "files")
+    if params.files is not None and not only:
+        return DiffResult(diff="")
+    old, new = convert.tree(params.hash), convert.optional_tree(params.to)
+    return DiffResult(diff=context.workspace.diff(old, new, only, context.call))
+
+
+def diff_full(context: Context, params: DiffFullParams) -> DiffFullResult:
+    """Gives what differs, each file before and after."""
+    only = convert.paths(context, params.files, "files")
+    if params.files is not None and not only:
+        return DiffFullResult(diffs=[])
+    question = ["diffFull", params.from_, params.to or ""]
+    new, after = convert.optional_tree(params.to), None
+    if params.cursor is not None:
+        new, after = convert.read_cursor(params.cursor, question)
+    page = context.workspace.deltas(
+        convert.tree(params.from_),
+        new,
+        context.call,
+        only=only,
+        contents=params.contents,
+        renames=params.renames,
+        after=after,
+        limit=params.limit,
+    )
+    return DiffFullResult(
+        diffs=[convert.file_diff(context.workspace.root, delta) for delta in page.deltas],
+        next_cursor=None if page.after is None else convert.write_cursor(question, page.to, page.after),
+    )

@@ -1,0 +1,28 @@
+"""What a handler is given besides its params."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+
+if TYPE_CHECKING:
+    from snapd.core.call import Call
+    from snapd.core.workspace import Workspace
+
+
+@attrs.frozen
+class Context:
+    """Where a request runs.
+
+    Attributes:
+        workspace: the one that it is about.
+        roots: the paths under which the client may name its files, the canonical one first.
+        enabled: whether this client wants snapshots at all.
+        call: its cancellation and progress.
+    """
+
+    workspace: Workspace
+    roots: tuple[bytes, ...]
+    enabled: bool
+    call: Call

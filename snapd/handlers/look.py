@@ -1,0 +1,60 @@
+"""`snapshot/fileAt`, `snapshot/listFiles` and `snapshot/fileExists`."""
+
+from __future__ import annotations
+
+import base64
+import os
+from typing import TYPE_CHECKING, Literal
+
+from snapd.core.paths import is_utf8, shown, to_uri
+from snapd.core.text import is_binary
+from snapd.wire.snapshot import (
+    FileAtParams,
+    FileAtResult,
+    FileExistsParams,
+    FileExistsResult,
+    ListFilesParams,
+    ListFilesResult,
+)
+
+from . import convert
+
+if TYPE_CHECKING:
+    from .context import Context
+
+
+def file_at(context: Context, params: FileAtParams) -> FileAtResult:
+    """Gives the exact bytes of a file as it was."""
+    path = convert.path(context, params.file, "file")
+    found = context.workspace.file_at(convert.tree(params.hash), path)
+    binary = is_binary(found.data)
+    encoding: Literal["utf-8", "base64"] = "base64" if binary or not is_utf8(found.data) else "utf-8"
+    content = base64.b64encode(found.data).decode() if encoding == "base64" else found.data.decode("utf-8")
+    return FileAtResult(
+        file=shown(path),
+        size=len(found.data),
+        mode=f"{found.mode:o}",
+        binary=binary,
+        encoding=encoding,
+        content=content,
+    )
+
+
+def list_files(context: Context, params: ListFilesParams) -> ListFilesResult:
+    """Lists the files of a snapshot."""
+    tree = convert.tree(params.hash)
+    prefix = params.prefix or ""
+    question = ["listFiles", params.hash, prefix]
+    after = None if params.cursor is None else convert.read_cursor(params.cursor, question)[1]
+    page = context.workspace.names(tree, context.call, lambda path: shown(path).startswith(prefix), after, params.limit)
+    root = context.workspace.root
+    return ListFilesResult(
+        files=[shown(path) if is_utf8(path) else to_uri(os.path.join(root, path)) for path in page.paths],
+        next_cursor=None if page.after is None else convert.write_cursor(question, tree, page.after),
+    )
+
+
+def file_exists(context: Context, params: FileExistsParams) -> FileExistsResult:
+    """Tells whether a snapshot has a file."""
+    path = convert.path(context, params.file, "file")
+    return FileExistsResult(exists=context.workspace.entry(convert.tree(params.hash), path) is not None)

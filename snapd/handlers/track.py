@@ -1,0 +1,21 @@
+"""`snapshot/track`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from snapd.wire.snapshot import TrackParams, TrackResult
+
+from . import convert
+
+if TYPE_CHECKING:
+    from .context import Context
+
+
+def track(context: Context, params: TrackParams) -> TrackResult:
+    """Takes a snapshot."""
+    forced = convert.paths(context, params.force, "force")
+    if not context.enabled:
+        return TrackResult(hash=None, reason="disabled", skipped=[])
+    tracked = context.workspace.track(forced, context.call)
+    return TrackResult(hash=tracked.tree.hex(), skipped=convert.skipped(context.workspace.root, tracked.skipped))

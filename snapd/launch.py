@@ -1,0 +1,93 @@
+"""Finds the per-user daemon, and starts it where none runs; safe when many do so at once."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from snapd.core.errors import IoError
+from snapd.locations import check_socket_path
+
+if TYPE_CHECKING:
+    from snapd.locations import Locations
+
+_START_SECONDS = 30.0
+_POLL_SECONDS = 0.02
+_ABSENT = (FileNotFoundError, ConnectionRefusedError)
+
+
+def connect(path: str) -> socket.socket | None:
+    """A connection to the daemon on a socket; None where none listens.
+
+    Raises:
+        OSError: it is there and cannot be reached.
+    """
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        connection.connect(path)
+    except _ABSENT:
+        connection.close()
+        return None
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def ensure_daemon(locations: Locations, path: str) -> socket.socket:
+    """A connection to the daemon on a socket, which is started where it does not run.
+
+    Args:
+        locations: of the user.
+        path: of the socket.
+
+    Raises:
+        IoError: the daemon cannot be started; says what it said.
+    """
+    check_socket_path(path)
+    try:
+        connection = connect(path)
+        if connection is not None:
+            return connection
+        # one starts it, the others wait for that one
+        from filelock import FileLock
+
+        locations.make_runtime()
+        with FileLock(f"{path}.start", mode=0o600, is_singleton=False):
+            return connect(path) or _start(path)
+    except OSError as error:
+        raise IoError(f"cannot reach the daemon at {path}: {error}", path=path, errno="ECONNREFUSED") from error
+
+
+def _start(path: str) -> socket.socket:
+    log = f"{path}.log"
+    with open(log, "wb") as output:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "snapd", "serve", "--socket", path],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=output,
+            cwd=os.path.dirname(path),
+            start_new_session=True,
+        )
+    deadline = time.monotonic() + _START_SECONDS
+    while time.monotonic() < deadline:
+        connection = connect(path)
+        if connection is not None:
+            # it lives on: nobody waits for it, and that is no oversight
+            process.returncode = 0
+            return connection
+        if process.poll() is not None:
+            break
+        time.sleep(_POLL_SECONDS)
+    else:
+        process.terminate()
+        process.wait()
+    with open(log, encoding="utf-8", errors="replace") as output:
+        said = output.read().strip().splitlines()
+    reason = said[-1] if said else f"exit code {process.returncode}"
+    raise IoError(f"the daemon did not start: {reason}", path=log, errno="ECONNREFUSED")

@@ -1,0 +1,1 @@
+"""The RPC edge: framing, connections, execution, notifications. Nothing below it knows JSON or asyncio."""

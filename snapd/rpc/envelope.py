@@ -1,0 +1,85 @@
+"""What a JSON-RPC 2.0 message is, decided before anything is done with it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+import orjson
+
+from snapd.wire.errors import INVALID_REQUEST, PARSE_ERROR
+
+MessageId = int | str
+
+
+class EnvelopeError(Exception):
+    """The message is none; the client is told, and the next one is read.
+
+    Attributes:
+        code: of the JSON-RPC error.
+        message_id: of the request as far as it can be told, else None.
+    """
+
+    def __init__(self, code: int, message: str, message_id: MessageId | None = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message_id = message_id
+
+
+@attrs.frozen
+class Request:
+    """To be answered exactly once."""
+
+    message_id: MessageId
+    method: str
+    params: Any
+
+
+@attrs.frozen
+class Notification:
+    """Never to be answered."""
+
+    method: str
+    params: Any
+
+
+@attrs.frozen
+class Response:
+    """An answer to a request of ours."""
+
+    message_id: MessageId | None
+
+
+def parse(body: bytes) -> Request | Notification | Response:
+    """Tells what a message is.
+
+    Raises:
+        EnvelopeError: it is no JSON, a batch, or no JSON-RPC 2.0 message.
+    """
+    try:
+        message = orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        raise EnvelopeError(PARSE_ERROR, f"the message is no JSON: {error.msg}") from None
+    if isinstance(message, list):
+        raise EnvelopeError(INVALID_REQUEST, "batches are not taken")
+    if not isinstance(message, dict):
+        raise EnvelopeError(INVALID_REQUEST, "the message is no object")
+    message_id = message.get("id")
+    known_id = message_id if type(message_id) in (int, str) else None
+    if message.get("jsonrpc") != "2.0":
+        raise EnvelopeError(INVALID_REQUEST, 'jsonrpc: expected "2.0"', known_id)
+    if "method" not in message:
+        if "result" in message or "error" in message:
+            return Response(known_id)
+        raise EnvelopeError(INVALID_REQUEST, "method: missing", known_id)
+    method = message["method"]
+    if type(method) is not str:
+        raise EnvelopeError(INVALID_REQUEST, "method: expected a string", known_id)
+    params = message.get("params")
+    if params is None:
+        params = {}
+    if "id" not in message:
+        return Notification(method, params)
+    if known_id is None:
+        raise EnvelopeError(INVALID_REQUEST, "id: expected a string or an integer")
+    return Request(known_id, method, params)

@@ -1,0 +1,75 @@
+"""Helpers for an agent's message loop: one `Snapshot` for each session, and the hashes that it took.
+
+The shape is that of `core/snapshots.py` in the agents that keep their snapshots by session.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+from snapd.library import FileDiff, Snapshot
+
+if TYPE_CHECKING:
+    import os
+
+_lock = threading.Lock()
+_snapshots: dict[str, Snapshot] = {}
+_histories: dict[str, list[str]] = {}
+
+
+def init_snapshot(session_id: str, project_dir: str | os.PathLike[str]) -> Snapshot:
+    """Begins to keep the snapshots of a session; a session that was begun before begins anew.
+
+    Args:
+        session_id: any name.
+        project_dir: the folder that the session works in.
+
+    Returns:
+        Its snapshots.
+    """
+    snapshot = Snapshot(project_dir)
+    with _lock:
+        before = _snapshots.get(session_id)
+        _snapshots[session_id] = snapshot
+        _histories[session_id] = []
+    if before is not None:
+        before.close()
+    return snapshot
+
+
+def track_snapshot(session_id: str) -> str | None:
+    """Takes a snapshot and adds it to the session's history.
+
+    Returns:
+        Its hash; None where snapshots are off.
+
+    Raises:
+        KeyError: the session was not begun.
+        SnapdError: there is no new snapshot.
+    """
+    tree = _snapshots[session_id].track()
+    if tree is not None:
+        with _lock:
+            _histories[session_id].append(tree)
+    return tree
+
+
+def snapshot_history(session_id: str) -> list[str]:
+    """The hashes that `track_snapshot` took in a session, oldest first.
+
+    Raises:
+        KeyError: the session was not begun.
+    """
+    with _lock:
+        return list(_histories[session_id])
+
+
+def compute_diff(session_id: str, from_hash: str, to_hash: str) -> list[FileDiff]:
+    """Each file that differs between two snapshots of a session.
+
+    Raises:
+        KeyError: the session was not begun.
+        SnapdError: see `Snapshot.diff_full`.
+    """
+    return _snapshots[session_id].diff_full(from_hash, to_hash)

@@ -1,0 +1,114 @@
+"""The objects of one snapshot, written together: a few as loose files, many as one pack."""
+
+from __future__ import annotations
+
+import threading
+import zlib
+from typing import TYPE_CHECKING
+
+from snapd.core.model import ObjectId, TreeEntry
+
+from .loose import LooseWriter
+from .objects import COMPRESSION, ObjectKind, encode_tree, object_id
+from .pack import PackWriter
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from .repository import ShadowRepository
+
+LOOSE_COUNT = 32
+LOOSE_BYTES = 4 << 20
+"""From this many objects or bytes on one pack is cheaper than files of their own."""
+
+
+class ObjectBatch:
+    """Collects objects and stores them at `commit`; nothing of it is lost or half there after an error.
+
+    `blob`, `blob_stream` and `tree` may be called from several threads at once. A context manager: what was not
+    committed is discarded.
+    """
+
+    def __init__(self, repository: ShadowRepository) -> None:
+        self._repository = repository
+        self._lock = threading.Lock()
+        self._seen: set[ObjectId] = set()
+        self._pending: list[tuple[ObjectId, ObjectKind, bytes]] = []
+        self._pending_bytes = 0
+        self._pack: PackWriter | None = None
+        self._loose = LooseWriter(repository.objects)
+        self._fresh = repository.is_empty()
+
+    def __enter__(self) -> ObjectBatch:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._pack is not None:
+            self._pack.discard()
+            self._pack = None
+
+    def blob(self, data: bytes) -> ObjectId:
+        """Adds a file's bytes."""
+        return self._add("blob", data)
+
+    def blob_stream(self, size: int, chunks: Iterator[bytes]) -> ObjectId:
+        """Adds a large file's bytes without holding them in memory.
+
+        Args:
+            size: bytes in all.
+            chunks: the bytes.
+
+        Raises:
+            ValueError: the chunks are not of that size; nothing was added.
+        """
+        return self._loose.write("blob", size, chunks)
+
+    def tree(self, entries: Iterable[TreeEntry]) -> ObjectId:
+        """Adds a directory."""
+        return self._add("tree", encode_tree(entries))
+
+    def commit_object(self, data: bytes) -> ObjectId:
+        """Adds a commit, given as its bytes."""
+        return self._add("commit", data)
+
+    def commit(self) -> None:
+        """Stores all that was added, durably.
+
+        Raises:
+            StorageFull, IoError: the repository is as it was, but for objects that nothing refers to.
+        """
+        if self._pack is not None:
+            self._pack.finish()
+            self._pack = None
+        for _, kind, data in self._pending:
+            self._loose.write(kind, len(data), (data,))
+        self._pending.clear()
+        self._pending_bytes = 0
+        self._loose.sync()
+
+    def _add(self, kind: ObjectKind, data: bytes) -> ObjectId:
+        oid = object_id(kind, data)
+        with self._lock:
+            if oid in self._seen:
+                return oid
+            self._seen.add(oid)
+        if not self._fresh and self._repository.has(oid):
+            return oid
+        with self._lock:
+            if self._pack is None:
+                self._pending.append((oid, kind, data))
+                self._pending_bytes += len(data)
+                if len(self._pending) > LOOSE_COUNT or self._pending_bytes > LOOSE_BYTES:
+                    self._begin_pack()
+                return oid
+        compressed = zlib.compress(data, COMPRESSION)
+        with self._lock:
+            self._pack.add(oid, kind, len(data), compressed)
+        return oid
+
+    def _begin_pack(self) -> None:
+        self._pack = PackWriter(self._repository.pack_directory)
+        for oid, kind, data in self._pending:
+            self._pack.add(oid, kind, len(data), zlib.compress(data, COMPRESSION))
+        self._pending.clear()
+        self._pending_bytes = 0

@@ -1,0 +1,82 @@
+"""Comparisons of whole trees that libgit2 does for us: renames, and three-way merges of a file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pygit2
+from pygit2.enums import DeltaStatus, DiffFind, DiffOption, MergeFlag
+
+from snapd.core.errors import StoreCorrupt
+from snapd.core.model import Entry
+
+if TYPE_CHECKING:
+    from snapd.core.model import ObjectId, RelPath
+
+    from .repository import ShadowRepository
+
+_SIMILAR_PERCENT = 50
+_CANDIDATES = 1000
+
+
+def renames(repository: ShadowRepository, old: ObjectId, new: ObjectId) -> dict[RelPath, RelPath]:
+    """Finds files that were moved, as `git diff -M` does: at least half alike.
+
+    Args:
+        repository: where both trees are.
+        old: tree id.
+        new: tree id.
+
+    Returns:
+        The old path by the new one.
+
+    Raises:
+        StoreCorrupt: an object is missing or damaged.
+    """
+    handle = repository.libgit2()
+    try:
+        before, after = (handle[pygit2.Oid(raw=oid)] for oid in (old, new))
+        assert isinstance(before, pygit2.Tree)
+        assert isinstance(after, pygit2.Tree)
+        diff = before.diff_to_tree(after, flags=DiffOption.NORMAL)
+        diff.find_similar(DiffFind.FIND_RENAMES, rename_threshold=_SIMILAR_PERCENT, rename_limit=_CANDIDATES)
+        return {
+            delta.new_file.raw_path: delta.old_file.raw_path
+            for delta in diff.deltas
+            if delta.status == DeltaStatus.RENAMED
+        }
+    except (KeyError, pygit2.GitError) as error:
+        raise StoreCorrupt(f"comparing {old.hex()} with {new.hex()}: {error}", object=new.hex()) from error
+
+
+def merge(repository: ShadowRepository, base: Entry | None, ours: Entry, theirs: Entry) -> Entry | None:
+    """Merges two changes of one file, mode and text, as git does; stores the result.
+
+    Args:
+        repository: where the blobs are.
+        base: what both started from; None where both made the file.
+        ours: what is there now.
+        theirs: what is asked for.
+
+    Returns:
+        The merged file; None where the two overlap, or are no text.
+
+    Raises:
+        StoreCorrupt: an object is missing or damaged.
+    """
+    handle = repository.libgit2()
+
+    def tree_of(entry: Entry | None) -> pygit2.Oid:
+        builder = handle.TreeBuilder()
+        if entry is not None:
+            builder.insert("file", pygit2.Oid(raw=entry.oid), entry.mode)
+        return builder.write()
+
+    try:
+        index = handle.merge_trees(tree_of(base), tree_of(ours), tree_of(theirs), flags=MergeFlag.FAIL_ON_CONFLICT & 0)
+    except (KeyError, pygit2.GitError) as error:
+        raise StoreCorrupt(f"merging {ours.oid.hex()}: {error}", object=ours.oid.hex()) from error
+    if index.conflicts is not None:
+        return None
+    merged = index["file"]
+    return Entry(int(merged.mode), bytes(merged.id.raw))

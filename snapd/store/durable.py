@@ -1,0 +1,72 @@
+"""Files that are there, whole, once the call returns: temporary file, fsync, rename, fsync of the directory."""
+
+from __future__ import annotations
+
+import os
+import secrets
+
+from snapd.core.errors import os_errors
+
+PRIVATE_FILE = 0o600
+PRIVATE_DIRECTORY = 0o700
+
+
+def write_file(path: str, data: bytes) -> None:
+    """Replaces the file by `data`, durably; its directory must exist.
+
+    Raises:
+        StorageFull, IoError: nothing was changed.
+    """
+    temporary = f"{path}.{secrets.token_hex(6)}.tmp"
+    with os_errors(path):
+        try:
+            descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE)
+            try:
+                write_all(descriptor, data)
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+            os.rename(temporary, path)
+        except OSError:
+            remove_if_there(temporary)
+            raise
+        sync_directory(os.path.dirname(path))
+
+
+def write_all(descriptor: int, data: bytes | memoryview) -> None:
+    """Writes all of `data`, however many calls that takes."""
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
+
+
+def make_directories(path: str) -> None:
+    """Makes the directory and those above it, private to the user, and makes their names durable."""
+    if os.path.isdir(path):
+        return
+    above = os.path.dirname(path)
+    make_directories(above)
+    with os_errors(path):
+        try:
+            os.mkdir(path, PRIVATE_DIRECTORY)
+        except FileExistsError:
+            if not os.path.isdir(path):
+                raise
+        sync_directory(above)
+
+
+def sync_directory(path: str) -> None:
+    """Makes the names in a directory durable."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def remove_if_there(path: str) -> None:
+    """Removes a leftover file of ours."""
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        return

@@ -1,0 +1,273 @@
+"""The log of snapshots: one commit each, reachable from `refs/snapd/snapshots/<day>`, in the shadow repository.
+
+A commit's tree is the snapshot, so that any git can look at it, and no garbage collection drops it. What the tree
+cannot say (the coverage) is a blob, kept by `refs/snapd/coverage/<blob>`; it changes seldom, so most snapshots share
+it. Order is by a sequence number, never by the clock; the day only groups what expires together.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from snapd.core.errors import StoreCorrupt, UnknownSnapshot
+from snapd.core.model import Coverage, ObjectId, RecordKind, RuleText, Skip, SkipReason, Snapshot
+
+from .durable import make_directories, write_file
+from .objects import encode_commit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from .repository import ShadowRepository
+
+_SNAPSHOTS = "refs/snapd/snapshots/"
+_COVERAGE = "refs/snapd/coverage/"
+_COMMIT = re.compile(
+    rb"tree (?P<tree>[0-9a-f]{40})\n(?:parent (?P<parent>[0-9a-f]{40})\n)?"
+    rb"author [^\n]*\ncommitter [^\n]*> (?P<seconds>[0-9]+) \+0000\n\n"
+    rb"(?P<kind>[a-z]+)\n\ncoverage: (?P<coverage>[0-9a-f]{40})\nseq: (?P<seq>[0-9]+)\n"
+)
+
+
+@attrs.frozen
+class Record:
+    """One entry of the log.
+
+    Attributes:
+        seq: its place.
+        kind: why it was taken.
+        tree: the snapshot.
+        coverage: the blob with what the tree cannot say.
+        seconds: since 1970, when it was taken.
+    """
+
+    seq: int
+    kind: RecordKind
+    tree: ObjectId
+    coverage: ObjectId
+    seconds: int
+
+    def same_state(self, other: Record) -> bool:
+        """Whether both say the same, but for when."""
+        return (self.kind, self.tree, self.coverage) == (other.kind, other.tree, other.coverage)
+
+
+class SnapshotLog:
+    """Which snapshots there are. Safe to use from several threads.
+
+    Args:
+        repository: where they lie.
+
+    Raises:
+        StoreCorrupt: the log itself cannot be read.
+    """
+
+    def __init__(self, repository: ShadowRepository) -> None:
+        self._repository = repository
+        self._lock = threading.Lock()
+        self._by_tree: dict[ObjectId, Record] = {}
+        self._newest: Record | None = None
+        self._heads: dict[str, ObjectId] = {}
+        self._seq = 0
+        self._coverage_known: set[ObjectId] = set()
+        self._load()
+
+    def find(self, tree: ObjectId) -> Snapshot:
+        """The latest snapshot with this tree.
+
+        Raises:
+            UnknownSnapshot: there is none.
+            StoreCorrupt: its coverage cannot be read.
+        """
+        with self._lock:
+            record = self._by_tree.get(tree)
+        if record is None:
+            raise UnknownSnapshot(f"no snapshot {tree.hex()} in this workspace", hash=tree.hex())
+        return Snapshot(tree, _decode_coverage(self._repository.read_blob(record.coverage)))
+
+    def knows(self, tree: ObjectId) -> bool:
+        """Whether there is a snapshot with this tree."""
+        with self._lock:
+            return tree in self._by_tree
+
+    @property
+    def last(self) -> ObjectId | None:
+        """The tree of the newest snapshot that a client was told of."""
+        with self._lock:
+            return self._newest.tree if self._newest is not None else None
+
+    def append(self, snapshot: Snapshot, kind: RecordKind) -> None:
+        """Records a snapshot, durably. Its objects must be stored already.
+
+        Raises:
+            StorageFull, IoError: it was not recorded.
+        """
+        now = int(time.time())
+        day = _day(now)
+        with self._lock, self._repository.batch() as batch:
+            coverage = batch.blob(_encode_coverage(snapshot.coverage))
+            record = Record(self._seq + 1, kind, snapshot.tree, coverage, now)
+            newest = self._newest
+            if (
+                newest is not None
+                and newest.seq == self._seq
+                and record.same_state(newest)
+                and _day(newest.seconds) == day
+            ):
+                return
+            commit = batch.commit_object(_encode_record(record, self._heads.get(day)))
+            batch.commit()
+            if coverage not in self._coverage_known:
+                self._point(_COVERAGE + coverage.hex(), coverage)
+                self._coverage_known.add(coverage)
+            self._point(_SNAPSHOTS + day, commit)
+            self._heads[day] = commit
+            self._take(record)
+
+    def roots(self) -> list[tuple[ObjectId, ObjectId, ObjectId]]:
+        """Commit, tree and coverage of every record."""
+        with self._lock:
+            return [
+                (commit, record.tree, record.coverage)
+                for head in self._heads.values()
+                for commit, record in self._chain(head)
+            ]
+
+    def expire(self, before: float, keep: ObjectId | None) -> int:
+        """Drops the records that are older than a time; the newest that a client was told of always stays.
+
+        Args:
+            before: seconds since 1970.
+            keep: a tree whose newest record stays too.
+
+        Returns:
+            How many were dropped.
+
+        Raises:
+            StorageFull, IoError: some days may be done and others not; each is whole.
+        """
+        with self._lock:
+            kept = {record for record in (self._newest, self._by_tree.get(keep) if keep else None) if record}
+            removed = 0
+            survivors: list[Record] = []
+            for day, head in list(self._heads.items()):
+                chain = [record for _, record in self._chain(head)]
+                staying = [record for record in reversed(chain) if record.seconds >= before or record in kept]
+                survivors += staying
+                removed += len(chain) - len(staying)
+                if len(staying) < len(chain):
+                    self._rewrite(day, staying)
+            self._by_tree.clear()
+            for record in sorted(survivors, key=lambda record: record.seq):
+                self._take(record)
+            used = {record.coverage for record in survivors}
+            for coverage in self._coverage_known - used:
+                self._repository.libgit2().references.delete(_COVERAGE + coverage.hex())
+            self._coverage_known &= used
+        return removed
+
+    def _rewrite(self, day: str, records: list[Record]) -> None:
+        head: ObjectId | None = None
+        with self._repository.batch() as batch:
+            for record in records:
+                head = batch.commit_object(_encode_record(record, head))
+            batch.commit()
+        if head is None:
+            self._repository.libgit2().references.delete(_SNAPSHOTS + day)
+            del self._heads[day]
+        else:
+            self._point(_SNAPSHOTS + day, head)
+            self._heads[day] = head
+
+    def _take(self, record: Record) -> None:
+        self._seq = max(self._seq, record.seq)
+        self._by_tree[record.tree] = record
+        if record.kind is not RecordKind.LOOK:
+            self._newest = record
+
+    def _point(self, name: str, oid: ObjectId) -> None:
+        path = os.path.join(self._repository.path, name)
+        make_directories(os.path.dirname(path))
+        write_file(path, oid.hex().encode() + b"\n")
+
+    def _load(self) -> None:
+        references = self._repository.libgit2().references
+        records = []
+        for name in list(references):
+            if name.startswith(_COVERAGE):
+                self._coverage_known.add(bytes.fromhex(name[len(_COVERAGE) :]))
+            elif name.startswith(_SNAPSHOTS):
+                head = bytes.fromhex(str(references[name].target))
+                self._heads[name[len(_SNAPSHOTS) :]] = head
+                records += [record for _, record in self._chain(head)]
+        for record in sorted(records, key=lambda record: record.seq):
+            self._take(record)
+
+    def _chain(self, head: ObjectId) -> Iterator[tuple[ObjectId, Record]]:
+        """The records of a day, newest first."""
+        commit: ObjectId | None = head
+        while commit is not None:
+            record, above = self._parse(commit)
+            yield commit, record
+            commit = above
+
+    def _parse(self, commit: ObjectId) -> tuple[Record, ObjectId | None]:
+        found = _COMMIT.fullmatch(self._repository.read_commit(commit))
+        if found is None:
+            raise StoreCorrupt(f"commit {commit.hex()} is no snapshot of snapd", object=commit.hex())
+        parent = found["parent"]
+        record = Record(
+            int(found["seq"]),
+            RecordKind(found["kind"].decode()),
+            bytes.fromhex(found["tree"].decode()),
+            bytes.fromhex(found["coverage"].decode()),
+            int(found["seconds"]),
+        )
+        return record, bytes.fromhex(parent.decode()) if parent else None
+
+
+def _day(seconds: int) -> str:
+    return time.strftime("%Y-%m-%d", time.gmtime(seconds))
+
+
+def _encode_record(record: Record, parent: ObjectId | None) -> bytes:
+    message = f"{record.kind.value}\n\ncoverage: {record.coverage.hex()}\nseq: {record.seq}"
+    return encode_commit(record.tree, parent, record.seconds, message)
+
+
+def _text(raw: bytes) -> str:
+    return raw.decode("utf-8", "surrogateescape")
+
+
+def _raw(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
+
+
+def _encode_coverage(coverage: Coverage) -> bytes:
+    document = {
+        "version": 1,
+        "prefix": _text(coverage.prefix),
+        "emptyDirs": [_text(path) for path in coverage.empty_dirs],
+        "skipped": [[_text(skip.path), skip.reason.value] for skip in coverage.skipped],
+        "rules": [[rule.kind, _text(rule.base), _text(rule.text)] for rule in coverage.rules],
+        "forced": [_text(path) for path in coverage.forced],
+    }
+    return json.dumps(document, separators=(",", ":")).encode("ascii")
+
+
+def _decode_coverage(data: bytes) -> Coverage:
+    document: dict[str, Any] = json.loads(data)
+    return Coverage(
+        prefix=_raw(document["prefix"]),
+        empty_dirs=tuple(_raw(path) for path in document["emptyDirs"]),
+        skipped=tuple(Skip(_raw(path), SkipReason(reason)) for path, reason in document["skipped"]),
+        rules=tuple(RuleText(kind, _raw(base), _raw(text)) for kind, base, text in document["rules"]),
+        forced=tuple(_raw(path) for path in document["forced"]),
+    )

@@ -1,0 +1,133 @@
+"""Loose objects: one file each (gitformat-loose in git's documentation), streamed where they are large."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+import zlib
+from typing import TYPE_CHECKING
+
+from snapd.core.errors import StoreCorrupt, os_errors
+from snapd.core.model import ObjectId
+
+from .durable import PRIVATE_FILE, make_directories, remove_if_there, sync_directory, write_all
+from .objects import COMPRESSION, ObjectKind, header
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+CHUNK = 1 << 20
+
+
+def object_path(objects: str, oid: ObjectId) -> str:
+    """Where the loose object lies below the `objects` directory."""
+    name = oid.hex()
+    return os.path.join(objects, name[:2], name[2:])
+
+
+class LooseWriter:
+    """Writes loose objects; `sync` makes all of them durable.
+
+    Args:
+        objects: the `objects` directory of the repository.
+    """
+
+    def __init__(self, objects: str) -> None:
+        self._objects = objects
+        self._directories: set[str] = set()
+
+    def write(self, kind: ObjectKind, size: int, chunks: Iterable[bytes]) -> ObjectId:
+        """Hashes, compresses and stores one object in a single pass.
+
+        Args:
+            kind: its type.
+            size: of all chunks together, bytes.
+            chunks: its bytes.
+
+        Returns:
+            Its id.
+
+        Raises:
+            StorageFull, IoError: it was not stored.
+            ValueError: the chunks are not of that size; it was not stored.
+        """
+        temporary = os.path.join(self._objects, f"tmp_obj_{secrets.token_hex(8)}")
+        start = header(kind, size)
+        digest = hashlib.sha1(start)
+        deflate = zlib.compressobj(COMPRESSION)
+        seen = 0
+        with os_errors(temporary):
+            descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE)
+            try:
+                write_all(descriptor, deflate.compress(start))
+                for chunk in chunks:
+                    seen += len(chunk)
+                    digest.update(chunk)
+                    write_all(descriptor, deflate.compress(chunk))
+                if seen != size:
+                    raise ValueError(f"{seen} bytes instead of {size}")
+                write_all(descriptor, deflate.flush())
+                os.fsync(descriptor)
+                oid = digest.digest()
+                path = object_path(self._objects, oid)
+                make_directories(os.path.dirname(path))
+                os.rename(temporary, path)
+            except BaseException:
+                remove_if_there(temporary)
+                raise
+            finally:
+                os.close(descriptor)
+        self._directories.add(os.path.dirname(path))
+        return oid
+
+    def sync(self) -> None:
+        """Makes the names of what was written durable."""
+        for directory in sorted(self._directories):
+            with os_errors(directory):
+                sync_directory(directory)
+        self._directories.clear()
+
+
+def read_chunks(path: str, oid: ObjectId) -> Iterator[bytes] | None:
+    """The bytes of a loose object, chunk by chunk, checked against its id at the end.
+
+    Returns:
+        None where there is no such loose object.
+
+    Raises:
+        StoreCorrupt: from the iterator, before its last chunk is handed out, where the bytes do not match.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY)
+    except FileNotFoundError:
+        return None
+    return _inflate(descriptor, oid)
+
+
+def _inflate(descriptor: int, oid: ObjectId) -> Iterator[bytes]:
+    damaged = StoreCorrupt(f"object {oid.hex()} is damaged", object=oid.hex())
+    inflate = zlib.decompressobj()
+    digest = hashlib.sha1()
+    start: bytes | None = b""
+    held = b""
+    with os.fdopen(descriptor, "rb") as file:
+        try:
+            while chunk := file.read(CHUNK):
+                data = inflate.decompress(chunk)
+                digest.update(data)
+                if start is not None:
+                    start += data
+                    if b"\0" not in start:
+                        continue
+                    data = start.split(b"\0", 1)[1]
+                    start = None
+                if held:
+                    yield held
+                held = data
+        except zlib.error as error:
+            raise damaged from error
+    if not inflate.eof or digest.digest() != oid:
+        raise damaged
+    if held:
+        yield held

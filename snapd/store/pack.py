@@ -1,0 +1,145 @@
+"""Writes many objects at once: a pack and its index, version 2 each (gitformat-pack(5)).
+
+Objects are stored whole, without deltas: that is left to maintenance, off the hot path.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+import struct
+import zlib
+
+from snapd.core.errors import os_errors
+from snapd.core.model import ObjectId
+
+from .durable import PRIVATE_FILE, remove_if_there, sync_directory
+from .objects import ObjectKind
+
+_KINDS: dict[ObjectKind, int] = {"commit": 1, "tree": 2, "blob": 3}
+_READ_SIZE = 1 << 20
+
+
+def _entry_header(kind: ObjectKind, size: int) -> bytes:
+    first = (_KINDS[kind] << 4) | (size & 0x0F)
+    size >>= 4
+    encoded = bytearray()
+    while size:
+        encoded.append(first | 0x80)
+        first = size & 0x7F
+        size >>= 7
+    encoded.append(first)
+    return bytes(encoded)
+
+
+class PackWriter:
+    """A pack under construction, invisible to git until `finish`.
+
+    Args:
+        directory: `objects/pack` of the repository.
+
+    Not safe to use from several threads at once.
+    """
+
+    def __init__(self, directory: str) -> None:
+        self._directory = directory
+        self._temporary = os.path.join(directory, f"tmp_pack_{secrets.token_hex(8)}")
+        self._entries: list[tuple[ObjectId, int, int]] = []
+        with os_errors(directory):
+            descriptor = os.open(self._temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, PRIVATE_FILE)
+        self._file = os.fdopen(descriptor, "w+b", buffering=_READ_SIZE)
+        self._offset = self._file.write(struct.pack(">4sII", b"PACK", 2, 0))
+
+    def add(self, oid: ObjectId, kind: ObjectKind, size: int, compressed: bytes) -> None:
+        """Appends one object.
+
+        Args:
+            oid: its id; each id once.
+            kind: its type.
+            size: of the object itself, bytes.
+            compressed: its bytes, as a zlib stream.
+
+        Raises:
+            StorageFull, IoError: the pack is of no use any more; `discard` it.
+        """
+        start = _entry_header(kind, size)
+        self._entries.append((oid, zlib.crc32(compressed, zlib.crc32(start)), self._offset))
+        with os_errors(self._temporary):
+            self._file.write(start)
+            self._file.write(compressed)
+        self._offset += len(start) + len(compressed)
+
+    def finish(self) -> None:
+        """Makes the pack part of the repository, durably.
+
+        Raises:
+            StorageFull, IoError: nothing became part of it.
+        """
+        with os_errors(self._temporary):
+            checksum = self._seal()
+            name = os.path.join(self._directory, f"pack-{checksum.hex()}")
+            index = f"{self._temporary}.idx"
+            try:
+                self._write_index(index, checksum)
+                # git takes a pack for there when it sees the index, so the pack comes first
+                os.rename(self._temporary, f"{name}.pack")
+                os.rename(index, f"{name}.idx")
+            except OSError:
+                remove_if_there(index)
+                raise
+            sync_directory(self._directory)
+
+    def discard(self) -> None:
+        """Leaves nothing behind."""
+        self._file.close()
+        remove_if_there(self._temporary)
+
+    def _seal(self) -> bytes:
+        self._file.seek(0)
+        self._file.write(struct.pack(">4sII", b"PACK", 2, len(self._entries)))
+        self._file.seek(0)
+        digest = hashlib.sha1()
+        while chunk := self._file.read(_READ_SIZE):
+            digest.update(chunk)
+        self._file.write(digest.digest())
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        self._file.close()
+        return digest.digest()
+
+    def _write_index(self, path: str, checksum: bytes) -> None:
+        entries = sorted(self._entries)
+        counts = [0] * 256
+        for oid, _, _ in entries:
+            counts[oid[0]] += 1
+        fanout, total = [], 0
+        for count in counts:
+            total += count
+            fanout.append(total)
+        small: list[int] = []
+        large: list[int] = []
+        for _, _, offset in entries:
+            if offset < 0x80000000:
+                small.append(offset)
+            else:
+                small.append(0x80000000 | len(large))
+                large.append(offset)
+        body = b"".join(
+            (
+                b"\377tOc",
+                struct.pack(">I", 2),
+                struct.pack(">256I", *fanout),
+                b"".join(oid for oid, _, _ in entries),
+                struct.pack(f">{len(entries)}I", *(crc for _, crc, _ in entries)),
+                struct.pack(f">{len(small)}I", *small),
+                struct.pack(f">{len(large)}Q", *large),
+                checksum,
+            )
+        )
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(body)
+            file.write(hashlib.sha1(body).digest())
+            file.flush()
+            os.fsync(file.fileno())

@@ -1,0 +1,217 @@
+"""The shadow repository on disk: made where it is missing, read through libgit2, written through batches."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from typing import TYPE_CHECKING
+
+import pygit2
+from pygit2.enums import ObjectType
+
+from snapd.core.errors import StoreCorrupt, from_os_error, os_errors
+
+from .batch import ObjectBatch
+from .durable import make_directories, write_file
+from .loose import object_path, read_chunks
+from .objects import decode_tree
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from snapd.core.model import ObjectId, TreeEntry
+
+FORMAT_VERSION = 1
+
+_CONFIG = f"""[core]
+\trepositoryformatversion = 0
+\tbare = true
+\tautocrlf = false
+\tlogAllRefUpdates = false
+[gc]
+\tauto = 0
+[snapd]
+\tversion = {FORMAT_VERSION}
+"""
+# so that a git run by hand on the store converts and hides nothing
+_ATTRIBUTES = "* -text -ident !eol !filter !working-tree-encoding !diff !merge\n"
+
+# what libgit2 itself writes (a merged blob) has to last as what we write does
+pygit2.settings.enable_fsync_gitdir(True)
+
+
+class ShadowRepository:
+    """A bare git repository that holds the snapshots of one workspace.
+
+    Args:
+        path: its directory; made, private, where it is missing.
+
+    Raises:
+        StoreCorrupt: it was made by a newer snapd, or is no repository.
+        IoError, StorageFull: it could not be made.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.objects = os.path.join(path, "objects")
+        self.pack_directory = os.path.join(self.objects, "pack")
+        self._threads = threading.local()
+        if not os.path.exists(os.path.join(path, "HEAD")):
+            self._create()
+        self._check_version()
+        with os_errors(path):
+            status = os.stat(path)
+        self._identity = (status.st_dev, status.st_ino)
+
+    def batch(self) -> ObjectBatch:
+        """A set of objects to be stored together."""
+        return ObjectBatch(self)
+
+    def check_present(self) -> None:
+        """Raises `StoreCorrupt` where somebody deleted or replaced the store under us (never: "all is gone")."""
+        try:
+            status = os.stat(self.path)
+            os.stat(os.path.join(self.path, "HEAD"))
+        except OSError as error:
+            raise StoreCorrupt(f"the store {self.path} is gone", object=self.path) from error
+        if (status.st_dev, status.st_ino) != self._identity:
+            raise StoreCorrupt(f"the store {self.path} was replaced", object=self.path)
+
+    def is_empty(self) -> bool:
+        """Whether no object was ever stored."""
+        with os_errors(self.objects):
+            return not any(
+                entry.name not in ("info", "pack") or (entry.name == "pack" and any(os.scandir(entry.path)))
+                for entry in os.scandir(self.objects)
+            )
+
+    def has(self, oid: ObjectId) -> bool:
+        """Whether the object is stored."""
+        return pygit2.Oid(raw=oid) in self._libgit2().odb
+
+    def read_blob(self, oid: ObjectId) -> bytes:
+        """The bytes of a file.
+
+        Raises:
+            StoreCorrupt: missing, damaged, or no blob.
+        """
+        return self._read(oid, ObjectType.BLOB)
+
+    def read_tree(self, oid: ObjectId) -> tuple[TreeEntry, ...]:
+        """The entries of a directory.
+
+        Raises:
+            StoreCorrupt: missing, damaged, or no tree.
+        """
+        return decode_tree(self._read(oid, ObjectType.TREE), oid)
+
+    def read_commit(self, oid: ObjectId) -> bytes:
+        """The bytes of a commit.
+
+        Raises:
+            StoreCorrupt: missing, damaged, or no commit.
+        """
+        return self._read(oid, ObjectType.COMMIT)
+
+    def blob_size(self, oid: ObjectId) -> int:
+        """The size of a file in bytes, without reading it where git can tell.
+
+        Raises:
+            StoreCorrupt: missing or damaged.
+        """
+        try:
+            _, size = self._libgit2().odb.read_header(pygit2.Oid(raw=oid))
+        except (KeyError, pygit2.GitError) as error:
+            raise self._damaged(oid) from error
+        return int(size)
+
+    def blob_chunks(self, oid: ObjectId) -> Iterator[bytes]:
+        """The bytes of a file, in pieces where it is stored so; checked as a whole before the last one comes.
+
+        Raises:
+            StoreCorrupt: missing, damaged, or no blob.
+        """
+        try:
+            loose = read_chunks(object_path(self.objects, oid), oid)
+        except OSError as error:
+            raise from_os_error(error, object_path(self.objects, oid)) from error
+        if loose is not None:
+            yield from loose
+        else:
+            yield self.read_blob(oid)
+
+    def libgit2(self) -> pygit2.Repository:
+        """This thread's libgit2 handle: they are not shared between threads."""
+        return self._libgit2()
+
+    def bytes_on_disk(self) -> int:
+        """What the store takes, in bytes of its files."""
+        total = 0
+        for directory, _, files in os.walk(self.path):
+            for name in files:
+                try:
+                    total += os.lstat(os.path.join(directory, name)).st_size
+                except FileNotFoundError:
+                    continue
+        return total
+
+    def remember_root(self, root: bytes, device: int, inode: int) -> bool:
+        """Keeps which folder the store belongs to.
+
+        Returns:
+            False where the store so far belonged to another folder at the same path.
+        """
+        path = os.path.join(self.path, "root.json")
+        now = {"path": os.fsdecode(root), "device": device, "inode": inode}
+        try:
+            with open(path, encoding="ascii") as file:
+                then = json.load(file)
+        except (FileNotFoundError, ValueError):
+            then = None
+        if then != now:
+            write_file(path, json.dumps(now).encode("ascii"))
+        return then is None or then == now
+
+    def _read(self, oid: ObjectId, kind: ObjectType) -> bytes:
+        try:
+            found, data = self._libgit2().odb.read(pygit2.Oid(raw=oid))
+        except (KeyError, pygit2.GitError) as error:
+            self.check_present()
+            raise self._damaged(oid) from error
+        if found != kind:
+            raise self._damaged(oid)
+        return bytes(data)
+
+    def _damaged(self, oid: ObjectId) -> StoreCorrupt:
+        return StoreCorrupt(f"object {oid.hex()} is missing or damaged", object=oid.hex())
+
+    def _libgit2(self) -> pygit2.Repository:
+        handle: pygit2.Repository | None = getattr(self._threads, "handle", None)
+        if handle is None:
+            try:
+                handle = pygit2.Repository(self.path)
+            except pygit2.GitError as error:
+                raise StoreCorrupt(f"{self.path} is no git repository: {error}", object=self.path) from error
+            self._threads.handle = handle
+        return handle
+
+    def _create(self) -> None:
+        for directory in ("objects/pack", "objects/info", "refs/heads", "refs/snapd", "info"):
+            make_directories(os.path.join(self.path, directory))
+        write_file(os.path.join(self.path, "config"), _CONFIG.encode())
+        write_file(os.path.join(self.path, "info", "attributes"), _ATTRIBUTES.encode())
+        # last: its presence says that the rest is there
+        write_file(os.path.join(self.path, "HEAD"), b"ref: refs/heads/none\n")
+
+    def _check_version(self) -> None:
+        path = os.path.join(self.path, "config")
+        try:
+            version = int(pygit2.Config(path)["snapd.version"] or "")
+        except (OSError, KeyError, ValueError, pygit2.GitError) as error:
+            raise StoreCorrupt(f"{path} does not say that this is a store of snapd", object=path) from error
+        if version > FORMAT_VERSION:
+            raise StoreCorrupt(
+                f"{self.path} was made by a newer snapd (format {version}, this one knows {FORMAT_VERSION})",
+                object=self.path,
+            )

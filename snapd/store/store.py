@@ -1,0 +1,119 @@
+"""The store of one workspace: its shadow repository, the log of its snapshots, and the right to write them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from . import comparing
+from .expiry import expire
+from .log import SnapshotLog
+from .ownership import Ownership
+from .repository import ShadowRepository
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from snapd.core.model import Entry, ObjectId, RecordKind, RelPath, Snapshot, TreeEntry
+
+    from .batch import ObjectBatch
+
+
+class Store:
+    """An open store; made where it is missing.
+
+    Args:
+        path: its directory.
+        socket: where this process can be reached by others that want the same store, None where it cannot.
+
+    Raises:
+        StoreLocked: another process owns it.
+        StoreCorrupt: it cannot be read, or was made by a newer snapd.
+        IoError, StorageFull: it could not be made.
+    """
+
+    def __init__(self, path: str, socket: str | None) -> None:
+        self.path = path
+        self._ownership = Ownership(path, socket)
+        try:
+            self._repository = ShadowRepository(path)
+            self._log = SnapshotLog(self._repository)
+        except BaseException:
+            self._ownership.release()
+            raise
+
+    def close(self) -> None:
+        """Lets another process own the store."""
+        self._ownership.release()
+
+    def remember_root(self, root: bytes, identity: tuple[int, int]) -> None:
+        """Keeps which folder the store belongs to, for the one who looks at the store later."""
+        self._repository.remember_root(root, *identity)
+
+    def check_present(self) -> None:
+        """Raises `StoreCorrupt` where the store was deleted or replaced."""
+        self._repository.check_present()
+
+    def batch(self) -> ObjectBatch:
+        """A set of objects to be stored together."""
+        return self._repository.batch()
+
+    def read_tree(self, oid: ObjectId) -> tuple[TreeEntry, ...]:
+        """The entries of a directory; raises `StoreCorrupt`."""
+        return self._repository.read_tree(oid)
+
+    def read_blob(self, oid: ObjectId) -> bytes:
+        """The bytes of a file; raises `StoreCorrupt`."""
+        return self._repository.read_blob(oid)
+
+    def blob_size(self, oid: ObjectId) -> int:
+        """The size of a file, bytes; raises `StoreCorrupt`."""
+        return self._repository.blob_size(oid)
+
+    def blob_chunks(self, oid: ObjectId) -> Iterator[bytes]:
+        """The bytes of a file, in pieces; raises `StoreCorrupt` before the last one where they are damaged."""
+        return self._repository.blob_chunks(oid)
+
+    def renames(self, old: ObjectId, new: ObjectId) -> dict[RelPath, RelPath]:
+        """The old path of each file that was moved, by its new one."""
+        return comparing.renames(self._repository, old, new)
+
+    def merge(self, base: Entry | None, ours: Entry, theirs: Entry) -> Entry | None:
+        """The three-way merge of a file, stored; None where the changes overlap."""
+        return comparing.merge(self._repository, base, ours, theirs)
+
+    def find(self, tree: ObjectId) -> Snapshot:
+        """The latest snapshot with this tree; raises `UnknownSnapshot`."""
+        return self._log.find(tree)
+
+    def knows(self, tree: ObjectId) -> bool:
+        """Whether there is a snapshot with this tree."""
+        return self._log.knows(tree)
+
+    @property
+    def last(self) -> ObjectId | None:
+        """The tree of the newest snapshot that a client was told of."""
+        return self._log.last
+
+    def append(self, snapshot: Snapshot, kind: RecordKind) -> None:
+        """Records a snapshot, durably."""
+        self._log.append(snapshot, kind)
+
+    def expire(self, before: float, keep: ObjectId | None) -> tuple[int, int]:
+        """Drops snapshots older than a time and what only they held.
+
+        Args:
+            before: seconds since 1970.
+            keep: a tree whose newest snapshot stays, however old.
+
+        Returns:
+            How many records were dropped, and the bytes freed.
+        """
+        bytes_before = self._repository.bytes_on_disk()
+        removed = self._log.expire(before, keep)
+        if removed:
+            expire(self._repository, self._log.roots())
+        return removed, max(0, bytes_before - self._repository.bytes_on_disk())
+
+    def bytes_on_disk(self) -> int:
+        """What the store takes, bytes."""
+        return self._repository.bytes_on_disk()

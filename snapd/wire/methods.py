@@ -1,0 +1,172 @@
+"""The one table of what clients may ask and what they are told."""
+
+from __future__ import annotations
+
+import attrs
+
+from .notifications import DidRevertParams, DidTrackParams, NotificationParams
+from .snapshot import (
+    CleanupParams,
+    CleanupResult,
+    DiffFullParams,
+    DiffFullResult,
+    DiffParams,
+    DiffResult,
+    FileAtParams,
+    FileAtResult,
+    FileExistsParams,
+    FileExistsResult,
+    ListFilesParams,
+    ListFilesResult,
+    PatchParams,
+    RestoreParams,
+    RevertParams,
+    StatusParams,
+    StatusResult,
+    TrackParams,
+    TrackResult,
+)
+from .values import Outcome, Patch, RequestParams
+
+PROTOCOL_VERSION = 1
+
+
+@attrs.frozen
+class Method:
+    """A request and its answer.
+
+    Attributes:
+        name: the method, as in the request.
+        params: the class of its params.
+        result: the class of its result.
+        doc: what it does, in Markdown.
+        errors: the kinds of `errors.ERRORS` that it may be answered with.
+    """
+
+    name: str
+    params: type[RequestParams]
+    result: type[attrs.AttrsInstance]
+    doc: str
+    errors: tuple[str, ...]
+
+
+@attrs.frozen
+class Notification:
+    """What the daemon says by itself.
+
+    Attributes:
+        name: the method, as in the notification.
+        params: the class of its params.
+        doc: when it is sent, in Markdown.
+    """
+
+    name: str
+    params: type[NotificationParams]
+    doc: str
+
+
+_ALWAYS = (
+    "invalidParams",
+    "workspaceNotOpen",
+    "workspaceRefused",
+    "workspaceGone",
+    "storeLocked",
+    "storeCorrupt",
+    "storageFull",
+    "ioError",
+)
+
+METHODS: dict[str, Method] = {
+    method.name: method
+    for method in (
+        Method(
+            "snapshot/track",
+            TrackParams,
+            TrackResult,
+            "Takes a snapshot of the working tree. It holds every write that was complete when the request was sent.",
+            (*_ALWAYS, "pathOutsideWorkspace"),
+        ),
+        Method(
+            "snapshot/patch",
+            PatchParams,
+            Patch,
+            "Names the files that differ from a snapshot, in the working tree or in another snapshot.",
+            (*_ALWAYS, "unknownSnapshot"),
+        ),
+        Method(
+            "snapshot/diff",
+            DiffParams,
+            DiffResult,
+            "Gives what differs from a snapshot as one unified diff.",
+            (*_ALWAYS, "unknownSnapshot", "pathOutsideWorkspace"),
+        ),
+        Method(
+            "snapshot/diffFull",
+            DiffFullParams,
+            DiffFullResult,
+            "Gives what differs from a snapshot file by file, with the texts of both sides. One answer holds at most "
+            "32 MiB of contents, whatever `limit` says; the rest follows under `nextCursor`.",
+            (*_ALWAYS, "unknownSnapshot", "pathOutsideWorkspace"),
+        ),
+        Method(
+            "snapshot/fileAt",
+            FileAtParams,
+            FileAtResult,
+            "Gives the bytes of one file as a snapshot has it.",
+            (*_ALWAYS, "unknownSnapshot", "pathOutsideWorkspace", "fileNotInSnapshot"),
+        ),
+        Method(
+            "snapshot/listFiles",
+            ListFilesParams,
+            ListFilesResult,
+            "Lists the files of a snapshot.",
+            (*_ALWAYS, "unknownSnapshot"),
+        ),
+        Method(
+            "snapshot/fileExists",
+            FileExistsParams,
+            FileExistsResult,
+            "Tells whether a snapshot has a file.",
+            (*_ALWAYS, "unknownSnapshot", "pathOutsideWorkspace"),
+        ),
+        Method(
+            "snapshot/restore",
+            RestoreParams,
+            Outcome,
+            "Makes the working tree exactly the snapshot: files made since then are deleted, within the limits that "
+            "[What may be deleted](#what-may-be-deleted) sets.",
+            (*_ALWAYS, "unknownSnapshot", "pathOutsideWorkspace"),
+        ),
+        Method(
+            "snapshot/revert",
+            RevertParams,
+            Outcome,
+            "Brings files back to what snapshots hold of them; a file that its snapshot did not have is deleted. "
+            "Each file is treated once: the first patch that names it wins. Where the names of two patches clash "
+            "(`a` and `a/b`), the first wins and the other is `skipped`.",
+            (*_ALWAYS, "unknownSnapshot", "pathOutsideWorkspace"),
+        ),
+        Method(
+            "snapshot/status",
+            StatusParams,
+            StatusResult,
+            "Tells how a workspace is kept. A folder that was refused fails this like every other request.",
+            _ALWAYS,
+        ),
+        Method(
+            "snapshot/cleanup",
+            CleanupParams,
+            CleanupResult,
+            "Removes old snapshots, and frees what they alone held.",
+            _ALWAYS,
+        ),
+    )
+}
+
+NOTIFICATIONS: dict[str, Notification] = {
+    notification.name: notification
+    for notification in (
+        Notification("snapshot/didTrack", DidTrackParams, "A snapshot was taken."),
+        Notification("snapshot/didRevert", DidRevertParams, "An operation changed the working tree."),
+    )
+}

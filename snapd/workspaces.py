@@ -1,0 +1,148 @@
+"""Opens workspaces: puts folder, store and settings together. The composition root of daemon and library alike."""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import TYPE_CHECKING
+
+import attrs
+
+from snapd.core.workspace import Workspace
+from snapd.locations import store_path
+from snapd.store.store import Store
+from snapd.worktree.refusal import canonical_root, check_root, project_id
+from snapd.worktree.rules import GitUser
+from snapd.worktree.worktree import WorkTree
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from snapd.config import Settings
+    from snapd.locations import Locations
+
+
+@attrs.frozen
+class _Place:
+    """Where a workspace and its store are."""
+
+    root: bytes
+    store: str
+    hidden: bytes | None
+
+
+@attrs.define
+class _Open:
+    workspace: Workspace
+    users: int
+
+
+class Workspaces:
+    """The workspaces that this process has open; each once, whoever asks. Safe to use from several threads.
+
+    Args:
+        locations: of the user.
+        xdg_config_home: `$XDG_CONFIG_HOME`, for the user's git configuration.
+        umask: of the user, for restored files.
+        socket: where other processes find this one, None where they cannot.
+    """
+
+    def __init__(self, locations: Locations, xdg_config_home: str | None, umask: int, socket: str | None) -> None:
+        self._locations = locations
+        self._user = GitUser(locations.home, xdg_config_home)
+        self._umask = umask
+        self._socket = socket
+        self._lock = threading.Lock()
+        self._open: dict[str, _Open] = {}
+        self._listeners: list[Callable[[Workspace], None]] = []
+
+    def on_open(self, listener: Callable[[Workspace], None]) -> None:
+        """Has every workspace shown when it is opened."""
+        self._listeners.append(listener)
+
+    def acquire(self, folder: bytes, settings: Settings) -> Workspace:
+        """The workspace of a folder, opened where it is not yet; `release` it.
+
+        Args:
+            folder: absolute.
+            settings: hold for the workspace from now on.
+
+        Raises:
+            WorkspaceRefused, StoreLocked, StoreCorrupt, IoError, StorageFull: it is not open.
+        """
+        place = self._place(folder, settings)
+        with self._lock:
+            found = self._open.get(place.store)
+            if found is None:
+                found = self._open[place.store] = _Open(self._make(place, settings), 0)
+                for listener in self._listeners:
+                    listener(found.workspace)
+            found.users += 1
+        apply_settings(found.workspace, settings)
+        return found.workspace
+
+    def release(self, workspace: Workspace) -> bool:
+        """Says that a user of a workspace is done with it.
+
+        Returns:
+            Whether nobody uses it any more; it stays open until `close_unused`.
+        """
+        with self._lock:
+            for found in self._open.values():
+                if found.workspace is workspace:
+                    found.users -= 1
+                    return found.users == 0
+        return False
+
+    def close_unused(self) -> None:
+        """Closes the workspaces that nobody uses."""
+        with self._lock:
+            unused = [path for path, found in self._open.items() if found.users == 0]
+            closing = [self._open.pop(path).workspace for path in unused]
+        for workspace in closing:
+            workspace.close()
+
+    def close(self) -> None:
+        """Closes all, whoever uses them."""
+        with self._lock:
+            closing = [found.workspace for found in self._open.values()]
+            self._open.clear()
+        for workspace in closing:
+            workspace.close()
+
+    def _place(self, folder: bytes, settings: Settings) -> _Place:
+        root = canonical_root(folder)
+        configured = settings.data_dir
+        data = os.path.join(root, os.fsencode(configured)) if configured else os.fsencode(self._locations.data)
+        inside = configured is not None and not os.path.isabs(configured)
+        check_root(root, os.fsencode(self._locations.home), data, inside)
+        real = os.path.realpath(data)
+        hidden = os.path.relpath(real, root) if real.startswith(root + b"/") else None
+        return _Place(root, store_path(os.fsdecode(real), project_id(root)), hidden)
+
+    def _make(self, place: _Place, settings: Settings) -> Workspace:
+        work_tree = WorkTree(place.root, self._user, self._umask, place.hidden)
+        try:
+            store = Store(place.store, self._socket)
+            try:
+                store.remember_root(place.root, work_tree.identity)
+                return Workspace(project_id(place.root), work_tree, store, settings.capture, settings.retention)
+            except BaseException:
+                store.close()
+                raise
+        except BaseException:
+            work_tree.close()
+            raise
+
+
+def current_umask() -> int:
+    """The umask of this process, which the system tells only to who sets it."""
+    umask = os.umask(0o077)
+    os.umask(umask)
+    return umask
+
+
+def apply_settings(workspace: Workspace, settings: Settings) -> None:
+    """Has settings hold for an open workspace."""
+    workspace.settings = settings.capture
+    workspace.retention_days = settings.retention

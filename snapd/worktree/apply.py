@@ -1,0 +1,320 @@
+"""Carries out a plan: everything is written aside first, then moved into place, file by file.
+
+Nothing is written in place and no symlink is followed. A file that is no longer what the plan saw is left as it is and
+reported. Where space runs out, it runs out while writing aside, and the work tree is as it was.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import stat
+from typing import TYPE_CHECKING
+
+import attrs
+
+from snapd.core.errors import FULL, from_os_error
+from snapd.core.model import EXECUTABLE, SYMLINK, FileOutcome
+from snapd.core.paths import parents
+
+from .disk import open_directory, signature
+from .rename import exchange, place
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from snapd.core.call import Call
+    from snapd.core.model import Entry, ObjectId, RelPath, Signature
+    from snapd.core.plan import Delete, Plan, Write
+
+_IN_THE_WAY = (errno.ENOTDIR, errno.ELOOP, errno.EEXIST, errno.EISDIR, errno.ENOTEMPTY)
+_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+@attrs.frozen
+class _Staged:
+    """A file written aside, and where it is to go."""
+
+    write: Write
+    directory: RelPath
+    name: bytes
+
+
+class Applier:
+    """Applies one plan to a work tree.
+
+    Args:
+        root: descriptor of the workspace.
+        umask: of the user; restored files are never more open than it lets new ones be.
+        chunks: gives a blob's bytes.
+    """
+
+    def __init__(self, root: int, umask: int, chunks: Callable[[ObjectId], Iterator[bytes]]) -> None:
+        self._root = root
+        self._umask = umask
+        self._chunks = chunks
+        self._outcomes: dict[RelPath, FileOutcome] = {}
+        self._touched: set[RelPath] = set()
+
+    def apply(self, plan: Plan, call: Call) -> tuple[FileOutcome, ...]:
+        """Carries the plan out.
+
+        Args:
+            plan: what to do.
+            call: may be cancelled until the first file is moved.
+
+        Returns:
+            What became of each file of the plan, ordered by path.
+
+        Raises:
+            StorageFull, StoreCorrupt, IoError, Cancelled: nothing was changed.
+        """
+        self._outcomes = {outcome.path: outcome for outcome in plan.settled}
+        self._touched = set()
+        leaving = {delete.path for delete in plan.deletes}
+        staged: list[_Staged] = []
+        try:
+            for write in plan.writes:
+                call.progress("preparing", len(staged), len(plan.writes))
+                if (ready := self._stage(write, leaving)) is not None:
+                    staged.append(ready)
+            call.commit()
+        except BaseException:
+            for item in staged:
+                self._discard(item)
+            raise
+        for delete in plan.deletes:
+            self._attempt(delete.path, lambda delete=delete: self._delete(delete))  # type: ignore[misc]
+        for path in plan.remove_directories:
+            self._remove_directory(path)
+        for path in plan.make_directories:
+            self._attempt_directory(path)
+        for item in staged:
+            if not self._attempt(item.write.path, lambda item=item: self._move(item)):  # type: ignore[misc]
+                self._discard(item)
+        self._sync()
+        return tuple(sorted(self._outcomes.values(), key=lambda outcome: outcome.path))
+
+    # -- writing aside
+
+    def _stage(self, write: Write, leaving: set[RelPath]) -> _Staged | None:
+        name = b".snapd-tmp-" + secrets.token_hex(8).encode()
+        directory = self._nearest(write.path, leaving)
+        try:
+            descriptor = open_directory(self._root, directory)
+        except OSError as error:
+            self._fail(write.path, error)
+            return None
+        try:
+            self._write_aside(write.entry, write.standing.signature if write.standing else None, descriptor, name)
+        except OSError as error:
+            _unlink(descriptor, name)
+            if error.errno in FULL:
+                raise from_os_error(error, write.path) from error
+            self._fail(write.path, error)
+            return None
+        except BaseException:
+            _unlink(descriptor, name)
+            raise
+        finally:
+            os.close(descriptor)
+        return _Staged(write, directory, name)
+
+    def _nearest(self, path: RelPath, leaving: set[RelPath]) -> RelPath:
+        """The nearest directory above a path that is there now and will be there still when the file is moved."""
+        for above in parents(path):
+            if above in leaving:
+                continue
+            try:
+                os.close(open_directory(self._root, above))
+            except OSError:
+                continue
+            return above
+        return b""
+
+    def _write_aside(self, entry: Entry, replaced: Signature | None, directory: int, name: bytes) -> None:
+        if entry.mode == SYMLINK:
+            os.symlink(b"".join(self._chunks(entry.oid)), name, dir_fd=directory)
+            return
+        descriptor = os.open(name, _NEW_FILE, 0o600, dir_fd=directory)
+        try:
+            for chunk in self._chunks(entry.oid):
+                view = memoryview(chunk)
+                while view:
+                    view = view[os.write(descriptor, view) :]
+            os.fchmod(descriptor, self._permissions(entry.mode, replaced))
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+    def _permissions(self, mode: int, replaced: Signature | None) -> int:
+        """644 or 755, and no more open than the umask and the file that is replaced."""
+        wanted = (0o755 if mode == EXECUTABLE else 0o644) & ~self._umask
+        if replaced is not None and stat.S_ISREG(replaced.mode):
+            readable = stat.S_IMODE(replaced.mode) & 0o666
+            wanted &= readable | (readable & 0o444) >> 2
+        return wanted
+
+    # -- moving into place
+
+    def _move(self, item: _Staged) -> None:
+        path = item.write.path
+        above, _, name = path.rpartition(b"/")
+        self._make_parents(path)
+        source = open_directory(self._root, item.directory)
+        try:
+            target = open_directory(self._root, above)
+            try:
+                if item.write.standing is None:
+                    place(source, item.name, target, name)
+                    moved = True
+                else:
+                    moved = _replace(source, item.name, target, name, item.write.standing.signature)
+            finally:
+                os.close(target)
+        finally:
+            os.close(source)
+        if moved:
+            self._touched.add(above)
+            self._outcomes[path] = FileOutcome(path, "merged" if item.write.merged else "restored")
+        else:
+            self._outcomes[path] = FileOutcome(path, "conflict", "changedMeanwhile")
+            self._discard(item)
+
+    def _make_parents(self, path: RelPath) -> None:
+        for above in reversed(parents(path)):
+            self._make_directory(above)
+
+    def _make_directory(self, path: RelPath) -> None:
+        above, _, name = path.rpartition(b"/")
+        descriptor = open_directory(self._root, above)
+        try:
+            os.mkdir(name, 0o777, dir_fd=descriptor)
+        except FileExistsError:
+            found = os.stat(name, dir_fd=descriptor, follow_symlinks=False)
+            if not stat.S_ISDIR(found.st_mode):
+                raise
+        else:
+            self._touched.add(above)
+        finally:
+            os.close(descriptor)
+
+    def _attempt_directory(self, path: RelPath) -> None:
+        try:
+            for above in (*reversed(parents(path)), path):
+                self._make_directory(above)
+        except OSError as error:
+            self._fail(path, error)
+
+    # -- taking away
+
+    def _delete(self, delete: Delete) -> None:
+        above, _, name = delete.path.rpartition(b"/")
+        descriptor = open_directory(self._root, above)
+        try:
+            taken = _take_away(descriptor, name, delete.standing.signature)
+        finally:
+            os.close(descriptor)
+        self._touched.add(above)
+        if taken:
+            self._outcomes[delete.path] = FileOutcome(delete.path, "deleted")
+        else:
+            self._outcomes[delete.path] = FileOutcome(delete.path, "conflict", "changedMeanwhile")
+
+    def _remove_directory(self, path: RelPath) -> None:
+        above, _, name = path.rpartition(b"/")
+        try:
+            descriptor = open_directory(self._root, above)
+        except OSError:
+            return
+        try:
+            os.rmdir(name, dir_fd=descriptor)
+            self._touched.add(above)
+        except OSError as error:
+            # what is not ours is in it, or it went away by itself: it stays as it is
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOENT, errno.ENOTDIR):
+                self._fail(path, error)
+        finally:
+            os.close(descriptor)
+
+    # -- helpers
+
+    def _attempt(self, path: RelPath, step: Callable[[], None]) -> bool:
+        try:
+            step()
+        except FileNotFoundError:
+            self._outcomes[path] = FileOutcome(path, "conflict", "changedMeanwhile")
+            return False
+        except OSError as error:
+            self._fail(path, error)
+            return False
+        return True
+
+    def _fail(self, path: RelPath, error: OSError) -> None:
+        reason = "inTheWay" if error.errno in _IN_THE_WAY else errno.errorcode.get(error.errno or 0, "unknown")
+        self._outcomes[path] = FileOutcome(path, "failed", reason)
+
+    def _discard(self, item: _Staged) -> None:
+        try:
+            descriptor = open_directory(self._root, item.directory)
+        except OSError:
+            return
+        try:
+            _unlink(descriptor, item.name)
+        finally:
+            os.close(descriptor)
+
+    def _sync(self) -> None:
+        for path in sorted(self._touched):
+            try:
+                descriptor = open_directory(self._root, path)
+            except OSError:
+                continue
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+
+
+def _look(directory: int, name: bytes) -> Signature:
+    return signature(os.stat(name, dir_fd=directory, follow_symlinks=False))
+
+
+def _replace(source: int, temporary: bytes, target: int, name: bytes, standing: Signature) -> bool:
+    """Puts the new file there if the old one is still what the plan saw; False where it is not."""
+    if _look(target, name) != standing:
+        return False
+    if not exchange(source, temporary, target, name):
+        os.rename(temporary, name, src_dir_fd=source, dst_dir_fd=target)
+        return True
+    # what was there in the very moment of the swap is now aside, and can be looked at
+    if not _look(source, temporary).same_content(standing):
+        exchange(source, temporary, target, name)
+        return False
+    os.unlink(temporary, dir_fd=source)
+    return True
+
+
+def _take_away(directory: int, name: bytes, standing: Signature) -> bool:
+    """Deletes the file if it is still what the plan saw; False where it is not."""
+    if _look(directory, name) != standing:
+        return False
+    aside = b".snapd-tmp-" + secrets.token_hex(8).encode()
+    os.rename(name, aside, src_dir_fd=directory, dst_dir_fd=directory)
+    if _look(directory, aside).same_content(standing):
+        os.unlink(aside, dir_fd=directory)
+        return True
+    try:
+        place(directory, aside, directory, name)
+    except FileExistsError:
+        # somebody put yet another file there: both must live, so this one keeps a name of its own
+        place(directory, aside, directory, name + b".snapd-kept-" + secrets.token_hex(4).encode())
+    return False
+
+
+def _unlink(directory: int, name: bytes) -> None:
+    try:
+        os.unlink(name, dir_fd=directory)
+    except FileNotFoundError:
+        return

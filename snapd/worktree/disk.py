@@ -1,0 +1,181 @@
+"""Looking below a directory descriptor: opening without following symlinks, reading what holds still.
+
+Every path is walked part by part with `O_NOFOLLOW`, so that a directory that somebody replaces by a symlink while we
+look leads nowhere (hazards: symlink races).
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import time
+from typing import TYPE_CHECKING
+
+from snapd.core.model import EXECUTABLE, REGULAR, SYMLINK, Signature, SkipReason
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from snapd.core.model import ObjectId, RelPath
+
+_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+CHUNK = 1 << 20
+STREAM_FROM = 8 << 20
+"""Files of this size (bytes) and over are hashed and stored piece by piece."""
+
+_ATTEMPTS = 5
+_TICK_NS = 20_000_000
+"""Linux stamps files with a clock that moves once a scheduler tick: up to 10 ms."""
+_COARSE_NS = 2_100_000_000
+"""FAT and some network file systems stamp in steps of up to two seconds."""
+
+
+def signature(status: os.stat_result) -> Signature:
+    """The signature in what `lstat` said."""
+    return Signature(status.st_mode, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+
+
+def tree_mode(st_mode: int) -> int:
+    """The mode that a tree gives a file or symlink."""
+    if stat.S_ISLNK(st_mode):
+        return SYMLINK
+    return EXECUTABLE if st_mode & 0o100 else REGULAR
+
+
+def is_racy(found: Signature, looked_at_ns: int) -> bool:
+    """Whether a write right after we read could leave the signature as it is.
+
+    Args:
+        found: of the file as read.
+        looked_at_ns: the wall clock before reading, in nanoseconds since 1970.
+    """
+    coarse = found.ctime_ns % 1_000_000 == 0
+    return found.ctime_ns >= looked_at_ns - (_COARSE_NS if coarse else _TICK_NS)
+
+
+def open_directory(root: int, path: RelPath) -> int:
+    """Opens a directory below another without following any symlink.
+
+    Args:
+        root: descriptor of the directory to start from.
+        path: relative to it; empty for itself.
+
+    Returns:
+        A descriptor that the caller closes.
+
+    Raises:
+        OSError: ENOENT, ENOTDIR or ELOOP where the path does not lead to a directory without symlinks.
+    """
+    descriptor = os.open(b".", _DIRECTORY, dir_fd=root)
+    for part in path.split(b"/") if path else ():
+        try:
+            below = os.open(part, _DIRECTORY, dir_fd=descriptor)
+        finally:
+            os.close(descriptor)
+        descriptor = below
+    return descriptor
+
+
+def lstat_at(root: int, path: RelPath) -> os.stat_result | None:
+    """`lstat` of a path below a directory, without following a symlink anywhere; None where nothing is there."""
+    above, _, name = path.rpartition(b"/")
+    try:
+        descriptor = open_directory(root, above)
+    except OSError as error:
+        if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP):
+            return None
+        raise
+    try:
+        return os.stat(name, dir_fd=descriptor, follow_symlinks=False)
+    except FileNotFoundError:
+        return None
+    finally:
+        os.close(descriptor)
+
+
+def read_stable(
+    directory: int, name: bytes, limit: int, store: Callable[[int, Iterator[bytes]], ObjectId]
+) -> tuple[ObjectId, Signature, bool] | SkipReason:
+    """Reads a file so that the bytes and the signature belong together.
+
+    Args:
+        directory: descriptor of its directory.
+        name: its name there.
+        limit: bytes; a larger file is `TOO_LARGE`.
+        store: takes the size and the bytes, gives the blob's id; raises ValueError where they do not match.
+
+    Returns:
+        The blob, the signature and whether that is racy; or why it cannot be captured.
+
+    Raises:
+        FileNotFoundError: it is gone.
+        OSError: what is wrong with the disk, not with the file.
+    """
+    for _ in range(_ATTEMPTS):
+        looked_at = time.time_ns()
+        try:
+            descriptor = os.open(name, _FILE, dir_fd=directory)
+        except OSError as error:
+            if error.errno in (errno.EACCES, errno.EPERM):
+                return SkipReason.UNREADABLE
+            if error.errno == errno.ELOOP:
+                continue
+            if error.errno == errno.ENXIO:
+                return SkipReason.SPECIAL
+            raise
+        try:
+            before = os.fstat(descriptor)
+            if not stat.S_ISREG(before.st_mode):
+                return SkipReason.SPECIAL
+            if before.st_size > limit:
+                return SkipReason.TOO_LARGE
+            try:
+                oid = store(before.st_size, _chunks(descriptor, before.st_size))
+            except ValueError:
+                continue
+            seen = signature(before)
+            if signature(os.fstat(descriptor)) == seen:
+                return oid, seen, is_racy(seen, looked_at)
+        finally:
+            os.close(descriptor)
+    return SkipReason.UNSTABLE
+
+
+def _chunks(descriptor: int, size: int) -> Iterator[bytes]:
+    # one byte more than there should be shows a file that grew
+    left = size + 1
+    while left > 0 and (chunk := os.read(descriptor, min(CHUNK, left))):
+        left -= len(chunk)
+        yield chunk
+
+
+def read_link(
+    directory: int, name: bytes, store: Callable[[int, Iterator[bytes]], ObjectId]
+) -> tuple[ObjectId, Signature, bool] | SkipReason:
+    """As `read_stable`, for the target of a symlink."""
+    for _ in range(_ATTEMPTS):
+        looked_at = time.time_ns()
+        before = signature(os.stat(name, dir_fd=directory, follow_symlinks=False))
+        try:
+            target = os.readlink(name, dir_fd=directory)
+        except OSError as error:
+            if error.errno == errno.EINVAL:
+                continue
+            raise
+        oid = store(len(target), iter((target,)))
+        if signature(os.stat(name, dir_fd=directory, follow_symlinks=False)) == before:
+            return oid, before, is_racy(before, looked_at)
+    return SkipReason.UNSTABLE
+
+
+def read_small(directory: int, name: bytes) -> bytes | None:
+    """The bytes of a small regular file, such as a `.gitignore`; None where it cannot be read as one."""
+    try:
+        descriptor = os.open(name, _FILE, dir_fd=directory)
+    except OSError:
+        return None
+    with os.fdopen(descriptor, "rb") as file:
+        return file.read() if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else None

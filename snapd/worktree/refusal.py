@@ -1,0 +1,69 @@
+"""Which folders are no workspaces, and what a workspace is called."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+
+from snapd.core.errors import WorkspaceRefused
+from snapd.core.paths import is_tree_name, shown
+
+
+def canonical_root(folder: bytes) -> bytes:
+    """The folder's one true path.
+
+    Raises:
+        WorkspaceRefused: it is not a directory.
+    """
+    try:
+        root = os.path.realpath(folder, strict=True)
+    except (OSError, ValueError) as error:
+        raise _refused(folder, "it does not exist or cannot be reached") from error
+    if not os.path.isdir(root):
+        raise _refused(folder, "it is not a directory")
+    return root
+
+
+def check_root(root: bytes, home: bytes, data: bytes, data_inside: bool) -> None:
+    """Makes sure that a folder may be a workspace.
+
+    Args:
+        root: canonical.
+        home: the user's home directory.
+        data: the directory that stores lie in.
+        data_inside: whether that directory was put inside the workspace on purpose.
+
+    Raises:
+        WorkspaceRefused: the file system's root, the home directory, a `.git`, the store or a folder around it,
+            somebody else's.
+    """
+    if os.path.dirname(root) == root:
+        raise _refused(root, "it is the root of the file system")
+    if _same(root, home):
+        raise _refused(root, "it is the home directory")
+    if not all(is_tree_name(part) for part in root.split(b"/")):
+        raise _refused(root, "it lies in a .git")
+    store = os.path.realpath(data)
+    if root == store or root.startswith(store + b"/"):
+        raise _refused(root, "it lies in snapd's own data")
+    if store.startswith(root + b"/") and not data_inside:
+        raise _refused(root, "snapd's own data lies in it")
+    owner = os.stat(root).st_uid
+    if owner != os.geteuid():
+        raise _refused(root, f"it belongs to somebody else (user {owner})")
+
+
+def project_id(root: bytes) -> str:
+    """The name of a workspace's store: the first 8 bytes of SHA-256 of its canonical path, in hex."""
+    return hashlib.sha256(root).hexdigest()[:16]
+
+
+def _same(one: bytes, other: bytes) -> bool:
+    try:
+        return os.path.samefile(one, other)
+    except OSError:
+        return False
+
+
+def _refused(folder: bytes, why: str) -> WorkspaceRefused:
+    return WorkspaceRefused(f"{shown(folder)} cannot be a workspace: {why}", path=shown(folder), reason=why)

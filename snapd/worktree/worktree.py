@@ -1,0 +1,118 @@
+"""The work tree of an open workspace: captured, looked at, and changed by plans, below one held descriptor."""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import TYPE_CHECKING
+
+from snapd.core.errors import WorkspaceGone, WorkspaceRefused, from_os_error
+from snapd.core.plan import Standing
+
+from .apply import Applier
+from .disk import lstat_at
+from .rules import RuleSource
+from .scan import Scanner
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from snapd.core.call import Call
+    from snapd.core.model import CaptureSettings, FileOutcome, ObjectId, RelPath, Snapshot
+    from snapd.core.plan import Plan
+
+    from .rules import GitUser
+    from .scan import Batch
+
+
+class WorkTree:
+    """A folder whose files are captured and restored.
+
+    Args:
+        root: absolute and canonical.
+        user: whose git configuration says what is ignored everywhere.
+        umask: of the user, for restored files.
+        hidden: a directory below the root that is never captured (a store inside the workspace), if any.
+
+    Raises:
+        WorkspaceRefused: it is not a directory.
+        IoError: it cannot be opened.
+    """
+
+    def __init__(self, root: bytes, user: GitUser, umask: int, hidden: RelPath | None) -> None:
+        self.root = root
+        self._umask = umask
+        try:
+            self._descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        except (NotADirectoryError, FileNotFoundError) as error:
+            raise WorkspaceRefused(f"{os.fsdecode(root)} is not a directory", path=os.fsdecode(root)) from error
+        except OSError as error:
+            raise from_os_error(error, root) from error
+        status = os.fstat(self._descriptor)
+        self.identity = (status.st_dev, status.st_ino)
+        rules = RuleSource(root, self._descriptor, user)
+        self._scanner = Scanner(self._descriptor, status.st_dev, rules, hidden)
+
+    def close(self) -> None:
+        """Lets go of the folder."""
+        os.close(self._descriptor)
+
+    def check_present(self) -> None:
+        """Raises `WorkspaceGone` where the folder is no longer the one that was opened."""
+        try:
+            status = os.lstat(self.root)
+        except OSError as error:
+            raise WorkspaceGone(f"{os.fsdecode(self.root)} is gone", path=os.fsdecode(self.root)) from error
+        if (status.st_dev, status.st_ino) != self.identity or not stat.S_ISDIR(status.st_mode):
+            raise WorkspaceGone(f"{os.fsdecode(self.root)} was replaced", path=os.fsdecode(self.root))
+
+    def capture(self, settings: CaptureSettings, forced: tuple[RelPath, ...], batch: Batch, call: Call) -> Snapshot:
+        """Captures what is there; see `Scanner.capture`.
+
+        Raises:
+            WorkspaceGone: the folder is not there any more: that is no deletion of its files.
+        """
+        self.check_present()
+        snapshot = self._scanner.capture(settings, forced, batch, call)
+        self.check_present()
+        return snapshot
+
+    def standing(self, path: RelPath) -> Standing | None:
+        """The captured file at a path, as of the last capture."""
+        node = self._scanner.memory.file(path)
+        return None if node is None else Standing(node.entry, node.signature)
+
+    def is_directory(self, path: RelPath) -> bool:
+        """Whether there was a directory that is not ignored, as of the last capture."""
+        return self._scanner.memory.directory(path) is not None
+
+    def holds_foreign(self, path: RelPath) -> bool:
+        """Whether something that is not captured lay in a directory or below it, as of the last capture."""
+        node = self._scanner.memory.directory(path)
+        return node is not None and any(below.foreign for _, below in node.walk())
+
+    def captured_below(self, path: RelPath) -> Iterator[RelPath]:
+        """The captured files below a directory, as of the last capture."""
+        node = self._scanner.memory.directory(path)
+        if node is not None:
+            for above, below in node.walk(path):
+                prefix = above + b"/" if above else b""
+                yield from (prefix + name for name in below.files)
+
+    @property
+    def tree(self) -> ObjectId | None:
+        """The tree of the last capture, whose objects it takes for stored; None where there was none."""
+        return self._scanner.memory.tree
+
+    def count(self) -> int:
+        """The number of captured files and symlinks, as of the last capture."""
+        return sum(len(node.files) for _, node in self._scanner.memory.walk())
+
+    def occupant(self, path: RelPath) -> os.stat_result | None:
+        """What the disk has at a path right now, captured or not; None where nothing or no directory leads there."""
+        return lstat_at(self._descriptor, path)
+
+    def apply(self, plan: Plan, chunks: Callable[[ObjectId], Iterator[bytes]], call: Call) -> tuple[FileOutcome, ...]:
+        """Carries out a plan; see `Applier.apply`."""
+        self.check_present()
+        return Applier(self._descriptor, self._umask, chunks).apply(plan, call)

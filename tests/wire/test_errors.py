@@ -1,0 +1,51 @@
+"""The error table is the contract's."""
+
+from __future__ import annotations
+
+from snapd.wire import errors
+from snapd.wire.methods import METHODS
+
+CONTRACT = {
+    "invalidParams": -32602,
+    "unknownSnapshot": 1001,
+    "workspaceNotOpen": 1002,
+    "workspaceRefused": 1003,
+    "workspaceGone": 1004,
+    "pathOutsideWorkspace": 1005,
+    "storeLocked": 1006,
+    "storeCorrupt": 1007,
+    "storageFull": 1008,
+    "unknownSession": 1009,
+    "unknownStep": 1009,
+    "nothingToUndo": 1010,
+    "nothingToRedo": 1010,
+    "ioError": 1011,
+    "unauthorized": 1012,
+    "fileNotInSnapshot": 1013,
+}
+
+
+def test_every_kind_of_the_contract_has_its_code() -> None:
+    assert {kind: error.code for kind, error in errors.ERRORS.items()} == CONTRACT
+
+
+def test_every_kind_says_when() -> None:
+    assert all(error.kind == kind and error.when.endswith(".") for kind, error in errors.ERRORS.items())
+
+
+def test_the_codes_of_json_rpc_and_lsp() -> None:
+    assert errors.PARSE_ERROR == -32700
+    assert errors.INVALID_REQUEST == -32600
+    assert errors.METHOD_NOT_FOUND == -32601
+    assert errors.INVALID_PARAMS == -32602
+    assert errors.INTERNAL_ERROR == -32603
+    assert errors.SERVER_NOT_INITIALIZED == -32002
+    assert errors.REQUEST_CANCELLED == -32800
+
+
+def test_methods_name_only_kinds_of_the_table() -> None:
+    named = [kind for method in METHODS.values() for kind in method.errors]
+
+    assert set(named) <= set(CONTRACT)
+    assert all(len(set(method.errors)) == len(method.errors) for method in METHODS.values())
+    assert [name for name, method in METHODS.items() if "fileNotInSnapshot" in method.errors] == ["snapshot/fileAt"]

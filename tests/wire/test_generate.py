@@ -1,0 +1,149 @@
+"""The table of methods is the contract's, and what is generated from it is fresh."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import attrs
+import pytest
+
+from snapd.wire import notifications, snapshot, values
+from snapd.wire.__main__ import ROOT, main
+from snapd.wire.converter import wire_name
+from snapd.wire.generate import outputs, protocol_markdown, protocol_typescript
+from snapd.wire.methods import METHODS, NOTIFICATIONS, PROTOCOL_VERSION
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+COMMON = "workspaceUri? workDoneToken? "
+OUTCOME = "applied before after files"
+
+REQUESTS = {
+    "snapshot/track": ("force?", "hash reason? skipped"),
+    "snapshot/patch": ("hash to?", "hash files"),
+    "snapshot/diff": ("hash to? files?", "diff"),
+    "snapshot/diffFull": ("from to? files? contents? renames? cursor? limit?", "diffs nextCursor?"),
+    "snapshot/fileAt": ("hash file", "file size mode binary encoding content"),
+    "snapshot/listFiles": ("hash prefix? cursor? limit?", "files nextCursor?"),
+    "snapshot/fileExists": ("hash file", "exists"),
+    "snapshot/restore": ("hash dryRun? onConflict?", OUTCOME),
+    "snapshot/revert": ("patches dryRun? onConflict?", OUTCOME),
+    "snapshot/status": ("", "enabled workspaceUri projectId files watcher lastHash? store"),
+    "snapshot/cleanup": ("olderThanDays?", "removed freedBytes"),
+}
+
+PUSHED = {
+    "snapshot/didTrack": "workspaceUri seq hash previous?",
+    "snapshot/didRevert": "workspaceUri seq kind before after files",
+}
+
+VALUES = {
+    values.FileDiff: "file uri? status before after additions deletions binary tooLarge? encoding? renamedFrom? "
+    "oldMode? newMode?",
+    values.FileChange: "file uri? status additions deletions binary shared?",
+    values.Skipped: "file uri? reason",
+    values.Patch: "hash files",
+    values.FileOutcome: "file uri? outcome reason?",
+    values.Outcome: OUTCOME,
+    values.StoreInfo: "path bytes",
+}
+
+
+def fields(cls: type[attrs.AttrsInstance]) -> str:
+    return " ".join(wire_name(each.name) + ("" if each.default is attrs.NOTHING else "?") for each in attrs.fields(cls))
+
+
+def test_version() -> None:
+    assert PROTOCOL_VERSION == 1
+
+
+def test_requests_have_exactly_the_fields_of_the_contract() -> None:
+    expected = {name: ((COMMON + params).strip(), result) for name, (params, result) in REQUESTS.items()}
+
+    assert {name: (fields(each.params), fields(each.result)) for name, each in METHODS.items()} == expected
+
+
+def test_notifications_have_exactly_the_fields_of_the_contract() -> None:
+    assert {name: fields(each.params) for name, each in NOTIFICATIONS.items()} == PUSHED
+
+
+@pytest.mark.parametrize("cls", VALUES)
+def test_values_have_exactly_the_fields_of_the_contract(cls: type[attrs.AttrsInstance]) -> None:
+    assert fields(cls) == VALUES[cls]
+
+
+def test_defaults_of_the_contract() -> None:
+    params = snapshot.DiffFullParams(from_="0" * 40)
+
+    assert (params.contents, params.renames) == (True, False)
+
+
+@pytest.mark.parametrize("module", [values, snapshot, notifications])
+def test_every_field_has_its_doc(module: object) -> None:
+    classes = [each for each in vars(module).values() if isinstance(each, type) and attrs.has(each)]
+    marks = {values.Hexadecimal, values.AtLeast}
+
+    bare = [
+        (cls, each.name)
+        for cls in classes
+        for each in attrs.fields(cls)
+        if cls not in marks and not each.metadata.get("doc", "").endswith(".")
+    ]
+
+    assert bare == []
+
+
+def test_generated_files_are_fresh(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--check"]) == 0, capsys.readouterr().err
+
+
+def test_check_names_the_stale_file_and_changes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([], tmp_path) == 0
+    assert {name: (tmp_path / name).read_text("utf-8") for name in outputs()} == outputs()
+    assert main(["--check"], tmp_path) == 0
+    edited = tmp_path / "docs/protocol.md"
+    edited.write_text("edited", "utf-8")
+    capsys.readouterr()
+
+    assert main(["--check"], tmp_path) == 1
+
+    assert "docs/protocol.md" in (said := capsys.readouterr().err)
+    assert "protocol.ts" not in said
+    assert edited.read_text("utf-8") == "edited"
+
+
+def test_the_checkout_is_where_the_files_are() -> None:
+    assert (ROOT / "pyproject.toml").is_file()
+
+
+def test_the_reference_has_every_method_and_no_unfilled_slot() -> None:
+    page = protocol_markdown()
+
+    assert re.findall(r"^### `(.+)`$", page, re.MULTILINE) == [*REQUESTS, *PUSHED]
+    assert "{{" not in page
+    assert "| `limit?` | `integer` |" in page
+    assert '| `onConflict?` | `"merge" \\| "fail" \\| "overwrite"` |' in page
+    anchors = {heading.lower().replace(" ", "-") for heading in re.findall(r"^#+ ([\w ]+)$", page, re.MULTILINE)}
+    assert set(re.findall(r"\]\(#([^)]*)\)", page)) <= anchors
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '  "snapshot/track": { params: TrackParams; result: TrackResult };',
+        '  "snapshot/didRevert": DidRevertParams;',
+        'export type FileStatus = "added" | "deleted" | "modified";',
+        "  hash: TreeHash | null;",
+        '  reason?: "disabled";',
+        "  workDoneToken?: string | number;",
+        "  tooLarge?: true;",
+        "  patches: Patch[];",
+        "  from: TreeHash;",
+        '  | "fileNotInSnapshot";',
+        "  fileNotInSnapshot: 1013,",
+    ],
+)
+def test_typescript(line: str) -> None:
+    assert line in protocol_typescript().splitlines()
