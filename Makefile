@@ -6,7 +6,7 @@ STAMP := .venv/.installed
 .PHONY: demo test install lint format generate dist lock clean
 
 demo: install
-	$(BIN)/python -m demo $(if $(WORKSPACE),"$(WORKSPACE)",.)
+	$(BIN)/python clients/python/demo.py $(if $(WORKSPACE),"$(WORKSPACE)",.)
 
 test: install lint
 	$(BIN)/python -m pytest -n 2
