@@ -7,6 +7,7 @@ library and the command line, is written once.
 from __future__ import annotations
 
 import os
+import threading
 from typing import TYPE_CHECKING, Any, Protocol
 
 from snapd.core import errors as core_errors
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from snapd_client import Client, Progress
 
     from snapd.config import Settings
+    from snapd.locations import Locations
     from snapd.workspaces import Workspaces
 
     Report = Callable[[str, int | None], None]
@@ -27,6 +29,16 @@ _BY_KIND: dict[str, type[SnapdError]] = {
     for found in vars(core_errors).values()
     if isinstance(found, type) and issubclass(found, SnapdError) and found is not SnapdError
 }
+
+
+def file_bytes(answer: dict[str, Any]) -> bytes:
+    """The bytes in the answer of `snapshot/fileAt`."""
+    content: str = answer["content"]
+    if answer["encoding"] == "utf-8":
+        return content.encode("utf-8")
+    from base64 import b64decode
+
+    return b64decode(content)
 
 
 class Backend(Protocol):
@@ -86,8 +98,9 @@ class LocalBackend:
         except wire.InvalidParams as error:
             raise core_errors.InvalidParams(str(error), field=error.field) from error
         roots = (self._workspace.root, self._folder)
-        context = Context(self._workspace, roots, self._enabled, Call(tell))
-        return wire.unstructure(HANDLERS[method](context, structured))
+        call = Call(tell)
+        context = Context(self._workspace, roots, self._enabled, call)
+        return _whole(lambda: wire.unstructure(HANDLERS[method](context, structured)), call.cancel)
 
     @property
     def is_open(self) -> bool:
@@ -98,6 +111,40 @@ class LocalBackend:
         """See `Backend.close`."""
         if self._workspaces.release(self._workspace):
             self._workspaces.close_unused()
+
+
+_shared: dict[tuple[str, str, str | None], Workspaces] = {}
+"""Those of this process: whatever asks for a folder here shares its one owner. By where data and user are."""
+_shared_lock = threading.Lock()
+
+
+def open_local(locations: Locations, xdg_config_home: str | None, folder: str, settings: Settings) -> LocalBackend:
+    """Has this process answer for a folder, through the one owner of its store that this process has.
+
+    Args:
+        locations: of the user.
+        xdg_config_home: `$XDG_CONFIG_HOME`, for the user's git configuration.
+        folder: as for `LocalBackend`.
+        settings: as for `LocalBackend`.
+
+    Raises:
+        SnapdError: as `LocalBackend`.
+    """
+    from snapd.workspaces import Workspaces, current_umask
+
+    key = (locations.data, locations.home, xdg_config_home)
+    with _shared_lock:
+        if key not in _shared:
+            _shared[key] = Workspaces(locations, xdg_config_home, current_umask(), None)
+        workspaces = _shared[key]
+    return LocalBackend(workspaces, folder, settings)
+
+
+def open_remote(socket: str, folder: str, options: dict[str, Any]) -> RemoteBackend:
+    """Has the daemon on a socket answer for a folder; raises as `RemoteBackend`."""
+    from snapd_client import Client
+
+    return RemoteBackend(lambda: Client.connect(socket), folder, options)
 
 
 class RemoteBackend:
@@ -114,8 +161,12 @@ class RemoteBackend:
             self._client = connect()
         except OSError as error:
             raise IoError(f"the daemon: {error}", errno="ECONNREFUSED") from error
-        with _client_errors():
-            self._client.initialize([folder], options)
+        try:
+            with _client_errors():
+                self._client.initialize([folder], options)
+        except BaseException:
+            self._client.close()
+            raise
 
     @property
     def is_open(self) -> bool:
@@ -135,6 +186,49 @@ class RemoteBackend:
     def close(self) -> None:
         """See `Backend.close`."""
         self._client.close()
+
+
+def _whole(work: Callable[[], Any], cancel: Callable[[], None]) -> Any:
+    """Does work that Ctrl-C must not cut in two.
+
+    Python raises KeyboardInterrupt in the main thread, between any two instructions. So the work is done beside it,
+    is asked to stop, and is left to end in order.
+
+    Args:
+        work: what to do.
+        cancel: asks it to stop.
+
+    Raises:
+        KeyboardInterrupt: it came while the work was done; the work has ended.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return work()
+    done = threading.Event()
+    result: Any = None
+    failure: BaseException | None = None
+
+    def run() -> None:
+        nonlocal result, failure
+        try:
+            result = work()
+        except BaseException as error:
+            failure = error
+        finally:
+            done.set()
+
+    interrupt: KeyboardInterrupt | None = None
+    threading.Thread(target=run, name="snapd-call").start()
+    while not done.is_set():
+        try:
+            done.wait()
+        except KeyboardInterrupt as error:
+            interrupt = error
+            cancel()
+    if interrupt is not None:
+        raise interrupt
+    if failure is not None:
+        raise failure
+    return result
 
 
 class _client_errors:  # noqa: N801 - used as a statement

@@ -85,9 +85,13 @@ def _path(value: Any) -> str:
 
 
 def _days(value: Any) -> float:
-    if type(value) not in (int, float) or not math.isfinite(value) or value < 0:
+    try:
+        days = float(value) if type(value) in (int, float) else math.nan
+    except OverflowError:
+        days = math.inf
+    if not math.isfinite(days) or days < 0:
         raise ValueError("expected a number of days, at least 0")
-    return float(value)
+    return days
 
 
 _KEYS: dict[str, Callable[[Any], Any]] = {
@@ -165,6 +169,11 @@ def read_options(options: Any, where: str) -> tuple[Layer, list[str]]:
         else:
             unknown.append(name)
     return layer, unknown
+
+
+def as_options(layer: Layer) -> dict[str, Any]:
+    """A layer as the `initializationOptions` that say the same."""
+    return {key: list(value) if isinstance(value, tuple) else value for key, value in layer.items()}
 
 
 def _checked(key: str, value: Any, file: str, shown: str) -> Any:

@@ -19,6 +19,7 @@ from filelock import FileLock, Timeout
 
 from snapd.core.errors import os_errors
 from snapd.handlers import encode_event
+from snapd.launch import connect
 from snapd.locations import check_socket_path
 from snapd.rpc.connection import Connection
 from snapd.rpc.framing import MAX_HEADER_BYTES, MAX_MESSAGE_BYTES
@@ -36,8 +37,12 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _WORKERS = 32
+_QUICK_WORKERS = 8
 _LINGER_SECONDS = 300.0
 """How long a workspace that nobody has open stays known, so that the next command finds it warm."""
+_HANDOVER_SECONDS = 10.0
+"""How long a daemon that starts waits for one that ends."""
+_HANDOVER_POLL_SECONDS = 0.02
 _STREAM_LIMIT = MAX_HEADER_BYTES * 4
 
 
@@ -79,6 +84,7 @@ class Daemon:
         self._socket_path = socket_path
         self._loop = asyncio.get_running_loop()
         self._executor = ThreadPoolExecutor(_WORKERS, thread_name_prefix="snapd-work")
+        self._quick = ThreadPoolExecutor(_QUICK_WORKERS, thread_name_prefix="snapd-quick")
         self._workspaces = Workspaces(options.locations, options.xdg_config_home, options.umask, socket_path)
         self._hub = Hub(self._loop, encode_event)
         self._workspaces.on_open(self._hub.watch)
@@ -120,12 +126,7 @@ class Daemon:
         path = self._socket_path
         assert path is not None
         check_socket_path(path)
-        lock = FileLock(f"{path}.lock", mode=0o600, is_singleton=False)
-        with os_errors(path):
-            try:
-                lock.acquire(timeout=0)
-            except Timeout as error:
-                raise AlreadyRunning(path) from error
+        lock = await self._own(path)
         try:
             # ours to remove: who holds the lock is the only one that may serve here
             with os_errors(path):
@@ -169,6 +170,24 @@ class Daemon:
 
     # -- inside
 
+    async def _own(self, path: str) -> FileLock:
+        """The right to serve a socket. One that nobody listens on is just being left, or just being taken."""
+        lock = FileLock(f"{path}.lock", mode=0o600, is_singleton=False)
+        deadline = self._loop.time() + _HANDOVER_SECONDS
+        while True:
+            with os_errors(path):
+                try:
+                    lock.acquire(timeout=0)
+                except Timeout as error:
+                    served = connect(path)
+                    if served is not None:
+                        served.close()
+                    if served is not None or self._loop.time() > deadline:
+                        raise AlreadyRunning(path) from error
+                else:
+                    return lock
+            await asyncio.sleep(_HANDOVER_POLL_SECONDS)
+
     async def _serve(self, server: asyncio.Server) -> None:
         self._watch_idle()
         async with server:
@@ -181,7 +200,7 @@ class Daemon:
         await self._close()
 
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, token: str | None) -> None:
-        if token is None and not _is_ours(writer):
+        if self._stopping.is_set() or (token is None and not _is_ours(writer)):
             writer.close()
             return
         try:
@@ -211,6 +230,7 @@ class Daemon:
             self._workspaces,
             self._hub,
             self._executor,
+            self._quick,
             self._options.base,
             self._options.max_message_bytes,
             token,
@@ -236,6 +256,7 @@ class Daemon:
                 timer.cancel()
         await self._loop.run_in_executor(self._executor, self._workspaces.close)
         self._executor.shutdown()
+        self._quick.shutdown()
 
 
 def _is_ours(writer: asyncio.StreamWriter) -> bool:

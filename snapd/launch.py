@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import socket
-import subprocess
 import sys
 import time
 from typing import TYPE_CHECKING
@@ -49,6 +48,9 @@ def ensure_daemon(locations: Locations, path: str) -> socket.socket:
         IoError: the daemon cannot be started; says what it said.
     """
     check_socket_path(path)
+    if path == locations.socket:
+        # who can write there could be the one that answers
+        locations.make_runtime()
     try:
         connection = connect(path)
         if connection is not None:
@@ -56,7 +58,6 @@ def ensure_daemon(locations: Locations, path: str) -> socket.socket:
         # one starts it, the others wait for that one
         from filelock import FileLock
 
-        locations.make_runtime()
         with FileLock(f"{path}.start", mode=0o600, is_singleton=False):
             return connect(path) or _start(path)
     except OSError as error:
@@ -64,8 +65,13 @@ def ensure_daemon(locations: Locations, path: str) -> socket.socket:
 
 
 def _start(path: str) -> socket.socket:
+    # a daemon that runs already is found without it
+    import subprocess
+
     log = f"{path}.log"
-    with open(log, "wb") as output:
+    # in the directory of a socket named by hand, others may be able to read and to lay links
+    private = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+    with open(os.open(log, private, 0o600), "wb") as output:
         process = subprocess.Popen(
             [sys.executable, "-m", "snapd", "serve", "--socket", path],
             stdin=subprocess.DEVNULL,

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import base64
 import logging
 import os
 import threading
+import time
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from snapd.core.errors import SnapdError, StoreLocked
+from snapd.backend import file_bytes
+from snapd.core.errors import IoError, SnapdError, StoreLocked
+from snapd.core.paths import is_utf8, to_uri
 from snapd.wire.converter import structure
 from snapd.wire.snapshot import CleanupResult, StatusResult
 from snapd.wire.values import FileDiff, Outcome, Patch
@@ -20,12 +22,17 @@ if TYPE_CHECKING:
     from snapd.wire.values import OnConflict
 
     T = TypeVar("T")
+    FileName = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 
 logger = logging.getLogger(__name__)
 
 __all__ = ["CleanupResult", "FileDiff", "Outcome", "Patch", "Snapshot", "StatusResult"]
 
 _NOTHING_DONE = Outcome(applied=False, before="", after="", files=[])
+_NOT_TWICE = frozenset({"snapshot/restore", "snapshot/revert", "snapshot/cleanup"})
+"""What must not be done again where it may have been done."""
+_OPEN_SECONDS = 10.0
+_POLL_SECONDS = 0.02
 
 
 class Snapshot:
@@ -59,7 +66,8 @@ class Snapshot:
         self._enabled = enabled
         self._data_dir = os.fspath(data_dir) if data_dir is not None else None
         self._degrade = errors == "degrade"
-        self._lock = threading.Lock()
+        self._changed = threading.Condition(threading.Lock())
+        self._running = 0
         self._backend: Backend | None = None
 
     def __enter__(self) -> Snapshot:
@@ -69,13 +77,14 @@ class Snapshot:
         self.close()
 
     def close(self) -> None:
-        """Lets another process own the store. The next call opens it again."""
-        with self._lock:
+        """Lets another process own the store, once the calls under way are done. The next call opens it again."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._running == 0)
             backend, self._backend = self._backend, None
-        if backend is not None:
-            backend.close()
+            if backend is not None:
+                backend.close()
 
-    def track(self, force: Iterable[str] | None = None) -> str | None:
+    def track(self, force: Iterable[FileName] | None = None) -> str | None:
         """Takes a snapshot.
 
         Args:
@@ -87,7 +96,9 @@ class Snapshot:
         Raises:
             SnapdError: there is no new snapshot.
         """
-        params = {} if force is None else {"force": list(force)}
+        if not self._enabled:
+            return None
+        params = _without_none(force=self._names(force))
 
         def ask() -> str | None:
             tree: str | None = self._request("snapshot/track", params)["hash"]
@@ -113,7 +124,7 @@ class Snapshot:
             Patch(hash=from_hash, files=[]), lambda: structure(self._request("snapshot/patch", params), Patch)
         )
 
-    def diff(self, from_hash: str, to_hash: str | None = None, files: Iterable[str] | None = None) -> str:
+    def diff(self, from_hash: str, to_hash: str | None = None, files: Iterable[FileName] | None = None) -> str:
         """The unified diff from a snapshot, as `git diff --no-renames` writes it.
 
         Args:
@@ -124,7 +135,7 @@ class Snapshot:
         Raises:
             SnapdError: see there.
         """
-        params = _without_none(hash=from_hash, to=to_hash, files=_listed(files))
+        params = _without_none(hash=from_hash, to=to_hash, files=self._names(files))
         return self._ask("", lambda: self._request("snapshot/diff", params)["diff"])
 
     def diff_full(
@@ -132,7 +143,7 @@ class Snapshot:
         from_hash: str,
         to_hash: str | None = None,
         *,
-        files: Iterable[str] | None = None,
+        files: Iterable[FileName] | None = None,
         contents: bool = True,
         renames: bool = False,
     ) -> list[FileDiff]:
@@ -149,7 +160,7 @@ class Snapshot:
             SnapdError: see there.
         """
         params = {
-            **_without_none(to=to_hash, files=_listed(files)),
+            **_without_none(to=to_hash, files=self._names(files)),
             "from": from_hash,
             "contents": contents,
             "renames": renames,
@@ -162,7 +173,7 @@ class Snapshot:
     def revert(
         self,
         hash: str | Patch | Iterable[Patch],  # noqa: A002 - the name that callers of its ancestors use
-        files: Iterable[str] | None = None,
+        files: Iterable[FileName] | None = None,
         *,
         dry_run: bool = False,
         on_conflict: OnConflict = "overwrite",
@@ -177,13 +188,13 @@ class Snapshot:
             on_conflict: what to do with files changed since the last snapshot.
 
         Raises:
-            TypeError: a hash without files, or files without a hash.
+            TypeError: a hash without files, files without a hash, or one name where several are expected.
             SnapdError: nothing was changed.
         """
         if isinstance(hash, str):
             if files is None:
                 raise TypeError("revert: a hash needs the files to bring back")
-            patches = [{"hash": hash, "files": list(files)}]
+            patches = [{"hash": hash, "files": self._names(files)}]
         elif files is not None:
             raise TypeError("revert: files go with a hash; a patch has its own")
         else:
@@ -212,7 +223,7 @@ class Snapshot:
         params = {"hash": hash, "dryRun": dry_run, "onConflict": on_conflict}
         return self._ask(_NOTHING_DONE, lambda: structure(self._request("snapshot/restore", params), Outcome))
 
-    def get_file_at(self, hash: str, file: str) -> str | None:  # noqa: A002 - as above
+    def get_file_at(self, hash: str, file: FileName) -> str | None:  # noqa: A002 - as above
         """A file's text as it was; where it is not UTF-8, each byte is one character (Latin-1).
 
         Args:
@@ -234,13 +245,11 @@ class Snapshot:
         except UnicodeDecodeError:
             return data.decode("latin-1")
 
-    def get_bytes_at(self, hash: str, file: str) -> bytes | None:  # noqa: A002 - as above
+    def get_bytes_at(self, hash: str, file: FileName) -> bytes | None:  # noqa: A002 - as above
         """A file's exact bytes as they were; else as `get_file_at`."""
 
         def ask() -> bytes:
-            found = self._request("snapshot/fileAt", {"hash": hash, "file": file})
-            content: str = found["content"]
-            return base64.b64decode(content) if found["encoding"] == "base64" else content.encode("utf-8")
+            return file_bytes(self._request("snapshot/fileAt", {"hash": hash, "file": self._name(file)}))
 
         return self._ask(None, ask)
 
@@ -257,14 +266,21 @@ class Snapshot:
         params = {"hash": hash, "prefix": prefix}
         return self._ask([], lambda: list(self._pages("snapshot/listFiles", params, "files")))
 
-    def file_exists_at(self, hash: str, file: str) -> bool:  # noqa: A002 - as above
+    def file_exists_at(self, hash: str, file: FileName) -> bool | None:  # noqa: A002 - as above
         """Whether a snapshot has a file.
+
+        Args:
+            hash: the snapshot.
+            file: absolute, or relative to the project.
+
+        Returns:
+            None only under `errors="degrade"`: nobody knows.
 
         Raises:
             SnapdError: see there.
         """
-        params = {"hash": hash, "file": file}
-        return self._ask(False, lambda: bool(self._request("snapshot/fileExists", params)["exists"]))
+        params = {"hash": hash, "file": self._name(file)}
+        return self._ask(None, lambda: bool(self._request("snapshot/fileExists", params)["exists"]))
 
     def cleanup(self, older_than_days: float | None = None) -> CleanupResult:
         """Drops old snapshots; the newest always stays.
@@ -301,11 +317,29 @@ class Snapshot:
             return empty
 
     def _request(self, method: str, params: dict[str, Any]) -> Any:
-        with self._lock:
-            if self._backend is None or not self._backend.is_open:
+        try:
+            return self._request_once(method, params)
+        except IoError as error:
+            # the daemon that answered for us has ended; whether it did what was asked is unknown
+            if error.data.get("errno") != "EPIPE" or method in _NOT_TWICE:
+                raise
+        return self._request_once(method, params)
+
+    def _request_once(self, method: str, params: dict[str, Any]) -> Any:
+        with self._changed:
+            if self._backend is not None and not self._backend.is_open:
+                self._backend.close()
+                self._backend = None
+            if self._backend is None:
                 self._backend = self._open()
             backend = self._backend
-        return backend.request(method, params)
+            self._running += 1
+        try:
+            return backend.request(method, params)
+        finally:
+            with self._changed:
+                self._running -= 1
+                self._changed.notify_all()
 
     def _pages(self, method: str, params: dict[str, Any], key: str) -> Iterator[Any]:
         cursor: str | None = None
@@ -317,26 +351,42 @@ class Snapshot:
                 return
 
     def _open(self) -> Backend:
-        from snapd.backend import LocalBackend, RemoteBackend
-        from snapd.config import Settings, read_environment, read_file
+        from snapd.backend import open_local, open_remote
+        from snapd.config import Settings, as_options, read_environment, read_file
         from snapd.locations import Locations
-        from snapd.workspaces import Workspaces, current_umask
 
         locations = Locations.from_environment(os.environ)
-        own: dict[str, Any] = {"snapshot": self._enabled} if not self._enabled else {}
+        own: dict[str, Any] = {} if self._enabled else {"snapshot": False}
         if self._data_dir is not None:
             own["data_dir"] = self._relative_data_dir()
-        settings = Settings.of(read_file(locations.config_file), read_environment(os.environ), own)
-        workspaces = Workspaces(locations, os.environ.get("XDG_CONFIG_HOME"), current_umask(), None)
-        try:
-            return LocalBackend(workspaces, self._folder, settings)
-        except StoreLocked as error:
-            socket = error.data.get("socket")
-            if socket is None:
-                raise
-            from snapd_client import Client
+        environment = read_environment(os.environ)
+        settings = Settings.of(read_file(locations.config_file), environment, own)
+        deadline = time.monotonic() + _OPEN_SECONDS
+        while True:
+            try:
+                return open_local(locations, os.environ.get("XDG_CONFIG_HOME"), self._folder, settings)
+            except StoreLocked as error:
+                if error.data.get("socket") is None:
+                    raise
+                locked = error
+            try:
+                return open_remote(str(locked.data["socket"]), self._folder, as_options({**environment, **own}))
+            except IoError:
+                # it is about to end, and the store is ours then
+                if time.monotonic() > deadline:
+                    raise locked from None
+            time.sleep(_POLL_SECONDS)
 
-            return RemoteBackend(lambda: Client.connect(socket), self._folder, own)
+    def _names(self, files: Iterable[FileName] | None) -> list[str] | None:
+        if isinstance(files, (str, bytes)):
+            # its letters would be taken for files, and a file of that name deleted
+            raise TypeError(f"expected several files, got the one {files!r}")
+        return None if files is None else [self._name(file) for file in files]
+
+    def _name(self, file: FileName) -> str:
+        """A file's name as JSON can say it."""
+        name = os.fsencode(file)
+        return name.decode("utf-8") if is_utf8(name) else to_uri(os.path.join(os.fsencode(self._folder), name))
 
     def _relative_data_dir(self) -> str:
         """A data directory inside the project is named relative to it: that is how settings say "inside"."""
@@ -348,7 +398,3 @@ class Snapshot:
 
 def _without_none(**params: Any) -> dict[str, Any]:
     return {name: value for name, value in params.items() if value is not None}
-
-
-def _listed(files: Iterable[str] | None) -> list[str] | None:
-    return None if files is None else list(files)

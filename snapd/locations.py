@@ -5,9 +5,8 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
+import sys
 from typing import TYPE_CHECKING
-
-import platformdirs
 
 from snapd.core.errors import IoError, os_errors
 
@@ -38,10 +37,10 @@ class Locations:
     def from_environment(cls, environment: Mapping[str, str]) -> Locations:
         """Where things are for this user, as the environment says."""
         home = os.path.expanduser("~")
-        data = environment.get("SNAPD_DATA_DIR") or os.path.dirname(platformdirs.user_data_path("snapd", False))
-        runtime = environment.get("SNAPD_RUNTIME_DIR") or platformdirs.user_runtime_dir("snapd", False)
-        config = os.path.join(platformdirs.user_config_dir("snapd", False), "config.toml")
-        return cls(config, os.path.abspath(data), os.path.abspath(runtime), home)
+        config, data, runtime = _platform_directories(environment, home)
+        data = environment.get("SNAPD_DATA_DIR") or data
+        runtime = environment.get("SNAPD_RUNTIME_DIR") or runtime
+        return cls(os.path.join(config, "config.toml"), os.path.abspath(data), os.path.abspath(runtime), home)
 
     @property
     def socket(self) -> str:
@@ -82,3 +81,29 @@ def check_socket_path(path: str) -> None:
 def store_path(data: str, project_id: str) -> str:
     """Where the store of a workspace lies below a data directory."""
     return os.path.join(data, "snapd", "snapshot", project_id)
+
+
+def _platform_directories(environment: Mapping[str, str], home: str) -> tuple[str, str, str]:
+    """Where this platform keeps settings, data and sockets."""
+    if sys.platform in ("darwin", "win32"):
+        import platformdirs
+
+        return (
+            platformdirs.user_config_dir("snapd", False),
+            os.path.dirname(platformdirs.user_data_dir("snapd", False)),
+            platformdirs.user_runtime_dir("snapd", False),
+        )
+
+    # the XDG base directories, by hand: a warm command has no time for a library, nor for its warnings
+    def base(name: str, default: str) -> str:
+        value = environment.get(name, "")
+        return value if os.path.isabs(value) else default
+
+    user = os.getuid()
+    runtime = base("XDG_RUNTIME_DIR", f"/run/user/{user}")
+    return (
+        os.path.join(base("XDG_CONFIG_HOME", os.path.join(home, ".config")), "snapd"),
+        base("XDG_DATA_HOME", os.path.join(home, ".local", "share")),
+        # /tmp itself is fixed: TMPDIR differs between logins, which would then not find each other's daemon
+        os.path.join(runtime, "snapd") if os.access(runtime, os.W_OK | os.X_OK) else f"/tmp/snapd-{user}",  # noqa: S108
+    )

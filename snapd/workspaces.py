@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from snapd.core.errors import WorkspaceGone
 from snapd.core.workspace import Workspace
 from snapd.locations import store_path
 from snapd.store.store import Store
@@ -16,7 +17,7 @@ from snapd.worktree.rules import GitUser
 from snapd.worktree.worktree import WorkTree
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Container
 
     from snapd.config import Settings
     from snapd.locations import Locations
@@ -60,25 +61,26 @@ class Workspaces:
         """Has every workspace shown when it is opened."""
         self._listeners.append(listener)
 
-    def acquire(self, folder: bytes, settings: Settings) -> Workspace:
+    def acquire(self, folder: bytes, settings: Settings, given: Container[str] = ()) -> Workspace:
         """The workspace of a folder, opened where it is not yet; `release` it.
 
         Args:
             folder: absolute.
-            settings: hold for the workspace from now on.
+            settings: hold for a workspace that is opened now.
+            given: names of the settings that the one who asks has set: they hold for an open workspace too.
 
         Raises:
             WorkspaceRefused, StoreLocked, StoreCorrupt, IoError, StorageFull: it is not open.
         """
         place = self._place(folder, settings)
         with self._lock:
-            found = self._open.get(place.store)
+            found = self._still_there(place.store)
             if found is None:
                 found = self._open[place.store] = _Open(self._make(place, settings), 0)
                 for listener in self._listeners:
                     listener(found.workspace)
             found.users += 1
-        apply_settings(found.workspace, settings)
+        apply_settings(found.workspace, settings, given)
         return found.workspace
 
     def release(self, workspace: Workspace) -> bool:
@@ -97,10 +99,9 @@ class Workspaces:
     def close_unused(self) -> None:
         """Closes the workspaces that nobody uses."""
         with self._lock:
-            unused = [path for path, found in self._open.items() if found.users == 0]
-            closing = [self._open.pop(path).workspace for path in unused]
-        for workspace in closing:
-            workspace.close()
+            # within the lock: who asks for one of them meanwhile must not find its store still owned
+            for path in [path for path, found in self._open.items() if found.users == 0]:
+                self._open.pop(path).workspace.close()
 
     def close(self) -> None:
         """Closes all, whoever uses them."""
@@ -109,6 +110,19 @@ class Workspaces:
             self._open.clear()
         for workspace in closing:
             workspace.close()
+
+    def _still_there(self, store: str) -> _Open | None:
+        found = self._open.get(store)
+        if found is None:
+            return None
+        try:
+            found.workspace.check_present()
+        except WorkspaceGone:
+            # another folder took its place; who has the old one open is told so at the next request
+            del self._open[store]
+            found.workspace.close()
+            return None
+        return found
 
     def _place(self, folder: bytes, settings: Settings) -> _Place:
         root = canonical_root(folder)
@@ -142,7 +156,17 @@ def current_umask() -> int:
     return umask
 
 
-def apply_settings(workspace: Workspace, settings: Settings) -> None:
-    """Has settings hold for an open workspace."""
-    workspace.settings = settings.capture
-    workspace.retention_days = settings.retention
+def apply_settings(workspace: Workspace, settings: Settings, given: Container[str]) -> None:
+    """Has some settings hold for an open workspace, for everyone who has it open.
+
+    Args:
+        workspace: the one.
+        settings: their values.
+        given: the names of those that are meant.
+    """
+    if "exclude" in given:
+        workspace.settings = attrs.evolve(workspace.settings, exclude=settings.exclude)
+    if "max_file_size" in given:
+        workspace.settings = attrs.evolve(workspace.settings, max_file_size=settings.max_file_size)
+    if "retention" in given:
+        workspace.retention_days = settings.retention

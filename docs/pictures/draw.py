@@ -1,6 +1,6 @@
 """Draws `command-line.svg`: real commands, run in a scratch folder, as a terminal shows them.
 
-    .venv/bin/python docs/pictures/draw.py
+.venv/bin/python docs/pictures/draw.py
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ WIDTH = 92
 # rich's own frame refers to fonts on the web; a picture in a repository must stand on its own
 FRAME = """<svg viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/svg" xml:space="preserve">
 <style>
-.{unique_id}-matrix {{ font-family: ui-monospace, Menlo, Consolas, monospace; font-size: {char_height}px; white-space: pre; }}
+.{unique_id}-matrix {{ font-family: ui-monospace, Menlo, Consolas, monospace;
+font-size: {char_height}px; white-space: pre; }}
 {styles}
 </style>
 <defs>

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from snapd.core.errors import InvalidParams
+from snapd.core.errors import InvalidParams, IoError
 from snapd.locations import Locations
 
 if TYPE_CHECKING:
@@ -15,6 +16,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from snapd.backend import Backend, Report
+
+
+_HEXADECIMAL = frozenset("0123456789abcdef")
+_QUIET_SECONDS = 0.5
+"""How long a request may take before its progress is shown."""
+
+
+class NoDaemon(IoError):
+    """The daemon cannot be started or reached."""
 
 
 @contextmanager
@@ -34,14 +44,20 @@ def backend(options: argparse.Namespace) -> Iterator[Backend]:
 
 
 def _remote(locations: Locations, folder: str, socket: str | None) -> Backend:
-    from snapd_client import Client
-
-    from snapd.backend import RemoteBackend
+    from snapd.backend import open_remote
     from snapd.launch import ensure_daemon
 
     path = os.path.abspath(socket) if socket else locations.socket
-    ensure_daemon(locations, path).close()
-    return RemoteBackend(lambda: Client.connect(path), folder, _own_settings())
+    own = _own_settings()
+    try:
+        ensure_daemon(locations, path).close()
+    except IoError as error:
+        from snapd.config import read_file
+
+        # wrong settings keep a daemon from starting: they are what the user has to hear of
+        read_file(locations.config_file)
+        raise NoDaemon(error.message, **error.data) from error
+    return open_remote(path, folder, own)
 
 
 def _own_settings() -> dict[str, Any]:
@@ -49,20 +65,17 @@ def _own_settings() -> dict[str, Any]:
     names = {name for name in os.environ if name.startswith("SNAPD_")} - {"SNAPD_DATA_DIR", "SNAPD_RUNTIME_DIR"}
     if not names:
         return {}
-    from snapd.config import read_environment
+    from snapd.config import as_options, read_environment
 
-    layer = read_environment(os.environ)
-    return {key: list(value) if isinstance(value, tuple) else value for key, value in layer.items()}
+    return as_options(read_environment(os.environ))
 
 
 def _local(locations: Locations, folder: str) -> Backend:
-    from snapd.backend import LocalBackend
+    from snapd.backend import open_local
     from snapd.config import Settings, read_environment, read_file
-    from snapd.workspaces import Workspaces, current_umask
 
     settings = Settings.of(read_file(locations.config_file), read_environment(os.environ))
-    workspaces = Workspaces(locations, os.environ.get("XDG_CONFIG_HOME"), current_umask(), None)
-    return LocalBackend(workspaces, folder, settings)
+    return open_local(locations, os.environ.get("XDG_CONFIG_HOME"), folder, settings)
 
 
 def ask(found: Backend, method: str, params: dict[str, Any]) -> Any:
@@ -93,10 +106,12 @@ def resolve(found: Backend, hash_: str) -> str:
     """The hash that a word of the command line stands for.
 
     Raises:
-        InvalidParams: 'last', and there is none.
+        InvalidParams: it is no hash; or it is 'last', and there is none.
     """
-    if hash_ != "last":
+    if len(hash_) == 40 and set(hash_) <= _HEXADECIMAL:
         return hash_
+    if hash_ != "last":
+        raise InvalidParams(f"expected 40 lower-case hexadecimal digits or 'last', got {hash_!r}", field="hash")
     last = ask(found, "snapshot/status", {}).get("lastHash")
     if last is None:
         raise InvalidParams("there is no snapshot of this folder yet", field="hash")
@@ -105,18 +120,29 @@ def resolve(found: Backend, hash_: str) -> str:
 
 def in_folder(options: argparse.Namespace, path: str) -> str:
     """A path of the command line: relative to where the command runs, which `-C` moves."""
-    return os.path.abspath(os.path.join(options.directory, path))
+    full = os.path.abspath(os.path.join(options.directory, path))
+    try:
+        full.encode("utf-8")
+    except UnicodeEncodeError:
+        from snapd.core.paths import to_uri
+
+        # JSON has no words for such a name
+        return to_uri(os.fsencode(full))
+    return full
 
 
 @contextmanager
 def _bar() -> Iterator[Report]:
-    """A progress bar that appears with the first report: requests that are quick never make one."""
+    """A progress bar that appears with the first report of a request that lasts: quick ones never make one."""
     bar: Any = None
     task: Any = None
+    begun = time.monotonic()
 
     def report(message: str, percentage: int | None) -> None:
         nonlocal bar, task
         if bar is None:
+            if time.monotonic() - begun < _QUIET_SECONDS:
+                return
             from rich.console import Console
             from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 

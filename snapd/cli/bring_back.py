@@ -54,8 +54,9 @@ def _confirmed(painter: Painter, plan: dict[str, Any]) -> bool:
         raise InvalidParams(
             f"this would change {len(touched)} files: say --yes, or --dry-run to see them", field="--yes"
         )
-    print(outcomes(painter, touched))
-    print("go on? What is there now is kept in a snapshot. [y/N] ", end="", flush=True)
+    # standard output is for what was done
+    print(outcomes(painter, touched), file=sys.stderr)
+    print("go on? What is there now is kept in a snapshot. [y/N] ", end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 

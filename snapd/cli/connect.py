@@ -7,6 +7,7 @@ import socket
 import threading
 from typing import TYPE_CHECKING
 
+from snapd.core.errors import IoError
 from snapd.launch import ensure_daemon
 from snapd.locations import Locations
 
@@ -24,10 +25,13 @@ def connect(options: argparse.Namespace) -> int:
     path = os.path.abspath(options.socket) if options.socket else locations.socket
     connection = ensure_daemon(locations, path)
     threading.Thread(target=_upstream, args=(connection,), daemon=True).start()
-    while chunk := connection.recv(_CHUNK):
-        view = memoryview(chunk)
-        while view:
-            view = view[os.write(1, view) :]
+    try:
+        while chunk := connection.recv(_CHUNK):
+            view = memoryview(chunk)
+            while view:
+                view = view[os.write(1, view) :]
+    except ConnectionResetError as error:
+        raise IoError(f"the daemon at {path} is gone: {error}", path=path, errno="ECONNREFUSED") from error
     return DONE
 
 

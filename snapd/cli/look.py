@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import base64
 import sys
 from typing import TYPE_CHECKING
 
+from snapd.backend import file_bytes
 from snapd.core.errors import InvalidParams
 
 from .asking import ask, backend, in_folder, pages, resolve
@@ -35,11 +35,11 @@ def track(options: argparse.Namespace) -> int:
 def patch(options: argparse.Namespace) -> int:
     """Lists what changed, with counts."""
     with backend(options) as found:
-        hash_ = resolve(found, options.hash)
+        hash_, to = resolve(found, options.hash), options.to and resolve(found, options.to)
         if options.json:
-            print_json(ask(found, "snapshot/patch", {"hash": hash_, "to": options.to}))
+            print_json(ask(found, "snapshot/patch", {"hash": hash_, "to": to}))
             return DONE
-        params = {"from": hash_, "to": options.to, "contents": False, "renames": options.renames}
+        params = {"from": hash_, "to": to, "contents": False, "renames": options.renames}
         diffs = list(pages(found, "snapshot/diffFull", params, "diffs"))
     print(summary(Painter(options), diffs))
     return DONE
@@ -49,7 +49,8 @@ def diff(options: argparse.Namespace) -> int:
     """Shows what changed as a unified diff."""
     with backend(options) as found:
         files = options.files and [in_folder(options, path) for path in options.files]
-        params = {"hash": resolve(found, options.hash), "to": options.to, "files": files}
+        to = options.to and resolve(found, options.to)
+        params = {"hash": resolve(found, options.hash), "to": to, "files": files}
         result = ask(found, "snapshot/diff", params)
     if options.json:
         print_json(result)
@@ -68,9 +69,7 @@ def show(options: argparse.Namespace) -> int:
     if options.json:
         print_json(result)
         return DONE
-    content = result["content"]
-    data = base64.b64decode(content) if result["encoding"] == "base64" else content.encode("utf-8")
-    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.write(file_bytes(result))
     sys.stdout.buffer.flush()
     return DONE
 

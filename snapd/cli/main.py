@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from importlib import import_module
 
 from snapd.core.errors import Cancelled, SnapdError
 
+from .asking import NoDaemon
 from .exit_codes import CANNOT_REACH, FAILED, INTERRUPTED, USAGE
+from .output import printable
 from .parser import COMMANDS, build_parser
 
 
@@ -21,6 +24,9 @@ def main(arguments: list[str] | None = None) -> int:
     Returns:
         The exit code; see `exit_codes`.
     """
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # file names and diffs are UTF-8 whatever the locale says
+        sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
     parser = build_parser()
     options = parser.parse_args(arguments)
     if options.command is None:
@@ -38,8 +44,12 @@ def main(arguments: list[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
     except SnapdError as error:
-        print(f"snapd: {error.message}", file=sys.stderr)
+        print(f"snapd: {printable(error.message)}", file=sys.stderr)
         if error.kind == "invalidParams":
             return USAGE
-        return CANNOT_REACH if error.data.get("errno") in ("ECONNREFUSED", "EPIPE") else FAILED
+        unreachable = isinstance(error, NoDaemon) or error.data.get("errno") in ("ECONNREFUSED", "EPIPE")
+        return CANNOT_REACH if unreachable else FAILED
+    except OSError as error:
+        print(f"snapd: {printable(str(error))}", file=sys.stderr)
+        return FAILED
     return code

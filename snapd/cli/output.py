@@ -23,6 +23,7 @@ _OUTCOMES = {
     "skipped": "yellow",
     "failed": "red",
 }
+_HUNK_STYLES = {"@": "cyan", "+": "green", "-": "red"}
 _BAR_WIDTH = 24
 
 
@@ -44,22 +45,26 @@ class Painter:
 
     def diff(self, text: str) -> str:
         """A unified diff, its lines coloured by what they are."""
-        return "".join(self._diff_line(line) for line in text.splitlines(keepends=True)) if self._on else text
-
-    def _diff_line(self, line: str) -> str:
-        body = line.rstrip("\n")
-        end = line[len(body) :]
-        if body.startswith(
-            ("diff --git", "index ", "--- ", "+++ ", "new file", "deleted file", "old mode", "new mode")
-        ):
-            return self.paint(body, "bold") + end
-        style = {"@": "cyan", "+": "green", "-": "red"}.get(body[:1])
-        return self.paint(body, style) + end if style else line
+        if not self._on:
+            return text
+        lines = []
+        in_hunk = False
+        # a line ends at a line feed alone: contents may hold everything else that Python takes for an end
+        for line in text.split("\n"):
+            if line.startswith("diff --git "):
+                in_hunk = False
+            elif line.startswith("@@ "):
+                in_hunk = True
+            style = _HUNK_STYLES.get(line[:1]) if in_hunk else "bold"
+            lines.append(self.paint(line, style) if style and line else line)
+        return "\n".join(lines)
 
 
 def printable(name: str) -> str:
     """A file name that cannot play tricks on a terminal."""
-    return name if name.isprintable() else name.encode("unicode_escape").decode("ascii")
+    return "".join(
+        char if char.isprintable() else char.encode("unicode_escape", "surrogatepass").decode("ascii") for char in name
+    )
 
 
 def summary(painter: Painter, diffs: Iterable[dict[str, Any]]) -> str:

@@ -21,11 +21,12 @@ if TYPE_CHECKING:
 
 def serve(options: argparse.Namespace) -> int:
     """Runs the daemon until it is told to stop."""
-    from snapd.daemon import configure_logging, raise_descriptor_limit
     from snapd.rpc.streams import take_stdout
 
-    # before anything else can print: standard output belongs to the protocol
+    # before anything else can print, be it while it is imported: standard output belongs to the protocol
     stdout = take_stdout() if options.stdio else -1
+    from snapd.daemon import configure_logging, raise_descriptor_limit
+
     configure_logging()
     raise_descriptor_limit()
     settings = _options(options)

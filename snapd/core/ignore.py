@@ -17,47 +17,14 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from .wildmatch import SPECIAL, NeverMatches, literal_head, name_regex, rooted_regex
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
     _Translate = Callable[[bytes, Iterator[int]], bytes]
 
 _BOM = b"\xef\xbb\xbf"
-_SPECIAL = re.compile(rb"[*?\[\\]")
-
-# Tokens of a glob. A token that is none of these is the regex of exactly one byte other than '/'.
-_SLASH = b"/"
-_STAR = b"*"
-_ANY_DIRS = b"**/"
-_SOME_DIRS = b"**\\/"
-_REST = b"**"
-_DEEP = {_ANY_DIRS: b"(?:.*?/)??", _SOME_DIRS: b".*?/", _REST: b".*"}
-
-
-def _ascii(pattern: bytes) -> frozenset[int]:
-    member = re.compile(pattern)
-    return frozenset(byte for byte in range(1, 128) if member.match(bytes([byte])))
-
-
-# Git brings its own character classes, so that no locale changes them: its spaces lack \v and \f.
-_CLASSES = {
-    b"alnum": _ascii(rb"[0-9A-Za-z]"),
-    b"alpha": _ascii(rb"[A-Za-z]"),
-    b"blank": _ascii(rb"[ \t]"),
-    b"cntrl": _ascii(rb"[\x01-\x1f\x7f]"),
-    b"digit": _ascii(rb"[0-9]"),
-    b"graph": _ascii(rb"[!-~]"),
-    b"lower": _ascii(rb"[a-z]"),
-    b"print": _ascii(rb"[ -~]"),
-    b"punct": _ascii(rb"[!-/:-@\[-`{-~]"),
-    b"space": _ascii(rb"[ \t\n\r]"),
-    b"upper": _ascii(rb"[A-Z]"),
-    b"xdigit": _ascii(rb"[0-9A-Fa-f]"),
-}
-
-
-class _NeverMatchesError(Exception):
-    """The glob can match no path: a bracket or an escape is not complete, or a class is unknown."""
 
 
 @attrs.frozen
@@ -105,178 +72,6 @@ def _parse_lines(text: bytes) -> Iterator[_Pattern]:
             yield _unrooted(_Pattern(glob.removeprefix(b"/"), negated, dir_only, rooted=b"/" in glob))
 
 
-class _Bracket:
-    """Reads one bracket expression, step for step as git does.
-
-    Attributes:
-        at: Where the next byte is read; when all is read, the place behind the closing bracket.
-        members: The bytes that the expression accepts.
-    """
-
-    def __init__(self, glob: bytes, at: int) -> None:
-        self._glob = glob
-        self.at = at + 1
-        negated = glob[self.at : self.at + 1] in (b"!", b"^")
-        self.at += negated
-        found: set[int] = set()
-        previous = self._member(found, 0)
-        while self._byte() != 0x5D:
-            previous = self._member(found, previous)
-        self.at += 1
-        self.members = (frozenset(range(1, 256)) - found if negated else frozenset(found)) - {0x2F}
-
-    def _byte(self) -> int:
-        if self.at >= len(self._glob):
-            raise _NeverMatchesError
-        return self._glob[self.at]
-
-    def _unescaped(self) -> int:
-        if self._byte() == 0x5C:
-            self.at += 1
-        byte = self._byte()
-        self.at += 1
-        return byte
-
-    def _member(self, found: set[int], previous: int) -> int:
-        """Read one member; the answer is what a range that follows would begin with, 0 for nothing."""
-        follows = self._glob[self.at + 1 : self.at + 2]
-        if self._byte() == 0x2D and previous and follows not in (b"", b"]"):
-            self.at += 1
-            found.update(range(previous, self._unescaped() + 1))
-            return 0
-        if self._byte() == 0x5B and follows == b":":
-            end = self._glob.find(b"]", self.at + 2)
-            if end < 0:
-                raise _NeverMatchesError
-            if end > self.at + 2 and self._glob[end - 1] == 0x3A:
-                found.update(self._class(self._glob[self.at + 2 : end - 1]))
-                self.at = end + 1
-                return 0
-        byte = self._unescaped()
-        found.add(byte)
-        return byte
-
-    @staticmethod
-    def _class(name: bytes) -> frozenset[int]:
-        if name not in _CLASSES:
-            raise _NeverMatchesError
-        return _CLASSES[name]
-
-
-def _byte_set(members: frozenset[int]) -> bytes:
-    """Write a set of bytes as a regex."""
-    if not members:
-        raise _NeverMatchesError
-    return b"[" + b"".join(b"\\x%02x" % byte for byte in sorted(members)) + b"]"
-
-
-def _star(glob: bytes, start: int, end: int, *, deep: bool) -> tuple[bytes, int]:
-    """Name the token of a run of asterisks, and say where the glob goes on behind it."""
-    if deep and end - start > 1 and (start == 0 or glob[start - 1] == 0x2F):
-        if end == len(glob):
-            return _REST, end
-        if glob[end] == 0x2F:
-            return _ANY_DIRS, end + 1
-        if glob[end : end + 2] == b"\\/":
-            return _SOME_DIRS, end + 2
-    return _STAR, end
-
-
-def _tokens(glob: bytes, *, deep: bool) -> Iterator[bytes]:
-    at = 0
-    while at < len(glob):
-        byte = glob[at : at + 1]
-        at += 1
-        if byte == b"*":
-            end = at + len(glob[at:]) - len(glob[at:].lstrip(b"*"))
-            token, at = _star(glob, at - 1, end, deep=deep)
-            yield token
-        elif byte == b"?":
-            yield b"[^/]"
-        elif byte == b"[":
-            bracket = _Bracket(glob, at - 1)
-            at = bracket.at
-            yield _byte_set(bracket.members)
-        elif byte == b"\\":
-            if at == len(glob):
-                raise _NeverMatchesError
-            yield re.escape(glob[at : at + 1])
-            at += 1
-        else:
-            yield re.escape(byte)
-
-
-def _split(tokens: Sequence[bytes], separators: Iterable[bytes]) -> list[list[bytes]]:
-    parts: list[list[bytes]] = [[]]
-    for token in tokens:
-        if token in separators:
-            parts.append([])
-        else:
-            parts[-1].append(token)
-    return parts
-
-
-def _atomic(regex: bytes, groups: Iterator[int]) -> bytes:
-    """Let a regex match in its first way only.
-
-    What an asterisk and the bytes behind it can match first is enough where another asterisk follows. To
-    try no other way keeps the time of a match from growing with a power of the number of asterisks.
-    """
-    group = next(groups)
-    return b"(?=(?P<a%d>%s))(?P=a%d)" % (group, regex, group)
-
-
-def _segment_regex(tokens: Sequence[bytes], groups: Iterator[int]) -> bytes:
-    head, *rest = (b"".join(part) for part in _split(tokens, {_STAR}))
-    if not rest:
-        return head
-    middle = b"".join(_atomic(b"[^/]*?" + part, groups) for part in rest[:-1])
-    return head + middle + b"[^/]*" + rest[-1]
-
-
-def _regex(glob: bytes, groups: Iterator[int], *, deep: bool) -> bytes:
-    """Translate a glob to a regex.
-
-    Args:
-        glob: The glob.
-        groups: Numbers that no other regex in the same combined one has used.
-        deep: Whether '**' may match across '/'.
-
-    Returns:
-        The regex, to be compiled with DOTALL and anchored by the caller.
-
-    Raises:
-        _NeverMatchesError: No path can match.
-    """
-    tokens = list(_tokens(glob, deep=deep))
-    head, *runs = (
-        b"/".join(_segment_regex(segment, groups) for segment in _split(run, {_SLASH})) for run in _split(tokens, _DEEP)
-    )
-    stars = [_DEEP[token] for token in tokens if token in _DEEP]
-    parts = [star + run for star, run in zip(stars, runs, strict=True)]
-    return head + b"".join(_atomic(part, groups) for part in parts[:-1]) + b"".join(parts[-1:])
-
-
-def _head(glob: bytes) -> bytes:
-    """Give bytes that whatever matches the glob begins with."""
-    special = _SPECIAL.search(glob)
-    return glob[: special.start()] if special else glob
-
-
-def _rooted_regex(glob: bytes, groups: Iterator[int]) -> bytes:
-    """Translate the glob of a rooted pattern.
-
-    Git compares what stands in front of the first special byte by itself and gives only the remainder to
-    the glob matcher, so '**' behind such a prefix counts as '**' at the start.
-    """
-    head = _head(glob)
-    return re.escape(head) + _regex(glob.removeprefix(head), groups, deep=True)
-
-
-def _name_regex(glob: bytes, groups: Iterator[int]) -> bytes:
-    return _regex(glob, groups, deep=False)
-
-
 def _combine(globs: dict[int, bytes], translate: _Translate) -> re.Pattern[bytes] | None:
     """Join globs into one regex in which the glob with the highest number is tried first.
 
@@ -289,7 +84,7 @@ def _combine(globs: dict[int, bytes], translate: _Translate) -> re.Pattern[bytes
     for number, glob in reversed(globs.items()):
         try:
             branches.append(b"%s(?P<p%d>)" % (translate(glob, groups), number))
-        except _NeverMatchesError:
+        except NeverMatches:
             continue
     return re.compile(b"(?:" + b"|".join(branches) + b")\\Z", re.DOTALL) if branches else None
 
@@ -325,11 +120,11 @@ class _Globs:
         Returns:
             The compiled globs; None if there are none.
         """
-        headed = {number: glob for number, glob in globs.items() if _head(glob)}
+        headed = {number: glob for number, glob in globs.items() if literal_head(glob)}
         tailed = {number: glob for number, glob in globs.items() if number not in headed and _tail(glob)}
         free = {number: glob for number, glob in globs.items() if number not in headed and number not in tailed}
         compiled = cls(
-            heads=tuple({_head(glob) for glob in headed.values()}),
+            heads=tuple({literal_head(glob) for glob in headed.values()}),
             tails=tuple({_tail(glob) for glob in tailed.values()}),
             headed=_combine(headed, translate),
             tailed=_combine(tailed, translate),
@@ -383,11 +178,11 @@ class _Matcher:
         path_globs: dict[int, bytes] = {}
         for number, pattern in patterns.items():
             glob = pattern.glob
-            if not _SPECIAL.search(glob):
+            if not SPECIAL.search(glob):
                 (paths if pattern.rooted else names)[glob] = number
             elif pattern.rooted:
                 path_globs[number] = glob
-            elif glob.startswith(b"*") and not _SPECIAL.search(glob, 1):
+            elif glob.startswith(b"*") and not SPECIAL.search(glob, 1):
                 suffixes[glob[1:]] = number
             else:
                 name_globs[number] = glob
@@ -397,8 +192,8 @@ class _Matcher:
             suffixes=suffixes,
             endings=tuple(suffixes),
             lengths=tuple({len(suffix) for suffix in suffixes}),
-            name_globs=_Globs.of(name_globs, _name_regex),
-            path_globs=_Globs.of(path_globs, _rooted_regex),
+            name_globs=_Globs.of(name_globs, name_regex),
+            path_globs=_Globs.of(path_globs, rooted_regex),
         )
 
     def last(self, path: bytes) -> int:

@@ -57,6 +57,7 @@ class Planner:
         self._deletes: dict[RelPath, Delete] = {}
         self._settled: dict[RelPath, FileOutcome] = {}
         self._targets: dict[RelPath, Target] = {}
+        self._skips = {skip.path: skip.reason.value for skip in current.coverage.skipped}
 
     def restore(self, target: Target, call: Call) -> Plan:
         """The plan that makes the work tree what the snapshot was.
@@ -148,6 +149,8 @@ class Planner:
 
     def _obstacle(self, path: RelPath) -> FileOutcome | None:
         """What uncaptured thing stands where a file is to be made; it is never written over."""
+        if (why := self._skipped(path)) is not None:
+            return FileOutcome(path, "skipped", why)
         for above in reversed(parents(path)):
             if self._work_tree.standing(above) is not None:
                 if above not in self._deletes:
@@ -166,16 +169,19 @@ class Planner:
         return FileOutcome(path, "skipped", self._why_uncaptured(path))
 
     def _uncaptured(self, path: RelPath) -> str | None:
+        if (why := self._skipped(path)) is not None:
+            return why
         found = self._work_tree.occupant(path)
         if found is None or (stat.S_ISDIR(found.st_mode) and self._work_tree.is_directory(path)):
             return None
         return self._why_uncaptured(path)
 
     def _why_uncaptured(self, path: RelPath) -> str:
-        for skip in self._current.coverage.skipped:
-            if path == skip.path or path.startswith(skip.path + b"/"):
-                return skip.reason.value
-        return "ignored"
+        return self._skipped(path) or "ignored"
+
+    def _skipped(self, path: RelPath) -> str | None:
+        """Why the capture passed over what is there: then the disk need not even let us look."""
+        return next((self._skips[at] for at in (path, *parents(path)) if at in self._skips), None)
 
     # -- conflicts
 
@@ -250,6 +256,9 @@ class Planner:
                 if self._targets[path].has_directory(above):
                     break
                 leaving.add(above)
+        for path, write in self._writes.items():
+            if write.standing is None and self._work_tree.is_directory(path):
+                leaving.update((path, *self._work_tree.directories_below(path)))
         needed = {above for path in self._writes for above in parents(path)}
         deepest_first = sorted(leaving - needed, key=lambda path: (-path.count(b"/"), path))
         return Plan(

@@ -120,6 +120,9 @@ class WorkTree(Protocol):
     def captured_below(self, path: RelPath) -> Iterator[RelPath]:
         """The captured files below a directory, as of the last capture."""
 
+    def directories_below(self, path: RelPath) -> Iterator[RelPath]:
+        """The directories below a directory that are not ignored, as of the last capture."""
+
     def occupant(self, path: RelPath) -> os.stat_result | None:
         """What the disk has at a path right now, captured or not."""
 

@@ -5,6 +5,7 @@ One writer at a time; reads of what is stored run beside it.
 
 from __future__ import annotations
 
+import stat
 import threading
 import time
 from contextlib import contextmanager
@@ -12,17 +13,17 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from .errors import FileNotInSnapshot
+from .errors import FileNotInSnapshot, PathOutsideWorkspace
 from .filediff import FileDelta, describe
 from .model import CaptureSettings, Outcome, RecordKind, Snapshot
-from .paths import shown
+from .paths import parents, shown
 from .planning import Planner
 from .target import Target
 from .trees import changes, file_at, files
 from .unified import unified
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from .call import Call
     from .model import Change, Entry, ObjectId, OnConflict, RelPath, Skip
@@ -149,6 +150,10 @@ class Workspace:
         """Has every event told, in order, from the thread that caused it."""
         self._listeners.append(listener)
 
+    def check_present(self) -> None:
+        """Raises `WorkspaceGone` where the folder is no longer the one that was opened."""
+        self._work_tree.check_present()
+
     def close(self) -> None:
         """Lets go of the folder and the store, when the operation under way is done."""
         with self._writer:
@@ -168,11 +173,16 @@ class Workspace:
             The snapshot, durable.
 
         Raises:
+            PathOutsideWorkspace: a forced path leads through a symlink.
             WorkspaceGone, StoreCorrupt, StorageFull, IoError, InvalidParams, Cancelled: there is no new snapshot.
         """
         with self._writing(call):
+            paths = tuple(forced)
+            self._work_tree.check_present()
+            for path in paths:
+                self._check_way(path)
             previous = self._store.last
-            snapshot = self._capture(tuple(forced), RecordKind.TRACK, call)
+            snapshot = self._capture(paths, RecordKind.TRACK, call)
             tracked = Tracked(snapshot.tree, previous, snapshot.coverage.skipped)
             self._tell(tracked)
         return tracked
@@ -239,6 +249,8 @@ class Workspace:
         """
         tree = self._other(old, new, call)
         moved = self._store.renames(old, tree) if renames else {}
+        # a file that left or entered what is asked about was deleted or added, as far as that goes
+        moved = {path: source for path, source in moved.items() if _is_among(path, only) and _is_among(source, only)}
         gone = set(moved.values())
         found: list[FileDelta] = []
         size = 0
@@ -379,11 +391,13 @@ class Workspace:
         dry_run: bool,
         call: Call,
     ) -> Outcome:
-        base = self._store.last
-        before = self._capture(forced, RecordKind.LOOK if dry_run else RecordKind.BEFORE, call)
-        plan = make_plan(Planner(self._store, self._work_tree, before, base, on_conflict))
+        before = self._look(forced, call)
+        plan = make_plan(Planner(self._store, self._work_tree, before, self._store.last, on_conflict))
         if dry_run or (on_conflict == "fail" and plan.conflicts):
+            # what was refused is not what the agent left: asked again, it has to be refused again
+            self._record(before, RecordKind.LOOK)
             return Outcome(False, before.tree, before.tree, plan.foretold())
+        self._record(before, RecordKind.BEFORE)
         if plan.is_empty:
             return Outcome(True, before.tree, before.tree, plan.foretold())
         results = self._work_tree.apply(plan, self._store.blob_chunks, call)
@@ -409,6 +423,7 @@ class Workspace:
         """
         days = self.retention_days if older_than_days is None else older_than_days
         with self._writing(call):
+            self._store.check_present()
             return self._store.expire(time.time() - days * _DAY_SECONDS, self._work_tree.tree)
 
     # -- inside
@@ -424,13 +439,26 @@ class Workspace:
             self._writer.release()
 
     def _capture(self, forced: tuple[RelPath, ...], kind: RecordKind, call: Call) -> Snapshot:
+        snapshot = self._look(forced, call)
+        self._record(snapshot, kind)
+        return snapshot
+
+    def _look(self, forced: tuple[RelPath, ...], call: Call) -> Snapshot:
         self._store.check_present()
         with self._store.batch() as batch:
             snapshot = self._work_tree.capture(self.settings, forced, batch, call)
         self._files = self._work_tree.count()
+        return snapshot
+
+    def _record(self, snapshot: Snapshot, kind: RecordKind) -> None:
         if kind is not RecordKind.LOOK or not self._store.knows(snapshot.tree):
             self._store.append(snapshot, kind)
-        return snapshot
+
+    def _check_way(self, path: RelPath) -> None:
+        for above in parents(path):
+            found = self._work_tree.occupant(above)
+            if found is not None and stat.S_ISLNK(found.st_mode):
+                raise PathOutsideWorkspace(f"{shown(path)} leads through the symlink {shown(above)}", file=shown(path))
 
     def _other(self, old: ObjectId, new: ObjectId | None, call: Call) -> ObjectId:
         snapshot = self._store.find(old)
@@ -440,12 +468,17 @@ class Workspace:
             return self._capture(snapshot.coverage.forced, RecordKind.LOOK, call).tree
 
     def _changes(self, old: ObjectId, new: ObjectId, only: Sequence[RelPath], call: Call) -> Iterator[Change]:
-        wanted = set(only)
+        wanted = frozenset(only)
         for change in changes(self._store.read_tree, old, new):
             call.check()
-            if not wanted or change.path in wanted or any(change.path.startswith(path + b"/") for path in wanted):
+            if _is_among(change.path, wanted):
                 yield change
 
     def _tell(self, event: Tracked | Reverted) -> None:
         for listener in self._listeners:
             listener(event)
+
+
+def _is_among(path: RelPath, only: Collection[RelPath]) -> bool:
+    """Whether a path is one of those asked for, or below one; none are named where all are."""
+    return not only or path in only or any(above in only for above in parents(path))

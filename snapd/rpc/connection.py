@@ -8,6 +8,7 @@ import logging
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import attrs
 from lsprotocol import types as lsp
 from lsprotocol.converters import get_converter
 from pygls.server import JsonRPCServer
@@ -18,18 +19,20 @@ from snapd.core.call import Call
 from snapd.core.errors import InvalidParams, SnapdError, Unauthorized
 from snapd.handlers import HANDLERS, Context
 from snapd.wire import converter as wire
-from snapd.wire.errors import INVALID_PARAMS, INVALID_REQUEST, SERVER_NOT_INITIALIZED
+from snapd.wire.errors import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, SERVER_NOT_INITIALIZED
 from snapd.wire.methods import METHODS, NOTIFICATIONS, PROTOCOL_VERSION
 from snapd.workspaces import apply_settings
 
 from .envelope import EnvelopeError, Notification, Request, parse
 from .errors import RpcError
 from .folders import Folders
-from .framing import FramingError, read_frame
+from .framing import FramingError, HttpRequest, read_frame
+from .outbox import Outbox
 from .progress import Progress
 from .protocol import Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Iterable
     from concurrent.futures import Executor
 
     from snapd.config import Layer
@@ -37,6 +40,7 @@ if TYPE_CHECKING:
     from snapd.workspaces import Workspaces
 
     from .envelope import MessageId
+    from .folders import Folder
     from .hub import Hub
 
 logger = logging.getLogger(__name__)
@@ -53,10 +57,43 @@ _AT_ONCE = 8
 """Requests of one client that are worked on at the same time."""
 _OUTSTANDING = 1000
 """Requests of one client that may wait for an answer; then no more are read."""
-_UNREAD_BYTES = 1 << 20
-"""Output that a client has not read before its next request waits."""
-_DROP_BYTES = 64 << 20
-"""Output that a client has not read before it is dropped instead of being told more."""
+_LEFT_SECONDS = 30.0
+"""How long a client that has said its last may take nothing of what it is still to be told."""
+_STOPPED_SECONDS = 2.0
+"""Likewise, when the daemon ends."""
+
+_NOTIFICATIONS = frozenset(
+    {
+        lsp.INITIALIZED,
+        lsp.EXIT,
+        lsp.SET_TRACE,
+        lsp.CANCEL_REQUEST,
+        lsp.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS,
+        lsp.WORKSPACE_DID_CHANGE_CONFIGURATION,
+    }
+)
+"""What a client may say without asking; all else that it says so is passed over."""
+
+
+@attrs.define(eq=False)
+class _Pending:
+    """A request under way.
+
+    Attributes:
+        call: what its work asks whether it is still wanted.
+        task: answers it.
+        waiting: whether the work is still to begin.
+    """
+
+    call: Call
+    task: asyncio.Task[Any] | None = None
+    waiting: bool = True
+
+    def cancel(self) -> None:
+        """Takes it back."""
+        self.call.cancel()
+        if self.waiting and self.task is not None:
+            self.task.cancel()
 
 
 class Connection(JsonRPCServer):
@@ -67,7 +104,8 @@ class Connection(JsonRPCServer):
         writer: its answers go there.
         workspaces: shared by all connections.
         hub: likewise.
-        executor: for blocking work, likewise.
+        executor: for the work that requests ask for, likewise.
+        quick: for what must not wait behind such work: opening folders, and telling how things are.
         base: settings from file and environment.
         max_message_bytes: longer frames are refused.
         token: what `initialize` must bring, None where no token is needed.
@@ -82,28 +120,31 @@ class Connection(JsonRPCServer):
         workspaces: Workspaces,
         hub: Hub,
         executor: Executor,
+        quick: Executor,
         base: tuple[Layer, ...],
         max_message_bytes: int,
         token: str | None,
     ) -> None:
         super().__init__(Protocol, lambda: _LSP)
         self._reader = reader
-        self._writer = writer
+        self._outbox = Outbox(writer)
         self._hub = hub
         self._executor = executor
+        self._quick = quick
         self._base = base
         self._options: Layer = {}
         self._max_message_bytes = max_message_bytes
         self._token = token
-        self._folders = Folders(workspaces, executor, self._opened, self._closed)
-        self._calls: dict[MessageId, Call] = {}
+        self._folders = Folders(workspaces, quick, self._opened, self._closed)
+        self._pending: dict[MessageId, _Pending] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
         self._slots = asyncio.Semaphore(_AT_ONCE)
         self._initialized = False
         self._shut_down = False
         self._exited = False
-        self._told_end = False
-        self.protocol.send = self._send
+        self._stopped = False
+        self._reading: asyncio.Task[None] | None = None
+        self.protocol.send = self._outbox.send
         self.protocol.on_cancel = self._cancel
         self._register()
 
@@ -114,26 +155,34 @@ class Connection(JsonRPCServer):
 
     async def run(self) -> None:
         """Serves the client until it leaves; every request it made is answered or over by then."""
+        self._reading = asyncio.ensure_future(self._read_all())
+        if self._stopped:
+            self._reading.cancel()
         try:
-            await self._read_all()
-            await self._settle()
+            await asyncio.wait((self._reading,))
+            self._outbox.give_up_after(_STOPPED_SECONDS if self._stopped else _LEFT_SECONDS)
+            if self._exited or self._stopped:
+                self._cancel_all()
+            while self._tasks:
+                await asyncio.wait(self._tasks)
+            if not self._reading.cancelled():
+                self._reading.result()
         finally:
-            for call in self._calls.values():
-                call.cancel()
+            self._cancel_all()
             self._folders.remove_all()
-            self._writer.close()
-            with contextlib.suppress(ConnectionError, OSError):
-                await self._writer.wait_closed()
+            await self._outbox.close()
 
     def stop(self) -> None:
         """Takes back what is under way and reads no more."""
-        for call in self._calls.values():
-            call.cancel()
-        self._reader.feed_eof()
+        self._stopped = True
+        self._cancel_all()
+        self._outbox.give_up_after(_STOPPED_SECONDS)
+        if self._reading is not None:
+            self._reading.cancel()
 
     def push(self, framed: bytes) -> None:
         """Sends a notification without waiting."""
-        self._send(framed)
+        self._outbox.push(framed)
 
     # -- frames
 
@@ -144,12 +193,14 @@ class Connection(JsonRPCServer):
             except FramingError as error:
                 self.protocol.refuse(None, RpcError(error.code, str(error)))
                 return
-            except ConnectionError:
+            except (OSError, HttpRequest):
                 return
             if body is None:
                 return
             self._take(body)
-            await self._writable()
+            await self._outbox.writable()
+            while len(self._tasks) >= _OUTSTANDING:
+                await asyncio.wait(self._tasks, return_when=asyncio.FIRST_COMPLETED)
 
     def _take(self, body: bytes) -> None:
         try:
@@ -159,7 +210,7 @@ class Connection(JsonRPCServer):
             return
         if isinstance(message, Request):
             try:
-                self._check_stage(message.method)
+                self._check_stage(message)
                 params = _structure(message.method, message.params)
             except RpcError as error:
                 self.protocol.refuse(message.message_id, error)
@@ -169,7 +220,7 @@ class Connection(JsonRPCServer):
             self._take_notification(message)
 
     def _take_notification(self, message: Notification) -> None:
-        if message.method != lsp.EXIT and not self._initialized:
+        if message.method not in _NOTIFICATIONS or not (self._initialized or message.method == lsp.EXIT):
             return
         try:
             params = _structure(message.method, message.params)
@@ -178,45 +229,29 @@ class Connection(JsonRPCServer):
             return
         self.protocol.notification(message.method, params)
 
-    def _check_stage(self, method: str) -> None:
+    def _check_stage(self, request: Request) -> None:
         if self._shut_down:
             raise RpcError(INVALID_REQUEST, "the connection was shut down")
-        if method == lsp.INITIALIZE:
+        if request.method == lsp.INITIALIZE:
             if self._initialized:
                 raise RpcError(INVALID_REQUEST, "initialize was called already")
         elif not self._initialized:
             raise RpcError(SERVER_NOT_INITIALIZED, "initialize comes first")
+        if request.message_id in self._pending:
+            raise RpcError(INVALID_REQUEST, "id: that of a request which is still under way")
+        if request.method in _NOTIFICATIONS:
+            raise RpcError(METHOD_NOT_FOUND, f"{request.method!r} is a notification")
 
-    async def _writable(self) -> None:
-        """Waits while the client does not read, or waits for too much already."""
-        with contextlib.suppress(ConnectionError):
-            await self._writer.drain()
-        while len(self._tasks) >= _OUTSTANDING:
-            await asyncio.wait(self._tasks, return_when=asyncio.FIRST_COMPLETED)
-
-    def _send(self, framed: bytes) -> None:
-        transport = self._writer.transport
-        if transport.is_closing():
-            return
-        if transport.get_write_buffer_size() > _DROP_BYTES:
-            logger.warning("a client that does not read is dropped")
-            transport.abort()
-            return
-        self._writer.write(framed)
-
-    async def _settle(self) -> None:
-        if self._exited:
-            for call in self._calls.values():
-                call.cancel()
-        while self._tasks:
-            await asyncio.wait(self._tasks)
-        with contextlib.suppress(ConnectionError):
-            await self._writer.drain()
+    def _spawn(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
 
     # -- features
 
     def _register(self) -> None:
-        lifecycle = {
+        features: dict[str, Callable[[Any], Any]] = {
             lsp.INITIALIZE: self._initialize,
             lsp.INITIALIZED: _ignore,
             lsp.SHUTDOWN: self._shutdown,
@@ -224,24 +259,11 @@ class Connection(JsonRPCServer):
             lsp.SET_TRACE: _ignore,
             lsp.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS: self._change_folders,
             lsp.WORKSPACE_DID_CHANGE_CONFIGURATION: self._change_configuration,
+            **{method: partial(self._request, method) for method in METHODS},
         }
-        register = self.protocol.fm.feature
-        for method, feature in lifecycle.items():
+        for method, feature in features.items():
             # pygls writes attributes on what it registers, which a bound method does not take
-            register(method)(partial(feature))
-        for method in METHODS:
-            register(method)(self._task(partial(self._serve, method)))
-
-    def _task(self, serve: Any) -> Any:
-        async def tracked(params: Any) -> Any:
-            task = asyncio.current_task()
-            assert task is not None
-            self._tasks.add(task)
-            # pygls' own callback, which sends the answer, was added before and runs before
-            task.add_done_callback(self._tasks.discard)
-            return await serve(params)
-
-        return tracked
+            self.protocol.fm.feature(method)(partial(feature))
 
     def _initialize(self, params: lsp.InitializeParams) -> Any:
         options = params.initialization_options
@@ -253,8 +275,7 @@ class Connection(JsonRPCServer):
         folders = [folder.uri for folder in params.workspace_folders or ()]
         if not folders and params.root_uri:
             folders = [params.root_uri]
-        for uri in folders:
-            self._add_folder(uri)
+        opening = [self._add_folder(uri) for uri in folders]
         self._initialized = True
         self._tell_unknown(unknown, "initializationOptions")
         result = lsp.InitializeResult(
@@ -272,7 +293,7 @@ class Connection(JsonRPCServer):
             ),
             server_info=lsp.ServerInfo(name="snapd", version=__version__),
         )
-        return _LSP.unstructure(result, lsp.InitializeResult)
+        return self._spawn(_after(opening, _LSP.unstructure(result, lsp.InitializeResult)))
 
     def _shutdown(self, _: Any) -> None:
         self._shut_down = True
@@ -295,50 +316,61 @@ class Connection(JsonRPCServer):
         self._tell_unknown(unknown, "settings")
         self._options = {**self._options, **layer}
         for workspace in self._folders.open_workspaces:
-            apply_settings(workspace, self._settings)
+            apply_settings(workspace, self._settings, layer)
 
-    def _add_folder(self, uri: str) -> None:
+    def _add_folder(self, uri: str) -> asyncio.Task[Any] | None:
         folder = self._folders.add(uri)
         if isinstance(folder, SnapdError):
             self._show(lsp.MessageType.Error, folder.message)
-            return
-        task = asyncio.ensure_future(self._open_early(folder))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+            return None
+        return self._spawn(self._open_early(folder))
 
-    async def _open_early(self, folder: Any) -> None:
+    async def _open_early(self, folder: Folder) -> None:
         try:
-            await self._folders.open(folder, self._settings)
+            async with self._folders.use(folder, self._settings, self._options):
+                return
         except SnapdError as error:
             # each request that names the folder fails with the reason; this is for whoever reads a log
             logger.info("%s", error.message)
 
     # -- requests
 
-    async def _serve(self, method: str, params: Any) -> Any:
+    def _request(self, method: str, params: Any) -> asyncio.Task[Any]:
         message_id = self.protocol.msg_id
         assert message_id is not None
-        loop = asyncio.get_running_loop()
         progress = None
         if params.work_done_token is not None:
+            loop = asyncio.get_running_loop()
             progress = Progress(params.work_done_token, method, loop, partial(self.protocol.notify, "$/progress"))
-        call = Call(progress.report if progress is not None else None)
-        self._calls[message_id] = call
+        # known before the next message is looked at, which may take it back
+        pending = self._pending[message_id] = _Pending(Call(progress.report if progress is not None else None))
+        pending.task = self._spawn(self._answer(pending, method, params, progress))
+        pending.task.add_done_callback(lambda _: self._pending.pop(message_id))
+        return pending.task
+
+    async def _answer(self, pending: _Pending, method: str, params: Any, progress: Progress | None) -> Any:
+        quick = method == "snapshot/status"
         try:
-            async with self._slots if method != "snapshot/status" else contextlib.nullcontext():
-                folder = self._folders.find(params.workspace_uri)
-                workspace = await self._folders.open(folder, self._settings)
-                context = Context(workspace, folder.roots, self._settings.snapshot, call)
-                return await loop.run_in_executor(self._executor, _work, method, context, params)
+            async with contextlib.nullcontext() if quick else self._slots:
+                await self._outbox.writable()
+                pending.waiting = False
+                folder = await self._folders.find(params.workspace_uri)
+                settings = self._settings
+                async with self._folders.use(folder, settings, self._options) as workspace:
+                    context = Context(workspace, folder.roots, settings.snapshot, pending.call)
+                    executor = self._quick if quick else self._executor
+                    return await asyncio.get_running_loop().run_in_executor(executor, _work, method, context, params)
         finally:
-            self._calls.pop(message_id, None)
             if progress is not None:
                 progress.end()
 
-    def _cancel(self, message_id: MessageId) -> None:
-        call = self._calls.get(message_id)
-        if call is not None:
-            call.cancel()
+    def _cancel(self, message_id: Any) -> None:
+        if isinstance(message_id, (int, str)) and message_id in self._pending:
+            self._pending[message_id].cancel()
+
+    def _cancel_all(self) -> None:
+        for pending in self._pending.values():
+            pending.cancel()
 
     # -- helpers
 
@@ -360,6 +392,14 @@ class Connection(JsonRPCServer):
         self.protocol.notify(lsp.WINDOW_LOG_MESSAGE, {"type": int(kind), "message": message})
 
 
+async def _after(tasks: Iterable[asyncio.Task[Any] | None], result: Any) -> Any:
+    """A result, once tasks that do not fail are done."""
+    for task in tasks:
+        if task is not None:
+            await task
+    return result
+
+
 def _work(method: str, context: Context, params: Any) -> Any:
     context.call.check()
     return wire.unstructure(HANDLERS[method](context, params))
@@ -373,8 +413,9 @@ def _structure(method: str, params: Any) -> Any:
         if method not in _LSP_TYPES:
             return params
         if method == lsp.INITIALIZE and isinstance(params, dict):
-            # what LSP wants there and nobody needs
-            params = {"capabilities": {}, "processId": None, "rootUri": None, **params}
+            # whatever else a client says of itself there is nobody's concern, and no reason to refuse it
+            params = {name: params.get(name) for name in ("rootUri", "workspaceFolders", "initializationOptions")}
+            params |= {"capabilities": {}, "processId": None}
         return _LSP.structure(params, _LSP_TYPES[method])
     except wire.InvalidParams as error:
         data = {"kind": "invalidParams", "field": error.field}

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from typing import Any
 
-from snapd.core.errors import SnapdError
+from snapd.core.errors import Cancelled, SnapdError
 from snapd.wire.errors import ERRORS, INTERNAL_ERROR, REQUEST_CANCELLED
 
 logger = logging.getLogger(__name__)
@@ -38,5 +39,7 @@ def as_rpc_error(error: BaseException) -> RpcError:
         return error
     if isinstance(error, SnapdError):
         return RpcError(_CODES[error.kind], error.message, {"kind": error.kind, **error.data})
+    if isinstance(error, asyncio.CancelledError):
+        return as_rpc_error(Cancelled("the request was cancelled"))
     logger.error("defect", exc_info=error)
     return RpcError(INTERNAL_ERROR, f"internal error ({type(error).__name__}); see the log of the daemon")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 import attrs
@@ -12,7 +13,7 @@ from snapd.core.errors import SnapdError, WorkspaceNotOpen
 from snapd.core.paths import from_uri, to_uri
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import AsyncIterator, Callable, Container
     from concurrent.futures import Executor
 
     from snapd.config import Settings
@@ -28,11 +29,15 @@ class Folder:
         path: absolute, as the client gave it.
         workspace: what it turned out to be; None while it is not open.
         opening: held by the one who opens it.
+        users: requests that work in it.
+        removed: whether the client has closed it; then the last user lets go of the workspace.
     """
 
     path: bytes
     workspace: Workspace | None = None
     opening: asyncio.Lock = attrs.field(factory=asyncio.Lock)
+    users: int = 0
+    removed: bool = False
 
     @property
     def roots(self) -> tuple[bytes, ...]:
@@ -45,7 +50,7 @@ class Folders:
 
     Args:
         workspaces: shared by all connections.
-        executor: where blocking work is done.
+        executor: where folders are looked at.
         opened: called on the loop with each workspace that this client opened.
         closed: called on the loop with each that it let go of.
     """
@@ -66,7 +71,7 @@ class Folders:
     def add(self, uri: str) -> Folder | SnapdError:
         """Takes a folder among those of the client, without opening it yet."""
         try:
-            path = os.path.normpath(from_uri(uri, "uri"))
+            path = _path_of(uri, "uri")
         except SnapdError as error:
             return error
         return self._folders.setdefault(path, Folder(path))
@@ -74,7 +79,7 @@ class Folders:
     def remove(self, uri: str) -> None:
         """Closes a folder; one that is not open is none to close."""
         try:
-            path = os.path.normpath(from_uri(uri, "uri"))
+            path = _path_of(uri, "uri")
         except SnapdError:
             return
         folder = self._folders.pop(path, None)
@@ -83,20 +88,16 @@ class Folders:
 
     def remove_all(self) -> None:
         """Closes all."""
-        for folder in self._folders.values():
+        while self._folders:
+            _, folder = self._folders.popitem()
             self._close(folder)
-        self._folders.clear()
 
     @property
     def open_workspaces(self) -> list[Workspace]:
         """Those that are open."""
         return [folder.workspace for folder in self._folders.values() if folder.workspace is not None]
 
-    def all(self) -> list[Folder]:
-        """All folders, open or not."""
-        return list(self._folders.values())
-
-    def find(self, uri: str | None) -> Folder:
+    async def find(self, uri: str | None) -> Folder:
         """The folder that a request is about.
 
         Raises:
@@ -110,34 +111,55 @@ class Folders:
                 raise WorkspaceNotOpen("no folder is open on this connection")
             names = [to_uri(path) for path in self._folders]
             raise WorkspaceNotOpen("several folders are open: name one by workspaceUri", open=names)
-        path = os.path.normpath(from_uri(uri, "workspaceUri"))
+        path = _path_of(uri, "workspaceUri")
         folder = self._folders.get(path)
         if folder is None:
-            real = os.path.realpath(path)
+            # a name that leads there by another way; looked for where a file system that hangs holds up nobody else
+            real = await asyncio.get_running_loop().run_in_executor(self._executor, os.path.realpath, path)
             folder = next((one for one in self._folders.values() if real in one.roots), None)
         if folder is None:
             raise WorkspaceNotOpen(f"{uri} is not open on this connection", workspaceUri=uri)
         return folder
 
-    async def open(self, folder: Folder, settings: Settings) -> Workspace:
+    @asynccontextmanager
+    async def use(self, folder: Folder, settings: Settings, given: Container[str]) -> AsyncIterator[Workspace]:
         """The workspace of a folder; a refused one is tried anew by each request, for the reason may be gone.
+
+        Args:
+            folder: the one.
+            settings: for `Workspaces.acquire`.
+            given: likewise.
 
         Raises:
             SnapdError: why it is not open.
         """
-        async with folder.opening:
-            if folder.workspace is None:
-                loop = asyncio.get_running_loop()
-                workspace = await loop.run_in_executor(self._executor, self._workspaces.acquire, folder.path, settings)
-                folder.workspace = workspace
-                if self._folders.get(folder.path) is folder:
-                    self._opened(workspace)
-                else:
-                    # closed while it was being opened; the request that wanted it still gets its answer
-                    self._workspaces.release(workspace)
-            return folder.workspace
+        folder.users += 1
+        try:
+            async with folder.opening:
+                if folder.workspace is None:
+                    folder.workspace = await asyncio.get_running_loop().run_in_executor(
+                        self._executor, self._workspaces.acquire, folder.path, settings, given
+                    )
+                    if not folder.removed:
+                        self._opened(folder.workspace)
+            yield folder.workspace
+        finally:
+            folder.users -= 1
+            if folder.removed:
+                self._release(folder)
 
     def _close(self, folder: Folder) -> None:
-        if folder.workspace is not None:
+        folder.removed = True
+        # the same workspace may be open by another name
+        if folder.workspace is not None and folder.workspace not in self.open_workspaces:
             self._closed(folder.workspace)
+        self._release(folder)
+
+    def _release(self, folder: Folder) -> None:
+        if folder.users == 0 and folder.workspace is not None:
             self._workspaces.release(folder.workspace)
+            folder.workspace = None
+
+
+def _path_of(uri: str, field: str) -> bytes:
+    return os.path.normpath(from_uri(uri, field))

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, Any
+
+import orjson
 
 from snapd.wire.errors import INVALID_REQUEST, PARSE_ERROR
 
@@ -13,7 +16,9 @@ if TYPE_CHECKING:
 MAX_HEADER_BYTES = 16 << 10
 MAX_MESSAGE_BYTES = 64 << 20
 
-_END = b"\r\n\r\n"
+_LINE_END = b"\r\n"
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_HTTP = re.compile(rb"[A-Z]+ [^ ]+ HTTP/")
 
 
 class FramingError(Exception):
@@ -28,6 +33,10 @@ class FramingError(Exception):
         self.code = code
 
 
+class HttpRequest(Exception):
+    """The stream begins like a request of HTTP: a web page tries what answers on this port."""
+
+
 async def read_frame(reader: StreamReader, limit: int) -> bytes | None:
     """Reads one frame.
 
@@ -36,20 +45,15 @@ async def read_frame(reader: StreamReader, limit: int) -> bytes | None:
         limit: bytes; a longer body is refused by its header, before it is read.
 
     Returns:
-        The body, None at the end of the stream, also where it ends within a frame.
+        The body, None at the end of the stream, also where it ends within a body.
 
     Raises:
         FramingError: no frame, or one that is too long.
+        HttpRequest: see there.
     """
-    try:
-        block = await reader.readuntil(_END)
-    except asyncio.IncompleteReadError as error:
-        if error.partial.strip():
-            raise FramingError(PARSE_ERROR, "the stream ended within a header") from error
+    length = await _read_header(reader)
+    if length is None:
         return None
-    except asyncio.LimitOverrunError as error:
-        raise FramingError(PARSE_ERROR, "the header block is too long") from error
-    length = _content_length(block)
     if length > limit:
         raise FramingError(INVALID_REQUEST, f"a message of {length} bytes is over the limit of {limit}")
     try:
@@ -58,14 +62,34 @@ async def read_frame(reader: StreamReader, limit: int) -> bytes | None:
         return None
 
 
-def _content_length(block: bytes) -> int:
-    lengths = []
-    for line in block[: -len(_END)].split(b"\r\n"):
+async def _read_header(reader: StreamReader) -> int | None:
+    """The length that a header block announces; None at the end of the stream."""
+    lengths: list[bytes] = []
+    size = 0
+    while True:
+        try:
+            line = await reader.readuntil(_LINE_END)
+        except asyncio.IncompleteReadError as error:
+            if size == 0 and not error.partial.strip():
+                return None
+            raise FramingError(PARSE_ERROR, "the stream ended within a header") from error
+        except asyncio.LimitOverrunError as error:
+            raise FramingError(PARSE_ERROR, "the header block is too long") from error
+        if line == _LINE_END and size:
+            return _content_length(lengths)
+        if size == 0 and _HTTP.match(line):
+            raise HttpRequest
+        size += len(line)
+        if size > MAX_HEADER_BYTES:
+            raise FramingError(PARSE_ERROR, "the header block is too long")
         name, colon, value = line.partition(b":")
         if not colon:
             raise FramingError(PARSE_ERROR, "a header line has no colon")
         if name.strip().lower() == b"content-length":
             lengths.append(value.strip())
+
+
+def _content_length(lengths: list[bytes]) -> int:
     if len(lengths) != 1:
         raise FramingError(PARSE_ERROR, f"{len(lengths)} Content-Length headers instead of one")
     # bytes.isdigit is ASCII only, and a number of twenty digits is over every limit
@@ -77,3 +101,28 @@ def _content_length(block: bytes) -> int:
 def frame(body: bytes) -> bytes:
     """A body with its header."""
     return b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
+
+
+def encode(message: dict[str, Any]) -> bytes:
+    """A message as JSON.
+
+    Text that UTF-8 cannot say, which is how Python holds names that are no UTF-8, has U+FFFD where it cannot; the wire
+    has exact names beside it.
+
+    Raises:
+        TypeError: it holds what is no JSON value.
+    """
+    try:
+        return orjson.dumps(message)
+    except TypeError:
+        return orjson.dumps(_sayable(message))
+
+
+def _sayable(value: Any) -> Any:
+    if isinstance(value, str):
+        return _SURROGATE.sub("\ufffd", value)
+    if isinstance(value, dict):
+        return {_sayable(key): _sayable(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_sayable(each) for each in value]
+    return value

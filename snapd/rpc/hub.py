@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 import attrs
-import orjson
 
 from snapd.core.paths import to_uri
 
-from .framing import frame
+from .framing import encode, frame
 
 if TYPE_CHECKING:
     import asyncio
@@ -76,6 +75,6 @@ class Hub:
             "method": method,
             "params": {"workspaceUri": to_uri(root), "seq": channel.seq, **params},
         }
-        framed = frame(orjson.dumps(message))
+        framed = frame(encode(message))
         for subscriber in list(channel.subscribers):
             subscriber.push(framed)

@@ -8,16 +8,16 @@ to the work itself, and nothing that a client sends is logged.
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import orjson
 from pygls.protocol import JsonRPCProtocol
 from pygls.protocol.json_rpc import JsonRPCNotification, JsonRPCRequestMessage
 
 from snapd.wire.errors import METHOD_NOT_FOUND
 
 from .errors import RpcError, as_rpc_error
-from .framing import frame
+from .framing import encode, frame
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 class Protocol(JsonRPCProtocol):
     """One connection's protocol object.
 
-    `send` and `on_cancel` are set by the connection before the first message.
+    `send` and `on_cancel` are set by the connection before the first message. A feature is a plain function: it does at
+    once what must be done before the next message is looked at, and may give a task whose result is the answer.
     """
 
     send: Callable[[bytes], None]
@@ -59,16 +60,17 @@ class Protocol(JsonRPCProtocol):
         self._write({"jsonrpc": self.VERSION, "method": method, "params": params})
 
     def _write(self, message: dict[str, Any]) -> None:
-        self.send(frame(orjson.dumps(message)))
+        self.send(frame(encode(message)))
 
     def _send_handler_result(self, future: Future[Any] | asyncio.Future[Any], *, msg_id: MessageId) -> None:
-        self._request_futures.pop(msg_id, None)
         try:
             result = future.result()
+            if isinstance(result, asyncio.Future):
+                result.add_done_callback(partial(self._send_handler_result, msg_id=msg_id))
+            else:
+                self.answer(msg_id, result)
         except BaseException as error:
             self.refuse(msg_id, as_rpc_error(error))
-        else:
-            self.answer(msg_id, result)
 
     def _check_handler_result(self, future: Future[Any] | asyncio.Future[Any]) -> None:
         error = None if future.cancelled() else future.exception()

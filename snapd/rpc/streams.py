@@ -46,9 +46,9 @@ async def open_stdio(stdin: int, stdout: int) -> tuple[asyncio.StreamReader, asy
 
 
 def _is_pollable(descriptor: int) -> bool:
-    """Whether asyncio can wait for it: it cannot for regular files."""
+    """Whether asyncio can wait for it: it cannot for regular files, nor for most devices."""
     mode = os.fstat(descriptor).st_mode
-    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or stat.S_ISCHR(mode)
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or os.isatty(descriptor)
 
 
 def _pump_from(descriptor: int) -> int:
@@ -70,6 +70,8 @@ def _start_pump(source: int, target: int, *, daemon: bool = True) -> None:
                 view = memoryview(chunk)
                 while view:
                     view = view[os.write(target, view) :]
+        # both ends: whoever is at the other end of the pipe must learn that nothing is carried any more
+        os.close(source)
         os.close(target)
 
     threading.Thread(target=pump, name="snapd-stdio", daemon=daemon).start()

@@ -8,7 +8,7 @@ import pygit2
 from pygit2.enums import DeltaStatus, DiffFind, DiffOption, MergeFlag
 
 from snapd.core.errors import StoreCorrupt
-from snapd.core.model import Entry
+from snapd.core.model import SYMLINK, Entry
 
 if TYPE_CHECKING:
     from snapd.core.model import ObjectId, RelPath
@@ -39,14 +39,29 @@ def renames(repository: ShadowRepository, old: ObjectId, new: ObjectId) -> dict[
         assert isinstance(before, pygit2.Tree)
         assert isinstance(after, pygit2.Tree)
         diff = before.diff_to_tree(after, flags=DiffOption.NORMAL)
-        diff.find_similar(DiffFind.FIND_RENAMES, rename_threshold=_SIMILAR_PERCENT, rename_limit=_CANDIDATES)
-        return {
+        how = DiffFind.FIND_RENAMES | DiffFind.FIND_DONT_IGNORE_WHITESPACE
+        diff.find_similar(how, rename_threshold=_SIMILAR_PERCENT, rename_limit=_CANDIDATES)
+        found = {
             delta.new_file.raw_path: delta.old_file.raw_path
             for delta in diff.deltas
             if delta.status == DeltaStatus.RENAMED
         }
+        return found | _moved_links(diff)
     except (KeyError, pygit2.GitError) as error:
         raise StoreCorrupt(f"comparing {old.hex()} with {new.hex()}: {error}", object=new.hex()) from error
+
+
+def _moved_links(diff: pygit2.Diff) -> dict[RelPath, RelPath]:
+    """Symlinks that went and came with the same target: libgit2 looks at regular files only."""
+    gone: dict[pygit2.Oid, list[RelPath]] = {}
+    for delta in diff.deltas:
+        if delta.status == DeltaStatus.DELETED and delta.old_file.mode == SYMLINK:
+            gone.setdefault(delta.old_file.id, []).append(delta.old_file.raw_path)
+    return {
+        delta.new_file.raw_path: gone[delta.new_file.id].pop(0)
+        for delta in diff.deltas
+        if delta.status == DeltaStatus.ADDED and delta.new_file.mode == SYMLINK and gone.get(delta.new_file.id)
+    }
 
 
 def merge(repository: ShadowRepository, base: Entry | None, ours: Entry, theirs: Entry) -> Entry | None:
@@ -73,7 +88,7 @@ def merge(repository: ShadowRepository, base: Entry | None, ours: Entry, theirs:
         return builder.write()
 
     try:
-        index = handle.merge_trees(tree_of(base), tree_of(ours), tree_of(theirs), flags=MergeFlag.FAIL_ON_CONFLICT & 0)
+        index = handle.merge_trees(tree_of(base), tree_of(ours), tree_of(theirs), flags=MergeFlag(0))
     except (KeyError, pygit2.GitError) as error:
         raise StoreCorrupt(f"merging {ours.oid.hex()}: {error}", object=ours.oid.hex()) from error
     if index.conflicts is not None:

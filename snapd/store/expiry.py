@@ -7,6 +7,7 @@ any is written anew without them before it is removed.
 from __future__ import annotations
 
 import os
+import shutil
 import struct
 import zlib
 from typing import TYPE_CHECKING
@@ -35,26 +36,35 @@ _KINDS: dict[int, ObjectKind] = {
 }
 
 
-def expire(repository: ShadowRepository, roots: Iterable[tuple[ObjectId, ObjectId, ObjectId]]) -> None:
+def expire(
+    repository: ShadowRepository, roots: Iterable[tuple[ObjectId, ObjectId, ObjectId]], keep: ObjectId | None
+) -> None:
     """Removes every object that is not held.
 
     Args:
         repository: nobody may write to it meanwhile.
         roots: commit, tree and coverage blob of every snapshot that stays.
+        keep: a tree that stays besides, recorded or not.
 
     Raises:
         StoreCorrupt: a snapshot that stays is damaged; nothing was removed.
         IoError, StorageFull: what is held is all still there.
     """
-    held = _held(repository, roots)
-    for name in _packs(repository):
-        _sweep_pack(repository, name, held)
-    _sweep_loose(repository, held)
+    held = _held(repository, roots, keep)
+    _drop_summaries(repository)
+    try:
+        for name in _packs(repository):
+            _sweep_pack(repository, name, held)
+        _sweep_loose(repository, held)
+    finally:
+        repository.swept()
 
 
-def _held(repository: ShadowRepository, roots: Iterable[tuple[ObjectId, ObjectId, ObjectId]]) -> set[ObjectId]:
+def _held(
+    repository: ShadowRepository, roots: Iterable[tuple[ObjectId, ObjectId, ObjectId]], keep: ObjectId | None
+) -> set[ObjectId]:
     held: set[ObjectId] = set()
-    pending: list[ObjectId] = []
+    pending: list[ObjectId] = [keep] if keep is not None else []
     for commit, tree, coverage in roots:
         held.update((commit, coverage))
         pending.append(tree)
@@ -71,6 +81,17 @@ def _held(repository: ShadowRepository, roots: Iterable[tuple[ObjectId, ObjectId
             else:
                 held.add(entry.oid)
     return held
+
+
+def _drop_summaries(repository: ShadowRepository) -> None:
+    """Removes what a git run by hand made of commits and packs: it would speak of some that are about to go."""
+    for directory in (os.path.join(repository.objects, "info"), repository.pack_directory):
+        with os_errors(directory):
+            for entry in os.scandir(directory):
+                if entry.name == "commit-graphs":
+                    shutil.rmtree(entry.path)
+                elif entry.name == "commit-graph" or entry.name.startswith("multi-pack-index"):
+                    os.unlink(entry.path)
 
 
 def _packs(repository: ShadowRepository) -> list[str]:
@@ -106,7 +127,7 @@ def _sweep_pack(repository: ShadowRepository, name: str, held: set[ObjectId]) ->
             raise StoreCorrupt(f"pack {name}: {error}", object=name) from error
         finally:
             writer.discard()
-    for ending in ("idx", "pack", "rev", "bitmap"):
+    for ending in ("idx", "pack", "rev", "bitmap", "mtimes"):
         remove_if_there(f"{path}.{ending}")
 
 

@@ -23,7 +23,7 @@ from .durable import make_directories, write_file
 from .objects import encode_commit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from .repository import ShadowRepository
 
@@ -200,7 +200,9 @@ class SnapshotLog:
     def _load(self) -> None:
         references = self._repository.libgit2().references
         records = []
-        for name in list(references):
+        names = list(references)
+        self._check_readable(names)
+        for name in names:
             if name.startswith(_COVERAGE):
                 self._coverage_known.add(bytes.fromhex(name[len(_COVERAGE) :]))
             elif name.startswith(_SNAPSHOTS):
@@ -209,6 +211,14 @@ class SnapshotLog:
                 records += [record for _, record in self._chain(head)]
         for record in sorted(records, key=lambda record: record.seq):
             self._take(record)
+
+    def _check_readable(self, names: Collection[str]) -> None:
+        """Raises `StoreCorrupt` for a reference that libgit2 passed over: to go on without would drop its snapshots."""
+        for above, _, files in os.walk(os.path.join(self._repository.path, "refs", "snapd")):
+            for file in files:
+                name = os.path.relpath(os.path.join(above, file), self._repository.path)
+                if name not in names and not file.endswith((".tmp", ".lock")):
+                    raise StoreCorrupt(f"{name} is damaged", object=name)
 
     def _chain(self, head: ObjectId) -> Iterator[tuple[ObjectId, Record]]:
         """The records of a day, newest first."""

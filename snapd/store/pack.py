@@ -5,6 +5,7 @@ Objects are stored whole, without deltas: that is left to maintenance, off the h
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import secrets
@@ -92,7 +93,9 @@ class PackWriter:
 
     def discard(self) -> None:
         """Leaves nothing behind."""
-        self._file.close()
+        # closing writes what is still buffered, which fails again where space ran out
+        with contextlib.suppress(OSError):
+            self._file.close()
         remove_if_there(self._temporary)
 
     def _seal(self) -> bytes:

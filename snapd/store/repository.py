@@ -8,7 +8,7 @@ import threading
 from typing import TYPE_CHECKING
 
 import pygit2
-from pygit2.enums import ObjectType
+from pygit2.enums import ConfigLevel, ObjectType
 
 from snapd.core.errors import StoreCorrupt, from_os_error, os_errors
 
@@ -39,6 +39,9 @@ _ATTRIBUTES = "* -text -ident !eol !filter !working-tree-encoding !diff !merge\n
 
 # what libgit2 itself writes (a merged blob) has to last as what we write does
 pygit2.settings.enable_fsync_gitdir(True)
+# what the user or the system configures for git has no part in a store, nor may a broken file of theirs close it
+for _level in (ConfigLevel.PROGRAMDATA, ConfigLevel.SYSTEM, ConfigLevel.XDG, ConfigLevel.GLOBAL):
+    pygit2.settings.search_path[_level] = ""
 
 
 class ShadowRepository:
@@ -57,6 +60,7 @@ class ShadowRepository:
         self.objects = os.path.join(path, "objects")
         self.pack_directory = os.path.join(self.objects, "pack")
         self._threads = threading.local()
+        self._sweeps = 0
         if not os.path.exists(os.path.join(path, "HEAD")):
             self._create()
         self._check_version()
@@ -81,10 +85,7 @@ class ShadowRepository:
     def is_empty(self) -> bool:
         """Whether no object was ever stored."""
         with os_errors(self.objects):
-            return not any(
-                entry.name not in ("info", "pack") or (entry.name == "pack" and any(os.scandir(entry.path)))
-                for entry in os.scandir(self.objects)
-            )
+            return not set(os.listdir(self.objects)) - {"info", "pack"} and not os.listdir(self.pack_directory)
 
     def has(self, oid: ObjectId) -> bool:
         """Whether the object is stored."""
@@ -145,6 +146,10 @@ class ShadowRepository:
         """This thread's libgit2 handle: they are not shared between threads."""
         return self._libgit2()
 
+    def swept(self) -> None:
+        """Has every thread look at the disk anew: packs were removed."""
+        self._sweeps += 1
+
     def bytes_on_disk(self) -> int:
         """What the store takes, in bytes of its files."""
         total = 0
@@ -187,13 +192,15 @@ class ShadowRepository:
         return StoreCorrupt(f"object {oid.hex()} is missing or damaged", object=oid.hex())
 
     def _libgit2(self) -> pygit2.Repository:
+        # libgit2 keeps a pack open that was removed, and would have us take what went with it for stored
+        packs = (self._sweeps, _stamp(self.pack_directory))
         handle: pygit2.Repository | None = getattr(self._threads, "handle", None)
-        if handle is None:
+        if handle is None or self._threads.packs != packs:
             try:
                 handle = pygit2.Repository(self.path)
             except pygit2.GitError as error:
                 raise StoreCorrupt(f"{self.path} is no git repository: {error}", object=self.path) from error
-            self._threads.handle = handle
+            self._threads.handle, self._threads.packs = handle, packs
         return handle
 
     def _create(self) -> None:
@@ -215,3 +222,12 @@ class ShadowRepository:
                 f"{self.path} was made by a newer snapd (format {version}, this one knows {FORMAT_VERSION})",
                 object=self.path,
             )
+
+
+def _stamp(directory: str) -> tuple[int, int] | None:
+    """What changes when a name in a directory comes or goes; None where the directory is not there."""
+    try:
+        status = os.stat(directory)
+    except FileNotFoundError:
+        return None
+    return status.st_mtime_ns, status.st_ctime_ns

@@ -103,7 +103,7 @@ class Store:
 
         Args:
             before: seconds since 1970.
-            keep: a tree whose newest snapshot stays, however old.
+            keep: a tree that stays, with its newest snapshot if there is one, however old.
 
         Returns:
             How many records were dropped, and the bytes freed.
@@ -111,7 +111,7 @@ class Store:
         bytes_before = self._repository.bytes_on_disk()
         removed = self._log.expire(before, keep)
         if removed:
-            expire(self._repository, self._log.roots())
+            expire(self._repository, self._log.roots(), keep)
         return removed, max(0, bytes_before - self._repository.bytes_on_disk())
 
     def bytes_on_disk(self) -> int:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from snapd.core.errors import FULL, from_os_error
+from snapd.core.errors import FULL, from_os_error, os_errors
 from snapd.core.model import EXECUTABLE, SYMLINK, FileOutcome
 from snapd.core.paths import parents
 
@@ -272,7 +272,8 @@ class Applier:
             except OSError:
                 continue
             try:
-                os.fsync(descriptor)
+                with os_errors(path):
+                    os.fsync(descriptor)
             finally:
                 os.close(descriptor)
 

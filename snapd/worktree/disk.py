@@ -177,5 +177,13 @@ def read_small(directory: int, name: bytes) -> bytes | None:
         descriptor = os.open(name, _FILE, dir_fd=directory)
     except OSError:
         return None
+    return read_regular(descriptor)
+
+
+def read_regular(descriptor: int) -> bytes | None:
+    """All bytes of an open file, which is closed; None where it is no regular file."""
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        return None
     with os.fdopen(descriptor, "rb") as file:
-        return file.read() if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else None
+        return file.read()

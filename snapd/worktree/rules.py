@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 import os
-import stat
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +17,7 @@ from snapd.core.ignore import IgnoreStack
 from snapd.core.model import RuleText, Signature
 from snapd.core.target import stack_of
 
-from .disk import read_small, signature
+from .disk import read_regular, read_small, signature
 from .gitindex import MalformedIndex, TrackedPaths, read_index
 from .project import Repository, find_repository, nested_repository, user_excludes
 
@@ -212,5 +211,4 @@ def _read(path: bytes) -> bytes | None:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return None
-    with os.fdopen(descriptor, "rb") as file:
-        return file.read() if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else None
+    return read_regular(descriptor)

@@ -96,6 +96,7 @@ class Scanner:
         self._rules = rules
         self._hidden = hidden
         self.memory = DirectoryNode()
+        self.captured: ObjectId | None = None
 
     def capture(self, settings: CaptureSettings, forced: tuple[RelPath, ...], batch: Batch, call: Call) -> Snapshot:
         """Captures the work tree as it is.
@@ -122,8 +123,9 @@ class Scanner:
                 break
         learnt = self._read_all(walk, settings, batch, call)
         trees = _trees(walk, learnt, batch)
-        if not self.memory.directories and not self.memory.files:
-            trees[id(self.memory)] = batch.tree(())
+        if trees.get(id(self.memory)) == EMPTY_TREE:
+            # of all empty trees the root's alone has to be stored: a commit names it
+            batch.tree(())
         batch.commit()
         for node, name, file in learnt:
             if file is None:
@@ -134,6 +136,7 @@ class Scanner:
             if id(node) in trees:
                 node.tree = trees[id(node)]
         assert self.memory.tree is not None
+        self.captured = self.memory.tree
         coverage = Coverage(
             prefix=rules.prefix,
             empty_dirs=tuple(sorted(path for path, node in walk.visited if node.vacant and path)),
@@ -238,6 +241,11 @@ class Scanner:
                     status = entry.stat(follow_symlinks=False)
                 except FileNotFoundError:
                     walk.raced = True
+                    continue
+                except PermissionError:
+                    # the directory may be listed, but not what is in it
+                    node.foreign = True
+                    walk.skipped.append(Skip(here, SkipReason.UNREADABLE))
                     continue
                 kind = stat.S_IFMT(status.st_mode)
                 is_directory = kind == stat.S_IFDIR
@@ -381,7 +389,7 @@ def _judge(path: RelPath, match_path: bytes, is_directory: bool, verdict: Verdic
         return Reach.ALL
     if verdict.reach is Reach.RULES and not verdict.stack.ignored(match_path, is_directory):
         return Reach.RULES
-    if any(tracked.holds(path) for tracked in verdict.tracked):
+    if not is_directory and any(tracked.holds(path) for tracked in verdict.tracked):
         return Reach.RULES
     if is_directory and (
         any(tracked.below(path) for tracked in verdict.tracked)

@@ -6,7 +6,7 @@ import os
 import stat
 from typing import TYPE_CHECKING
 
-from snapd.core.errors import WorkspaceGone, WorkspaceRefused, from_os_error
+from snapd.core.errors import WorkspaceGone, WorkspaceRefused, from_os_error, os_errors
 from snapd.core.plan import Standing
 
 from .apply import Applier
@@ -99,10 +99,16 @@ class WorkTree:
                 prefix = above + b"/" if above else b""
                 yield from (prefix + name for name in below.files)
 
+    def directories_below(self, path: RelPath) -> Iterator[RelPath]:
+        """The directories below a directory that are not ignored, as of the last capture."""
+        node = self._scanner.memory.directory(path)
+        if node is not None:
+            yield from (below for below, _ in node.walk(path) if below != path)
+
     @property
     def tree(self) -> ObjectId | None:
         """The tree of the last capture, whose objects it takes for stored; None where there was none."""
-        return self._scanner.memory.tree
+        return self._scanner.captured
 
     def count(self) -> int:
         """The number of captured files and symlinks, as of the last capture."""
@@ -110,7 +116,8 @@ class WorkTree:
 
     def occupant(self, path: RelPath) -> os.stat_result | None:
         """What the disk has at a path right now, captured or not; None where nothing or no directory leads there."""
-        return lstat_at(self._descriptor, path)
+        with os_errors(path):
+            return lstat_at(self._descriptor, path)
 
     def apply(self, plan: Plan, chunks: Callable[[ObjectId], Iterator[bytes]], call: Call) -> tuple[FileOutcome, ...]:
         """Carries out a plan; see `Applier.apply`."""

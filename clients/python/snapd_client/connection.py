@@ -1,0 +1,271 @@
+"""One connection to the daemon: the thread that reads it, and the requests that wait for their answers."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from time import monotonic
+
+from snapd_client.errors import ClientError, ConnectionLost, FramingError, RequestTimeout, SnapdError, error_from_answer
+from snapd_client.framing import FrameReader, decode_message, encode_message
+from snapd_client.notifications import Notification, Progress
+from snapd_client.uris import workspace_folder
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from snapd_client.notifications import OnProgress
+    from snapd_client.transport import Transport
+
+__all__ = ["TOKEN_PREFIX", "Connection"]
+
+TOKEN_PREFIX = "snapd-client/"  # noqa: S105 - a progress token is no secret
+"""What the `workDoneToken` of a request begins with; the request's id follows."""
+
+_METHOD_NOT_FOUND = -32601
+_CANCEL_TIMEOUT = 2.0
+_SETTLE_TIMEOUT = 2.0
+_PROGRESS_KEPT = 64
+_NULL_ANSWERED = frozenset(
+    {
+        "client/registerCapability",
+        "client/unregisterCapability",
+        "window/showMessageRequest",
+        "window/workDoneProgress/create",
+    }
+)
+
+
+class _Pending:
+    """A request that waits for its answer."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition(threading.Lock())
+        self._progress: deque[Progress] = deque()
+        self._title = ""
+        self._done = False
+        self._result: Any = None
+        self._error: ClientError | None = None
+
+    def report(self, value: Any) -> None:
+        """Keeps one `$/progress` for the waiting thread; where that is far behind, the newest takes the last place."""
+        if not isinstance(value, dict):
+            return
+        self._title = str(value.get("title", self._title))
+        progress = Progress(str(value.get("kind")), self._title, value.get("message"), value.get("percentage"))
+        with self._changed:
+            kept = self._progress
+            if len(kept) >= _PROGRESS_KEPT:
+                kept.pop()
+            kept.append(progress)
+            self._changed.notify()
+
+    def settle(self, result: Any, error: ClientError | None) -> None:
+        """Takes the answer."""
+        with self._changed:
+            self._done, self._result, self._error = True, result, error
+            self._changed.notify()
+
+    def wait(self, deadline: float | None, on_progress: OnProgress | None) -> Any:
+        """Waits for the answer, and calls `on_progress` in the waiting thread."""
+        while True:
+            with self._changed:
+                left = None if deadline is None else max(0.0, deadline - monotonic())
+                if not self._changed.wait_for(lambda: self._progress or self._done, left):
+                    raise RequestTimeout("no answer came in time")
+                news = list(self._progress)
+                self._progress.clear()
+                done = self._done
+            if on_progress is not None:
+                for progress in news:
+                    on_progress(progress)
+            if done:
+                if self._error is not None:
+                    raise self._error
+                return self._result
+
+
+class Connection:
+    """One connection and the thread that reads it.
+
+    Args:
+        transport: The way to the daemon, which this closes in the end.
+        max_message: The most bytes that one message of the daemon may have.
+        hold: Whether the client keeps back what comes in `held`, for as long as it makes the connection ready.
+        on_notification: Is called in the reading thread with every notification but the progress of requests.
+        on_end: Is called once in the reading thread, when the connection has ended and every request knows.
+        folders: Gives the URIs of the open folders, for a daemon that asks.
+    """
+
+    def __init__(
+        self,
+        transport: Transport,
+        max_message: int,
+        *,
+        hold: bool,
+        on_notification: Callable[[Connection, Notification], None],
+        on_end: Callable[[Connection], None],
+        folders: Callable[[], list[str]],
+    ) -> None:
+        self.held: list[Notification] | None = [] if hold else None
+        """What is kept back until the client says that it has reconnected; guarded by the client's lock."""
+        self.announced = False
+        """Whether the end was told to the subscriptions; guarded by the client's lock."""
+        self.reason: str | None = None
+        """Why the connection has ended, or None while it lives; guarded by this connection's lock."""
+        self.retired = False
+        """Whether the end is of our own making."""
+        self._on_notification = on_notification
+        self._on_end = on_end
+        self._folders = folders
+        self._transport = transport
+        self._frames = FrameReader(transport.read, max_message)
+        self._pending: dict[int, _Pending] = {}
+        self._lock = threading.Lock()
+        self._complaint: SnapdError | None = None
+        self._cause: BaseException | None = None
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="snapd-client-reader", daemon=True)
+        self._thread.start()
+
+    def request(self, request_id: int, frame: bytes, deadline: float | None, on_progress: OnProgress | None) -> Any:
+        """Sends a request and waits for its answer; cancels it where it is given up."""
+        pending = _Pending()
+        with self._lock:
+            if self.reason is not None:
+                raise self.lost()
+            self._pending[request_id] = pending
+        unsent = False
+        try:
+            try:
+                self._transport.write(frame, deadline)
+            except RequestTimeout:
+                unsent = True
+                raise
+            except OSError:
+                # What the daemon said before it hung up tells why, and may even be the answer.
+                self._settle()
+                deadline = monotonic()
+            return pending.wait(deadline, on_progress)
+        except BaseException:
+            with self._lock:
+                given_up = self._pending.pop(request_id, None) is not None
+            if given_up and not unsent:
+                self._cancel(request_id)
+            raise
+
+    def notify(self, frame: bytes, deadline: float | None) -> None:
+        """Sends what has no answer."""
+        try:
+            self._transport.write(frame, deadline)
+        except RequestTimeout:
+            raise
+        except OSError:
+            self._settle()
+            raise self.lost()  # noqa: B904 - it has its own cause
+
+    def lost(self) -> ConnectionLost:
+        """Makes the exception that says why the connection has ended: a new one for each thread."""
+        error = ConnectionLost(f"the connection to snapd is lost: {self.reason or 'it ended'}")
+        error.__cause__ = self._complaint or self._cause
+        return error
+
+    def close(self) -> None:
+        """Ends the connection and waits until it has ended."""
+        self.retired = True
+        self._transport.abort()
+        self._thread.join()
+
+    def _settle(self) -> None:
+        """Gives the reader a moment to come to the end by itself, and makes one where it does not."""
+        if not self._ended.wait(_SETTLE_TIMEOUT):
+            self._transport.abort()
+            self._ended.wait(_SETTLE_TIMEOUT)
+
+    def _cancel(self, request_id: int) -> None:
+        frame = encode_message({"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": request_id}})
+        try:
+            self._transport.write(frame, monotonic() + _CANCEL_TIMEOUT)
+        except (ClientError, OSError):
+            return
+
+    def _run(self) -> None:
+        reason = "snapd closed it"
+        try:
+            while (body := self._frames.read_frame()) is not None:
+                self._dispatch(decode_message(body))
+            if self._transport.aborted:
+                reason = "it was broken off here, in the middle of a request"
+        except (OSError, FramingError) as error:
+            self._cause, reason = error, str(error)
+        except Exception as error:  # Whatever it is, nobody may wait for this thread in vain.
+            self._cause, reason = error, repr(error)
+        finally:
+            self._transport.close()
+            if self._complaint is not None:
+                reason = str(self._complaint)
+            if self.retired:
+                reason = "it was closed here"
+            elif ending := self._transport.ending():
+                reason = f"{reason}; {ending}"
+            self._fail(reason)
+            self._transport.reap()
+
+    def _fail(self, reason: str) -> None:
+        with self._lock:
+            self.reason = reason
+            waiting = list(self._pending.values())
+            self._pending.clear()
+        for pending in waiting:
+            pending.settle(None, self.lost())
+        self._ended.set()
+        self._on_end(self)
+
+    def _dispatch(self, message: dict[str, Any]) -> None:
+        method = message.get("method")
+        if isinstance(method, str):
+            params = message.get("params")
+            if params is None:
+                params = {}
+            if "id" in message:
+                self._answer(message["id"], method)
+            elif method != "$/progress" or not self._progress(params):
+                self._on_notification(self, Notification(method, params))
+        elif "id" in message:
+            self._settle_request(message)
+
+    def _settle_request(self, message: dict[str, Any]) -> None:
+        request_id = message["id"]
+        error = error_from_answer(message["error"]) if "error" in message else None
+        if request_id is None:
+            # The daemon could not tell whose request it was; it hangs up next, and this says why.
+            self._complaint = error
+        elif isinstance(request_id, int):
+            with self._lock:
+                pending = self._pending.pop(request_id, None)
+            if pending is not None:
+                pending.settle(message.get("result"), error)
+
+    def _progress(self, params: Any) -> bool:
+        """Hands on the progress of one of our requests; says whether it was one."""
+        token = params.get("token") if isinstance(params, dict) else None
+        if not isinstance(token, str) or not token.startswith(TOKEN_PREFIX):
+            return False
+        request_id = token[len(TOKEN_PREFIX) :]
+        with self._lock:
+            pending = self._pending.get(int(request_id)) if request_id.isdecimal() else None
+        if pending is not None:
+            pending.report(params.get("value"))
+        return True
+
+    def _answer(self, request_id: Any, method: str) -> None:
+        answer: dict[str, Any] = {"jsonrpc": "2.0", "id": request_id}
+        if method in _NULL_ANSWERED:
+            answer["result"] = None
+        elif method == "workspace/workspaceFolders":
+            answer["result"] = [workspace_folder(uri) for uri in self._folders()]
+        else:
+            answer["error"] = {"code": _METHOD_NOT_FOUND, "message": f"this client has no method {method}"}
+        self._transport.post(encode_message(answer))

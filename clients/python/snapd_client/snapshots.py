@@ -1,0 +1,292 @@
+"""The snapshot requests of the wire contract as typed methods."""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+
+from snapd_client.uris import folder_uri, is_uri, quote, to_uri
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from typing import Any
+
+    from snapd_client import types
+    from snapd_client.notifications import OnProgress
+    from snapd_client.uris import FileName
+
+__all__ = ["SnapshotRequests"]
+
+
+class SnapshotRequests(ABC):
+    """What a client can ask about snapshots.
+
+    Every request takes `workspace_uri` (a URI or a path), which is needed where several folders are open. Files are
+    names relative to the workspace, absolute paths or URIs; a name that is not valid UTF-8 may be given as bytes or as
+    Python's str for it.
+    """
+
+    @property
+    @abstractmethod
+    def folders(self) -> list[str]:
+        """The URIs of the folders that are open."""
+
+    @abstractmethod
+    def request(
+        self,
+        method: str,
+        params: dict[str, Any] | None = None,
+        *,
+        timeout: float | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> Any:
+        """Sends a request and waits for its result."""
+
+    def track(
+        self,
+        force: Iterable[FileName] | None = None,
+        *,
+        workspace_uri: str | None = None,
+        timeout: float | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> types.Track:
+        """Takes a snapshot; `force` names ignored paths to capture all the same."""
+        params = {"force": self._names(force, workspace_uri)}
+        result: types.Track = self._snapshot("track", params, workspace_uri, timeout, on_progress)
+        return result
+
+    def patch(
+        self,
+        hash: str,  # noqa: A002 - the contract's word
+        to: str | None = None,
+        *,
+        workspace_uri: str | None = None,
+        timeout: float | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> types.Patch:
+        """Names the files that differ between a snapshot and the working tree, or another snapshot."""
+        params = {"hash": hash, "to": to}
+        result: types.Patch = self._snapshot("patch", params, workspace_uri, timeout, on_progress)
+        return result
+
+    def diff(
+        self,
+        hash: str,  # noqa: A002 - the contract's word
+        to: str | None = None,
+        files: Iterable[FileName] | None = None,
+        *,
+        workspace_uri: str | None = None,
+        timeout: float | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> types.Diff:
+        """Gives the unified diff from a snapshot to the working tree, or to another snapshot."""
+        params = {"hash": hash, "to": to, "files": self._names(files, workspace_uri)}
+        result: types.Diff = self._snapshot("diff", params, workspace_uri, timeout, on_progress)
+        return result
+
+    def diff_full(
+        self,
+        from_: str,
+        to: str | None = None,
+        files: Iterable[FileName] | None = None,
+        *,
+        contents: bool | None = None,
+        renames: bool | None = None,
+        cursor: str | None = None,
+        limit: int | None = None,
+        workspace_uri: str | None = None,
+        timeout: float | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> types.DiffPage:
+        """Gives one page of the files that differ, with what they held before and hold after."""
+        params = {
+            "from": from_,
+            "to": to,
+            "files": self._names(files, workspace_uri),
+            "contents": contents,
+            "renames": renames,
+            "cursor": cursor,
+            "limit": limit,
+        }
+        result: types.DiffPage = self._snapshot("diffFull", params, workspace_uri, timeout, on_progress)
+        return result
+
+    def diff_full_all(
+        self,
+        from_: str,
+        to: str | None = None,
+        files: Iterable[FileName] | None = None,
+        *,
+        contents: bool | None = None,
+        renames: bool | None = None,
+        limit: int | None = None,
+        workspace_uri: str | None = None,
+        timeout: float | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> Iterator[types.FileDiff]:
+        """Goes through the files of every page of `diff_full`, asking for a page when it is needed."""
+        names = None if files is None else list(files)
+        cursor = None
+        while True:
+            page = self.diff_full(
+                from_,
+                to,
+                names,
+                contents=contents,
+                renames=renames,
+                cursor=cursor,
+                limit=limit,
+                workspace_uri=workspace_uri,
+                timeout=timeout,
+                on_progress=on_progress,
+            )
+            yield from page["diffs"]
+            cursor = page.get("nextCursor")
+            if cursor is None:
+                return
+
+    def file_at(
+        self,
+        hash: str,  # noqa: A002 - the contract's word
+        file: FileName,
+        *,
+        workspace_uri: str | None = None,
+        timeout: float | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> types.FileContent:
+        """Gives a file as a snapshot has it."""
+        params = {"hash": hash, "file": self._name(file, workspace_uri)}
+        result: types.FileContent = self._snapshot("fileAt", params, workspace_uri, timeout, on_progress)
+        return result
+
+    def list_files(
+        self,
+        hash: str,  # noqa: A002 - the contract's word
+        prefix: str | None = None,
+        *,
+        limit: int | None = None,
+        workspace_uri: str | None = None,
+        timeout: float | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> Iterator[str]:
+        """Goes through the names of a snapshot's files, asking for a page of `limit` when it is needed."""
+        cursor = None
+        while True:
+            params = {"hash": hash, "prefix": prefix, "cursor": cursor, "limit": limit}
+            page: types.FilesPage = self._snapshot("listFiles", params, workspace_uri, timeout, on_progress)
+            yield from page["files"]
+            cursor = page.get("nextCursor")
+            if cursor is None:
+                return
+
+    def file_exists(
+        self,
+        hash: str,  # noqa: A002 - the contract's word
+        file: FileName,
+        *,
+        workspace_uri: str | None = None,
+        timeout: float | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> bool:
+        """Says whether a snapshot has a file."""
+        params = {"hash": hash, "file": self._name(file, workspace_uri)}
+        result = self._snapshot("fileExists", params, workspace_uri, timeout, on_progress)
+        return bool(result["exists"])
+
+    def restore(
+        self,
+        hash: str,  # noqa: A002 - the contract's word
+        *,
+        dry_run: bool | None = None,
+        on_conflict: types.OnConflict | None = None,
+        workspace_uri: str | None = None,
+        timeout: float | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> types.Outcome:
+        """Makes the working tree exactly the snapshot; files made since then are deleted."""
+        params = {"hash": hash, "dryRun": dry_run, "onConflict": on_conflict}
+        result: types.Outcome = self._snapshot("restore", params, workspace_uri, timeout, on_progress)
+        return result
+
+    def revert(
+        self,
+        patches: Iterable[types.Patch],
+        *,
+        dry_run: bool | None = None,
+        on_conflict: types.OnConflict | None = None,
+        workspace_uri: str | None = None,
+        timeout: float | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> types.Outcome:
+        """Takes files back to their snapshots; the first patch that names a file wins."""
+        taken = [{"hash": patch["hash"], "files": self._names(patch["files"], workspace_uri)} for patch in patches]
+        params = {"patches": taken, "dryRun": dry_run, "onConflict": on_conflict}
+        result: types.Outcome = self._snapshot("revert", params, workspace_uri, timeout, on_progress)
+        return result
+
+    def status(
+        self,
+        *,
+        workspace_uri: str | None = None,
+        timeout: float | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> types.Status:
+        """Tells how the workspace's snapshots stand."""
+        result: types.Status = self._snapshot("status", {}, workspace_uri, timeout, on_progress)
+        return result
+
+    def cleanup(
+        self,
+        older_than_days: float | None = None,
+        *,
+        workspace_uri: str | None = None,
+        timeout: float | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> types.Cleanup:
+        """Drops old snapshots."""
+        params = {"olderThanDays": older_than_days}
+        result: types.Cleanup = self._snapshot("cleanup", params, workspace_uri, timeout, on_progress)
+        return result
+
+    def events(
+        self,
+        since: int,
+        *,
+        workspace_uri: str | None = None,
+        timeout: float | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> types.Events:
+        """Gives the notifications after the one with that `seq`: how to catch up after `reconnect`."""
+        result: types.Events = self._snapshot("events", {"since": since}, workspace_uri, timeout, on_progress)
+        return result
+
+    def _snapshot(
+        self,
+        name: str,
+        fields: Mapping[str, Any],
+        workspace: str | None,
+        timeout: float | None,
+        on_progress: OnProgress | None,
+    ) -> Any:
+        params = {key: value for key, value in fields.items() if value is not None}
+        if workspace is not None:
+            params["workspaceUri"] = folder_uri(workspace)
+        return self.request(f"snapshot/{name}", params, timeout=timeout, on_progress=on_progress)
+
+    def _names(self, files: Iterable[FileName] | None, workspace: str | None) -> list[str] | None:
+        return None if files is None else [self._name(file, workspace) for file in files]
+
+    def _name(self, file: FileName, workspace: str | None) -> str:
+        """Gives a file as a request says it: as a URI where it could not be said or would be taken for one."""
+        name = os.fsdecode(file)
+        if isinstance(file, str) and is_uri(file):
+            return file
+        if not is_uri(name) and not any("\ud800" <= character <= "\udfff" for character in name):
+            return name
+        if os.path.isabs(name):
+            return to_uri(name)
+        folders = self.folders if workspace is None else [folder_uri(workspace)]
+        if len(folders) != 1:
+            raise ValueError(f"{name!r} needs a workspace to make its URI; {len(folders)} are open")
+        return f"{folders[0].rstrip('/')}/{quote(os.fsencode(name))}"

@@ -1,0 +1,85 @@
+"""The `file:` URIs of paths, and the paths of `file:` URIs."""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    FileName: TypeAlias = str | bytes | os.PathLike[str] | os.PathLike[bytes]
+
+__all__ = ["folder_uri", "from_uri", "is_uri", "quote", "to_uri", "workspace_folder"]
+
+_UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/")
+
+
+def to_uri(path: str | bytes) -> str:
+    """Gives the `file:` URI of an absolute path.
+
+    Every byte that is not unreserved in RFC 3986 is percent-encoded, those that are not UTF-8 included: a str has them
+    as Python's file functions give them, as lone surrogates.
+
+    Raises:
+        ValueError: The path is not absolute, or has a null character.
+    """
+    raw = os.fsencode(path)
+    if not raw.startswith(b"/") or b"\0" in raw:
+        raise ValueError(f"not an absolute path: {path!r}")
+    return f"file://{quote(raw)}"
+
+
+def from_uri(uri: str) -> str:
+    """Gives the path of a `file:` URI, as Python's file functions take it.
+
+    Raises:
+        ValueError: It is no `file:` URI of this machine, or is malformed.
+    """
+    if not is_uri(uri):
+        raise ValueError(f"not a file: URI: {uri!r}")
+    rest = uri[len("file:") :]
+    if rest.startswith("//"):
+        host, slash, path = rest[2:].partition("/")
+        if host.lower() not in ("", "localhost"):
+            raise ValueError(f"a file: URI of another machine: {uri!r}")
+        rest = slash + path
+    if not rest.startswith("/") or "?" in rest or "#" in rest:
+        raise ValueError(f"a malformed file: URI: {uri!r}")
+    first, *others = rest.encode("utf-8", "surrogateescape").split(b"%")
+    parts = [first]
+    for part in others:
+        try:
+            # bytes.fromhex passes over white space, so "% 1" would do but for the length.
+            octet = bytes.fromhex(part[:2].decode("ascii"))
+        except ValueError:
+            octet = b""
+        if len(octet) != 1 or octet == b"\0":
+            raise ValueError(f"a malformed file: URI: {uri!r}")
+        parts += (octet, part[2:])
+    return os.fsdecode(b"".join(parts))
+
+
+def quote(raw: bytes) -> str:
+    """Percent-encodes every byte of a path that is not unreserved."""
+    return "".join(chr(byte) if byte in _UNRESERVED else f"%{byte:02X}" for byte in raw)
+
+
+def is_uri(name: str) -> bool:
+    """Says whether a name would be taken for a `file:` URI."""
+    return name[:5].lower() == "file:"
+
+
+def folder_uri(folder: FileName) -> str:
+    """Gives the URI of a folder, which may be a path from the current directory or a URI already."""
+    if isinstance(folder, str) and is_uri(folder):
+        return folder
+    path = os.fsdecode(folder)
+    if not os.path.isabs(path):
+        path = os.path.abspath(path)
+    return to_uri(path.rstrip("/") or "/")
+
+
+def workspace_folder(uri: str) -> dict[str, str]:
+    """Gives a folder as LSP's `WorkspaceFolder`."""
+    return {"uri": uri, "name": os.path.basename(uri.rstrip("/")) or "/"}

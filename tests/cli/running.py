@@ -1,0 +1,156 @@
+"""Runs the real command in an environment of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import select
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from typing import Any
+
+import attrs
+
+WAIT = 60.0
+
+
+@attrs.frozen
+class Result:
+    """What a command left behind."""
+
+    code: int
+    out: bytes
+    err: str
+
+    @property
+    def text(self) -> str:
+        return self.out.decode("utf-8")
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+class Home:
+    """A user of their own: home, settings, data, runtime directory, and the daemon that their commands start."""
+
+    def __init__(self) -> None:
+        # short: a socket's path may not have many bytes
+        self.path = tempfile.mkdtemp(prefix="snapd-", dir="/tmp")
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("SNAPD_", "XDG_", "GIT_"))}
+        self.env = {
+            **kept,
+            "HOME": self.at("home"),
+            "XDG_CONFIG_HOME": self.at("home/.config"),
+            "XDG_DATA_HOME": self.at("home/.local/share"),
+            "SNAPD_DATA_DIR": self.at("data"),
+            "SNAPD_RUNTIME_DIR": self.at("run"),
+            "TERM": "xterm",
+            "COLUMNS": "100",
+        }
+        self.env.pop("NO_COLOR", None)
+        os.makedirs(self.at("home/.config/snapd"))
+
+    def at(self, name: str) -> str:
+        return os.path.join(self.path, name)
+
+    def project(self, name: str, files: dict[str, bytes]) -> str:
+        """Makes a folder with files, and gives its path."""
+        root = self.at(name)
+        for file, data in files.items():
+            path = os.path.join(root, file)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "wb") as out:
+                out.write(data)
+        return root
+
+    def popen(self, cwd: str, *args: str | bytes, **options: Any) -> subprocess.Popen[bytes]:
+        env = {**self.env, **options.pop("env", {})}
+        return subprocess.Popen([sys.executable, "-m", "snapd", *args], cwd=cwd, env=env, **options)
+
+    def run(self, cwd: str, *args: str | bytes, env: dict[str, str] | None = None, stdin: bytes = b"") -> Result:
+        """Runs the command with pipes for all its streams."""
+        pipe = subprocess.PIPE
+        with self.popen(cwd, *args, env=env or {}, stdin=pipe, stdout=pipe, stderr=pipe) as process:
+            out, err = process.communicate(stdin, timeout=WAIT)
+        result = Result(process.returncode, out, err.decode("utf-8"))
+        assert "Traceback" not in result.err, result.err
+        return result
+
+    def ok(self, cwd: str, *args: str | bytes, env: dict[str, str] | None = None) -> str:
+        """What the command says, which succeeds without complaint."""
+        result = self.run(cwd, *args, env=env)
+        assert (result.code, result.err) == (0, ""), result
+        return result.text
+
+    def track(self, cwd: str, *args: str) -> str:
+        return self.ok(cwd, "track", *args).strip()
+
+    def close(self) -> None:
+        self.run(self.path, "stop")
+        shutil.rmtree(self.path)
+
+
+class Terminal:
+    """A command on a terminal.
+
+    Args:
+        home: whose command.
+        cwd: where it runs.
+        args: its arguments.
+        out: False where standard output is a pipe and the terminal has the rest.
+        env: what its environment has besides.
+    """
+
+    def __init__(self, home: Home, cwd: str, *args: str, out: bool = True, env: dict[str, str] | None = None) -> None:
+        self._master, slave = pty.openpty()
+        self.process = home.popen(
+            cwd,
+            *args,
+            env=env or {},
+            stdin=slave,
+            stdout=slave if out else subprocess.PIPE,
+            stderr=slave,
+            start_new_session=True,
+        )
+        os.close(slave)
+        self.seen = b""
+
+    def wait_for(self, text: bytes) -> None:
+        """Waits until the terminal shows a text."""
+        deadline = time.monotonic() + WAIT
+        while text not in self.seen:
+            assert time.monotonic() < deadline, self.seen
+            assert self._read(1.0), self.seen
+
+    def type(self, text: bytes) -> None:
+        os.write(self._master, text)
+
+    def finish(self) -> Result:
+        """Reads to the end; standard error is what the terminal showed where standard output is a pipe."""
+        deadline = time.monotonic() + WAIT
+        while self._read(1.0):
+            assert time.monotonic() < deadline, self.seen
+        os.close(self._master)
+        out = self.process.stdout.read() if self.process.stdout is not None else b""
+        if self.process.stdout is not None:
+            self.process.stdout.close()
+        code = self.process.wait(WAIT)
+        assert b"Traceback" not in self.seen, self.seen
+        return Result(code, out, self.seen.decode("utf-8", "replace"))
+
+    def _read(self, seconds: float) -> bool:
+        ready, _, _ = select.select([self._master], [], [], seconds)
+        if not ready:
+            return True
+        try:
+            chunk = os.read(self._master, 1 << 16)
+        except OSError:
+            # what Linux says when nobody has the other end open any more
+            return False
+        self.seen += chunk
+        return bool(chunk)

@@ -1,0 +1,218 @@
+"""The command as a process: the daemon behind it, signals, terminals, help."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from snapd import __version__
+from snapd.cli.parser import COMMANDS
+
+from .running import Home, Terminal
+
+FILES = {"src/a.txt": b"a\n"}
+
+
+@pytest.fixture(scope="module")
+def large(home: Home) -> str:
+    """A folder whose first snapshot takes seconds."""
+    block = os.urandom(1 << 20)
+    # in many folders: progress is told folder by folder
+    large = {f"{number % 20}/{number}.bin": b"%d\n" % number + block for number in range(200)}
+    return home.project("large", {**FILES, **large})
+
+
+def test_version_and_help(home: Home) -> None:
+    assert home.ok(home.path, "--version") == f"snapd {__version__}\n"
+    shown = home.ok(home.path, "--help")
+    nothing = home.run(home.path)
+    assert (nothing.code, nothing.out, nothing.err) == (2, b"", shown)
+    for command in COMMANDS:
+        assert re.search(rf"^    {command}\b", shown, re.MULTILINE)
+        assert home.ok(home.path, command, "--help").startswith(f"usage: snapd {command}")
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh"])
+def test_completion(home: Home, shell: str) -> None:
+    script = home.ok(home.path, "completion", shell)
+    assert "restore" in script
+    assert "--on-conflict" in script
+    if shell == "bash":
+        subprocess.run(["bash", "-n"], input=script.encode(), check=True)
+
+
+def test_doctor(own_home: Home) -> None:
+    root = own_home.project("p", FILES)
+    first = own_home.run(root, "doctor", "--json")
+    checks = {check["check"]: check for check in first.json["checks"]}
+    assert (first.code, first.err) == (0, "")
+    assert list(checks) == ["version", "settings", "data", "runtime", "daemon", "folder"]
+    assert all(check["ok"] for check in checks.values())
+    assert checks["daemon"]["found"].startswith("not running")
+    own_home.track(root)
+    shown = own_home.ok(root, "doctor")
+    assert f"snapd {__version__}" in shown
+    assert re.search(r"^ok  daemon +running at ", shown, re.MULTILINE)
+    assert re.search(r"^ok  folder .*: 1 files in the last snapshot", shown, re.MULTILINE)
+
+
+def test_doctor_goes_on_after_a_failure(own_home: Home) -> None:
+    with open(own_home.at("home/.config/snapd/config.toml"), "w") as file:
+        file.write("colour = 1\n")
+    os.mkdir(own_home.at("run"), 0o777)
+    os.chmod(own_home.at("run"), 0o777)
+    result = own_home.run(own_home.path, "doctor", "--json", "--no-daemon")
+    failed = {check["check"]: check["found"] for check in result.json["checks"] if not check["ok"]}
+    assert result.code == 1
+    assert list(failed) == ["settings", "runtime", "folder"]
+    assert "config.toml: colour: unknown setting" in failed["settings"]
+    assert "can be written to by others" in failed["runtime"]
+
+
+def test_stop_twice(own_home: Home) -> None:
+    root = own_home.project("p", FILES)
+    tree = own_home.track(root)
+    own_home.ok(root, "stop")
+    assert not os.path.exists(own_home.at("run/daemon.sock"))
+    again = own_home.run(root, "stop")
+    assert (again.code, again.out, again.err) == (0, b"", "snapd: no daemon is running\n")
+    # the next command starts another, which knows the old snapshots
+    assert own_home.ok(root, "patch", tree) == "0 files changed, +0 -0\n"
+
+
+def test_a_socket_of_ones_own(own_home: Home) -> None:
+    root = own_home.project("p", FILES)
+    socket = own_home.at("s")
+    own_home.ok(root, "track", "--socket", socket)
+    assert os.path.exists(socket)
+    assert not os.path.exists(own_home.at("run/daemon.sock"))
+    own_home.ok(root, "stop", "--socket", socket)
+
+
+def test_many_commands_start_one_daemon(own_home: Home) -> None:
+    root = own_home.project("p", FILES)
+    pipe = subprocess.PIPE
+    running = [own_home.popen(root, "track", stdout=pipe, stderr=pipe) for _ in range(5)]
+    results = {process.communicate(timeout=60) for process in running}
+    assert len(results) == 1
+    (out, err) = results.pop()
+    assert (len(out), err) == (41, b"")
+
+
+@pytest.mark.parametrize("command", ["track", "status"])
+def test_runtime_directory_refused(own_home: Home, command: str) -> None:
+    root = own_home.project("p", FILES)
+    os.mkdir(own_home.at("run"))
+    os.chmod(own_home.at("run"), 0o777)
+    result = own_home.run(root, command)
+    assert (result.code, result.out) == (4, b"")
+    assert result.err == f"snapd: the runtime directory {own_home.at('run')} can be written to by others\n"
+
+
+def test_runtime_directory_too_long(own_home: Home) -> None:
+    root = own_home.project("p", FILES)
+    result = own_home.run(root, "track", env={"SNAPD_RUNTIME_DIR": own_home.at("x" * 100)})
+    assert (result.code, result.out) == (4, b"")
+    assert "is too long; set SNAPD_RUNTIME_DIR" in result.err
+
+
+def test_daemon_that_cannot_serve(own_home: Home) -> None:
+    root = own_home.project("p", FILES)
+    own_home.project(".", {"file": b""})
+    result = own_home.run(root, "track", "--socket", own_home.at("file/s"))
+    assert (result.code, result.out) == (4, b"")
+    assert result.err.startswith("snapd: cannot reach the daemon at ")
+    assert result.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("way", [(), ("--no-daemon",)])
+def test_wrong_settings_are_2(own_home: Home, way: tuple[str, ...]) -> None:
+    root = own_home.project("p", FILES)
+    result = own_home.run(root, "track", *way, env={"SNAPD_MAX_FILE_SIZE": "much"})
+    assert (result.code, result.out) == (2, b"")
+    assert result.err == "snapd: SNAPD_MAX_FILE_SIZE: expected a number of bytes, at least 1\n"
+    config = own_home.at("home/.config/snapd/config.toml")
+    with open(config, "w") as file:
+        file.write("retention = -1\n")
+    result = own_home.run(root, "track", *way)
+    assert (result.code, result.out) == (2, b"")
+    assert result.err == f"snapd: {config}: retention: expected a number of days, at least 0\n"
+
+
+def test_settings_of_the_command_reach_the_daemon(own_home: Home) -> None:
+    root = own_home.project("p", {"src/a.txt": b"a\n", "src/b.txt": b"b\n"})
+    assert own_home.ok(root, "files", own_home.track(root)) == "src/a.txt\nsrc/b.txt\n"
+    tree = own_home.ok(root, "track", env={"SNAPD_EXCLUDE": "b.*"}).strip()
+    assert own_home.ok(root, "files", tree) == "src/a.txt\n"
+
+
+def test_store_owned_by_the_daemon(home: Home) -> None:
+    root = home.project("owned", FILES)
+    # a connection keeps the folder open
+    with home.popen(root, "connect", stdin=subprocess.PIPE, stdout=subprocess.PIPE) as bridge:
+        assert bridge.stdin is not None
+        home.track(root)
+        result = home.run(root, "track", "--no-daemon")
+        bridge.stdin.close()
+        bridge.wait(60)
+    assert (result.code, result.out) == (1, b"")
+    assert result.err.startswith("snapd: another process owns the store ")
+
+
+def test_progress_then_ctrl_c(home: Home, large: str) -> None:
+    terminal = Terminal(home, large, "track", out=False)
+    terminal.wait_for(b"hashing")
+    terminal.process.send_signal(signal.SIGINT)
+    result = terminal.finish()
+    assert (result.code, result.out) == (130, b"")
+    # the daemon took no harm, and left nothing half done
+    assert "none yet" in home.ok(large, "status")
+    piped = home.run(large, "track")
+    assert (piped.code, piped.err) == (0, "")
+    assert len(home.ok(large, "files", piped.text.strip()).splitlines()) == 201
+
+
+def test_ctrl_c_in_this_process(home: Home, large: str) -> None:
+    env = {"SNAPD_DATA_DIR": home.at("interrupted")}
+    terminal = Terminal(home, large, "track", "--no-daemon", out=False, env=env)
+    terminal.wait_for(b"hashing")
+    terminal.process.send_signal(signal.SIGINT)
+    result = terminal.finish()
+    assert (result.code, result.out) == (130, b"")
+    assert "none yet" in home.ok(large, "status", "--no-daemon", env=env)
+
+
+def test_quick_work_shows_no_progress(home: Home) -> None:
+    root = home.project("quick", FILES)
+    home.track(root)
+    assert Terminal(home, root, "track", out=False).finish().err == ""
+
+
+def test_warm_track_imports_little() -> None:
+    code = """
+import sys
+import snapd.cli.main, snapd.cli.look, snapd.launch, snapd.backend, snapd_client
+from snapd.cli.parser import build_parser
+build_parser().parse_args(["track"])
+print(*sorted(sys.modules))
+"""
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    loaded = {name.partition(".")[0] for name in done.stdout.split()}
+    heavy = {"attr", "attrs", "cattrs", "pygls", "lsprotocol", "pygit2", "asyncio", "rich", "filelock", "platformdirs"}
+    assert loaded & (heavy | {"subprocess", "logging", "pathlib", "tomllib", "urllib"}) == set()
+
+
+def test_warm_track_through_the_daemon_imports_little(home: Home) -> None:
+    root = home.project("imports", FILES)
+    home.track(root)
+    done = home.popen(root, "track", env={"PYTHONPROFILEIMPORTTIME": "1"}, stdout=-1, stderr=-1)
+    _, err = done.communicate(timeout=60)
+    loaded = {line.rpartition("|")[2].strip().partition(".")[0] for line in err.decode().splitlines()}
+    assert "snapd_client" in loaded
+    heavy = {"attr", "attrs", "cattrs", "pygls", "lsprotocol", "pygit2", "asyncio", "rich", "filelock", "platformdirs"}
+    assert loaded & heavy == set()

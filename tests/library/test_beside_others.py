@@ -1,0 +1,257 @@
+"""`Snapshot` beside a daemon and beside other processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from snapd_client import Client
+
+from snapd import FileNotInSnapshot, IoError, Patch, Snapshot, StoreLocked, UnknownSnapshot
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.cli.running import Home
+
+WAIT = 30.0
+UNKNOWN = "0123456789abcdef0123456789abcdef01234567"
+
+OTHER = """
+import sys
+from snapd import Snapshot
+snapshot = Snapshot(sys.argv[1])
+print(snapshot.track(), flush=True)
+sys.stdin.readline()
+snapshot.close()
+print("closed", flush=True)
+sys.stdin.readline()
+"""
+
+
+class Daemon:
+    """`snapd serve` on a socket of its own, with a client that keeps the project open."""
+
+    def __init__(self, home: Home, project: Path) -> None:
+        self.socket = home.at("d.sock")
+        self.process = home.popen(home.path, "serve", "--socket", self.socket, stderr=subprocess.DEVNULL)
+        deadline = time.monotonic() + WAIT
+        while not os.path.exists(self.socket):
+            assert self.process.poll() is None
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        self.client = Client.connect(self.socket, timeout=WAIT)
+        self.client.initialize([project])
+        self.client.track()
+
+    def stop(self) -> None:
+        self.process.send_signal(signal.SIGTERM)
+        assert self.process.wait(WAIT) == 0
+        self.client.close()
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait(WAIT)
+        self.client.close()
+
+
+@pytest.fixture
+def daemon(home: Home, project: Path) -> Iterator[Daemon]:
+    made = Daemon(home, project)
+    yield made
+    if made.process.poll() is None:
+        made.stop()
+
+
+@contextmanager
+def other_process(home: Home, project: Path) -> Iterator[subprocess.Popen[str]]:
+    """Another process with the library on the same folder."""
+    pipe = subprocess.PIPE
+    command = [sys.executable, "-c", OTHER, str(project)]
+    with subprocess.Popen(command, env=home.env, stdin=pipe, stdout=pipe, text=True) as process:
+        assert process.stdout is not None
+        assert len(process.stdout.readline()) == 41
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def tell(process: subprocess.Popen[str]) -> str:
+    """Lets the other process go on, and gives what it says next."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write("\n")
+    process.stdin.flush()
+    return process.stdout.readline()
+
+
+def use(snap: Snapshot, project: Path) -> list[object]:
+    """Uses every method; what they gave."""
+    tree = snap.track()
+    assert tree is not None
+    (project / "config.yaml").write_bytes(b"caf\xe9\n")
+    (project / "new").write_bytes(b"\0\1")
+    found: list[object] = [
+        tree,
+        snap.patch(tree),
+        snap.diff(tree),
+        snap.diff_full(tree),
+        snap.list_files(tree, "src"),
+        snap.file_exists_at(tree, "new"),
+        snap.get_file_at(tree, project / "src" / "main.py"),
+    ]
+    newer = snap.track(force=["new"])
+    assert newer is not None
+    found += [newer, snap.get_bytes_at(newer, "new"), snap.get_file_at(newer, "config.yaml")]
+    found += [snap.revert(snap.patch(tree), dry_run=True), snap.revert(tree, ["new"]), snap.restore(tree)]
+    for wrong, error in (
+        (lambda: snap.get_file_at(tree, "new"), FileNotInSnapshot),
+        (lambda: snap.patch(UNKNOWN), UnknownSnapshot),
+    ):
+        with pytest.raises(error) as caught:
+            wrong()
+        found.append((caught.value.message, caught.value.data))
+    found.append(snap.status().last_hash)
+    return found
+
+
+def test_the_daemon_answers_unseen(home: Home, project: Path, daemon: Daemon) -> None:
+    with Snapshot(project) as snap:
+        through_the_daemon = use(snap, project)
+        # the daemon knows of it: it did the work
+        assert daemon.client.status()["lastHash"] == through_the_daemon[-1]
+    daemon.stop()
+    with Snapshot(project) as snap:
+        assert use(snap, project) == through_the_daemon
+
+
+def test_two_objects_through_the_daemon(home: Home, project: Path, daemon: Daemon) -> None:
+    with Snapshot(project) as one, Snapshot(project) as two:
+        tree = one.track()
+        assert two.track() == tree
+        one.close()
+        assert two.patch(str(tree)) == Patch(hash=str(tree), files=[])
+
+
+@pytest.mark.parametrize("ended", ["stopped", "killed"])
+def test_after_the_daemon_the_process_does_it_itself(home: Home, project: Path, daemon: Daemon, ended: str) -> None:
+    with Snapshot(project) as snap:
+        tree = snap.track()
+        assert tree is not None
+        if ended == "stopped":
+            daemon.stop()
+        else:
+            daemon.kill()
+        (project / "config.yaml").write_text("x\n")
+        assert snap.patch(tree).files == [f"{project}/config.yaml"]
+        # it owns the store now
+        assert "another process owns the store" in home.run(str(project), "track", "--no-daemon").err
+        snap.revert(snap.patch(tree))
+        assert snap.track() == tree
+
+
+def test_switched_off_through_the_daemon(
+    home: Home, project: Path, daemon: Daemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SNAPD_SNAPSHOT", "0")
+    with Snapshot(project) as snap:
+        assert snap.track() is None
+
+
+def test_the_daemon_starts_while_the_library_owns_the_store(home: Home, project: Path) -> None:
+    with Snapshot(project) as snap:
+        tree = snap.track()
+        result = home.run(str(project), "track")
+        assert (result.code, result.out) == (1, b"")
+        assert "another process owns the store" in result.err
+        snap.close()
+        assert home.track(str(project)) == tree
+        # and the other way round: the daemon has it now, and the library asks it
+        assert snap.track() == tree
+
+
+def test_two_processes(home: Home, project: Path) -> None:
+    with other_process(home, project) as other, Snapshot(project) as snap:
+        with pytest.raises(StoreLocked) as caught:
+            snap.track()
+        assert caught.value.data["socket"] is None
+        degraded = Snapshot(project, errors="degrade")
+        assert degraded.track() is None
+        assert tell(other) == "closed\n"
+        # close() let go of it, and the failed calls hold nothing
+        tree = snap.track()
+        assert tree is not None
+        assert degraded.track() == tree
+
+
+def test_an_owner_that_died(home: Home, project: Path) -> None:
+    with other_process(home, project) as other:
+        other.kill()
+        other.wait(WAIT)
+        with Snapshot(project) as snap:
+            assert snap.track() is not None
+
+
+class Breaking:
+    """A connection that looks alive and breaks with the request."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        self.is_open = True
+
+    def request(self, method: str, params: object, report: object = None) -> object:
+        self.asked.append(method)
+        self.is_open = False
+        raise IoError("the daemon: it ended", errno="EPIPE")
+
+    def close(self) -> None:
+        pass
+
+
+def test_a_connection_that_breaks_with_the_request(home: Home, project: Path) -> None:
+    with Snapshot(project) as snap:
+        tree = snap.track()
+        assert tree is not None
+        (project / "new").write_text("n")
+        snap.close()
+        # asking twice does no harm
+        snap._backend = broken = Breaking()
+        assert snap.patch(tree).files == [f"{project}/new"]
+        assert broken.asked == ["snapshot/patch"]
+        snap.close()
+        # but what may have been done is not done again
+        snap._backend = Breaking()
+        with pytest.raises(IoError, match="it ended"):
+            snap.revert(tree, ["new"])
+        assert (project / "new").exists()
+        assert snap.revert(tree, ["new"]).applied
+
+
+def test_an_owner_that_is_about_to_end(home: Home, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with other_process(home, project) as other:
+        (note,) = Path(home.at("data")).rglob("owner.json")
+        note.write_text(json.dumps({"pid": other.pid, "socket": home.at("gone.sock")}))
+        monkeypatch.setattr("snapd.library._OPEN_SECONDS", 0.0)
+        with pytest.raises(StoreLocked):
+            Snapshot(project).track()
+        monkeypatch.setattr("snapd.library._OPEN_SECONDS", WAIT)
+
+        def refuse(*_: object) -> None:
+            # it listens no more, then lets go of the store
+            if other.poll() is None:
+                other.kill()
+                other.wait(WAIT)
+            raise IoError("the daemon: connection refused", errno="ECONNREFUSED")
+
+        monkeypatch.setattr("snapd.backend.open_remote", refuse)
+        with Snapshot(project) as snap:
+            assert snap.track() is not None

@@ -1,0 +1,1 @@
+"""The RPC edge, from outside: real processes, real sockets."""

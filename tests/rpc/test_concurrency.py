@@ -1,0 +1,299 @@
+"""Several at once: requests of one client, clients of one daemon, daemons that start."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import threading
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from snapd_client import Client
+
+from .machine import PATIENCE, Raw, error_of, initialize, messages, notification, request, wait_until
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from .machine import Machine
+
+
+def fill(folder: Path, files: int = 24) -> None:
+    """Makes a folder whose first snapshot takes long: what is random is slow to compress."""
+    noise = os.urandom(4_000_000)
+    for number in range(files):
+        (folder / f"noise-{number:03}").write_bytes(b"%d" % number + noise)
+
+
+def begun(message: dict[str, Any]) -> bool:
+    """Whether a message says that a request takes long."""
+    return message["method"] == "$/progress" and message["params"]["value"]["kind"] == "begin"
+
+
+def test_equal_ids_of_two_clients(daemon: Machine, folder: Path, other_folder: Path) -> None:
+    one, other = daemon.raw().open(folder), daemon.raw().open(other_folder)
+    for _ in range(20):
+        one.send(request(1, "snapshot/status"))
+        other.send(request(1, "snapshot/status"))
+        assert one.answer(1)["result"]["workspaceUri"] == folder.as_uri()
+        assert other.answer(1)["result"]["workspaceUri"] == other_folder.as_uri()
+
+
+def test_an_id_that_is_in_use_is_refused(daemon: Machine, folder: Path) -> None:
+    raw = daemon.raw().open(folder)
+    raw.send(request(1, "snapshot/track") + request(1, "snapshot/track") + request("1", "snapshot/status"))
+    answers = [raw.answer() for _ in range(3)]
+    assert [error_of(answer) for answer in answers if "error" in answer] == [(-32600, None)]
+    assert {answer["id"] for answer in answers if "result" in answer} == {1, "1"}
+    assert "result" in raw.ask(1, "snapshot/track")
+    assert raw.others[-1]["params"]["seq"] == 2
+
+
+def test_long_track(machine: Machine, folder: Path) -> None:
+    """Progress, requests beside it, a cancel of it, and that nothing of it is left behind."""
+    machine.serve_socket()
+    fill(folder)
+    raw = machine.raw().open(folder)
+    other = machine.raw().open(folder)
+    raw.send(request("long", "snapshot/track", {"workDoneToken": "t"}))
+    begin = raw.until(begun)["params"]
+    assert begin["token"] == "t"
+    assert begin["value"]["title"] == "snapshot/track"
+    # answered while the other one runs: their order on the connection says so
+    raw.send(request("beside", "snapshot/status"))
+    assert raw.answer("beside")["result"]["files"] == 0
+    assert "lastHash" not in other.result("snapshot/status")
+    other.send(request("waits", "snapshot/track") + notification("$/cancelRequest", {"id": "waits"}))
+    assert error_of(other.answer("waits"))[0] == -32800
+    raw.send(notification("$/cancelRequest", {"id": "long"}))
+    assert error_of(raw.answer("long")) == (-32800, "requestCancelled")
+    values = [each["value"]["kind"] for each in messages(raw.others, "$/progress")]
+    assert values == ["report"] * (len(values) - 1) + ["end"]
+    assert not messages(raw.others, "snapshot/didTrack")
+    assert "lastHash" not in raw.result("snapshot/status")
+
+    for number in range(4, 24):
+        (folder / f"noise-{number:03}").unlink()
+    raw.others.clear()
+    raw.send(request("again", "snapshot/track", {"workDoneToken": 5}))
+    again = raw.answer("again")["result"]
+    progress = [each for each in messages(raw.others, "$/progress") if each["token"] == 5]
+    if progress:
+        kinds = [each["value"]["kind"] for each in progress]
+        assert kinds == ["begin"] + ["report"] * (len(kinds) - 2) + ["end"]
+        shares = [each["value"]["percentage"] for each in progress if "percentage" in each["value"]]
+        assert shares == sorted(shares)
+    assert raw.result("snapshot/status")["files"] == 4 + 2
+    raw.close()
+    other.close()
+
+    _, fresh = machine.serve_stdio()
+    fresh.open(folder, options={"dataDir": str(machine.root / "elsewhere")})
+    assert fresh.result("snapshot/track")["hash"] == again["hash"]
+
+
+def test_client_that_dies_in_mid_request(machine: Machine, folder: Path, other_folder: Path) -> None:
+    machine.serve_socket()
+    fill(folder, 8)
+    bystander = machine.raw().open(other_folder)
+    raw = machine.raw().open(folder)
+    raw.send(request(1, "snapshot/track", {"workDoneToken": "t"}) + request(2, "snapshot/track")[:-5])
+    bystander.result("snapshot/track")
+    raw.close()
+    assert bystander.result("snapshot/status")["enabled"] is True
+    assert machine.raw().open(folder).result("snapshot/track")["hash"]
+
+
+def test_shutdown_of_the_daemon_while_a_track_runs(machine: Machine, folder: Path) -> None:
+    process = machine.serve_socket()
+    fill(folder)
+    raw = machine.raw().open(folder)
+    raw.send(request("long", "snapshot/track", {"workDoneToken": "t"}))
+    raw.until(begun)
+    process.terminate()
+    assert error_of(raw.answer("long"))[0] == -32800
+    assert raw.says_nothing_more()
+    assert machine.exit_code(process) == 0
+
+
+def test_cancel_that_comes_with_its_request(daemon: Machine, folder: Path) -> None:
+    raw = daemon.raw().open(folder)
+    cancel = notification("$/cancelRequest", {"id": 1})
+    for _ in range(10):
+        raw.send(request(1, "snapshot/track") + cancel)
+        assert error_of(raw.answer(1))[0] == -32800
+    assert not messages(raw.others, "snapshot/didTrack")
+
+
+def test_cancel_of_what_is_over_or_unknown_is_harmless(daemon: Machine, folder: Path) -> None:
+    raw = daemon.raw().open(folder)
+    tree = raw.result("snapshot/track", message_id=1)["hash"]
+    for message_id in (1, "1", 99, None, 1.5, True, [1], {}):
+        raw.send(notification("$/cancelRequest", {"id": message_id}))
+    assert raw.result("snapshot/track", message_id=1)["hash"] == tree
+
+
+def test_requests_that_wait_for_their_turn_are_cancelled_at_once(machine: Machine, folder: Path) -> None:
+    machine.serve_socket()
+    fill(folder)
+    raw = machine.raw().open(folder)
+    raw.send(request(0, "snapshot/track", {"workDoneToken": "t"}))
+    raw.until(begun)
+    raw.send(b"".join(request(number, "snapshot/track") for number in range(1, 40)))
+    # the first ones have begun and wait for the long one; those that have not even begun need not wait for them
+    for cancelled in (range(8, 40), range(8)):
+        raw.send(b"".join(notification("$/cancelRequest", {"id": number}) for number in cancelled))
+        answers = [raw.answer() for _ in cancelled]
+        assert {error_of(answer)[0] for answer in answers} == {-32800}
+        assert sorted(answer["id"] for answer in answers) == list(cancelled)
+
+
+def test_client_that_waits_for_all_workers_holds_up_nobody(machine: Machine, folder: Path, other_folder: Path) -> None:
+    machine.serve_socket()
+    fill(folder)
+    crowd = [machine.raw().open(folder) for _ in range(5)]
+    crowd[0].send(request("long", "snapshot/track", {"workDoneToken": "t"}))
+    crowd[0].until(begun)
+    for raw in crowd:
+        raw.send(b"".join(request(number, "snapshot/track") for number in range(20)))
+    bystander = machine.raw().open(other_folder)
+    assert bystander.result("snapshot/status")["enabled"] is True
+    crowd[0].send(request("beside", "snapshot/status"))
+    crowd[0].answer("beside")
+
+
+def test_client_that_never_reads_holds_up_nobody(machine: Machine, folder: Path) -> None:
+    (folder / "large").write_bytes(b"x" * 3_000_000)
+    process = machine.serve_socket()
+    deaf = machine.raw().open(folder)
+    tree = deaf.result("snapshot/track")["hash"]
+    asked = b"".join(request(number, "snapshot/fileAt", {"hash": tree, "file": "large"}) for number in range(150))
+    deaf.send(asked)
+    raw = machine.raw().open(folder)
+    for number in range(20):
+        (folder / "a.txt").write_text(f"{number}")
+        raw.result("snapshot/track")
+    assert resident_bytes(process.pid) < 200 << 20
+    assert sorted(deaf.answer()["id"] for _ in range(150)) == list(range(150))
+    assert [each["seq"] for each in messages(deaf.others, "snapshot/didTrack")] == list(range(1, 22))
+
+
+def resident_bytes(process: int) -> int:
+    """What a process holds in memory."""
+    with open(f"/proc/{process}/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def test_fifty_clients(machine: Machine, folder: Path) -> None:
+    machine.serve_socket()
+    clients = [machine.raw() for _ in range(50)]
+    for at, raw in enumerate(clients):
+        raw.send(initialize(folder) + request(at, "snapshot/track") + request("status", "snapshot/status"))
+    trees = set()
+    for at, raw in enumerate(clients):
+        answers = {answer["id"]: answer for answer in (raw.answer(), raw.answer(), raw.answer())}
+        assert "capabilities" in answers.get(0, answers.get(at))["result"] or at == 0
+        trees.add(answers[at]["result"].get("hash") if at else None)
+        assert answers["status"]["result"]["enabled"] is True
+    assert len(trees - {None}) == 1
+    last = clients[0].result("snapshot/track")
+    for raw in clients[1:]:
+        told = raw.until(lambda each: each["params"]["seq"] == 51)
+        assert told["params"]["hash"] == last["hash"]
+
+
+def test_notifications_reach_whoever_was_answered_initialize(daemon: Machine, folder: Path) -> None:
+    raw = daemon.raw().open(folder)
+    for number in range(1, 20):
+        late = daemon.raw().open(folder)
+        raw.result("snapshot/track")
+        assert late.until(lambda each: bool(each["params"]["hash"]))["params"]["seq"] == number
+        late.close()
+
+
+def test_ten_connects_at_once_start_one_daemon(machine: Machine, folder: Path) -> None:
+    bridges = []
+    for _ in range(10):
+        process = machine.start("connect", "--stdio", stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+        assert process.stdin is not None
+        assert process.stdout is not None
+        bridges.append((process, Raw(process.stdout.fileno(), process.stdin.fileno())))
+    for _, raw in bridges:
+        raw.send(initialize(folder) + request(1, "snapshot/track"))
+    trees = {raw.answer(0)["id"] or raw.answer(1)["result"]["hash"] for _, raw in bridges}
+    assert len(trees) == 1
+    owners = list(machine.data.rglob("owner.json"))
+    assert len(owners) == 1
+    number = int((machine.runtime / "daemon.sock.pid").read_text())
+    assert f'"pid": {number},' in owners[0].read_text()
+    for process, _ in bridges[:5]:
+        process.stdin.close()
+        assert machine.exit_code(process) == 0
+    assert machine.run("stop").returncode == 0
+    for process, raw in bridges[5:]:
+        assert raw.says_nothing_more()
+        assert machine.exit_code(process) == 0
+    assert not machine.socket.exists()
+
+
+def test_connect_when_the_daemon_is_killed(machine: Machine, folder: Path) -> None:
+    daemon = machine.serve_socket()
+    process = machine.start("connect", stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    assert process.stderr is not None
+    raw = Raw(process.stdout.fileno(), process.stdin.fileno())
+    raw.open(folder)
+    os.kill(daemon.pid, 19)
+    raw.send(request(1, "snapshot/status"))
+    daemon.kill()
+    assert raw.says_nothing_more()
+    assert machine.exit_code(process) in (0, 4)
+    assert b"Traceback" not in process.stderr.read()
+
+
+def test_connect_passes_large_messages_and_the_end_of_input(machine: Machine, folder: Path) -> None:
+    (folder / "large").write_bytes(b"x" * 10_000_000)
+    command = machine.command("connect")
+    with Client.spawn(command, env=machine.environment(), timeout=PATIENCE) as client:
+        client.initialize([str(folder)])
+        tree = client.track()["hash"]
+        assert tree is not None
+        assert len(client.file_at(tree, "large")["content"]) == 10_000_000
+        assert client.file_exists(tree, "x" * 3_000_000) is False
+
+
+def test_connect_says_why_a_daemon_does_not_start(machine: Machine) -> None:
+    file = machine.config / "snapd" / "config.toml"
+    file.parent.mkdir()
+    file.write_text("colour = 1\n")
+    done = machine.run("connect")
+    assert done.returncode == 4
+    assert str(file) in done.stderr
+    assert "colour" in done.stderr
+
+
+@pytest.mark.parametrize("clients", [2])
+def test_seq_is_the_same_for_every_client(daemon: Machine, folder: Path, clients: int) -> None:
+    raws = [daemon.raw().open(folder) for _ in range(clients)]
+    trackers = [threading.Thread(target=_track_often, args=(raw,)) for raw in raws]
+    for thread in trackers:
+        thread.start()
+    for thread in trackers:
+        thread.join(PATIENCE)
+    wait_until(lambda: not any(thread.is_alive() for thread in trackers), "the trackers")
+    total = 10 * clients
+    seen = []
+    for raw in raws:
+        while len(messages(raw.others, "snapshot/didTrack")) < total:
+            message = raw.read()
+            assert message is not None
+            raw.others.append(message)
+        seen.append([(each["seq"], each["hash"]) for each in messages(raw.others, "snapshot/didTrack")])
+    assert seen[0] == seen[1]
+    assert [seq for seq, _ in seen[0]] == list(range(1, total + 1))
+
+
+def _track_often(raw: Raw) -> None:
+    for _ in range(10):
+        raw.result("snapshot/track")

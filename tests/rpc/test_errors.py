@@ -1,0 +1,362 @@
+"""Each kind of error: its code, its data, and that nothing changed."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from snapd_client import to_uri
+
+from .machine import Machine, error_of, initialize, request, tree_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from .machine import Raw
+
+UNKNOWN = "0123456789" * 4
+
+
+def failed(raw: Raw, method: str, params: Any = None) -> dict[str, Any]:
+    """The error of a request, which has to fail."""
+    answer = raw.ask(9, method, params)
+    assert "error" in answer, answer
+    error: dict[str, Any] = answer["error"]
+    assert "Traceback" not in json.dumps(error)
+    assert "\n" not in error["message"]
+    return error
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "field"),
+    [
+        ("snapshot/patch", {}, "hash"),
+        ("snapshot/patch", None, "hash"),
+        ("snapshot/patch", {"hash": None}, "hash"),
+        ("snapshot/patch", {"hash": 5}, "hash"),
+        ("snapshot/patch", {"hash": "abc"}, "hash"),
+        ("snapshot/patch", {"hash": UNKNOWN.replace("0", "A")}, "hash"),
+        ("snapshot/patch", {"hash": UNKNOWN, "to": "x"}, "to"),
+        ("snapshot/diff", {"hash": UNKNOWN + "0"}, "hash"),
+        ("snapshot/diff", {"hash": UNKNOWN, "files": "a"}, "files"),
+        ("snapshot/diff", {"hash": UNKNOWN, "files": ["a", 5]}, "files[1]"),
+        ("snapshot/diff", {"hash": UNKNOWN, "files": ["a", ""]}, "files[1]"),
+        ("snapshot/diff", {"hash": UNKNOWN, "files": ["a\0"]}, "files[0]"),
+        ("snapshot/diffFull", {"hash": UNKNOWN}, "from"),
+        ("snapshot/diffFull", {"from": UNKNOWN, "limit": 0}, "limit"),
+        ("snapshot/diffFull", {"from": UNKNOWN, "limit": True}, "limit"),
+        ("snapshot/diffFull", {"from": UNKNOWN, "limit": 1.5}, "limit"),
+        ("snapshot/diffFull", {"from": UNKNOWN, "contents": "yes"}, "contents"),
+        ("snapshot/diffFull", {"from": UNKNOWN, "cursor": "x"}, "cursor"),
+        ("snapshot/diffFull", {"from": UNKNOWN, "cursor": "W10="}, "cursor"),
+        ("snapshot/listFiles", {"hash": UNKNOWN, "prefix": 5}, "prefix"),
+        ("snapshot/listFiles", {"hash": UNKNOWN, "cursor": "bnVsbA=="}, "cursor"),
+        ("snapshot/fileAt", {"hash": UNKNOWN}, "file"),
+        ("snapshot/fileAt", {"hash": UNKNOWN, "file": "file://elsewhere/a"}, "file"),
+        ("snapshot/fileExists", {"hash": UNKNOWN, "file": ["a"]}, "file"),
+        ("snapshot/track", {"force": [None]}, "force[0]"),
+        ("snapshot/track", {"workDoneToken": []}, "workDoneToken"),
+        ("snapshot/restore", {"hash": UNKNOWN, "onConflict": "ask"}, "onConflict"),
+        ("snapshot/restore", {"hash": UNKNOWN, "dryRun": 1}, "dryRun"),
+        ("snapshot/revert", {}, "patches"),
+        ("snapshot/revert", {"patches": {}}, "patches"),
+        ("snapshot/revert", {"patches": [{"hash": UNKNOWN}]}, "patches[0].files"),
+        ("snapshot/revert", {"patches": [{"hash": UNKNOWN, "files": ["a", 1]}]}, "patches[0].files[1]"),
+        ("snapshot/revert", {"patches": [{"hash": "x", "files": []}]}, "patches[0].hash"),
+        ("snapshot/cleanup", {"olderThanDays": -1}, "olderThanDays"),
+        ("snapshot/status", {"workspaceUri": 5}, "workspaceUri"),
+        ("snapshot/status", {"workspaceUri": "http://x/y"}, "workspaceUri"),
+        ("snapshot/status", {"workspaceUri": "/tmp"}, "workspaceUri"),
+    ],
+)
+def test_invalid_params(daemon: Machine, folder: Path, method: str, params: Any, field: str) -> None:
+    before = tree_of(folder)
+    raw = daemon.raw().open(folder)
+    error = failed(raw, method, params)
+    assert (error["code"], error["data"]["kind"], error["data"]["field"]) == (-32602, "invalidParams", field)
+    assert field in error["message"]
+    assert tree_of(folder) == before
+
+
+def test_unknown_snapshot(daemon: Machine, folder: Path, other_folder: Path) -> None:
+    raw = daemon.raw().open(folder)
+    elsewhere = daemon.raw().open(other_folder).result("snapshot/track")["hash"]
+    raw.result("snapshot/track")
+    before = tree_of(folder)
+    for tree in (UNKNOWN, elsewhere):
+        for method, params in {
+            "snapshot/patch": {"hash": tree},
+            "snapshot/diff": {"hash": tree},
+            "snapshot/diffFull": {"from": tree},
+            "snapshot/fileAt": {"hash": tree, "file": "a.txt"},
+            "snapshot/fileExists": {"hash": tree, "file": "a.txt"},
+            "snapshot/listFiles": {"hash": tree},
+            "snapshot/restore": {"hash": tree},
+            "snapshot/revert": {"patches": [{"hash": tree, "files": ["a.txt"]}]},
+        }.items():
+            error = failed(raw, method, params)
+            assert (error["code"], error["data"]["kind"], error["data"]["hash"]) == (1001, "unknownSnapshot", tree)
+    assert tree_of(folder) == before
+
+
+def test_workspace_not_open(daemon: Machine, folder: Path, other_folder: Path) -> None:
+    error = failed(daemon.raw().open(), "snapshot/status")
+    assert (error["code"], error["data"]["kind"]) == (1002, "workspaceNotOpen")
+    raw = daemon.raw().open(folder, other_folder)
+    error = failed(raw, "snapshot/status")
+    assert (error["code"], error["data"]["kind"]) == (1002, "workspaceNotOpen")
+    assert set(error["data"]["open"]) == {to_uri(str(folder)), to_uri(str(other_folder))}
+    for uri in ("file:///tmp", to_uri(str(folder / "sub"))):
+        error = failed(raw, "snapshot/track", {"workspaceUri": uri})
+        assert (error["code"], error["data"]["kind"]) == (1002, "workspaceNotOpen")
+        assert error["data"]["workspaceUri"] == uri
+    assert raw.result("snapshot/status", {"workspaceUri": to_uri(str(folder)) + "/"})["enabled"] is True
+
+
+def test_workspace_refused(machine: Machine, folder: Path) -> None:
+    machine.serve_socket()
+    machine.raw().open(folder).result("snapshot/track")
+    (folder / ".git").mkdir()
+    foreign = machine.root / "foreign"
+    foreign.mkdir()
+    os.chown(foreign, 65534, 65534)
+    link = machine.root / "link"
+    link.symlink_to(machine.home)
+    refused = [
+        Path("/"),
+        machine.home,
+        link,
+        machine.data,
+        machine.data / "snapd",
+        machine.root,
+        Path("/tmp"),
+        folder / "a.txt",
+        folder / "missing",
+        folder / ".git",
+        foreign,
+    ]
+    stores = tree_of(machine.data)
+    for path in refused:
+        raw = machine.raw().open(path)
+        for method in ("snapshot/track", "snapshot/status"):
+            error = failed(raw, method)
+            assert (error["code"], error["data"]["kind"]) == (1003, "workspaceRefused"), path
+            assert error["data"]["path"]
+    assert tree_of(machine.data) == stores
+    assert not list(machine.home.iterdir())
+
+
+def test_refused_folder_is_tried_again(daemon: Machine, folder: Path) -> None:
+    raw = daemon.raw().open(folder / "later")
+    assert failed(raw, "snapshot/track")["code"] == 1003
+    (folder / "later").mkdir()
+    assert raw.result("snapshot/track")["hash"]
+
+
+def test_folder_whose_name_is_not_utf8(daemon: Machine, folder: Path) -> None:
+    odd = os.fsencode(folder) + b"/odd-\xff"
+    uri = to_uri(odd)
+    error = failed(daemon.raw().open(odd), "snapshot/track")
+    assert (error["code"], "�" in error["data"]["path"]) == (1003, True)
+    os.mkdir(odd)
+    raw = daemon.raw().open(odd)
+    tree = raw.result("snapshot/track")["hash"]
+    status = raw.result("snapshot/status")
+    assert (status["workspaceUri"], status["lastHash"]) == (uri, tree)
+    Path(os.fsdecode(odd + b"/x")).touch()
+    assert raw.result("snapshot/patch", {"hash": tree})["files"] == [uri + "/x"]
+    os.rename(odd, odd + b"-moved")
+    error = failed(raw, "snapshot/status")
+    assert (error["code"], error["data"]["kind"]) == (1004, "workspaceGone")
+
+
+def test_store_below_a_name_that_is_not_utf8(machine: Machine, folder: Path) -> None:
+    odd = os.fsencode(folder) + b"/odd-\xff"
+    os.mkdir(odd)
+    machine.serve_socket()
+    raw = machine.raw().open(odd, options={"dataDir": ".snaps"})
+    assert raw.result("snapshot/track")["hash"]
+    assert raw.result("snapshot/status")["store"]["path"].startswith(f"{folder}/odd-�/.snaps")
+
+
+def test_workspace_gone(daemon: Machine, folder: Path) -> None:
+    raw = daemon.raw().open(folder)
+    tree = raw.result("snapshot/track")["hash"]
+    moved = folder.with_name(folder.name + "-moved")
+    folder.rename(moved)
+    try:
+        for replaced in (False, True):
+            if replaced:
+                folder.mkdir()
+            for method, params in {
+                "snapshot/track": {},
+                "snapshot/status": {},
+                "snapshot/patch": {"hash": tree},
+                "snapshot/restore": {"hash": tree},
+                "snapshot/revert": {"patches": [{"hash": tree, "files": ["a.txt"]}]},
+            }.items():
+                error = failed(raw, method, params)
+                assert (error["code"], error["data"]["kind"]) == (1004, "workspaceGone"), method
+        assert not list(folder.iterdir())
+        folder.rmdir()
+    finally:
+        moved.rename(folder)
+    assert raw.result("snapshot/patch", {"hash": tree})["files"] == []
+
+
+def test_path_outside_workspace(daemon: Machine, folder: Path, other_folder: Path) -> None:
+    (folder / "link").symlink_to(other_folder)
+    raw = daemon.raw().open(folder)
+    tree = raw.result("snapshot/track")["hash"]
+    before, elsewhere = tree_of(folder), tree_of(other_folder)
+    outside = [
+        "/etc/passwd",
+        f"{other_folder}/other.txt",
+        f"{folder}-x/a",
+        "..",
+        "../a",
+        "sub/../../a",
+        f"{folder}/../a",
+        to_uri(str(other_folder / "other.txt")),
+        to_uri(str(folder)) + "/%2e%2e/a",
+        ".",
+        str(folder),
+        ".git",
+        ".git/config",
+        "sub/.GIT/hooks/x",
+        "git~1/config",
+    ]
+    for file in outside:
+        for method, params in {
+            "snapshot/revert": {"patches": [{"hash": tree, "files": [file]}]},
+            "snapshot/fileAt": {"hash": tree, "file": file},
+            "snapshot/fileExists": {"hash": tree, "file": file},
+            "snapshot/diff": {"hash": tree, "files": [file]},
+            "snapshot/diffFull": {"from": tree, "files": [file]},
+            "snapshot/track": {"force": [file]},
+        }.items():
+            error = failed(raw, method, params)
+            assert (error["code"], error["data"]["kind"]) == (1005, "pathOutsideWorkspace"), (method, file)
+            assert error["data"]["file"]
+    error = failed(raw, "snapshot/revert", {"patches": [{"hash": tree, "files": ["link/other.txt"]}]})
+    assert (error["code"], error["data"]["kind"]) == (1005, "pathOutsideWorkspace")
+    assert (tree_of(folder), tree_of(other_folder)) == (before, elsewhere)
+
+
+def test_store_locked(machine: Machine, folder: Path, other_folder: Path) -> None:
+    machine.serve_socket()
+    machine.raw().open(folder).result("snapshot/track")
+    _, private = machine.serve_stdio()
+    private.open(folder)
+    for method in ("snapshot/track", "snapshot/status"):
+        error = failed(private, method)
+        assert (error["code"], error["data"]["kind"]) == (1006, "storeLocked")
+        assert error["data"]["socket"] == str(machine.socket)
+    _, owner = machine.serve_stdio()
+    owner.open(other_folder).result("snapshot/track")
+    error = failed(machine.raw().open(other_folder), "snapshot/track")
+    assert (error["code"], error["data"]["kind"], error["data"]["socket"]) == (1006, "storeLocked", None)
+    process = machine.processes[-1]
+    owner.half_close()
+    machine.exit_code(process)
+    assert machine.raw().open(other_folder).result("snapshot/track")["hash"]
+
+
+def test_store_corrupt(machine: Machine, folder: Path) -> None:
+    (folder / "a.txt").write_bytes(os.urandom(200))
+    process = machine.serve_socket()
+    raw = machine.raw().open(folder)
+    tree = raw.result("snapshot/track")["hash"]
+    process.terminate()
+    machine.exit_code(process)
+    damaged = 0
+    for path in machine.data.rglob("*"):
+        if path.is_file() and "objects" in path.parts and path.suffix not in (".idx", ".rev"):
+            data = bytearray(path.read_bytes())
+            for at in range(len(data) // 2, len(data)):
+                data[at] ^= 0xFF
+            path.chmod(0o600)
+            path.write_bytes(data)
+            damaged += 1
+    assert damaged
+    (folder / "a.txt").write_text("changed\n")
+    machine.serve_socket()
+    raw = machine.raw().open(folder)
+    before = tree_of(folder)
+    for method, params in {
+        "snapshot/fileAt": {"hash": tree, "file": "a.txt"},
+        "snapshot/restore": {"hash": tree},
+        "snapshot/diff": {"hash": tree},
+    }.items():
+        error = failed(raw, method, params)
+        assert (error["code"], error["data"]["kind"]) == (1007, "storeCorrupt"), method
+        assert error["data"]["object"]
+    assert tree_of(folder) == before
+
+
+def test_io_error(machine: Machine, folder: Path) -> None:
+    store = machine.data / "snapd"
+    store.write_text("in the way")
+    machine.serve_socket()
+    error = failed(machine.raw().open(folder), "snapshot/track")
+    assert (error["code"], error["data"]["kind"]) == (1011, "ioError")
+    assert error["data"]["errno"] in ("ENOTDIR", "EEXIST")
+    assert str(store) in error["data"]["path"]
+
+
+def test_file_not_in_snapshot(daemon: Machine, folder: Path) -> None:
+    (folder / "large").write_bytes(b"x" * 100)
+    raw = daemon.raw().open(folder, options={"maxFileSize": 99})
+    tracked = raw.result("snapshot/track")
+    assert tracked["skipped"] == [{"file": "large", "reason": "tooLarge"}]
+    for file, skipped in {"large": True, "missing": False, "sub": False, "a.txt/x": False}.items():
+        error = failed(raw, "snapshot/fileAt", {"hash": tracked["hash"], "file": file})
+        assert (error["code"], error["data"]["kind"]) == (1013, "fileNotInSnapshot")
+        assert (error["data"]["file"], error["data"]["skipped"]) == (file, skipped)
+
+
+@pytest.fixture
+def small_disk(machine: Machine) -> Iterator[Path]:
+    """A file system of 1 MiB; where the tests may not mount one, a daemon whose files may not grow stands in."""
+    path = machine.root / "small"
+    path.mkdir()
+    libc = ctypes.CDLL(None, use_errno=True)
+    mounted = libc.mount(b"none", os.fsencode(path), b"tmpfs", 0, b"size=1m") == 0
+    assert mounted, f"tmpfs cannot be mounted: {os.strerror(ctypes.get_errno())}"
+    yield path
+    with contextlib.suppress(AssertionError):
+        for process in machine.processes:
+            machine._end(process)
+    assert libc.umount2(os.fsencode(path), 2) == 0
+
+
+def test_storage_full(machine: Machine, folder: Path, small_disk: Path) -> None:
+    process = machine.start("serve", stdin=-3, env={"SNAPD_DATA_DIR": str(small_disk)})
+    machine.wait_for(process, machine.socket)
+    raw = machine.raw().open(folder)
+    tree = raw.result("snapshot/track")["hash"]
+    (folder / "large").write_bytes(os.urandom(2 << 20))
+    before = tree_of(folder)
+    for method, params in {"snapshot/track": {}, "snapshot/restore": {"hash": tree}}.items():
+        error = failed(raw, method, params)
+        assert (error["code"], error["data"]["kind"]) == (1008, "storageFull"), method
+        assert error["data"]["errno"] == "ENOSPC"
+        assert tree_of(folder) == before
+    (folder / "large").unlink()
+    assert raw.result("snapshot/track")["hash"] == tree
+    shutil.rmtree(folder / "sub")
+    assert raw.result("snapshot/restore", {"hash": tree})["applied"] is True
+    assert (folder / "sub" / "b.txt").read_text() == "two\n"
+
+
+def test_error_before_the_folder_is_looked_at(daemon: Machine, folder: Path) -> None:
+    raw = daemon.raw()
+    raw.send(initialize(folder) + request(1, "snapshot/patch", {"hash": "x"}))
+    answers = {answer["id"]: answer for answer in (raw.answer(), raw.answer())}
+    assert error_of(answers[1]) == (-32602, "invalidParams")

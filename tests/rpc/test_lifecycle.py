@@ -1,0 +1,285 @@
+"""From `initialize` to the end of the process."""
+
+from __future__ import annotations
+
+import os
+import signal
+import stat
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+from filelock import FileLock
+
+from snapd.launch import connect
+from snapd.wire.methods import METHODS, NOTIFICATIONS
+
+from .machine import error_of, initialize, notification, request, wait_until
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from .machine import Machine
+
+
+def test_initialize_tells_what_there_is(daemon: Machine, folder: Path) -> None:
+    raw = daemon.raw()
+    raw.send(initialize(folder))
+    result = raw.answer(0)["result"]
+    assert result["serverInfo"]["name"] == "snapd"
+    assert result["capabilities"]["experimental"]["snapshot"] == {
+        "protocolVersion": 1,
+        "methods": sorted(METHODS),
+        "notifications": sorted(NOTIFICATIONS),
+    }
+    assert result["capabilities"]["workspace"]["workspaceFolders"] == {"supported": True, "changeNotifications": True}
+
+
+def test_root_uri_is_taken_where_there_are_no_workspace_folders(
+    daemon: Machine, folder: Path, other_folder: Path
+) -> None:
+    for folders in (None, []):
+        raw = daemon.raw()
+        raw.result("initialize", {"rootUri": folder.as_uri(), "workspaceFolders": folders})
+        assert raw.result("snapshot/status")["workspaceUri"] == folder.as_uri()
+    raw = daemon.raw()
+    folders = [{"uri": other_folder.as_uri(), "name": "o"}]
+    raw.result("initialize", {"rootUri": folder.as_uri(), "workspaceFolders": folders})
+    assert raw.result("snapshot/status")["workspaceUri"] == other_folder.as_uri()
+
+
+def test_stages(daemon: Machine, folder: Path) -> None:
+    raw = daemon.raw()
+    assert error_of(raw.ask(1, "snapshot/status"))[0] == -32002
+    assert error_of(raw.ask(2, "shutdown"))[0] == -32002
+    assert error_of(raw.ask(3, "no/such"))[0] == -32002
+    raw.open(folder)
+    assert error_of(raw.ask(4, "initialize", {}))[0] == -32600
+    assert raw.ask(5, "shutdown")["result"] is None
+    for method in ("snapshot/status", "shutdown", "initialize", "no/such"):
+        assert error_of(raw.ask(6, method))[0] == -32600
+    raw.send(notification("exit"))
+    assert raw.says_nothing_more()
+
+
+def test_exit_of_one_client_is_no_end_for_others(daemon: Machine, folder: Path) -> None:
+    bystander = daemon.raw().open(folder)
+    raw = daemon.raw()
+    raw.send(notification("exit"))
+    assert raw.says_nothing_more()
+    assert bystander.result("snapshot/status")["enabled"] is True
+
+
+def test_refused_folder_does_not_fail_initialize(daemon: Machine) -> None:
+    raw = daemon.raw().open("/")
+    assert error_of(raw.ask(1, "snapshot/status")) == (1003, "workspaceRefused")
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        ([request(1, "shutdown"), notification("exit")], 0),
+        ([notification("exit")], 1),
+        ([request(1, "shutdown")], 0),
+        ([], 0),
+    ],
+    ids=["shutdown and exit", "exit", "shutdown and the end of input", "the end of input"],
+)
+def test_exit_codes(machine: Machine, folder: Path, words: list[bytes], code: int) -> None:
+    process, raw = machine.serve_stdio()
+    raw.open(folder)
+    raw.send(b"".join(words))
+    if not words or b"exit" not in words[-1]:
+        raw.half_close()
+    assert machine.exit_code(process) == code
+
+
+def test_pending_requests_are_answered_at_the_end_of_input(machine: Machine, folder: Path) -> None:
+    process, raw = machine.serve_stdio()
+    raw.send(initialize(folder) + b"".join(request(number, "snapshot/track") for number in range(1, 21)))
+    raw.half_close()
+    answers = [raw.answer() for _ in range(21)]
+    assert sorted(answer["id"] for answer in answers) == list(range(21))
+    assert all("result" in answer for answer in answers)
+    assert raw.says_nothing_more()
+    assert machine.exit_code(process) == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_signal_ends_a_private_daemon_in_order(machine: Machine, folder: Path, number: int) -> None:
+    process, raw = machine.serve_stdio()
+    raw.open(folder)
+    process.send_signal(number)
+    assert raw.says_nothing_more()
+    assert machine.exit_code(process) == 0
+
+
+def test_signal_ends_the_daemon_in_order(machine: Machine, folder: Path) -> None:
+    process = machine.serve_socket()
+    raw = machine.raw().open(folder)
+    process.send_signal(signal.SIGTERM)
+    assert raw.says_nothing_more()
+    assert machine.exit_code(process) == 0
+    assert not machine.socket.exists()
+    assert machine.run("track", "--no-daemon", "-C", str(folder)).returncode == 0
+
+
+def test_signal_ends_the_daemon_though_a_client_does_not_read(machine: Machine, folder: Path) -> None:
+    (folder / "large").write_bytes(b"x" * 3_000_000)
+    process = machine.serve_socket()
+    raw = machine.raw().open(folder)
+    tree = raw.result("snapshot/track")["hash"]
+    raw.send(b"".join(request(number, "snapshot/fileAt", {"hash": tree, "file": "large"}) for number in range(20)))
+    assert machine.raw().open(folder).result("snapshot/status")["files"] == 3
+    process.send_signal(signal.SIGTERM)
+    assert machine.exit_code(process) == 0
+
+
+def test_standard_input_and_output_may_be_files(machine: Machine, folder: Path) -> None:
+    source, target = machine.root / "in", machine.root / "out"
+    source.write_bytes(initialize(folder) + request(1, "snapshot/track") + request(2, "shutdown"))
+    with source.open("rb") as stdin, target.open("wb") as stdout:
+        process = machine.start("serve", "--stdio", stdin=stdin, stdout=stdout)
+    assert machine.exit_code(process) == 0
+    said = target.read_bytes()
+    assert said.count(b"Content-Length") >= 3
+    for number in (0, 1, 2):
+        assert f'"id":{number},"result"'.encode() in said
+
+
+def test_standard_input_may_be_the_null_device(machine: Machine) -> None:
+    process = machine.start("serve", "--stdio", stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    assert machine.exit_code(process) == 0
+
+
+def test_standard_output_that_takes_nothing_ends_the_daemon(machine: Machine, folder: Path) -> None:
+    (folder / "large").write_bytes(b"x" * 1_000_000)
+    source = machine.root / "in"
+    frames = b"".join(request(number, "snapshot/listFiles", {"hash": "0" * 40}) for number in range(1, 2000))
+    source.write_bytes(initialize(folder) + frames)
+    with source.open("rb") as stdin, open("/dev/full", "wb") as stdout:
+        process = machine.start("serve", "--stdio", stdin=stdin, stdout=stdout)
+    assert machine.exit_code(process) == 0
+
+
+def test_client_that_goes_away_ends_its_private_daemon(machine: Machine, folder: Path) -> None:
+    process, raw = machine.serve_stdio()
+    raw.open(folder)
+    raw.send(request(1, "snapshot/track"))
+    raw.close()
+    assert machine.exit_code(process) == 0
+
+
+def test_what_is_printed_does_not_reach_the_protocol(machine: Machine, folder: Path) -> None:
+    site = machine.root / "site"
+    site.mkdir()
+    (site / "sitecustomize.py").write_text(
+        "import threading, sys, os, time\n"
+        "def later():\n"
+        "    while 'snapd.rpc.connection' not in sys.modules: time.sleep(0)\n"
+        "    for _ in range(1000): print('noise', flush=True); os.write(1, b'noise')\n"
+        "threading.Thread(target=later, daemon=True).start()\n"
+    )
+    process, raw = machine.serve_stdio(env={"PYTHONPATH": str(site)})
+    raw.open(folder)
+    assert raw.result("snapshot/track")["hash"]
+    wait_until(lambda: machine.logged().count("noise") >= 2000, "the noise")
+    assert raw.result("snapshot/status")["enabled"] is True
+    raw.half_close()
+    assert machine.exit_code(process) == 0
+
+
+def test_idle_exit(machine: Machine, folder: Path) -> None:
+    process = machine.serve_socket("--idle-exit", "0.5")
+    raw = machine.raw().open(folder)
+    with pytest.raises(subprocess.TimeoutExpired):
+        process.wait(0.8)
+    raw.close()
+    assert machine.exit_code(process) == 0
+    assert not machine.socket.exists()
+
+
+def test_second_daemon_on_a_socket_is_refused(machine: Machine) -> None:
+    machine.serve_socket()
+    second = machine.run("serve")
+    assert (second.returncode, second.stdout) == (1, "")
+    assert second.stderr.splitlines() == [f"snapd: a daemon serves {machine.socket} already"]
+    assert machine.raw().open()
+
+
+def test_socket_of_a_killed_daemon_is_taken_over(machine: Machine, folder: Path) -> None:
+    process = machine.serve_socket()
+    raw = machine.raw().open(folder)
+    tree = raw.result("snapshot/track")["hash"]
+    process.kill()
+    process.wait()
+    assert machine.socket.exists()
+    note = machine.runtime / "daemon.sock.pid"
+    successor = machine.start("serve", stdin=subprocess.DEVNULL)
+    wait_until(lambda: note.read_text() == str(successor.pid), "the successor")
+    wait_until(lambda: connect(str(machine.socket)), "the successor to listen").close()
+    assert machine.raw().open(folder).result("snapshot/status")["lastHash"] == tree
+
+
+def test_stop_and_serve_again_at_once(machine: Machine, folder: Path) -> None:
+    machine.serve_socket()
+    for _ in range(3):
+        assert machine.run("stop").returncode == 0
+        machine.serve_socket()
+        assert machine.raw().open(folder).result("snapshot/status")["enabled"] is True
+
+
+def test_daemon_that_starts_waits_for_one_that_ends(machine: Machine, folder: Path) -> None:
+    machine.runtime.mkdir(mode=0o700)
+    with FileLock(f"{machine.socket}.lock", mode=0o600):
+        process = machine.start("serve", stdin=subprocess.DEVNULL)
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(1.5)
+        assert not machine.socket.exists()
+    machine.wait_for(process, machine.socket)
+    assert machine.raw().open(folder).result("snapshot/status")["enabled"] is True
+
+
+def test_stop_without_a_daemon(machine: Machine) -> None:
+    stopped = machine.run("stop")
+    assert (stopped.returncode, stopped.stderr) == (0, "snapd: no daemon is running\n")
+
+
+def test_socket_and_its_directory_are_the_users_alone(machine: Machine) -> None:
+    machine.serve_socket()
+    assert stat.S_IMODE(machine.runtime.stat().st_mode) == 0o700
+    for path in machine.runtime.iterdir():
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600, path
+
+
+@pytest.mark.parametrize("command", ["serve", "connect"])
+@pytest.mark.parametrize("what", ["group-writable", "others may write", "symlink", "file", "foreign"])
+def test_runtime_directory_that_cannot_be_trusted_is_refused(machine: Machine, what: str, command: str) -> None:
+    if what == "symlink":
+        (machine.root / "real").mkdir(mode=0o700)
+        machine.runtime.symlink_to(machine.root / "real")
+    elif what == "file":
+        machine.runtime.touch()
+    else:
+        machine.runtime.mkdir()
+        machine.runtime.chmod({"group-writable": 0o770, "others may write": 0o702}.get(what, 0o700))
+    if what == "foreign":
+        os.chown(machine.runtime, 65534, 65534)
+    done = machine.run(command)
+    assert done.returncode == 1
+    assert len(done.stderr.splitlines()) == 1
+    assert f"the runtime directory {machine.runtime} " in done.stderr
+
+
+def test_socket_path_that_is_too_long_is_refused(machine: Machine) -> None:
+    done = machine.run("serve", "--socket", "/tmp/" + "x" * 200)
+    assert done.returncode == 1
+    assert "is too long" in done.stderr
+
+
+def test_socket_by_another_name(machine: Machine, folder: Path) -> None:
+    path = machine.root / "s.sock"
+    process = machine.start("serve", "--socket", str(path), stdin=subprocess.DEVNULL)
+    machine.wait_for(process, path)
+    assert machine.raw(path).open(folder).result("snapshot/status")["enabled"] is True
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600

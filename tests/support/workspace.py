@@ -1,0 +1,282 @@
+"""Builds workspaces on disk, opens them with the real store and work tree, and reads them back."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import attrs
+
+from snapd.config import Settings
+from snapd.core.call import Call
+from snapd.core.model import CaptureSettings, ObjectId, OnConflict, Outcome
+from snapd.core.workspace import Tracked, Workspace
+from snapd.locations import Locations
+from snapd.workspaces import Workspaces
+from tests.support.git import run_git
+
+NOBODY = 65534
+UMASK = 0o022
+
+
+@attrs.frozen
+class Symlink:
+    """A symlink of a workspace."""
+
+    target: bytes = attrs.field(converter=os.fsencode)
+
+
+@attrs.frozen
+class Executable:
+    """A file of a workspace that may be run."""
+
+    data: bytes
+
+
+Item = bytes | Symlink | Executable | None
+Items = Mapping[str, Item]
+"""Files by name; `None`, under a name that ends in a slash, is an empty directory."""
+
+
+def write(folder: str | os.PathLike[str], items: Items) -> None:
+    """Puts files there, over what is at the same names; the directories above are made."""
+    for name, item in items.items():
+        path = os.path.join(folder, name.rstrip("/"))
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        if item is None:
+            os.makedirs(path, exist_ok=True)
+            continue
+        if os.path.islink(path) or (isinstance(item, Symlink) and os.path.lexists(path)):
+            os.unlink(path)
+        if isinstance(item, Symlink):
+            os.symlink(item.target, os.fsencode(path))
+            continue
+        with open(path, "wb") as file:
+            file.write(item.data if isinstance(item, Executable) else item)
+        os.chmod(path, 0o755 if isinstance(item, Executable) else 0o644)
+
+
+def read(folder: str | os.PathLike[str]) -> dict[str, Item]:
+    """Everything below a folder but `.git`, in the form that `write` takes; special files are left out."""
+    found: dict[str, Item] = {}
+    for above, directories, files in os.walk(folder):
+        if ".git" in directories:
+            directories.remove(".git")
+        links = [name for name in directories if os.path.islink(os.path.join(above, name))]
+        for name in [*files, *links]:
+            path = os.path.join(above, name)
+            mode = os.lstat(path).st_mode
+            if name == ".git" or not (stat.S_ISREG(mode) or stat.S_ISLNK(mode)):
+                continue
+            found[os.path.relpath(path, folder)] = _item(path, mode)
+        if not os.listdir(above) and above != os.fspath(folder):
+            found[os.path.relpath(above, folder) + "/"] = None
+    return found
+
+
+def _item(path: str, mode: int) -> Item:
+    if stat.S_ISLNK(mode):
+        return Symlink(os.readlink(os.fsencode(path)))
+    with open(path, "rb") as file:
+        data = file.read()
+    return Executable(data) if mode & 0o100 else data
+
+
+def git_tree_hash(scratch: Path, items: Items) -> ObjectId:
+    """The id that git itself gives the tree of some files; bytes go in through `git fast-import`, unconverted.
+
+    Args:
+        scratch: where a repository for that may be made.
+        items: the files; empty directories have no part in a tree.
+    """
+    repository = scratch / "oracle.git"
+    if not repository.exists():
+        run_git(scratch, "init", "-q", "--bare", str(repository))
+    stream = [b"reset refs/heads/oracle\n\ncommit refs/heads/oracle\ncommitter x <x> 0 +0000\ndata 0\n"]
+    for name, item in items.items():
+        if item is None:
+            continue
+        mode, data = _git_form(item)
+        quoted = b"".join(b"\\%03o" % byte for byte in os.fsencode(name))
+        stream.append(b'M %s inline "%s"\ndata %d\n%s\n' % (mode, quoted, len(data), data))
+    run_git(repository, "fast-import", "--quiet", "--force", input=b"".join(stream))
+    return bytes.fromhex(run_git(repository, "rev-parse", "refs/heads/oracle^{tree}").decode())
+
+
+def _git_form(item: Item) -> tuple[bytes, bytes]:
+    if isinstance(item, Symlink):
+        return b"120000", item.target
+    if isinstance(item, Executable):
+        return b"100755", item.data
+    assert item is not None
+    return b"100644", item
+
+
+class Bench:
+    """A workspace, open, with a home and data of its own beside it.
+
+    Attributes:
+        root: the workspace.
+        home: the user's home directory, outside the workspace.
+        workspace: the core's own object.
+    """
+
+    def __init__(self, folder: Path, inside: str) -> None:
+        self.folder = folder
+        self.home = folder / "home"
+        self.root = folder / "work" / inside if inside else folder / "work"
+        self.home.mkdir(parents=True, exist_ok=True)
+        self.root.mkdir(parents=True, exist_ok=True)
+        self.workspaces: Workspaces
+        self.workspace: Workspace
+        self._is_open = False
+
+    def open(self) -> None:
+        """Opens the workspace as a new process would."""
+        locations = Locations(
+            str(self.folder / "config.toml"), str(self.folder / "data"), str(self.folder / "run"), str(self.home)
+        )
+        self.workspaces = Workspaces(locations, None, UMASK, None)
+        self.workspace = self.workspaces.acquire(os.fsencode(self.root), Settings())
+        self._is_open = True
+        _open.append(self)
+
+    def close(self) -> None:
+        """Lets go of the workspace and its store."""
+        if self._is_open:
+            self._is_open = False
+            self.workspaces.close()
+
+    def reopen(self) -> None:
+        """Closes it and opens it again."""
+        self.close()
+        self.open()
+
+    def configure(self, *exclude: str, max_file_size: int = 1 << 20) -> None:
+        """Has other settings hold."""
+        self.workspace.settings = CaptureSettings(exclude=exclude, max_file_size=max_file_size)
+
+    # -- the folder
+
+    def path(self, name: str) -> str:
+        """The absolute path of a file."""
+        return os.path.join(self.root, name)
+
+    def write(self, items: Items) -> None:
+        """Puts files into the workspace."""
+        write(self.root, items)
+
+    def remove(self, *names: str) -> None:
+        """Deletes files, and directories with all in them."""
+        for name in names:
+            path = self.path(name)
+            if os.path.isdir(path) and not os.path.islink(path):
+                shutil.rmtree(path)
+            else:
+                os.unlink(path)
+
+    def become(self, items: Items) -> None:
+        """Makes the workspace hold just these files; a `.git` stays."""
+        for name in os.listdir(self.root):
+            if name != ".git":
+                self.remove(name)
+        self.write(items)
+
+    def read(self) -> dict[str, Item]:
+        """All that is in the workspace but `.git`."""
+        return read(self.root)
+
+    # -- the core
+
+    def take(self, *forced: str, call: Call | None = None) -> Tracked:
+        """Takes a snapshot."""
+        return self.workspace.track([os.fsencode(name) for name in forced], call or Call())
+
+    def track(self, *forced: str) -> ObjectId:
+        """Takes a snapshot; gives its tree."""
+        return self.take(*forced).tree
+
+    def restore(
+        self, tree: ObjectId, on_conflict: OnConflict = "overwrite", *, dry_run: bool = False, call: Call | None = None
+    ) -> Outcome:
+        """Makes the workspace what a snapshot was."""
+        return self.workspace.restore(tree, on_conflict, dry_run, call or Call())
+
+    def revert(
+        self, *patches: tuple[ObjectId, list[str]], on_conflict: OnConflict = "overwrite", dry_run: bool = False
+    ) -> Outcome:
+        """Brings files back."""
+        named = [(tree, [os.fsencode(name) for name in names]) for tree, names in patches]
+        return self.workspace.revert(named, on_conflict, dry_run, Call())
+
+    def names(self, tree: ObjectId) -> list[str]:
+        """The files of a snapshot."""
+        return [os.fsdecode(path) for path in self.workspace.names(tree, Call(), lambda _: True, None, None).paths]
+
+    # -- the store
+
+    @property
+    def store(self) -> str:
+        """Where the store lies."""
+        return self.workspace.status().store_path
+
+    def git(self, *args: str) -> bytes:
+        """Runs git on the store."""
+        return run_git(self.store, "--git-dir=.", *args)
+
+
+_open: list[Bench] = []
+
+
+def make(folder: Path, items: Items | None = None, *, inside: str = "", git: bool = False) -> Bench:
+    """Makes a workspace and opens it.
+
+    Args:
+        folder: where it and all that belongs to it goes.
+        items: its files.
+        inside: the workspace is this folder of the directory `work`, rather than that directory itself.
+        git: whether the directory `work` is to be a git work tree.
+    """
+    bench = Bench(folder, inside)
+    if git:
+        run_git(folder / "work", "init", "-q")
+    bench.write(items or {})
+    bench.open()
+    return bench
+
+
+def close_all() -> None:
+    """Closes what `make` opened: for the end of a test."""
+    while _open:
+        _open.pop().close()
+
+
+def outcomes(outcome: Outcome) -> dict[str, str]:
+    """What became of each file, as `outcome` or `outcome:reason`."""
+    return {
+        os.fsdecode(file.path): file.outcome + (f":{file.reason}" if file.reason else "") for file in outcome.files
+    }
+
+
+@contextmanager
+def without_rights() -> Iterator[Path]:
+    """A folder of a user whom permissions bind; for as long as it lasts, the process is that user."""
+    folder = Path(tempfile.mkdtemp(prefix="snapd-test-"))
+    is_root = os.geteuid() == 0
+    try:
+        if is_root:
+            os.chown(folder, NOBODY, NOBODY)
+            os.seteuid(NOBODY)
+        yield folder
+    finally:
+        if is_root:
+            os.seteuid(0)
+        close_all()
+        for above, _, _ in os.walk(folder):
+            os.chmod(above, 0o700)
+        shutil.rmtree(folder)

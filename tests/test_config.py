@@ -1,0 +1,193 @@
+"""Settings: which place wins, and what is said of wrong values."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from snapd.config import Settings, as_options, read_environment, read_file, read_options
+from snapd.core.errors import InvalidParams
+from snapd.locations import Locations
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+KEYS = ("snapshot", "exclude", "max_file_size", "data_dir", "retention")
+
+WRONG: list[tuple[str, Any]] = [
+    *(("snapshot", value) for value in (1, "true", [], 0.0)),
+    *(("exclude", value) for value in ("*.log", [1], {"a": 1}, ["a\nb"], ["a\0b"], True)),
+    *(("max_file_size", value) for value in (0, -1, 1.5, "1", True, [1])),
+    *(("data_dir", value) for value in ("", 1, ["a"], "a\0b", False)),
+    *(("retention", value) for value in (-1, -0.1, math.nan, math.inf, "7", True, [], 10**400)),
+]
+RIGHT: list[tuple[str, Any, Any]] = [
+    ("snapshot", False, False),
+    ("exclude", [], ()),
+    ("exclude", ["*.log", "/build/"], ("*.log", "/build/")),
+    ("max_file_size", 1, 1),
+    ("data_dir", ".agent/snapshots", ".agent/snapshots"),
+    ("retention", 0, 0.0),
+    ("retention", 0.5, 0.5),
+]
+
+
+def toml(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        return '"' + value.replace("\n", "\\n").replace("\0", "\\u0000") + '"'
+    if isinstance(value, list):
+        return "[" + ", ".join(map(toml, value)) + "]"
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key} = {toml(item)}" for key, item in value.items()) + "}"
+    return str(value)
+
+
+def test_defaults() -> None:
+    settings = Settings.of()
+    assert settings == Settings(snapshot=True, exclude=(), max_file_size=64 * 1024 * 1024, data_dir=None, retention=7.0)
+    assert (settings.capture.exclude, settings.capture.max_file_size) == ((), 64 * 1024 * 1024)
+
+
+def test_the_later_place_is_the_stronger(tmp_path: Path) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text('snapshot = false\nexclude = ["a"]\nmax_file_size = 1\ndata_dir = "d"\nretention = 1\n')
+    layers = [
+        read_file(str(path)),
+        read_environment({"SNAPD_EXCLUDE": "b", "SNAPD_MAX_FILE_SIZE": "2", "SNAPD_RETENTION": "2"}),
+        read_options({"maxFileSize": 3, "retention": 3}, "initializationOptions")[0],
+        read_options({"snapd": {"retention": 4}}, "settings")[0],
+    ]
+    assert Settings.of(*layers) == Settings(False, ("b",), 3, "d", 4.0)
+    assert Settings.of(*layers[:1]) == Settings(False, ("a",), 1, "d", 1.0)
+    assert Settings.of(*reversed(layers)) == Settings.of(layers[0])
+
+
+@pytest.mark.parametrize(("key", "value", "expected"), RIGHT)
+def test_right_values(tmp_path: Path, key: str, value: Any, expected: Any) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text(f"{key} = {toml(value)}\n")
+    assert read_file(str(path)) == {key: expected}
+    assert read_options({key: value}, "options") == ({key: expected}, [])
+    # and back
+    assert read_options(as_options({key: expected}), "options") == ({key: expected}, [])
+
+
+@pytest.mark.parametrize(("key", "value"), WRONG)
+def test_wrong_values_name_file_and_key(tmp_path: Path, key: str, value: Any) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text(f"{key} = {toml(value)}\n")
+    with pytest.raises(InvalidParams) as caught:
+        read_file(str(path))
+    assert caught.value.message.startswith(f"{path}: {key}: expected ") or "cannot hold" in caught.value.message
+    assert str(path) in caught.value.message
+    assert caught.value.data == {"field": key, "file": str(path)}
+    camel = "".join(part.title() if at else part for at, part in enumerate(key.split("_")))
+    for name in {key, camel}:
+        with pytest.raises(InvalidParams) as caught:
+            read_options({name: value}, "initializationOptions")
+        assert caught.value.message.startswith(f"initializationOptions.{name}: ")
+        assert caught.value.data["field"] == key
+
+
+def test_unknown_keys(tmp_path: Path) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text("maxFileSize = 1\n")
+    with pytest.raises(InvalidParams, match=r"config\.toml: maxFileSize: unknown setting; there are snapshot, exclude"):
+        read_file(str(path))
+    with pytest.raises(InvalidParams, match="SNAPD_COLOUR: unknown setting"):
+        read_environment({"SNAPD_COLOUR": "1"})
+    # a newer client may know more
+    assert read_options({"colour": 1, "snapshot": False}, "options") == ({"snapshot": False}, ["colour"])
+
+
+def test_a_file_that_is_none(tmp_path: Path) -> None:
+    assert read_file(str(tmp_path / "nothing")) == {}
+    for data in (b"snapshot = ", b"\xff\xfe", b"snapshot = true\nsnapshot = true"):
+        path = tmp_path / "config.toml"
+        path.write_bytes(data)
+        with pytest.raises(InvalidParams) as caught:
+            read_file(str(path))
+        assert caught.value.message.startswith(f"{path}: ")
+        assert caught.value.data["file"] == str(path)
+    with pytest.raises(InvalidParams, match="Is a directory"):
+        read_file(str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        *(("SNAPSHOT", text, True) for text in ("1", "true", "ON", "Yes")),
+        *(("SNAPSHOT", text, False) for text in ("0", "False", "off", "no")),
+        ("EXCLUDE", "*.log\n\n/a b/\n", ("*.log", "/a b/")),
+        ("EXCLUDE", "", ()),
+        ("MAX_FILE_SIZE", "1024", 1024),
+        ("RETENTION", "1.5", 1.5),
+        ("RETENTION", "14", 14.0),
+    ],
+)
+def test_environment(name: str, text: str, expected: Any) -> None:
+    assert read_environment({f"SNAPD_{name}": text, "PATH": "/bin"}) == {name.lower(): expected}
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("SNAPSHOT", ""),
+        ("SNAPSHOT", "maybe"),
+        ("MAX_FILE_SIZE", "1.5"),
+        ("MAX_FILE_SIZE", "0"),
+        ("MAX_FILE_SIZE", "much"),
+        ("RETENTION", "-1"),
+        ("RETENTION", "nan"),
+        ("RETENTION", "week"),
+    ],
+)
+def test_environment_wrong(name: str, text: str) -> None:
+    with pytest.raises(InvalidParams) as caught:
+        read_environment({f"SNAPD_{name}": text})
+    assert caught.value.message.startswith(f"SNAPD_{name}: expected ")
+    assert caught.value.data["field"] == name.lower()
+
+
+def test_variables_that_are_no_settings() -> None:
+    names = ("SNAPD_DATA_DIR", "SNAPD_RUNTIME_DIR", "SNAPD_TOKEN", "SNAPDRAGON")
+    assert read_environment(dict.fromkeys(names, "x")) == {}
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_options_in_both_cases(key: str) -> None:
+    value = next(value for name, value, _ in RIGHT if name == key)
+    camel = "".join(part.title() if at else part for at, part in enumerate(key.split("_")))
+    layer, unknown = read_options({camel: value, "token": "secret"}, "options")
+    assert (list(layer), unknown) == ([key], [])
+    assert read_options({"snapd": {key: value}, "other": 1}, "options") == (layer, [])
+
+
+def test_options_that_are_none() -> None:
+    assert read_options(None, "options") == ({}, [])
+    assert read_options({}, "options") == ({}, [])
+    assert read_options({"exclude": None}, "options") == ({}, [])
+    for wrong in ([], "x", 1, True):
+        with pytest.raises(InvalidParams, match="options: expected an object"):
+            read_options(wrong, "options")
+
+
+def test_locations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/u")
+    plain = Locations.from_environment({})
+    assert (plain.home, plain.data) == ("/home/u", "/home/u/.local/share")
+    assert plain.config_file == "/home/u/.config/snapd/config.toml"
+    bases = {"XDG_CONFIG_HOME": "/c", "XDG_DATA_HOME": "/d", "XDG_RUNTIME_DIR": str(tmp_path)}
+    moved = Locations.from_environment(bases)
+    assert (moved.config_file, moved.data, moved.runtime) == ("/c/snapd/config.toml", "/d", f"{tmp_path}/snapd")
+    assert moved.socket == f"{tmp_path}/snapd/daemon.sock"
+    # the specification has relative ones ignored
+    assert Locations.from_environment({"XDG_CONFIG_HOME": "c", "XDG_DATA_HOME": "d"}).data == plain.data
+    own = Locations.from_environment({**bases, "SNAPD_DATA_DIR": "/e", "SNAPD_RUNTIME_DIR": "/f"})
+    assert (own.data, own.runtime) == ("/e", "/f")
+    nowhere = Locations.from_environment({"XDG_RUNTIME_DIR": str(tmp_path / "nothing")})
+    assert nowhere.runtime.startswith("/tmp/snapd-")

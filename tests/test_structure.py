@@ -1,0 +1,149 @@
+"""The rooms of snapd, and the directions in which they know each other: what the architecture document promises."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from pathlib import Path
+
+import pytest
+
+import snapd
+from snapd.handlers import HANDLERS
+from snapd.wire.methods import METHODS
+
+ROOT = Path(snapd.__file__).parent
+CLIENT = ROOT.parent / "clients" / "python" / "snapd_client"
+MODULES = sorted(ROOT.rglob("*.py"))
+EDGE = {"snapd.config", "snapd.locations", "snapd.workspaces"}
+
+
+def name_of(path: Path) -> str:
+    parts = path.relative_to(ROOT.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def parse(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"), str(path))
+
+
+def imports(path: Path) -> set[str]:
+    """The modules that a module imports, wherever in it and for whatever; relative names made absolute."""
+    package = list(path.relative_to(ROOT.parent).parent.parts)
+    found = set()
+    for node in ast.walk(parse(path)):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            above = package[: len(package) - node.level + 1] if node.level else []
+            base = ".".join([*above, *([node.module] if node.module else [])])
+            # a name may be a module of the package
+            found |= {f"{base}.{alias.name}" if _is_module(f"{base}.{alias.name}") else base for alias in node.names}
+    return found
+
+
+def _is_module(name: str) -> bool:
+    path = ROOT.parent.joinpath(*name.split("."))
+    return path.with_suffix(".py").exists() or (path / "__init__.py").exists()
+
+
+def within(module: str, rooms: set[str]) -> bool:
+    return any(module == room or module.startswith(f"{room}.") for room in rooms)
+
+
+def room(name: str) -> list[Path]:
+    folder = ROOT / name
+    found = sorted(folder.rglob("*.py")) if folder.is_dir() else [folder.with_suffix(".py")]
+    assert found
+    return found
+
+
+def ids(path: Path) -> str:
+    return name_of(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "known"),
+    [
+        ("core", {"snapd.core"}),
+        ("store", {"snapd.core", "snapd.store"}),
+        ("worktree", {"snapd.core", "snapd.worktree"}),
+        ("wire", {"snapd.wire"}),
+        ("handlers", {"snapd.core", "snapd.wire", "snapd.handlers"}),
+        ("rpc", {"snapd.core", "snapd.wire", "snapd.handlers", "snapd.rpc", *EDGE}),
+        ("config", {"snapd.core"}),
+        ("locations", {"snapd.core"}),
+        ("launch", {"snapd.core", "snapd.locations"}),
+        ("workspaces", {"snapd.core", "snapd.store", "snapd.worktree", "snapd.config", "snapd.locations"}),
+        ("library", {"snapd.core", "snapd.wire", "snapd.backend", "snapd.config", "snapd.locations"}),
+        ("sessions", {"snapd.library"}),
+    ],
+)
+def test_a_room_knows_only(name: str, known: set[str]) -> None:
+    for path in room(name):
+        # the version alone may be asked of the package
+        own = {module for module in imports(path) if within(module, {"snapd", "snapd_client"})} - {"snapd"}
+        assert {module for module in own if not within(module, known)} == set(), path
+
+
+@pytest.mark.parametrize("path", [*room("cli"), *room("library"), *room("backend")], ids=ids)
+def test_only_the_command_that_serves_knows_the_server(path: Path) -> None:
+    if path.name != "serve.py":
+        server = {"snapd.rpc", "snapd.daemon", "asyncio", "pygls", "lsprotocol"}
+        assert {module for module in imports(path) if within(module, server)} == set()
+
+
+@pytest.mark.parametrize("path", room("core"), ids=ids)
+def test_the_core_is_plain(path: Path) -> None:
+    used = {module.partition(".")[0] for module in imports(path)}
+    third_party = used - set(sys.stdlib_module_names)
+    assert third_party <= {"attrs", "pygit2", "snapd"}
+    outside = {"argparse", "asyncio", "json", "logging", "multiprocessing", "pathlib", "socket", "subprocess", "sys"}
+    assert used & outside == set()
+    for node in ast.walk(parse(path)):
+        if isinstance(node, ast.Attribute):
+            assert node.attr not in ("environ", "environb", "getenv", "expanduser", "getcwd", "getcwdb"), node.lineno
+
+
+@pytest.mark.parametrize("path", [*room("store"), *room("worktree"), *room("wire"), *room("handlers")], ids=ids)
+def test_rooms_below_the_edge_read_no_environment(path: Path) -> None:
+    if path == ROOT / "wire" / "__main__.py":
+        # a command of its own, for developers
+        return
+    used = {module.partition(".")[0] for module in imports(path)}
+    assert (
+        used & {"asyncio", "socket", "argparse", "pygls", "lsprotocol", "rich", "platformdirs", "subprocess"} == set()
+    )
+    for node in ast.walk(parse(path)):
+        if isinstance(node, ast.Attribute):
+            assert node.attr not in ("environ", "environb", "getenv", "expanduser", "getcwd", "getcwdb"), node.lineno
+
+
+def test_the_client_needs_nothing() -> None:
+    for path in sorted(CLIENT.rglob("*.py")):
+        used = {module.partition(".")[0] for module in imports_of_client(path)}
+        assert used <= {*sys.stdlib_module_names, "snapd_client", "typing_extensions"}, path
+
+
+def imports_of_client(path: Path) -> set[str]:
+    found = set()
+    for node in ast.walk(parse(path)):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0
+            found.add(node.module or "")
+    return found
+
+
+@pytest.mark.parametrize("path", MODULES, ids=ids)
+def test_every_module_is_small_and_says_what_it_is_for(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    document = ast.get_docstring(ast.parse(text))
+    assert document
+    assert path.stem not in ("utils", "util", "helpers", "misc", "common")
+    assert len(text.splitlines()) <= 500
+
+
+def test_methods_and_handlers_are_the_same_table() -> None:
+    assert list(HANDLERS) == list(METHODS)
