@@ -55,6 +55,8 @@ def ensure_daemon(locations: Locations, path: str) -> socket.socket:
         connection = connect(path)
         if connection is not None:
             return connection
+        # the lock below would make the directory, and so a daemon, out of a mistyped path
+        os.stat(os.path.dirname(path))
         # one starts it, the others wait for that one
         from filelock import FileLock
 

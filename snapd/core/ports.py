@@ -77,7 +77,7 @@ class Store(Protocol):
 
     @property
     def last(self) -> ObjectId | None:
-        """The tree of the newest snapshot that a client was told of."""
+        """The tree of the newest snapshot that somebody asked for, or that an operation left behind."""
 
     def append(self, snapshot: Snapshot, kind: RecordKind) -> None:
         """Records a snapshot, durably."""

@@ -9,6 +9,7 @@ from pygit2.enums import DeltaStatus, DiffFind, DiffOption, MergeFlag
 
 from snapd.core.errors import StoreCorrupt
 from snapd.core.model import SYMLINK, Entry
+from snapd.core.trees import changes
 
 if TYPE_CHECKING:
     from snapd.core.model import ObjectId, RelPath
@@ -33,6 +34,10 @@ def renames(repository: ShadowRepository, old: ObjectId, new: ObjectId) -> dict[
     Raises:
         StoreCorrupt: an object is missing or damaged.
     """
+    for change in changes(repository.read_tree, old, new):
+        for entry in (change.old, change.new):
+            if entry is not None:
+                repository.check_loose(entry.oid)
     handle = repository.libgit2()
     try:
         before, after = (handle[pygit2.Oid(raw=oid)] for oid in (old, new))
@@ -79,6 +84,9 @@ def merge(repository: ShadowRepository, base: Entry | None, ours: Entry, theirs:
     Raises:
         StoreCorrupt: an object is missing or damaged.
     """
+    for entry in (base, ours, theirs):
+        if entry is not None:
+            repository.check_loose(entry.oid)
     handle = repository.libgit2()
 
     def tree_of(entry: Entry | None) -> pygit2.Oid:

@@ -13,13 +13,12 @@ import zlib
 from typing import TYPE_CHECKING
 
 import pygit2
-from pygit2.enums import ObjectType
 
 from snapd.core.errors import StoreCorrupt, os_errors
 from snapd.core.model import EMPTY_TREE, TREE, ObjectId
 
 from .durable import remove_if_there
-from .objects import COMPRESSION, ObjectKind
+from .objects import COMPRESSION, KINDS
 from .pack import PackWriter
 
 if TYPE_CHECKING:
@@ -29,11 +28,6 @@ if TYPE_CHECKING:
 
 _FANOUT_END = 8 + 255 * 4
 _IDS_START = 8 + 256 * 4
-_KINDS: dict[int, ObjectKind] = {
-    int(ObjectType.COMMIT): "commit",
-    int(ObjectType.TREE): "tree",
-    int(ObjectType.BLOB): "blob",
-}
 
 
 def expire(
@@ -121,7 +115,7 @@ def _sweep_pack(repository: ShadowRepository, name: str, held: set[ObjectId]) ->
         try:
             for oid in staying:
                 kind, data = database.read(pygit2.Oid(raw=oid))
-                writer.add(oid, _KINDS[int(kind)], len(data), zlib.compress(data, COMPRESSION))
+                writer.add(oid, KINDS[int(kind)], len(data), zlib.compress(data, COMPRESSION))
             writer.finish()
         except (KeyError, pygit2.GitError) as error:
             raise StoreCorrupt(f"pack {name}: {error}", object=name) from error

@@ -36,6 +36,10 @@ _COMMIT = re.compile(
 )
 
 
+# what precedes an operation, or was only looked at, is nobody's idea of how the folder should be
+_SETTLED = (RecordKind.TRACK, RecordKind.AFTER)
+
+
 @attrs.frozen
 class Record:
     """One entry of the log.
@@ -99,7 +103,7 @@ class SnapshotLog:
 
     @property
     def last(self) -> ObjectId | None:
-        """The tree of the newest snapshot that a client was told of."""
+        """The tree of the newest snapshot that somebody asked for, or that an operation left behind."""
         with self._lock:
             return self._newest.tree if self._newest is not None else None
 
@@ -141,7 +145,7 @@ class SnapshotLog:
             ]
 
     def expire(self, before: float, keep: ObjectId | None) -> int:
-        """Drops the records that are older than a time; the newest that a client was told of always stays.
+        """Drops the records that are older than a time; `last` always stays.
 
         Args:
             before: seconds since 1970.
@@ -189,7 +193,7 @@ class SnapshotLog:
     def _take(self, record: Record) -> None:
         self._seq = max(self._seq, record.seq)
         self._by_tree[record.tree] = record
-        if record.kind is not RecordKind.LOOK:
+        if record.kind in _SETTLED:
             self._newest = record
 
     def _point(self, name: str, oid: ObjectId) -> None:

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
 ObjectKind = Literal["commit", "tree", "blob"]
 
+KINDS: dict[int, ObjectKind] = {1: "commit", 2: "tree", 3: "blob"}
+"""The types by the number that git gives them in packs."""
+
 COMPRESSION = 1
 """zlib level: level 6 costs several times the time for a few percent of size."""
 

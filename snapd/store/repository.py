@@ -8,19 +8,21 @@ import threading
 from typing import TYPE_CHECKING
 
 import pygit2
-from pygit2.enums import ConfigLevel, ObjectType
+from pygit2.enums import ConfigLevel
 
 from snapd.core.errors import StoreCorrupt, from_os_error, os_errors
 
 from .batch import ObjectBatch
 from .durable import make_directories, write_file
-from .loose import object_path, read_chunks
-from .objects import decode_tree
+from .loose import object_path, read_chunks, read_whole
+from .objects import KINDS, decode_tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from snapd.core.model import ObjectId, TreeEntry
+
+    from .objects import ObjectKind
 
 FORMAT_VERSION = 1
 
@@ -97,7 +99,7 @@ class ShadowRepository:
         Raises:
             StoreCorrupt: missing, damaged, or no blob.
         """
-        return self._read(oid, ObjectType.BLOB)
+        return self._read(oid, "blob")
 
     def read_tree(self, oid: ObjectId) -> tuple[TreeEntry, ...]:
         """The entries of a directory.
@@ -105,7 +107,7 @@ class ShadowRepository:
         Raises:
             StoreCorrupt: missing, damaged, or no tree.
         """
-        return decode_tree(self._read(oid, ObjectType.TREE), oid)
+        return decode_tree(self._read(oid, "tree"), oid)
 
     def read_commit(self, oid: ObjectId) -> bytes:
         """The bytes of a commit.
@@ -113,7 +115,7 @@ class ShadowRepository:
         Raises:
             StoreCorrupt: missing, damaged, or no commit.
         """
-        return self._read(oid, ObjectType.COMMIT)
+        return self._read(oid, "commit")
 
     def blob_size(self, oid: ObjectId) -> int:
         """The size of a file in bytes, without reading it where git can tell.
@@ -178,12 +180,21 @@ class ShadowRepository:
             write_file(path, json.dumps(now).encode("ascii"))
         return then is None or then == now
 
-    def _read(self, oid: ObjectId, kind: ObjectType) -> bytes:
-        try:
-            found, data = self._libgit2().odb.read(pygit2.Oid(raw=oid))
-        except (KeyError, pygit2.GitError) as error:
-            self.check_present()
-            raise self._damaged(oid) from error
+    def check_loose(self, oid: ObjectId) -> None:
+        """Raises `StoreCorrupt` where a loose object is damaged: before libgit2 is given one to work on."""
+        read_whole(object_path(self.objects, oid), oid)
+
+    def _read(self, oid: ObjectId, kind: ObjectKind) -> bytes:
+        loose = read_whole(object_path(self.objects, oid), oid)
+        if loose is not None:
+            found, data = loose
+        else:
+            try:
+                number, data = self._libgit2().odb.read(pygit2.Oid(raw=oid))
+            except (KeyError, pygit2.GitError) as error:
+                self.check_present()
+                raise self._damaged(oid) from error
+            found = KINDS[int(number)]
         if found != kind:
             raise self._damaged(oid)
         return bytes(data)

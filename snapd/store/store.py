@@ -91,7 +91,7 @@ class Store:
 
     @property
     def last(self) -> ObjectId | None:
-        """The tree of the newest snapshot that a client was told of."""
+        """The tree of the newest snapshot that somebody asked for, or that an operation left behind."""
         return self._log.last
 
     def append(self, snapshot: Snapshot, kind: RecordKind) -> None:

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from snapd.core.plan import Delete, Plan, Write
 
 _IN_THE_WAY = (errno.ENOTDIR, errno.ELOOP, errno.EEXIST, errno.EISDIR, errno.ENOTEMPTY)
+_KEPT_NAME_BYTES = 230
+"""What of a file's name fits, with an ending of ours, in the 255 bytes that a name may have."""
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -310,7 +312,8 @@ def _take_away(directory: int, name: bytes, standing: Signature) -> bool:
         place(directory, aside, directory, name)
     except FileExistsError:
         # somebody put yet another file there: both must live, so this one keeps a name of its own
-        place(directory, aside, directory, name + b".snapd-kept-" + secrets.token_hex(4).encode())
+        kept = name[:_KEPT_NAME_BYTES] + b".snapd-kept-" + secrets.token_hex(4).encode()
+        place(directory, aside, directory, kept)
     return False
 
 

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import attrs
 
+from .disk import regular
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -166,7 +168,7 @@ def read_index(path: str | bytes, *, hash_size: int = 20) -> GitIndex:
 
 
 def _read_raw(path: str | bytes, hash_size: int) -> _Raw:
-    with open(path, "rb") as file:
+    with open(path, "rb", opener=regular) as file:
         mtime_ns = os.fstat(file.fileno()).st_mtime_ns
         data = file.read()
     try:

@@ -18,6 +18,8 @@ import attrs
 import pygit2
 from pygit2.enums import Option
 
+from .disk import regular
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -158,7 +160,7 @@ def _repository_at(root: bytes) -> Repository | None:
 
 def _gitfile_target(path: bytes) -> bytes:
     try:
-        with open(path, "rb") as file:
+        with open(path, "rb", opener=regular) as file:
             text = file.read(_MAX_GITFILE + 1)
     except OSError:
         raise _BadGitFileError from None
@@ -180,7 +182,7 @@ def _has_head(git_dir: bytes) -> bool:
     try:
         if os.path.islink(path):
             return os.readlink(path).startswith(b"refs/")
-        with open(path, "rb") as file:
+        with open(path, "rb", opener=regular) as file:
             return _HEAD.match(file.read(255)) is not None
     except OSError:
         return False
@@ -189,7 +191,7 @@ def _has_head(git_dir: bytes) -> bool:
 def _common_dir(git_dir: bytes) -> bytes:
     """Follow the file `commondir`, which the git directory of an additional work tree has."""
     try:
-        with open(os.path.join(git_dir, b"commondir"), "rb") as file:
+        with open(os.path.join(git_dir, b"commondir"), "rb", opener=regular) as file:
             target = file.read().rstrip(b"\r\n")
     except OSError:
         return git_dir
@@ -237,7 +239,8 @@ def _last_value(path: str, name: str, otherwise: str | None) -> str | None:
     Returns:
         The last value.
     """
-    if not os.path.exists(path):
+    # libgit2 would wait for ever for a FIFO to be written to
+    if not os.path.isfile(path):
         return otherwise
     try:
         config = pygit2.Config()
@@ -270,7 +273,7 @@ def _home_of(user: str) -> str | None:
 
 def _read(path: str) -> bytes | None:
     try:
-        with open(path, "rb") as file:
+        with open(path, "rb", opener=regular) as file:
             return file.read()
     except (FileNotFoundError, NotADirectoryError):
         return None

@@ -47,6 +47,7 @@ _GONE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ESTALE)
 _DENIED = (errno.EACCES, errno.EPERM)
 _ROUNDS = 4
 _PARALLEL_FROM = 64
+_AT_A_TIME = 32
 
 OWN_TEMPORARY = re.compile(rb"\.snapd-tmp-[0-9a-f]{16}")
 """Names of files that an operation of ours is about to move into place; never captured."""
@@ -123,6 +124,7 @@ class Scanner:
                 break
         learnt = self._read_all(walk, settings, batch, call)
         trees = _trees(walk, learnt, batch)
+        call.check()
         if trees.get(id(self.memory)) == EMPTY_TREE:
             # of all empty trees the root's alone has to be stored: a commit names it
             batch.tree(())
@@ -309,15 +311,15 @@ class Scanner:
         learnt: list[tuple[DirectoryNode, bytes, FileNode | None]] = []
         if total < _PARALLEL_FROM:
             for path, node, names in walk.to_read:
-                call.check()
+                call.progress("hashing", len(learnt), total)
                 learnt += self._read(path, node, names, walk, settings, batch, call)
             return learnt
         # hashing and compression let go of the interpreter lock
         with ThreadPoolExecutor(os.cpu_count() or 2, thread_name_prefix="snapd-read") as pool:
             futures = [
-                pool.submit(self._read, path, node, names[start : start + 256], walk, settings, batch, call)
+                pool.submit(self._read, path, node, names[start : start + _AT_A_TIME], walk, settings, batch, call)
                 for path, node, names in walk.to_read
-                for start in range(0, len(names), 256)
+                for start in range(0, len(names), _AT_A_TIME)
             ]
             try:
                 for future in as_completed(futures):

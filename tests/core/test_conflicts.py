@@ -41,8 +41,11 @@ MERGES: dict[str, tuple[Item, Item, Item, str | None, Item]] = {
     "mode by the agent": (TEN, Executable(TEN), Executable(END), "merged", END),
     "binary": (b"\0" + TEN, b"\0" + TOP, b"\0" + BOTH, "conflict:changedSince", b"\0" + BOTH),
     "crlf": (
-        TEN.replace(b"\n", b"\r\n"), TOP.replace(b"\n", b"\r\n"), BOTH.replace(b"\n", b"\r\n"),
-        "merged", END.replace(b"\n", b"\r\n"),
+        TEN.replace(b"\n", b"\r\n"),
+        TOP.replace(b"\n", b"\r\n"),
+        BOTH.replace(b"\n", b"\r\n"),
+        "merged",
+        END.replace(b"\n", b"\r\n"),
     ),
     "symlink by the user": (TEN, TOP, Symlink("x"), "conflict:changedSince", Symlink("x")),
     "symlink moved by the user": (Symlink("1"), Symlink("2"), Symlink("3"), "conflict:changedSince", Symlink("3")),
@@ -124,7 +127,9 @@ def test_a_folder_of_the_user_in_place_of_a_file(tmp_path: Path) -> None:
 def merge_file(folder: Path, ours: bytes, base: bytes, theirs: bytes) -> bytes | None:
     for name, data in (("ours", ours), ("base", base), ("theirs", theirs)):
         (folder / name).write_bytes(data)
-    done = subprocess.run(["git", "merge-file", "-p", "ours", "base", "theirs"], cwd=folder, capture_output=True, check=False)
+    done = subprocess.run(
+        ["git", "merge-file", "-p", "ours", "base", "theirs"], cwd=folder, capture_output=True, check=False
+    )
     return done.stdout if done.returncode == 0 else None
 
 
@@ -190,8 +195,6 @@ def test_the_base_is_the_last_snapshot_that_a_client_was_told_of(tmp_path: Path)
     # but a snapshot does
     bench.track()
     assert outcomes(bench.restore(tree, "fail")) == {"a": "restored"}
-
-
 
 
 @pytest.mark.parametrize("on_conflict", ["merge", "fail", "overwrite"])

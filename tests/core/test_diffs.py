@@ -57,7 +57,10 @@ PAIRS: dict[str, tuple[Items, Items]] = {
     "symlink elsewhere": ({"a": Symlink("x")}, {"a": Symlink("y")}),
     "symlink to an empty file": ({"a": Symlink("x")}, {"a": b""}),
     "binary to symlink": ({"a": b"\0"}, {"a": Symlink("y")}),
-    "file to directory": ({"a": b"1\n", "a-b": b"x", "a.b": b"x"}, {"a/b": b"1\n", "a/c": b"2\n", "a-b": b"y", "a.b": b"y"}),
+    "file to directory": (
+        {"a": b"1\n", "a-b": b"x", "a.b": b"x"},
+        {"a/b": b"1\n", "a/c": b"2\n", "a-b": b"y", "a.b": b"y"},
+    ),
     "directory to file": ({"a/b": b"1\n"}, {"a": b"1\n"}),
     "binary": ({"a": b"\0\1"}, {"a": b"\0\2"}),
     "binary to text": ({"a": b"\0\n"}, {"a": b"1\n"}),
@@ -67,8 +70,8 @@ PAIRS: dict[str, tuple[Items, Items]] = {
     "NUL at byte 8000": ({"a": b"x" * 8000 + b"\0\n"}, {"a": b"x\n"}),
     "NUL beyond byte 8000": ({"a": b"x\n" * 5000 + b"\0\n"}, {"a": b"y\n" + b"x\n" * 5000 + b"\0\n"}),
     "odd names": (
-        {name: b"1\n" for name in ("a b", 'q"', "é", "t\tab", "n\nl", "back\\", "\x7f", "\udcff", " ")},
-        {name: b"2\n" for name in ("a b", 'q"', "é", "t\tab", "n\nl", "back\\", "\x7f", "\udcff", " ")},
+        dict.fromkeys(("a b", 'q"', "é", "t\tab", "n\nl", "back\\", "\x7f", "�", " "), b"1\n"),
+        dict.fromkeys(("a b", 'q"', "é", "t\tab", "n\nl", "back\\", "\x7f", "�", " "), b"2\n"),
     ),
     "odd names come and go": ({"a b": b"1\n", "é": b""}, {"c d/e f": b"1\n", "\x01": b""}),
     "latin-1": ({"a": b"caf\xe9\n"}, {"a": b"th\xe9\n"}),
@@ -156,7 +159,19 @@ def edited(dice: random.Random, lines: list[bytes]) -> list[bytes]:
     return lines
 
 
-WORDS = [b"", b"}", b"{", b"    return x", b"def f():", b"\treturn", b"x = 1", b"x = 1 ", b"caf\xe9", b"\r", "é".encode()]
+WORDS = [
+    b"",
+    b"}",
+    b"{",
+    b"    return x",
+    b"def f():",
+    b"\treturn",
+    b"x = 1",
+    b"x = 1 ",
+    b"caf\xe9",
+    b"\r",
+    "é".encode(),
+]
 
 
 def random_text(dice: random.Random, lines: list[bytes]) -> Item:
@@ -220,9 +235,16 @@ def test_renames_are_gits(tmp_path: Path, before: Items, after: Items) -> None:
     for delta in deltas:
         if delta.renamed_from is not None:
             assert delta.status == "modified"
-            added, deleted, _ = bench.git(
-                "diff", "--numstat", f"{old.hex()}:{delta.renamed_from.decode()}", f"{new.hex()}:{delta.path.decode()}"
-            ).split(b"\t", 2) if delta.additions or delta.deletions else (b"0", b"0", b"")
+            added, deleted, _ = (
+                bench.git(
+                    "diff",
+                    "--numstat",
+                    f"{old.hex()}:{delta.renamed_from.decode()}",
+                    f"{new.hex()}:{delta.path.decode()}",
+                ).split(b"\t", 2)
+                if delta.additions or delta.deletions
+                else (b"0", b"0", b"")
+            )
             assert (delta.additions, delta.deletions) == (int(added), int(deleted))
 
 
@@ -278,8 +300,13 @@ def test_text_over_the_limit_and_the_exact_limit(tmp_path: Path, monkeypatch: py
 
 def test_texts_are_shown_whole(tmp_path: Path) -> None:
     bench = make(tmp_path)
-    old, new = both(bench, {"u": "é\r\n".encode(), "l": b"\xe9", "b": b"\0"}, {"u": b"\xef\xbb\xbf", "l": b"x", "b": b""})
-    found = {delta.path: (delta.before, delta.after, delta.encoding) for delta in bench.workspace.deltas(old, new, Call()).deltas}
+    old, new = both(
+        bench, {"u": "é\r\n".encode(), "l": b"\xe9", "b": b"\0"}, {"u": b"\xef\xbb\xbf", "l": b"x", "b": b""}
+    )
+    found = {
+        delta.path: (delta.before, delta.after, delta.encoding)
+        for delta in bench.workspace.deltas(old, new, Call()).deltas
+    }
     assert found == {b"u": ("é\r\n", "\ufeff", None), b"l": ("\xe9", "x", "latin-1"), b"b": ("", "", None)}
     bare = bench.workspace.deltas(old, new, Call(), contents=False).deltas
     assert {(delta.before, delta.after) for delta in bare} == {("", "")}

@@ -175,9 +175,7 @@ CASES = {
         {".gitignore": b"", "d/.gitignore": b""},
         {"x": "kept:ignored", "d/y": "kept:ignored", ".gitignore": "kept:ignored", "d/.gitignore": "kept:ignored"},
     ),
-    "rule file gone since": Case(
-        {".gitignore": b"x\n", "x": b"1"}, {".gitignore": None}, {"x": "kept:ignored"}
-    ),
+    "rule file gone since": Case({".gitignore": b"x\n", "x": b"1"}, {".gitignore": None}, {"x": "kept:ignored"}),
     "info/exclude": Case({"x": b"1", "a": b""}, {}, {"x": None}, info=b"x\n"),
     "global excludes": Case({"x": b"1", "a": b""}, {}, {"x": None}, excluded=b"x\n"),
     "own excludes": Case({"x": b"1", "a": b""}, {}, {"x": None}, own=("x",)),
@@ -209,7 +207,9 @@ CASES = {
     "an ignored symlink where a folder is to be": Case(
         {"x/y": b"1"}, {"x/y": None, ".gitignore": b"/x\n", "x": Symlink("/")}, {"x": None}, {"x/y": "skipped:ignored"}
     ),
-    "a file in a folder that is ignored by now": Case({"x/y": b"1"}, {"x/y": None, ".gitignore": b"x/\n", "x/z": b"2"}, {"x/z": None}),
+    "a file in a folder that is ignored by now": Case(
+        {"x/y": b"1"}, {"x/y": None, ".gitignore": b"x/\n", "x/z": b"2"}, {"x/z": None}
+    ),
     "emptied folders go": Case({"a": b""}, {"x/y/z": b"1", "x/w": b""}),
     "but not those with ignored contents": Case(
         {".gitignore": b"*.log\n"}, {"x/y/z": b"1", "x/w.log": b""}, {"x/w.log": None}
@@ -270,32 +270,56 @@ def test_forced_paths_come_and_go_with_their_snapshot(tmp_path: Path) -> None:
 
 REVERTS: dict[str, tuple[Items, Items, list[str], Items, dict[str, str]]] = {
     "only what is named": (
-        {"a": b"1", "b": b"1"}, {"a": b"2", "b": b"2", "c": b"2"}, ["a"],
-        {"a": b"1", "b": b"2", "c": b"2"}, {"a": "restored"},
+        {"a": b"1", "b": b"1"},
+        {"a": b"2", "b": b"2", "c": b"2"},
+        ["a"],
+        {"a": b"1", "b": b"2", "c": b"2"},
+        {"a": "restored"},
     ),
     "what was not there is deleted": ({"a": b"1"}, {"a": b"1", "d/c": b"2"}, ["d/c"], {"a": b"1"}, {"d/c": "deleted"}),
     "a folder stands for its files": (
-        {"d/a": b"1", "d/b": b"1"}, {"d/a": b"2", "d/c": b"2", "x": b""}, ["d"],
-        {"d/a": b"1", "d/b": b"1", "x": b""}, {"d/a": "restored", "d/b": "restored", "d/c": "deleted"},
+        {"d/a": b"1", "d/b": b"1"},
+        {"d/a": b"2", "d/c": b"2", "x": b""},
+        ["d"],
+        {"d/a": b"1", "d/b": b"1", "x": b""},
+        {"d/a": "restored", "d/b": "restored", "d/c": "deleted"},
     ),
     "a file where a folder was": (
-        {"d/a": b"1"}, {"d": b"2"}, ["d", "d/a"], {"d/a": b"1"}, {"d": "deleted", "d/a": "restored"},
+        {"d/a": b"1"},
+        {"d": b"2"},
+        ["d", "d/a"],
+        {"d/a": b"1"},
+        {"d": "deleted", "d/a": "restored"},
     ),
     "not unless it is named": ({"d/a": b"1"}, {"d": b"2"}, ["d/a"], {"d": b"2"}, {"d/a": "skipped:inTheWay"}),
     "a folder where a file was": (
-        {"d": b"1"}, {"d/a": b"2", "d/e/": None}, ["d", "d/a"], {"d": b"1"}, {"d": "restored", "d/a": "deleted"},
+        {"d": b"1"},
+        {"d/a": b"2", "d/e/": None},
+        ["d", "d/a"],
+        {"d": b"1"},
+        {"d": "restored", "d/a": "deleted"},
     ),
     "named by its old name alone": (
-        {"d": b"1"}, {"d/a": b"2"}, ["d"], {"d": b"1"}, {"d": "restored", "d/a": "deleted"},
+        {"d": b"1"},
+        {"d/a": b"2"},
+        ["d"],
+        {"d": b"1"},
+        {"d": "restored", "d/a": "deleted"},
     ),
     "an empty folder where a file was": ({"d": b"1"}, {"d/": None}, ["d"], {"d": b"1"}, {"d": "restored"}),
     "a symlink where a folder was": (
-        {"d/a": b"1", "o/": None}, {"d": Symlink("o"), "o/": None}, ["d/a"],
-        {"d/a": b"1", "o/": None}, {"d": "deleted", "d/a": "restored"},
+        {"d/a": b"1", "o/": None},
+        {"d": Symlink("o"), "o/": None},
+        ["d/a"],
+        {"d/a": b"1", "o/": None},
+        {"d": "deleted", "d/a": "restored"},
     ),
     "a symlink above, twice": (
-        {"d/e/a": b"1", "d/b": b""}, {"d": Symlink("/")}, ["d/e/a"],
-        {"d/e/a": b"1"}, {"d": "deleted", "d/e/a": "restored"},
+        {"d/e/a": b"1", "d/b": b""},
+        {"d": Symlink("/")},
+        ["d/e/a"],
+        {"d/e/a": b"1"},
+        {"d": "deleted", "d/e/a": "restored"},
     ),
     "a symlink that was": ({"a": Symlink("x")}, {"a": b"2"}, ["a"], {"a": Symlink("x")}, {"a": "restored"}),
     "the same twice": ({"a": b"1"}, {"a": b"2"}, ["a", "a"], {"a": b"1"}, {"a": "restored"}),
@@ -340,12 +364,16 @@ def test_the_first_patch_wins(tmp_path: Path) -> None:
     bench.become({"a": b"3"})
     bench.track()
     assert outcomes(bench.revert((one, ["a", "x"]), (two, ["a", "x/y"]))) == {
-        "a": "restored", "x": "restored", "x/y": "skipped:clash",
+        "a": "restored",
+        "x": "restored",
+        "x/y": "skipped:clash",
     }
     assert bench.read() == {"a": b"1", "x": b"file"}
     bench.become({"a": b"3"})
     assert outcomes(bench.revert((two, ["x/y"]), (one, ["x", "a"]))) == {
-        "a": "restored", "x": "skipped:clash", "x/y": "restored",
+        "a": "restored",
+        "x": "skipped:clash",
+        "x/y": "restored",
     }
     assert bench.read() == {"a": b"1", "x/y": b"folder"}
 

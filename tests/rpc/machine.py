@@ -219,11 +219,13 @@ class Machine:
     def command(*arguments: str) -> list[str]:
         return [sys.executable, "-m", "snapd", *arguments]
 
-    def start(self, *arguments: str, env: dict[str, str] | None = None, **how: Any) -> subprocess.Popen[bytes]:
-        """Starts a snapd command; it is ended with the machine."""
+    def start(
+        self, *arguments: str, env: dict[str, str] | None = None, within: tuple[str, ...] = (), **how: Any
+    ) -> subprocess.Popen[bytes]:
+        """Starts a snapd command, `within` another that runs it; it is ended with the machine."""
         with self._log.open("ab") as log:
             process = subprocess.Popen(
-                self.command(*arguments), env=self.environment(**(env or {})), **{"stderr": log, **how}
+                [*within, *self.command(*arguments)], env=self.environment(**(env or {})), **{"stderr": log, **how}
             )
         self.processes.append(process)
         return process

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
 import json
 import os
 import shutil
@@ -16,8 +14,6 @@ from snapd_client import to_uri
 from .machine import Machine, error_of, initialize, request, tree_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from .machine import Raw
 
 UNKNOWN = "0123456789" * 4
@@ -321,23 +317,14 @@ def test_file_not_in_snapshot(daemon: Machine, folder: Path) -> None:
         assert (error["data"]["file"], error["data"]["skipped"]) == (file, skipped)
 
 
-@pytest.fixture
-def small_disk(machine: Machine) -> Iterator[Path]:
-    """A file system of 1 MiB; where the tests may not mount one, a daemon whose files may not grow stands in."""
-    path = machine.root / "small"
-    path.mkdir()
-    libc = ctypes.CDLL(None, use_errno=True)
-    mounted = libc.mount(b"none", os.fsencode(path), b"tmpfs", 0, b"size=1m") == 0
-    assert mounted, f"tmpfs cannot be mounted: {os.strerror(ctypes.get_errno())}"
-    yield path
-    with contextlib.suppress(AssertionError):
-        for process in machine.processes:
-            machine._end(process)
-    assert libc.umount2(os.fsencode(path), 2) == 0
-
-
-def test_storage_full(machine: Machine, folder: Path, small_disk: Path) -> None:
-    process = machine.start("serve", stdin=-3, env={"SNAPD_DATA_DIR": str(small_disk)})
+def test_storage_full(machine: Machine, folder: Path) -> None:
+    disk = machine.root / "small"
+    disk.mkdir()
+    # a file system of 1 MiB that the daemon alone sees: a namespace of its own needs no privileges and leaves no mount
+    mounting = ("unshare", "--user", "--map-root-user", "--mount", "sh", "-c")
+    script = 'mount -t tmpfs -o size=1m none "$0" && exec "$@"'
+    within = (*mounting, script, str(disk))
+    process = machine.start("serve", within=within, stdin=-3, env={"SNAPD_DATA_DIR": str(disk)})
     machine.wait_for(process, machine.socket)
     raw = machine.raw().open(folder)
     tree = raw.result("snapshot/track")["hash"]

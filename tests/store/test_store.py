@@ -55,7 +55,11 @@ MAINTENANCE = {
     "aggressive gc": [("gc", "-q", "--aggressive", "--prune=now", "--cruft")],
     "repack": [("repack", "-q", "-a", "-d")],
     "prune": [("prune", "--expire=now"), ("pack-refs", "--all", "--prune")],
-    "summaries": [("repack", "-q", "-d"), ("multi-pack-index", "write", "--bitmap"), ("commit-graph", "write", "--split")],
+    "summaries": [
+        ("repack", "-q", "-d"),
+        ("multi-pack-index", "write", "--bitmap"),
+        ("commit-graph", "write", "--split"),
+    ],
 }
 
 
@@ -154,7 +158,9 @@ def test_cleanup_keeps_what_is_young(tmp_path: Path, monkeypatch: pytest.MonkeyP
         for age in (30, 9, 8):
             with pytest.raises(UnknownSnapshot):
                 bench.restore(states[age][0])
-        every_state_comes_back(bench, {tree: state for tree, state in states.values() if state["age"] in (b"6", b"5", b"0")})
+        every_state_comes_back(
+            bench, {tree: state for tree, state in states.values() if state["age"] in (b"6", b"5", b"0")}
+        )
 
 
 def test_cleanup_of_everything_keeps_the_newest(tmp_path: Path, items: Items) -> None:
@@ -177,7 +183,7 @@ def test_what_was_dropped_can_come_again(tmp_path: Path, items: Items) -> None:
     """What libgit2 or the memory of the work tree still knows of the dropped objects must not count."""
     bench = make(tmp_path, items)
     old = bench.track()
-    changed: dict[str, Item] = {name: b"changed" for name in list(items)[: len(items) - 2]}
+    changed: dict[str, Item] = dict.fromkeys(list(items)[: len(items) - 2], b"changed")
     bench.write(changed)
     new = bench.track()
     bench.workspace.cleanup(0, Call())
@@ -248,7 +254,12 @@ def test_no_space_for_the_store(tmp_path: Path, items: Items, monkeypatch: pytes
     assert bench.read() == {**items, "new": b"1"}
     monkeypatch.undo()
     assert bench.workspace.status().last == first
-    assert not [name for _, _, names in os.walk(bench.store) for name in names if name.startswith("tmp_") or name.endswith(".tmp")]
+    assert not [
+        name
+        for _, _, names in os.walk(bench.store)
+        for name in names
+        if name.startswith("tmp_") or name.endswith(".tmp")
+    ]
     tree = bench.track()
     assert tree == git_tree_hash(tmp_path, bench.read())
     sound(bench)
@@ -297,9 +308,7 @@ DAMAGE = [delete, cut, empty, flip, other_content]
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
-def test_a_damaged_file_is_named_before_anything_is_written(
-    tmp_path: Path, damage: Callable[[str], None]
-) -> None:
+def test_a_damaged_file_is_named_before_anything_is_written(tmp_path: Path, damage: Callable[[str], None]) -> None:
     bench = make(tmp_path, FEW)
     tree = bench.track()
     now: Items = {"a": b"now", "d": b"a file", "new": b""}
@@ -312,7 +321,7 @@ def test_a_damaged_file_is_named_before_anything_is_written(
     asks: list[Callable[[], object]] = [
         lambda: bench.restore(tree),
         lambda: bench.restore(tree, "merge"),
-        lambda: bench.revert((tree, ["a", "d/b"])),
+        lambda: bench.revert((tree, ["a", "d", "d/b"])),
         lambda: bench.workspace.file_at(tree, b"d/b"),
         lambda: bench.workspace.diff(tree, None, (), Call()),
         lambda: bench.workspace.deltas(tree, None, Call()),
@@ -327,9 +336,7 @@ def test_a_damaged_file_is_named_before_anything_is_written(
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
-def test_a_damaged_directory_is_named_before_anything_is_written(
-    tmp_path: Path, damage: Callable[[str], None]
-) -> None:
+def test_a_damaged_directory_is_named_before_anything_is_written(tmp_path: Path, damage: Callable[[str], None]) -> None:
     bench = make(tmp_path, FEW)
     tree = bench.track()
     hurt = bytes.fromhex(bench.git("rev-parse", f"{tree.hex()}:d").decode())
@@ -355,7 +362,7 @@ def test_a_damaged_pack(tmp_path: Path, damage: Callable[[str], None]) -> None:
     bench.become(now)
     bench.track()
     bench.close()
-    (pack,) = [path for path in (tmp_path / "data").rglob("*.pack")]
+    (pack,) = (tmp_path / "data").rglob("*.pack")
     os.chmod(pack, 0o600)
     damage(str(pack))
     bench.open()
@@ -370,8 +377,10 @@ def test_a_damaged_pack(tmp_path: Path, damage: Callable[[str], None]) -> None:
 
 GONE: dict[str, Callable[[str], object]] = {
     "deleted": shutil.rmtree,
-    "emptied": lambda path: [shutil.rmtree(os.path.join(path, name)) for name in ("objects", "refs")]
-    + [os.unlink(os.path.join(path, "HEAD"))],
+    "emptied": lambda path: (
+        [shutil.rmtree(os.path.join(path, name)) for name in ("objects", "refs")]
+        + [os.unlink(os.path.join(path, "HEAD"))]
+    ),
     "replaced": lambda path: (os.rename(path, f"{path}.old"), shutil.copytree(f"{path}.old", path)),
     "replaced by an empty directory": lambda path: (os.rename(path, f"{path}.old"), os.mkdir(path)),
 }
@@ -418,7 +427,9 @@ def test_a_broken_store_is_told_of_when_it_is_opened(tmp_path: Path, breaks: Cal
     store = bench.store
     bench.close()
     breaks(store)
-    before = {path: path.read_bytes() for path in Path(store).rglob("*") if path.is_file() and path.name != "owner.json"}
+    before = {
+        path: path.read_bytes() for path in Path(store).rglob("*") if path.is_file() and path.name != "owner.json"
+    }
     with pytest.raises(StoreCorrupt):
         bench.open()
     after = {path: path.read_bytes() for path in Path(store).rglob("*") if path.is_file() and path.name != "owner.json"}

@@ -258,9 +258,7 @@ def close_all() -> None:
 
 def outcomes(outcome: Outcome) -> dict[str, str]:
     """What became of each file, as `outcome` or `outcome:reason`."""
-    return {
-        os.fsdecode(file.path): file.outcome + (f":{file.reason}" if file.reason else "") for file in outcome.files
-    }
+    return {os.fsdecode(file.path): file.outcome + (f":{file.reason}" if file.reason else "") for file in outcome.files}
 
 
 @contextmanager

@@ -50,7 +50,12 @@ TREES: dict[str, Items] = {
     "odd names": ODD_NAMES,
     "tree order": {"a/b": b"1", "a.b": b"2", "a-b": b"3", "a0": b"4", "A": b"5", "b": b"", "b.": b"7", "b-/x": b"8"},
     "modes": {"run": Executable(b"#!/bin/sh\n"), "d/run": Executable(b""), "plain": b"#!/bin/sh\n"},
-    "symlinks": {"to": Symlink("a"), "dangling": Symlink("/no/where"), "d/up": Symlink(".."), "bytes": Symlink(b"\xff")},
+    "symlinks": {
+        "to": Symlink("a"),
+        "dangling": Symlink("/no/where"),
+        "d/up": Symlink(".."),
+        "bytes": Symlink(b"\xff"),
+    },
     "attributes": {".gitattributes": ATTRIBUTES, "crlf": b"a\r\nb\r\n", "id": b"$Id$\n", "utf16": "é".encode("utf-16")},
     "nested attributes": {"d/.gitattributes": ATTRIBUTES, "d/crlf": b"a\r\nb\n", "d/id": b"$Id: x $\n"},
     "nested empty directories": {"a/b/c/": None, "a/d": b"x", "e/f/": None},
@@ -320,7 +325,12 @@ def test_a_workspace_that_is_gone(tmp_path: Path, happens: object) -> None:
     assert callable(happens)
     happens(str(bench.root))
     before = [path for path in tmp_path.rglob("work*/**/*") if path.is_file()]
-    for ask in (bench.track, lambda: bench.restore(first), lambda: bench.revert((first, ["a"])), bench.workspace.status):
+    for ask in (
+        bench.track,
+        lambda: bench.restore(first),
+        lambda: bench.revert((first, ["a"])),
+        bench.workspace.status,
+    ):
         with pytest.raises(WorkspaceGone):
             ask()
     assert [path for path in tmp_path.rglob("work*/**/*") if path.is_file()] == before
@@ -415,8 +425,8 @@ def test_what_is_ignored_is_not_captured(tmp_path: Path) -> None:
         {
             ".gitignore": b"*.log\n!keep.log\nbuild/\n",
             "d/.gitignore": b"!d.log\n/only\n",
-            **{name: b"" for name in ("a.log", "keep.log", "build/x", "d/d.log", "d/only", "d/e/only", "x.global")},
-            **{name: b"" for name in ("info", "own", "build.txt")},
+            **dict.fromkeys(("a.log", "keep.log", "build/x", "d/d.log", "d/only", "d/e/only", "x.global"), b""),
+            **dict.fromkeys(("info", "own", "build.txt"), b""),
         },
         git=True,
     )

@@ -306,3 +306,18 @@ def test_the_environment_does_not_say_what_is_excluded(user: User, monkeypatch: 
     monkeypatch.setenv("XDG_CONFIG_HOME", "/nonexistent")
     monkeypatch.setenv("HOME", "/nonexistent")
     assert user_excludes(str(user.home), None, found(user.repo), "/nonexistent") == b"one"
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("name", ["HEAD", "commondir", "config", "index"])
+def test_a_fifo_in_a_git_directory_holds_nobody_up(tmp_path: Path, name: str) -> None:
+    run_git(tmp_path, "init", "-q", "nested")
+    folder = tmp_path / "nested"
+    (folder / ".git" / name).unlink(missing_ok=True)
+    os.mkfifo(folder / ".git" / name)
+    repository = nested_repository(at(folder))
+    assert (repository is None) == (name == "HEAD")
+    if repository is not None:
+        user_excludes(str(tmp_path), None, repository)
+        with pytest.raises(OSError, match=r"Invalid argument|not a regular file|No such file"):
+            read_index(repository.index_path)
