@@ -10,6 +10,7 @@ import errno
 import os
 import stat
 import time
+from collections import OrderedDict
 from typing import TYPE_CHECKING
 
 from snapd.core.model import EXECUTABLE, REGULAR, SYMLINK, Signature, SkipReason
@@ -27,6 +28,7 @@ STREAM_FROM = 8 << 20
 """Files of this size (bytes) and over are hashed and stored piece by piece."""
 
 _ATTEMPTS = 5
+_KEPT_OPEN = 64
 _TICK_NS = 20_000_000
 """Linux stamps files with a clock that moves once a scheduler tick: up to 10 ms."""
 _COARSE_NS = 2_100_000_000
@@ -77,6 +79,52 @@ def open_directory(root: int, path: RelPath) -> int:
             os.close(descriptor)
         descriptor = below
     return descriptor
+
+
+class Directories:
+    """Directories below a root, opened one from another; the last used ones stay open.
+
+    What is visited parent by parent so costs one system call each, however deep it lies. A context manager.
+
+    Args:
+        root: descriptor of the directory that paths are relative to.
+    """
+
+    def __init__(self, root: int) -> None:
+        self._root = root
+        self._kept: OrderedDict[RelPath, int] = OrderedDict()
+
+    def __enter__(self) -> Directories:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for descriptor in self._kept.values():
+            os.close(descriptor)
+        self._kept.clear()
+
+    def open(self, path: RelPath) -> int:
+        """The descriptor of a directory, ours to close: good until others have been opened.
+
+        Raises:
+            OSError: as `open_directory`.
+        """
+        missing = []
+        while path not in self._kept and path:
+            path, _, name = path.rpartition(b"/")
+            missing.append(name)
+        descriptor = self._keep(path, self._kept.pop(path, None))
+        for name in reversed(missing):
+            path = path + b"/" + name if path else name
+            descriptor = self._keep(path, os.open(name, _DIRECTORY, dir_fd=descriptor))
+        return descriptor
+
+    def _keep(self, path: RelPath, descriptor: int | None) -> int:
+        if descriptor is None:
+            descriptor = os.open(b".", _DIRECTORY, dir_fd=self._root)
+        self._kept[path] = descriptor
+        if len(self._kept) > _KEPT_OPEN:
+            os.close(self._kept.popitem(last=False)[1])
+        return descriptor
 
 
 def lstat_at(root: int, path: RelPath) -> os.stat_result | None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import attrs
 
-from snapd.core.errors import from_os_error
+from snapd.core.errors import from_os_error, os_errors
 from snapd.core.ignore import IgnoreFile
 from snapd.core.model import (
     EMPTY_TREE,
@@ -32,7 +32,7 @@ from snapd.core.model import (
 )
 from snapd.core.paths import is_tree_name
 
-from .disk import STREAM_FROM, open_directory, read_link, read_small, read_stable, signature, tree_mode
+from .disk import STREAM_FROM, Directories, open_directory, read_link, read_small, read_stable, signature, tree_mode
 from .nodes import DirectoryNode, FileNode, Reach, Verdict
 
 if TYPE_CHECKING:
@@ -155,51 +155,46 @@ class Scanner:
         pending: list[tuple[RelPath, DirectoryNode, DirectoryNode | None, Verdict]] = [
             (b"", self.memory, None, verdict)
         ]
-        while pending:
-            path, node, above, verdict = pending.pop()
-            call.progress("looking", len(walk.visited))
-            try:
-                descriptor = self._open(path)
-            except OSError as error:
-                if above is None or not _forgivable(error):
-                    raise from_os_error(error, path or b".") from error
-                _forget(above, path)
-                if error.errno in _DENIED:
-                    above.foreign = True
-                    walk.skipped.append(Skip(path, SkipReason.UNREADABLE))
-                else:
-                    walk.raced = True
-                continue
-            try:
-                stamp = os.fstat(descriptor)
-                if stamp.st_dev != self._device:
-                    _forget(above or node, path)
-                    (above or node).foreign = True
-                    walk.skipped.append(Skip(path, SkipReason.SPECIAL))
+        with Directories(self._root) as directories:
+            while pending:
+                path, node, above, verdict = pending.pop()
+                call.progress("looking", len(walk.visited))
+                try:
+                    descriptor = directories.open(path)
+                except OSError as error:
+                    if above is None or not _forgivable(error):
+                        raise from_os_error(error, path or b".") from error
+                    _forget(above, path)
+                    if error.errno in _DENIED:
+                        above.foreign = True
+                        walk.skipped.append(Skip(path, SkipReason.UNREADABLE))
+                    else:
+                        walk.raced = True
                     continue
-                walk.stamps.append((path, stamp))
-                walk.visited.append((path, node))
-                node.identity = (stamp.st_dev, stamp.st_ino)
-                verdict = self._enter(path, node, descriptor, rules, verdict)
-                pending += self._list(path, node, descriptor, rules, verdict, settings, walk)
-            except OSError as error:
-                raise from_os_error(error, path or b".") from error
-            finally:
-                os.close(descriptor)
+                with os_errors(path or b"."):
+                    stamp = os.fstat(descriptor)
+                    if stamp.st_dev != self._device:
+                        _forget(above or node, path)
+                        (above or node).foreign = True
+                        walk.skipped.append(Skip(path, SkipReason.SPECIAL))
+                        continue
+                    walk.stamps.append((path, stamp))
+                    walk.visited.append((path, node))
+                    node.identity = (stamp.st_dev, stamp.st_ino)
+                    verdict = self._enter(path, node, descriptor, rules, verdict)
+                    pending += self._list(path, node, descriptor, rules, verdict, settings, walk)
         return walk
-
-    def _open(self, path: RelPath) -> int:
-        return open_directory(self._root, path)
 
     def _held_still(self, walk: _Walk) -> bool:
         """Whether no directory changed while others were listed, so that no rename slipped between."""
-        for path, then in walk.stamps:
-            try:
-                now = os.stat(path or b".", dir_fd=self._root, follow_symlinks=False)
-            except OSError:
-                return False
-            if (now.st_ino, now.st_mtime_ns, now.st_ctime_ns) != (then.st_ino, then.st_mtime_ns, then.st_ctime_ns):
-                return False
+        with Directories(self._root) as directories:
+            for path, then in walk.stamps:
+                try:
+                    now = os.fstat(directories.open(path))
+                except OSError:
+                    return False
+                if (now.st_ino, now.st_mtime_ns, now.st_ctime_ns) != (then.st_ino, then.st_mtime_ns, then.st_ctime_ns):
+                    return False
         return True
 
     def _enter(self, path: RelPath, node: DirectoryNode, descriptor: int, rules: Rules, verdict: Verdict) -> Verdict:
@@ -351,7 +346,7 @@ class Scanner:
 
         learnt: list[tuple[DirectoryNode, bytes, FileNode | None]] = []
         try:
-            descriptor = self._open(path)
+            descriptor = open_directory(self._root, path)
         except OSError as error:
             if error.errno not in _GONE:
                 raise from_os_error(error, path or b".") from error
