@@ -126,11 +126,16 @@ class Snapshot:
 
 
 class RecordKind(Enum):
-    """Why a snapshot was recorded."""
+    """Why a snapshot was recorded.
+
+    TRACK: a client asked. BEFORE: an operation was about to change the folder. AFTER: it left the folder so. PARTLY: it
+    did, but with edits in it that it was asked to leave alone. LOOK: the folder was compared with a snapshot.
+    """
 
     TRACK = "track"
     BEFORE = "before"
     AFTER = "after"
+    PARTLY = "partly"
     LOOK = "look"
 
 

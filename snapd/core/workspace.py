@@ -401,7 +401,9 @@ class Workspace:
         if plan.is_empty:
             return Outcome(True, before.tree, before.tree, plan.foretold())
         results = self._work_tree.apply(plan, self._store.blob_chunks, call)
-        after = self._capture(forced, RecordKind.AFTER, call)
+        # what somebody changed since the last snapshot and still has must not pass for what an agent left
+        left_alone = any(result.outcome == "conflict" or result.reason == "changedSince" for result in results)
+        after = self._capture(forced, RecordKind.PARTLY if left_alone else RecordKind.AFTER, call)
         outcome = Outcome(True, before.tree, after.tree, results)
         self._tell(Reverted(kind, outcome))
         return outcome

@@ -228,8 +228,7 @@ def test_timeout_of_the_client_holds_where_none_is_given(world: World) -> None:
 
 
 def test_keyboard_interrupt_cancels(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    if threading.current_thread() is not threading.main_thread():
-        pytest.skip("signals come to the main thread")
+    assert threading.current_thread() is threading.main_thread(), "signals come to the main thread"
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     main = threading.get_ident()
 

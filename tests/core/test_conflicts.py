@@ -197,6 +197,18 @@ def test_the_base_is_the_last_snapshot_that_a_client_was_told_of(tmp_path: Path)
     assert outcomes(bench.restore(tree, "fail")) == {"a": "restored"}
 
 
+def test_an_edit_that_was_left_alone_once_is_left_alone_again(tmp_path: Path) -> None:
+    bench = make(tmp_path, {"a": b"1", "b": b"1"})
+    tree = bench.track()
+    bench.write({"a": b"2", "b": b"2"})
+    bench.track()
+    bench.write({"a": b"user"})
+    assert outcomes(bench.restore(tree, "merge")) == {"a": "conflict:changedSince", "b": "restored"}
+    bench.reopen()
+    assert outcomes(bench.restore(tree, "merge")) == {"a": "conflict:changedSince"}
+    assert bench.read() == {"a": b"user", "b": b"1"}
+
+
 @pytest.mark.parametrize("on_conflict", ["merge", "fail", "overwrite"])
 def test_without_a_snapshot_before(tmp_path: Path, on_conflict: OnConflict) -> None:
     items: Items = {"a": b"1"}
