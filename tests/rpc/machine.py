@@ -186,6 +186,15 @@ class Raw:
         self._read_fd = self._write_fd = -1
 
 
+def foreign_directory(wanted: Path) -> Path:
+    """A directory that belongs to somebody else: where root can make one, the one wanted; else one of the system's."""
+    if os.geteuid() != 0:
+        return Path("/usr/lib")
+    wanted.mkdir()
+    os.chown(wanted, 65534, 65534)
+    return wanted
+
+
 class Machine:
     """A home, a configuration, data and a runtime directory, and the processes that run with them."""
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from snapd_client import to_uri
 
-from .machine import Machine, error_of, initialize, request, tree_of
+from .machine import Machine, error_of, foreign_directory, initialize, request, tree_of
 
 if TYPE_CHECKING:
     from .machine import Raw
@@ -119,9 +119,7 @@ def test_workspace_refused(machine: Machine, folder: Path) -> None:
     machine.serve_socket()
     machine.raw().open(folder).result("snapshot/track")
     (folder / ".git").mkdir()
-    foreign = machine.root / "foreign"
-    foreign.mkdir()
-    os.chown(foreign, 65534, 65534)
+    foreign = foreign_directory(machine.root / "foreign")
     link = machine.root / "link"
     link.symlink_to(machine.home)
     refused = [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import stat
 import subprocess
@@ -14,7 +13,7 @@ from filelock import FileLock
 from snapd.launch import connect
 from snapd.wire.methods import METHODS, NOTIFICATIONS
 
-from .machine import error_of, initialize, notification, request, wait_until
+from .machine import error_of, foreign_directory, initialize, notification, request, wait_until
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -260,11 +259,11 @@ def test_runtime_directory_that_cannot_be_trusted_is_refused(machine: Machine, w
         machine.runtime.symlink_to(machine.root / "real")
     elif what == "file":
         machine.runtime.touch()
+    elif what == "foreign":
+        machine.runtime = foreign_directory(machine.runtime)
     else:
         machine.runtime.mkdir()
-        machine.runtime.chmod({"group-writable": 0o770, "others may write": 0o702}.get(what, 0o700))
-    if what == "foreign":
-        os.chown(machine.runtime, 65534, 65534)
+        machine.runtime.chmod({"group-writable": 0o770, "others may write": 0o702}[what])
     done = machine.run(command)
     assert done.returncode == 1
     assert len(done.stderr.splitlines()) == 1
