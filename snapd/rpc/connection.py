@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import hmac
 import logging
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -426,8 +427,6 @@ def _structure(method: str, params: Any) -> Any:
 
 
 def _same_token(given: Any, token: str) -> bool:
-    import hmac
-
     return isinstance(given, str) and hmac.compare_digest(given.encode(), token.encode())
 
 

@@ -11,8 +11,10 @@ import os
 import stat
 import time
 from collections import OrderedDict
+from functools import partial
 from typing import TYPE_CHECKING
 
+from snapd.core.errors import os_errors
 from snapd.core.model import EXECUTABLE, REGULAR, SYMLINK, Signature, SkipReason
 
 if TYPE_CHECKING:
@@ -27,6 +29,16 @@ CHUNK = 1 << 20
 STREAM_FROM = 8 << 20
 """Files of this size (bytes) and over are hashed and stored piece by piece."""
 
+_NO_SUCH_FILE = (
+    errno.ENOENT,
+    errno.ENOTDIR,
+    errno.ELOOP,
+    errno.EINVAL,
+    errno.ENXIO,
+    errno.EACCES,
+    errno.EPERM,
+    errno.ENAMETOOLONG,
+)
 _ATTEMPTS = 5
 _KEPT_OPEN = 64
 _TICK_NS = 20_000_000
@@ -219,32 +231,40 @@ def read_link(
     return SkipReason.UNSTABLE
 
 
-def regular(path: str, flags: int) -> int:
+def regular(path: str | bytes, flags: int, *, directory: int | None = None) -> int:
     """An `opener` for `open` that takes regular files alone: a FIFO laid in the way must not hold us up.
+
+    Args:
+        path: what to open.
+        flags: from `open`.
+        directory: descriptor that the path is relative to; then a symlink is not followed either.
 
     Raises:
         OSError: EINVAL for anything else.
     """
-    descriptor = os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC)
+    unfollowed = 0 if directory is None else os.O_NOFOLLOW
+    descriptor = os.open(path, flags | unfollowed | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=directory)
     if stat.S_ISREG(os.fstat(descriptor).st_mode):
         return descriptor
     os.close(descriptor)
     raise OSError(errno.EINVAL, "not a regular file", path)
 
 
-def read_small(directory: int, name: bytes) -> bytes | None:
-    """The bytes of a small regular file, such as a `.gitignore`; None where it cannot be read as one."""
-    try:
-        descriptor = os.open(name, _FILE, dir_fd=directory)
-    except OSError:
-        return None
-    return read_regular(descriptor)
+def read_small(path: bytes, directory: int | None = None) -> bytes | None:
+    """The bytes of a small regular file, such as a `.gitignore`; None where there is none that we may read.
 
+    Args:
+        path: of the file.
+        directory: as for `regular`.
 
-def read_regular(descriptor: int) -> bytes | None:
-    """All bytes of an open file, which is closed; None where it is no regular file."""
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        return None
-    with os.fdopen(descriptor, "rb") as file:
-        return file.read()
+    Raises:
+        IoError: the disk or the process is in trouble: that the file says nothing would be a guess.
+    """
+    with os_errors(path):
+        try:
+            with open(path, "rb", opener=partial(regular, directory=directory)) as file:
+                return file.read()
+        except OSError as error:
+            if error.errno in _NO_SUCH_FILE:
+                return None
+            raise

@@ -17,7 +17,7 @@ from snapd.core.ignore import IgnoreStack
 from snapd.core.model import RuleText, Signature
 from snapd.core.target import stack_of
 
-from .disk import read_regular, read_small, signature
+from .disk import read_small, signature
 from .gitindex import MalformedIndex, TrackedPaths, read_index
 from .project import Repository, find_repository, nested_repository, user_excludes
 
@@ -126,7 +126,7 @@ class RuleSource:
         if everywhere:
             texts.append(RuleText("global", b"", everywhere))
         if repository is not None:
-            if local := _read(repository.exclude_path):
+            if local := read_small(repository.exclude_path):
                 texts.append(RuleText("info", b"", local))
             texts += _above(repository, self._root)
         return texts
@@ -161,7 +161,7 @@ class RuleSource:
         return tracked
 
     def _workspace_excludes(self) -> list[str]:
-        found = read_small(self._descriptor, WORKSPACE_FILE.encode())
+        found = read_small(WORKSPACE_FILE.encode(), self._descriptor)
         if found is None:
             return []
         try:
@@ -201,14 +201,6 @@ def _above(repository: Repository, root: bytes) -> list[RuleText]:
         base = b"/".join(parts[:depth])
         path = os.path.join(repository.root, base, b".gitignore")
         # git does not follow a symlink here
-        if not os.path.islink(path) and (text := _read(path)):
+        if not os.path.islink(path) and (text := read_small(path)):
             texts.append(RuleText("gitignore", base, text))
     return texts
-
-
-def _read(path: bytes) -> bytes | None:
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
-        return None
-    return read_regular(descriptor)

@@ -435,7 +435,7 @@ def _merged(
 
 
 def _gitignore(known: IgnoreFile | None, descriptor: int, base: bytes) -> IgnoreFile | None:
-    text = read_small(descriptor, b".gitignore")
+    text = read_small(b".gitignore", descriptor)
     if text is None:
         return None
     if known is not None and known.text == text and known.base == base:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import os
 import random
 import socket
@@ -484,3 +485,27 @@ def test_a_look_costs_what_is_there_however_deep(tmp_path: Path, monkeypatch: py
     # each directory, its .gitignore that is not there, the way to a file that may be racy, and once more to see that
     # nothing moved; a way from the root for each directory would be 7,000
     assert opened < 4 * 121 + 60
+
+
+@pytest.mark.parametrize("name", [".gitignore", ".snapd.toml", ".git/info/exclude"])
+def test_rules_that_the_disk_does_not_give_are_not_taken_for_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    bench = make(tmp_path, {"a": b"1", "secret": b"2"})
+    run_git(bench.root, "init", "-q")
+    Path(bench.root, name).write_text("" if name == ".snapd.toml" else "secret\n")
+    tree = bench.track()
+    wanted = os.path.basename(name).encode()
+    real = os.open
+
+    def failing(path: Any, *arguments: Any, **options: Any) -> int:
+        if isinstance(path, bytes) and os.path.basename(path) == wanted:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        return real(path, *arguments, **options)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "open", failing)
+        with pytest.raises(IoError) as error:
+            bench.track()
+    assert error.value.data["errno"] == "EIO"
+    assert bench.track() == tree
