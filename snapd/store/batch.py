@@ -1,19 +1,19 @@
-"""The objects of one snapshot, written together: a few as loose files, many as one pack."""
+"""The objects of one snapshot, written together: a few through the journal as loose files, many as one pack."""
 
 from __future__ import annotations
 
 import threading
-import zlib
 from typing import TYPE_CHECKING
 
-from snapd.core.model import ObjectId, TreeEntry
+from snapd.core.model import ObjectId
 
-from .loose import LooseWriter
-from .objects import COMPRESSION, ObjectKind, encode_tree, object_id
+from .deflate import deflate
+from .loose import LooseWriter, pack_loose
+from .objects import ObjectKind, object_id
 from .pack import PackWriter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from .repository import ShadowRepository
 
@@ -23,7 +23,7 @@ LOOSE_BYTES = 4 << 20
 
 
 class ObjectBatch:
-    """Collects objects and stores them at `commit`; nothing of it is lost or half there after an error.
+    """Collects objects and stores them at `commit`; nothing of it is half there after an error.
 
     `blob`, `blob_stream` and `tree` may be called from several threads at once. A context manager: what was not
     committed is discarded.
@@ -37,7 +37,7 @@ class ObjectBatch:
         self._pending_bytes = 0
         self._pack: PackWriter | None = None
         self._loose = LooseWriter(repository.objects)
-        self._fresh = repository.is_empty()
+        self._fresh: bool | None = None
 
     def __enter__(self) -> ObjectBatch:
         return self
@@ -63,16 +63,16 @@ class ObjectBatch:
         """
         return self._loose.write("blob", size, chunks)
 
-    def tree(self, entries: Iterable[TreeEntry]) -> ObjectId:
-        """Adds a directory."""
-        return self._add("tree", encode_tree(entries))
+    def encoded_tree(self, data: bytes) -> ObjectId:
+        """Adds a directory, given as the bytes of its tree object."""
+        return self._add("tree", data)
 
     def commit_object(self, data: bytes) -> ObjectId:
         """Adds a commit, given as its bytes."""
         return self._add("commit", data)
 
     def commit(self) -> None:
-        """Stores all that was added, durably.
+        """Stores all that was added: a pack durably, a few objects so that the next record in the log makes them so.
 
         Raises:
             StorageFull, IoError: the repository is as it was, but for objects that nothing refers to.
@@ -80,8 +80,8 @@ class ObjectBatch:
         if self._pack is not None:
             self._pack.finish()
             self._pack = None
-        for _, kind, data in self._pending:
-            self._loose.write(kind, len(data), (data,))
+        if self._pending:
+            self._repository.journal.add({oid: pack_loose(kind, data) for oid, kind, data in self._pending})
         self._pending.clear()
         self._pending_bytes = 0
         self._loose.sync()
@@ -92,6 +92,9 @@ class ObjectBatch:
             if oid in self._seen:
                 return oid
             self._seen.add(oid)
+        if self._fresh is None:
+            # not before: objects may have been adopted since this batch was begun
+            self._fresh = self._repository.is_empty()
         if not self._fresh and self._repository.has(oid):
             return oid
         with self._lock:
@@ -101,7 +104,7 @@ class ObjectBatch:
                 if len(self._pending) > LOOSE_COUNT or self._pending_bytes > LOOSE_BYTES:
                     self._begin_pack()
                 return oid
-        compressed = zlib.compress(data, COMPRESSION)
+        compressed = deflate(data)
         with self._lock:
             self._pack.add(oid, kind, len(data), compressed)
         return oid
@@ -109,6 +112,6 @@ class ObjectBatch:
     def _begin_pack(self) -> None:
         self._pack = PackWriter(self._repository.pack_directory)
         for oid, kind, data in self._pending:
-            self._pack.add(oid, kind, len(data), zlib.compress(data, COMPRESSION))
+            self._pack.add(oid, kind, len(data), deflate(data))
         self._pending.clear()
         self._pending_bytes = 0

@@ -64,6 +64,31 @@ def sync_directory(path: str) -> None:
         os.close(descriptor)
 
 
+def sync_data(descriptor: int) -> None:
+    """Makes the bytes of an open file durable, and of what `lstat` says only the size."""
+    if hasattr(os, "fdatasync"):
+        os.fdatasync(descriptor)
+    else:
+        os.fsync(descriptor)
+
+
+def sync_if_there(path: str) -> bool:
+    """Makes a file's bytes, or a directory's names, durable.
+
+    Returns:
+        False where there is no such file.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    return True
+
+
 def remove_if_there(path: str) -> None:
     """Removes a leftover file of ours."""
     try:

@@ -1,15 +1,13 @@
 """Takes out of a shadow repository what no snapshot holds any more.
 
-Mark and sweep: everything reachable from the snapshots stays; loose objects beyond are removed, and a pack that holds
-any is written anew without them before it is removed.
+Mark and sweep: everything reachable from the snapshots stays; loose objects beyond are removed. A pack of which nothing
+stays is removed; one of which some stays is written anew without the rest, where that is worth it (`_is_worth_it`).
 """
 
 from __future__ import annotations
 
 import os
 import shutil
-import struct
-import zlib
 from typing import TYPE_CHECKING
 
 import pygit2
@@ -17,17 +15,23 @@ import pygit2
 from snapd.core.errors import StoreCorrupt, os_errors
 from snapd.core.model import EMPTY_TREE, TREE, ObjectId
 
+from .deflate import deflate
 from .durable import remove_if_there
-from .objects import COMPRESSION, KINDS
+from .loose import loose_files
+from .objects import KINDS
 from .pack import PackWriter
+from .packindex import PackIndex
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from .repository import ShadowRepository
 
-_FANOUT_END = 8 + 255 * 4
-_IDS_START = 8 + 256 * 4
+CHEAP_BYTES = 64 << 20
+"""A pack of up to this size is written anew for the sake of any object."""
+
+PACK_ENDINGS = ("idx", "pack", "rev", "bitmap", "mtimes")
+"""The files of a pack, in the order in which they go."""
 
 
 def expire(
@@ -45,9 +49,9 @@ def expire(
         IoError, StorageFull: what is held is all still there.
     """
     held = _held(repository, roots, keep)
-    _drop_summaries(repository)
+    drop_summaries(repository)
     try:
-        for name in _packs(repository):
+        for name in pack_names(repository):
             _sweep_pack(repository, name, held)
         _sweep_loose(repository, held)
     finally:
@@ -77,7 +81,7 @@ def _held(
     return held
 
 
-def _drop_summaries(repository: ShadowRepository) -> None:
+def drop_summaries(repository: ShadowRepository) -> None:
     """Removes what a git run by hand made of commits and packs: it would speak of some that are about to go."""
     for directory in (os.path.join(repository.objects, "info"), repository.pack_directory):
         with os_errors(directory):
@@ -88,52 +92,50 @@ def _drop_summaries(repository: ShadowRepository) -> None:
                     os.unlink(entry.path)
 
 
-def _packs(repository: ShadowRepository) -> list[str]:
+def pack_names(repository: ShadowRepository) -> list[str]:
+    """The packs of a repository that have an index, each by its name without an ending."""
     with os_errors(repository.pack_directory):
         names = os.listdir(repository.pack_directory)
     return sorted(name[:-4] for name in names if name.startswith("pack-") and name.endswith(".idx"))
 
 
-def _ids(path: str) -> list[ObjectId]:
-    with os_errors(path), open(path, "rb") as file:
-        index = file.read()
-    if index[:8] != b"\377tOc\0\0\0\2":
-        raise StoreCorrupt(f"{path} is no pack index of version 2", object=path)
-    (count,) = struct.unpack_from(">I", index, _FANOUT_END)
-    return [index[_IDS_START + 20 * at : _IDS_START + 20 * (at + 1)] for at in range(count)]
-
-
 def _sweep_pack(repository: ShadowRepository, name: str, held: set[ObjectId]) -> None:
     path = os.path.join(repository.pack_directory, name)
-    ids = _ids(f"{path}.idx")
-    staying = [oid for oid in ids if oid in held]
-    if len(staying) == len(ids):
+    index = PackIndex.load(f"{path}.idx", f"{path}.pack")
+    if index is None:
+        raise StoreCorrupt(f"{path} is damaged, or its index is not of version 2", object=name)
+    staying = index.among(held)
+    if len(staying) == index.count or (staying and not _is_worth_it(f"{path}.pack", len(staying), index.count)):
         return
     if staying:
         database = repository.libgit2().odb
         writer = PackWriter(repository.pack_directory)
         try:
-            for oid in staying:
+            for oid in sorted(staying):
                 kind, data = database.read(pygit2.Oid(raw=oid))
-                writer.add(oid, KINDS[int(kind)], len(data), zlib.compress(data, COMPRESSION))
+                writer.add(oid, KINDS[int(kind)], len(data), deflate(bytes(data)))
             writer.finish()
         except (KeyError, pygit2.GitError) as error:
             raise StoreCorrupt(f"pack {name}: {error}", object=name) from error
         finally:
             writer.discard()
-    for ending in ("idx", "pack", "rev", "bitmap", "mtimes"):
+    for ending in PACK_ENDINGS:
         remove_if_there(f"{path}.{ending}")
+
+
+def _is_worth_it(pack: str, staying: int, count: int) -> bool:
+    """Whether to write a pack anew that holds more than what stays.
+
+    Not while the user's own git has it too: to remove our name of it frees nothing. Where it is large, as one that was
+    adopted and is ours alone by now, writing takes long and loses its deltas: only to get rid of most of its objects.
+    """
+    with os_errors(pack):
+        status = os.stat(pack)
+    return status.st_nlink == 1 and (status.st_size <= CHEAP_BYTES or 2 * staying < count)
 
 
 def _sweep_loose(repository: ShadowRepository, held: set[ObjectId]) -> None:
     with os_errors(repository.objects):
-        for directory in os.scandir(repository.objects):
-            if len(directory.name) != 2 or not directory.is_dir(follow_symlinks=False):
-                continue
-            for file in os.scandir(directory.path):
-                try:
-                    oid = bytes.fromhex(directory.name + file.name)
-                except ValueError:
-                    continue
-                if oid not in held:
-                    os.unlink(file.path)
+        for oid, file in loose_files(repository.objects):
+            if oid not in held:
+                os.unlink(file.path)

@@ -7,20 +7,22 @@ it. Order is by a sequence number, never by the clock; the day only groups what 
 
 from __future__ import annotations
 
-import json
+import datetime
 import os
 import re
 import threading
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import attrs
 
-from snapd.core.errors import StoreCorrupt, UnknownSnapshot
-from snapd.core.model import Coverage, ObjectId, RecordKind, RuleText, Skip, SkipReason, Snapshot
+from snapd.core.errors import StoreCorrupt, UnknownSnapshot, os_errors
+from snapd.core.model import ObjectId, RecordKind, Snapshot
 
-from .durable import make_directories, write_file
-from .objects import encode_commit
+from .coverage import Coverages, encode
+from .durable import make_directories, sync_if_there, write_file
+from .loose import pack_loose
+from .objects import encode_commit, object_id
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -35,6 +37,9 @@ _COMMIT = re.compile(
     rb"(?P<kind>[a-z]+)\n\ncoverage: (?P<coverage>[0-9a-f]{40})\nseq: (?P<seq>[0-9]+)\n"
 )
 
+
+_DAY_SECONDS = 86400
+_EPOCH = datetime.date(1970, 1, 1).toordinal()
 
 # what precedes an operation, or was only looked at, is nobody's idea of how the folder should be
 _SETTLED = (RecordKind.TRACK, RecordKind.AFTER)
@@ -81,6 +86,7 @@ class SnapshotLog:
         self._heads: dict[str, ObjectId] = {}
         self._seq = 0
         self._coverage_known: set[ObjectId] = set()
+        self._coverages = Coverages()
         self._load()
 
     def find(self, tree: ObjectId) -> Snapshot:
@@ -92,9 +98,9 @@ class SnapshotLog:
         """
         with self._lock:
             record = self._by_tree.get(tree)
-        if record is None:
-            raise UnknownSnapshot(f"no snapshot {tree.hex()} in this workspace", hash=tree.hex())
-        return Snapshot(tree, _decode_coverage(self._repository.read_blob(record.coverage)))
+            if record is None:
+                raise UnknownSnapshot(f"no snapshot {tree.hex()} in this workspace", hash=tree.hex())
+            return Snapshot(tree, self._coverages.decoded(record.coverage, self._repository.read_blob))
 
     def knows(self, tree: ObjectId) -> bool:
         """Whether there is a snapshot with this tree."""
@@ -108,30 +114,46 @@ class SnapshotLog:
             return self._newest.tree if self._newest is not None else None
 
     def append(self, snapshot: Snapshot, kind: RecordKind) -> None:
-        """Records a snapshot, durably. Its objects must be stored already.
+        """Records a snapshot, and makes it durable with all that was stored before.
+
+        What says the same as the newest record of the day is not recorded again, and costs no system call.
+
+        Args:
+            snapshot: its objects were committed already.
+            kind: why it was taken.
 
         Raises:
             StorageFull, IoError: it was not recorded.
         """
         now = int(time.time())
-        day = _day(now)
-        with self._lock, self._repository.batch() as batch:
-            coverage = batch.blob(_encode_coverage(snapshot.coverage))
+        with self._lock:
+            coverage = self._coverages.blob_id(snapshot.coverage)
             record = Record(self._seq + 1, kind, snapshot.tree, coverage, now)
             newest = self._newest
             if (
                 newest is not None
                 and newest.seq == self._seq
                 and record.same_state(newest)
-                and _day(newest.seconds) == day
+                and newest.seconds // _DAY_SECONDS == now // _DAY_SECONDS
             ):
+                if self._repository.journal:
+                    self._repository.journal.flush()
                 return
-            commit = batch.commit_object(_encode_record(record, self._heads.get(day)))
-            batch.commit()
+            # a number that a failed attempt may have put into the journal is not used again
+            self._seq = record.seq
+            day = _day(now)
+            references = {}
             if coverage not in self._coverage_known:
-                self._point(_COVERAGE + coverage.hex(), coverage)
-                self._coverage_known.add(coverage)
-            self._point(_SNAPSHOTS + day, commit)
+                with self._repository.batch() as batch:
+                    batch.blob(encode(snapshot.coverage))
+                    batch.commit()
+                references[_COVERAGE + coverage.hex()] = coverage
+            data = _encode_record(record, self._heads.get(day))
+            commit = object_id("commit", data)
+            references[_SNAPSHOTS + day] = commit
+            self._repository.journal.add({commit: pack_loose("commit", data)})
+            self._repository.journal.flush(references)
+            self._coverage_known.add(coverage)
             self._heads[day] = commit
             self._take(record)
 
@@ -156,6 +178,8 @@ class SnapshotLog:
 
         Raises:
             StorageFull, IoError: some days may be done and others not; each is whole.
+
+        The caller saw to it that the journal is empty: one that is replayed later must not set a reference back.
         """
         with self._lock:
             kept = {record for record in (self._newest, self._by_tree.get(keep) if keep else None) if record}
@@ -175,6 +199,11 @@ class SnapshotLog:
             for coverage in self._coverage_known - used:
                 self._repository.libgit2().references.delete(_COVERAGE + coverage.hex())
             self._coverage_known &= used
+            # what they pointed to goes next: a power cut must not bring them back without it
+            for above in (_SNAPSHOTS, _COVERAGE):
+                path = os.path.join(self._repository.path, above)
+                with os_errors(path):
+                    sync_if_there(path)
         return removed
 
     def _rewrite(self, day: str, records: list[Record]) -> None:
@@ -183,6 +212,7 @@ class SnapshotLog:
             for record in records:
                 head = batch.commit_object(_encode_record(record, head))
             batch.commit()
+        self._repository.journal.flush()
         if head is None:
             self._repository.libgit2().references.delete(_SNAPSHOTS + day)
             del self._heads[day]
@@ -248,40 +278,10 @@ class SnapshotLog:
 
 
 def _day(seconds: int) -> str:
-    return time.strftime("%Y-%m-%d", time.gmtime(seconds))
+    # time.strftime would look at the time zone's file each time
+    return datetime.date.fromordinal(_EPOCH + seconds // _DAY_SECONDS).isoformat()
 
 
 def _encode_record(record: Record, parent: ObjectId | None) -> bytes:
     message = f"{record.kind.value}\n\ncoverage: {record.coverage.hex()}\nseq: {record.seq}"
     return encode_commit(record.tree, parent, record.seconds, message)
-
-
-def _text(raw: bytes) -> str:
-    return raw.decode("utf-8", "surrogateescape")
-
-
-def _raw(text: str) -> bytes:
-    return text.encode("utf-8", "surrogateescape")
-
-
-def _encode_coverage(coverage: Coverage) -> bytes:
-    document = {
-        "version": 1,
-        "prefix": _text(coverage.prefix),
-        "emptyDirs": [_text(path) for path in coverage.empty_dirs],
-        "skipped": [[_text(skip.path), skip.reason.value] for skip in coverage.skipped],
-        "rules": [[rule.kind, _text(rule.base), _text(rule.text)] for rule in coverage.rules],
-        "forced": [_text(path) for path in coverage.forced],
-    }
-    return json.dumps(document, separators=(",", ":")).encode("ascii")
-
-
-def _decode_coverage(data: bytes) -> Coverage:
-    document: dict[str, Any] = json.loads(data)
-    return Coverage(
-        prefix=_raw(document["prefix"]),
-        empty_dirs=tuple(_raw(path) for path in document["emptyDirs"]),
-        skipped=tuple(Skip(_raw(path), SkipReason(reason)) for path, reason in document["skipped"]),
-        rules=tuple(RuleText(kind, _raw(base), _raw(text)) for kind, base, text in document["rules"]),
-        forced=tuple(_raw(path) for path in document["forced"]),
-    )

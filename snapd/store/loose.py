@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import secrets
-import zlib
 from typing import TYPE_CHECKING
 
 from snapd.core.errors import StoreCorrupt, os_errors
 from snapd.core.model import ObjectId
 
-from .durable import PRIVATE_FILE, make_directories, remove_if_there, sync_directory, write_all
-from .objects import COMPRESSION, ObjectKind, header
+from .deflate import ERRORS, deflate_small, deflater, inflater
+from .durable import PRIVATE_DIRECTORY, PRIVATE_FILE, make_directories, remove_if_there, sync_directory, write_all
+from .objects import ObjectKind, header
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 CHUNK = 1 << 20
+ID_BYTES = 20
 
 _KINDS: dict[bytes, ObjectKind] = {b"blob": "blob", b"tree": "tree", b"commit": "commit"}
 
@@ -26,6 +28,76 @@ def object_path(objects: str, oid: ObjectId) -> str:
     """Where the loose object lies below the `objects` directory."""
     name = oid.hex()
     return os.path.join(objects, name[:2], name[2:])
+
+
+def pack_loose(kind: ObjectKind, data: bytes) -> bytes:
+    """The bytes of the loose file of a small object."""
+    return deflate_small(header(kind, len(data)) + data)
+
+
+def place(objects: str, oid: ObjectId, packed: bytes, *, durable: bool = False) -> None:
+    """Writes one loose object: there and whole, or not there.
+
+    Args:
+        objects: the `objects` directory of the repository.
+        oid: its id.
+        packed: the bytes of the file.
+        durable: whether the bytes are to be on the disk before the name; syncing the name is left to the caller.
+
+    Raises:
+        StorageFull, IoError: it was not stored.
+    """
+    path = object_path(objects, oid)
+    temporary = os.path.join(objects, f"tmp_obj_{secrets.token_hex(8)}")
+    with os_errors(path):
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE_FILE)
+        try:
+            try:
+                write_all(descriptor, packed)
+                if durable:
+                    os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+            move_in(temporary, path)
+        except BaseException:
+            remove_if_there(temporary)
+            raise
+
+
+def move_in(temporary: str, path: str) -> None:
+    """Gives a loose object its name; makes the directory where it is the first in it.
+
+    Raises:
+        OSError: as of `rename`.
+    """
+    try:
+        os.rename(temporary, path)
+    except FileNotFoundError:
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(os.path.dirname(path), PRIVATE_DIRECTORY)
+        os.rename(temporary, path)
+
+
+def loose_files(objects: str) -> Iterator[tuple[ObjectId, os.DirEntry[str]]]:
+    """The files of loose objects, and the ids that their names say.
+
+    Args:
+        objects: the `objects` directory of a repository.
+
+    Raises:
+        IoError: it cannot be listed.
+    """
+    with os_errors(objects):
+        for directory in list(os.scandir(objects)):
+            if len(directory.name) != 2 or not directory.is_dir(follow_symlinks=False):
+                continue
+            for file in list(os.scandir(directory.path)):
+                try:
+                    oid = bytes.fromhex(directory.name + file.name)
+                except ValueError:
+                    continue
+                if len(oid) == ID_BYTES:
+                    yield oid, file
 
 
 class LooseWriter:
@@ -57,19 +129,19 @@ class LooseWriter:
         temporary = os.path.join(self._objects, f"tmp_obj_{secrets.token_hex(8)}")
         start = header(kind, size)
         digest = hashlib.sha1(start)
-        deflate = zlib.compressobj(COMPRESSION)
+        stream = deflater()
         seen = 0
         with os_errors(temporary):
             descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE)
             try:
-                write_all(descriptor, deflate.compress(start))
+                write_all(descriptor, stream.compress(start))
                 for chunk in chunks:
                     seen += len(chunk)
                     digest.update(chunk)
-                    write_all(descriptor, deflate.compress(chunk))
+                    write_all(descriptor, stream.compress(chunk))
                 if seen != size:
                     raise ValueError(f"{seen} bytes instead of {size}")
-                write_all(descriptor, deflate.flush())
+                write_all(descriptor, stream.flush())
                 os.fsync(descriptor)
                 oid = digest.digest()
                 path = object_path(self._objects, oid)
@@ -123,10 +195,10 @@ def read_whole(path: str, oid: ObjectId) -> tuple[ObjectKind, bytes] | None:
                 packed = file.read()
         except FileNotFoundError:
             return None
-    inflate = zlib.decompressobj()
+    inflate = inflater()
     try:
         data = inflate.decompress(packed)
-    except zlib.error:
+    except ERRORS:
         data = b""
     start, _, content = data.partition(b"\0")
     kind = _KINDS.get(start.partition(b" ")[0])
@@ -137,7 +209,7 @@ def read_whole(path: str, oid: ObjectId) -> tuple[ObjectKind, bytes] | None:
 
 def _inflate(descriptor: int, oid: ObjectId) -> Iterator[bytes]:
     damaged = StoreCorrupt(f"object {oid.hex()} is damaged", object=oid.hex())
-    inflate = zlib.decompressobj()
+    inflate = inflater()
     digest = hashlib.sha1()
     start: bytes | None = b""
     held = b""
@@ -155,7 +227,7 @@ def _inflate(descriptor: int, oid: ObjectId) -> Iterator[bytes]:
                 if held:
                     yield held
                 held = data
-        except zlib.error as error:
+        except ERRORS as error:
             raise damaged from error
     if not inflate.eof or digest.digest() != oid:
         raise damaged

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from typing import TYPE_CHECKING, Literal
 
 from snapd.core.errors import StoreCorrupt
 from snapd.core.model import ObjectId, TreeEntry
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    pass
 
 ObjectKind = Literal["commit", "tree", "blob"]
 
 KINDS: dict[int, ObjectKind] = {1: "commit", 2: "tree", 3: "blob"}
 """The types by the number that git gives them in packs."""
-
-COMPRESSION = 1
-"""zlib level: level 6 costs several times the time for a few percent of size."""
 
 
 def header(kind: ObjectKind, size: int) -> bytes:
@@ -32,31 +30,19 @@ def object_id(kind: ObjectKind, data: bytes) -> ObjectId:
     return digest.digest()
 
 
-def encode_tree(entries: Iterable[TreeEntry]) -> bytes:
-    """The bytes of a tree object; entries may come in any order."""
-    return b"".join(
-        b"%o %s\0%s" % (entry.mode, entry.name, entry.oid)
-        for entry in sorted(entries, key=lambda entry: entry.sort_key)
-    )
-
-
 def decode_tree(data: bytes, oid: ObjectId) -> tuple[TreeEntry, ...]:
     """The entries of a tree object, in git's order.
 
     Raises:
         StoreCorrupt: the bytes are no tree.
     """
-    entries = []
-    at = 0
-    try:
-        while at < len(data):
-            space = data.index(b" ", at)
-            nul = data.index(b"\0", space)
-            entries.append(TreeEntry(data[space + 1 : nul], int(data[at:space], 8), data[nul + 1 : nul + 21]))
-            at = nul + 21
-    except ValueError as error:
-        raise StoreCorrupt(f"tree {oid.hex()} is damaged", object=oid.hex()) from error
-    return tuple(entries)
+    if _ENTRIES.fullmatch(data) is None:
+        raise StoreCorrupt(f"tree {oid.hex()} is damaged", object=oid.hex())
+    return tuple([TreeEntry(name, int(mode, 8), entry) for mode, name, entry in _ENTRY.findall(data)])
+
+
+_ENTRY = re.compile(rb"([0-7]+) ([^\0]+)\0(.{20})", re.DOTALL)
+_ENTRIES = re.compile(rb"(?:[0-7]+ [^\0]+\0.{20})*", re.DOTALL)
 
 
 def encode_commit(tree: ObjectId, parent: ObjectId | None, seconds: int, message: str) -> bytes:

@@ -14,8 +14,10 @@ from snapd.core.errors import StoreCorrupt, from_os_error, os_errors
 
 from .batch import ObjectBatch
 from .durable import make_directories, write_file
+from .journal import JOURNAL, Journal
 from .loose import object_path, read_chunks, read_whole
 from .objects import KINDS, decode_tree
+from .packindex import PackIndexes, directory_stamp
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,7 +52,13 @@ class ShadowRepository:
     """A bare git repository that holds the snapshots of one workspace.
 
     Args:
-        path: its directory; made, private, where it is missing.
+        path: its directory, which the caller owns; made, private, where it is missing.
+
+    Attributes:
+        objects: where the loose objects lie.
+        pack_directory: where the packs lie.
+        packs: what these hold.
+        journal: what makes small steps durable.
 
     Raises:
         StoreCorrupt: it was made by a newer snapd, or is no repository.
@@ -63,12 +71,15 @@ class ShadowRepository:
         self.pack_directory = os.path.join(self.objects, "pack")
         self._threads = threading.local()
         self._sweeps = 0
+        self._is_empty = True
         if not os.path.exists(os.path.join(path, "HEAD")):
             self._create()
         self._check_version()
         with os_errors(path):
             status = os.stat(path)
         self._identity = (status.st_dev, status.st_ino)
+        self.packs = PackIndexes(self.pack_directory)
+        self.journal = Journal(path)
 
     def batch(self) -> ObjectBatch:
         """A set of objects to be stored together."""
@@ -86,12 +97,18 @@ class ShadowRepository:
 
     def is_empty(self) -> bool:
         """Whether no object was ever stored."""
-        with os_errors(self.objects):
-            return not set(os.listdir(self.objects)) - {"info", "pack"} and not os.listdir(self.pack_directory)
+        if self._is_empty and not self.journal:
+            with os_errors(self.objects):
+                names = set(os.listdir(self.objects)) - {"info", "pack"}
+                self._is_empty = not names and not os.listdir(self.pack_directory)
+        return self._is_empty and not self.journal
 
     def has(self, oid: ObjectId) -> bool:
         """Whether the object is stored."""
-        return pygit2.Oid(raw=oid) in self._libgit2().odb
+        # the journal first: what waits there becomes a file before it goes from there
+        if oid in self.journal or oid in self.packs or os.path.exists(object_path(self.objects, oid)):
+            return True
+        return self.packs.has_others and pygit2.Oid(raw=oid) in self._libgit2().odb
 
     def read_blob(self, oid: ObjectId) -> bytes:
         """The bytes of a file.
@@ -123,9 +140,13 @@ class ShadowRepository:
         Raises:
             StoreCorrupt: missing or damaged.
         """
+        self._place(oid)
+        sweeps = self._sweeps
         try:
             _, size = self._libgit2().odb.read_header(pygit2.Oid(raw=oid))
         except (KeyError, pygit2.GitError) as error:
+            if self._sweeps != sweeps:
+                return self.blob_size(oid)
             raise self._damaged(oid) from error
         return int(size)
 
@@ -135,6 +156,7 @@ class ShadowRepository:
         Raises:
             StoreCorrupt: missing, damaged, or no blob.
         """
+        self._place(oid)
         try:
             loose = read_chunks(object_path(self.objects, oid), oid)
         except OSError as error:
@@ -145,17 +167,26 @@ class ShadowRepository:
             yield self.read_blob(oid)
 
     def libgit2(self) -> pygit2.Repository:
-        """This thread's libgit2 handle: they are not shared between threads."""
+        """This thread's libgit2 handle: they are not shared between threads.
+
+        Raises:
+            StorageFull, IoError: what waits in the journal could not be made part of the repository.
+        """
+        if self.journal:
+            self.journal.flush()
         return self._libgit2()
 
     def swept(self) -> None:
-        """Has every thread look at the disk anew: packs were removed."""
+        """Has every thread look at the disk anew: packs were removed, or are about to be."""
         self._sweeps += 1
+        self.packs.forget()
 
     def bytes_on_disk(self) -> int:
-        """What the store takes, in bytes of its files."""
+        """What the store takes, in bytes of its files, but for the journal: that is small and goes by itself."""
         total = 0
-        for directory, _, files in os.walk(self.path):
+        for directory, directories, files in os.walk(self.path):
+            if directory == self.path and JOURNAL in directories:
+                directories.remove(JOURNAL)
             for name in files:
                 try:
                     total += os.lstat(os.path.join(directory, name)).st_size
@@ -182,9 +213,17 @@ class ShadowRepository:
 
     def check_loose(self, oid: ObjectId) -> None:
         """Raises `StoreCorrupt` where a loose object is damaged: before libgit2 is given one to work on."""
+        self._place(oid)
         read_whole(object_path(self.objects, oid), oid)
 
+    def _place(self, oid: ObjectId) -> None:
+        """Makes an object that waits in the journal part of the repository."""
+        if oid in self.journal:
+            self.journal.flush()
+
     def _read(self, oid: ObjectId, kind: ObjectKind) -> bytes:
+        self._place(oid)
+        sweeps = self._sweeps
         loose = read_whole(object_path(self.objects, oid), oid)
         if loose is not None:
             found, data = loose
@@ -192,6 +231,9 @@ class ShadowRepository:
             try:
                 number, data = self._libgit2().odb.read(pygit2.Oid(raw=oid))
             except (KeyError, pygit2.GitError) as error:
+                # it lay in a file that went meanwhile, and lies in another now
+                if self._sweeps != sweeps:
+                    return self._read(oid, kind)
                 self.check_present()
                 raise self._damaged(oid) from error
             found = KINDS[int(number)]
@@ -204,7 +246,7 @@ class ShadowRepository:
 
     def _libgit2(self) -> pygit2.Repository:
         # libgit2 keeps a pack open that was removed, and would have us take what went with it for stored
-        packs = (self._sweeps, _stamp(self.pack_directory))
+        packs = (self._sweeps, directory_stamp(self.pack_directory))
         handle: pygit2.Repository | None = getattr(self._threads, "handle", None)
         if handle is None or self._threads.packs != packs:
             try:
@@ -233,12 +275,3 @@ class ShadowRepository:
                 f"{self.path} was made by a newer snapd (format {version}, this one knows {FORMAT_VERSION})",
                 object=self.path,
             )
-
-
-def _stamp(directory: str) -> tuple[int, int] | None:
-    """What changes when a name in a directory comes or goes; None where the directory is not there."""
-    try:
-        status = os.stat(directory)
-    except FileNotFoundError:
-        return None
-    return status.st_mtime_ns, status.st_ctime_ns

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 
+from snapd.core.errors import SnapdError
+
 from . import comparing
+from .adopt import adopt
 from .expiry import expire
 from .log import SnapshotLog
 from .ownership import Ownership
 from .repository import ShadowRepository
+from .upkeep import Upkeep
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator, Sequence
 
     from snapd.core.model import Entry, ObjectId, RecordKind, RelPath, Snapshot, TreeEntry
 
     from .batch import ObjectBatch
+
+
+logger = logging.getLogger(__name__)
 
 
 class Store:
@@ -37,13 +45,22 @@ class Store:
         try:
             self._repository = ShadowRepository(path)
             self._log = SnapshotLog(self._repository)
+            self._upkeep = Upkeep(self._repository)
         except BaseException:
             self._ownership.release()
             raise
 
     def close(self) -> None:
-        """Lets another process own the store."""
-        self._ownership.release()
+        """Makes the repository whole without a journal, and lets another process own the store."""
+        self._upkeep.stop()
+        try:
+            self._repository.check_present()
+            self._repository.journal.checkpoint()
+        except SnapdError as error:
+            # nothing that was answered is at stake: whoever opens the store next goes on from the journal
+            logger.warning("closing the store %s: %s", self.path, error.message)
+        finally:
+            self._ownership.release()
 
     def remember_root(self, root: bytes, identity: tuple[int, int]) -> None:
         """Keeps which folder the store belongs to, for the one who looks at the store later."""
@@ -56,6 +73,21 @@ class Store:
     def batch(self) -> ObjectBatch:
         """A set of objects to be stored together."""
         return self._repository.batch()
+
+    def adopt(self, directories: Sequence[bytes], wanted: Collection[ObjectId]) -> frozenset[ObjectId]:
+        """Makes objects of the user's own git part of the store, durably.
+
+        Args:
+            directories: absolute `objects` directories; nothing is written there.
+            wanted: ids of 20 bytes.
+
+        Returns:
+            Those of `wanted` that the store holds now.
+
+        Raises:
+            StorageFull, IoError: the store could not be written.
+        """
+        return adopt(self._repository, directories, wanted)
 
     def read_tree(self, oid: ObjectId) -> tuple[TreeEntry, ...]:
         """The entries of a directory; raises `StoreCorrupt`."""
@@ -94,12 +126,17 @@ class Store:
         """The tree of the newest snapshot that somebody asked for, or that an operation left behind."""
         return self._log.last
 
+    def discard(self) -> frozenset[ObjectId]:
+        """Gives up objects that were added and could not be made durable; gives their ids."""
+        return self._repository.journal.discard()
+
     def append(self, snapshot: Snapshot, kind: RecordKind) -> None:
-        """Records a snapshot, durably."""
+        """Records a snapshot, and makes it durable with all that was stored before."""
         self._log.append(snapshot, kind)
+        self._upkeep.consider()
 
     def expire(self, before: float, keep: ObjectId | None) -> tuple[int, int]:
-        """Drops snapshots older than a time and what only they held.
+        """Drops snapshots older than a time and what only they held, and packs the rest anew.
 
         Args:
             before: seconds since 1970.
@@ -108,10 +145,14 @@ class Store:
         Returns:
             How many records were dropped, and the bytes freed.
         """
+        self._upkeep.stop()
+        # a replay must not set a reference back to what is dropped here
+        self._repository.journal.checkpoint()
         bytes_before = self._repository.bytes_on_disk()
         removed = self._log.expire(before, keep)
         if removed:
             expire(self._repository, self._log.roots(), keep)
+        self._upkeep.consolidate_all()
         return removed, max(0, bytes_before - self._repository.bytes_on_disk())
 
     def bytes_on_disk(self) -> int:

@@ -149,7 +149,8 @@ def test_cleanup_keeps_what_is_young(tmp_path: Path, monkeypatch: pytest.MonkeyP
     size = bench.workspace.status().store_bytes
     removed, freed = bench.workspace.cleanup(None, Call())
     assert removed == 3
-    assert freed > 9000
+    # a pack has an index of at least 1,072 bytes
+    assert freed > 8000
     assert bench.workspace.status().store_bytes == size - freed
     sound(bench)
     for reopened in (False, True):
@@ -226,16 +227,20 @@ def test_an_unrecorded_look_does_not_fool_the_next(tmp_path: Path, monkeypatch: 
 # -- no space
 
 
-@pytest.mark.parametrize("kind", ["tmp_pack_", "tmp_obj_", ".tmp"])
+@pytest.mark.parametrize("kind", ["tmp_pack_", "tmp_obj_", "tmp_ref_", "journal"])
 def test_no_space_for_the_store(tmp_path: Path, items: Items, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     bench = make(tmp_path, FEW)
     first = bench.track()
+    # so that the next record has to begin a journal
+    bench.reopen()
     bench.become({**items, "new": b"1"})
     real = os.open
     hit = []
 
     def full(path: str | bytes, flags: int, *args: int, **rest: int) -> int:
         name = os.path.basename(os.fsdecode(path))
+        if name.isdecimal():
+            name = "journal"
         if flags & os.O_CREAT and kind in name and "snapd-tmp" not in name:
             hit.append(name)
             return real("/dev/full", flags & ~(os.O_CREAT | os.O_EXCL))
@@ -478,6 +483,7 @@ def test_every_error_here_is_one_of_ours(tmp_path: Path, monkeypatch: pytest.Mon
         raise OSError(5, "Input/output error")
 
     monkeypatch.setattr(durable.os, "fsync", broken)
+    monkeypatch.setattr(durable.os, "fdatasync", broken)
     for ask in (bench.track, lambda: bench.restore(bench.workspace.status().last or b"")):
         with pytest.raises(SnapdError) as error:
             ask()

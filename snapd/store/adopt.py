@@ -1,0 +1,229 @@
+"""Takes objects of the user's own git over, so that a first snapshot need not store what is there already.
+
+A pack is owned by hard links of its two files, a loose object by one of its file; where links cannot be made, by a
+copy. In the user's directories nothing is written. What is missing or goes while we look is just not there.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import shutil
+import stat
+from typing import TYPE_CHECKING
+
+from snapd.core.errors import FULL, StoreCorrupt, os_errors
+from snapd.core.model import ObjectId
+
+from .durable import PRIVATE_FILE, remove_if_there, sync_directory, sync_if_there
+from .loose import move_in, object_path, read_whole
+from .packindex import ID_BYTES, PackIndex
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+
+    from .repository import ShadowRepository
+
+COPY_BYTES = 64 << 20
+COPY_BYTES_EACH = 16 << 10
+"""A pack is copied up to the larger of `COPY_BYTES` and so much for each wanted object in it.
+
+A source file takes about 4 KiB in a pack; 16 KiB are copied in less time than it takes to compress that file.
+"""
+
+_NO_LINKS = frozenset({errno.EXDEV, errno.EPERM, errno.EMLINK, errno.EACCES, errno.ENOTSUP, errno.ENOSYS})
+_COPY_CHUNK = 1 << 20
+
+
+def adopt(
+    repository: ShadowRepository, directories: Sequence[bytes], wanted: Collection[ObjectId]
+) -> frozenset[ObjectId]:
+    """Makes objects of other repositories part of this one, durably.
+
+    Args:
+        repository: whose they are to be.
+        directories: absolute `objects` directories, that of the user's repository and its alternates.
+        wanted: ids of 20 bytes.
+
+    Returns:
+        Those of `wanted` that the repository has now: in a pack that is whole as far as its index, its two ends and its
+        counts tell, or in a loose file that was read and matches its id.
+
+    Raises:
+        StorageFull, IoError: the repository could not be written.
+    """
+    missing = set(wanted)
+    missing -= repository.packs.among(missing)
+    missing -= set(_loose(repository.objects, missing))
+    sources = [os.fsdecode(directory) for directory in directories]
+    for adopt_from in (_adopt_packs, _adopt_loose):
+        for source in sources:
+            if missing:
+                missing -= adopt_from(repository, source, missing)
+    return frozenset(wanted) - missing if missing else frozenset(wanted)
+
+
+# -- packs
+
+
+def _adopt_packs(repository: ShadowRepository, source: str, missing: set[ObjectId]) -> set[ObjectId]:
+    directory = os.path.join(source, "pack")
+    found: set[ObjectId] = set()
+    for name in _names(directory):
+        if len(found) == len(missing):
+            break
+        if name.startswith("pack-") and name.endswith(".idx"):
+            found |= _adopt_pack(repository, os.path.join(directory, name[:-4]), missing - found)
+    if found:
+        with os_errors(repository.pack_directory):
+            sync_directory(repository.pack_directory)
+        repository.packs.forget()
+    return found
+
+
+def _adopt_pack(repository: ShadowRepository, base: str, missing: set[ObjectId]) -> set[ObjectId]:
+    theirs = PackIndex.load(f"{base}.idx", f"{base}.pack")
+    if theirs is None or not (found := theirs.among(missing)):
+        return set()
+    temporary = os.path.join(repository.pack_directory, f"tmp_adopt_{secrets.token_hex(8)}")
+    pack, index = f"{temporary}.pack_", f"{temporary}.idx_"
+    budget = max(COPY_BYTES, COPY_BYTES_EACH * len(found))
+    try:
+        # git deletes the index first, so where both are there in this order they belong together
+        if not _own(f"{base}.pack", pack, budget) or not _own(f"{base}.idx", index, budget):
+            return set()
+        # what was looked at may have been replaced since; what is ours stays
+        ours = PackIndex.load(index, pack)
+        if ours is None or not ours.is_copy_of(theirs):
+            return set()
+        with os_errors(repository.pack_directory):
+            sync_if_there(pack)
+            sync_if_there(index)
+            name = os.path.join(repository.pack_directory, f"pack-{ours.checksum.hex()}")
+            os.rename(pack, f"{name}.pack")
+            os.rename(index, f"{name}.idx")
+        return found
+    finally:
+        # a rename onto another name of the same file leaves both
+        remove_if_there(pack)
+        remove_if_there(index)
+
+
+# -- loose objects
+
+
+def _adopt_loose(repository: ShadowRepository, source: str, missing: set[ObjectId]) -> set[ObjectId]:
+    found: set[ObjectId] = set()
+    for oid in _loose(source, missing):
+        path = object_path(source, oid)
+        temporary = os.path.join(repository.objects, f"tmp_obj_{secrets.token_hex(8)}")
+        try:
+            if not _own(path, temporary, COPY_BYTES) or not _is_sound(temporary, oid):
+                continue
+            with os_errors(repository.objects):
+                sync_if_there(temporary)
+                move_in(temporary, object_path(repository.objects, oid))
+            found.add(oid)
+        finally:
+            remove_if_there(temporary)
+    directories = {os.path.dirname(object_path(repository.objects, oid)) for oid in found}
+    with os_errors(repository.objects):
+        for directory in sorted(directories):
+            sync_directory(directory)
+        if found:
+            sync_directory(repository.objects)
+    return found
+
+
+def _loose(objects: str, wanted: Collection[ObjectId]) -> Iterator[ObjectId]:
+    """Those of `wanted` of which there is a loose file, sound or not; all directories are listed, not each id tried."""
+    if not wanted:
+        return
+    for above in _names(objects):
+        if len(above) != 2:
+            continue
+        for name in _names(os.path.join(objects, above)):
+            if len(name) != 2 * (ID_BYTES - 1):
+                continue
+            try:
+                oid = bytes.fromhex(above + name)
+            except ValueError:
+                continue
+            if oid in wanted:
+                yield oid
+
+
+def _is_sound(path: str, oid: ObjectId) -> bool:
+    # git does not sync loose objects by itself: a power cut may have left any of them empty
+    try:
+        return read_whole(path, oid) is not None
+    except StoreCorrupt:
+        return False
+
+
+# -- files
+
+
+def _names(directory: str) -> list[str]:
+    try:
+        return os.listdir(directory)
+    except OSError:
+        return []
+
+
+def _own(source: str, target: str, budget: int) -> bool:
+    """Links or copies a file of the user's.
+
+    Args:
+        source: the file, or a symlink to it.
+        target: its new name, in the store.
+        budget: bytes that may be copied, at most.
+
+    Returns:
+        False where that cannot be done, and nothing is at `target`.
+
+    Raises:
+        StorageFull, IoError: the store could not be written.
+    """
+    try:
+        source = os.path.realpath(source, strict=True)
+        if not stat.S_ISREG(os.lstat(source).st_mode):
+            return False
+    except OSError:
+        return False
+    with os_errors(target):
+        try:
+            os.link(source, target, follow_symlinks=False)
+        except FileNotFoundError:
+            return False
+        except OSError as error:
+            if error.errno not in _NO_LINKS:
+                raise
+            return _copy(source, target, budget)
+    if stat.S_ISREG(os.lstat(target).st_mode):
+        return True
+    os.unlink(target)
+    return False
+
+
+def _copy(source: str, target: str, budget: int) -> bool:
+    try:
+        theirs = os.open(source, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return False
+    with open(theirs, "rb") as file:
+        status = os.fstat(theirs)
+        if not stat.S_ISREG(status.st_mode) or status.st_size > budget:
+            return False
+        descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE_FILE)
+        try:
+            with open(descriptor, "wb") as ours:
+                shutil.copyfileobj(file, ours, _COPY_CHUNK)
+        except OSError as error:
+            remove_if_there(target)
+            # what is wanted of it may need far less space than all of it
+            if error.errno in FULL:
+                return False
+            raise
+    return True

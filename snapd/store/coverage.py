@@ -1,0 +1,96 @@
+"""The coverage of a snapshot as a blob: encoded once while it stays the same, and the last few decoded ones at hand."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from snapd.core.errors import StoreCorrupt
+from snapd.core.model import Coverage, ObjectId, RuleText, Skip, SkipReason
+
+from .objects import object_id
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_AT_HAND = 8
+
+
+class Coverages:
+    """Translates between coverages and blobs. Its user sees to it that one thread at a time calls it."""
+
+    def __init__(self) -> None:
+        self._last: tuple[Coverage, ObjectId] | None = None
+        self._decoded: dict[ObjectId, Coverage] = {}
+
+    def blob_id(self, coverage: Coverage) -> ObjectId:
+        """The id of the blob."""
+        last = self._last
+        if last is None or last[0] is not coverage:
+            oid = last[1] if last is not None and last[0] == coverage else object_id("blob", encode(coverage))
+            last = self._last = (coverage, oid)
+        oid = last[1]
+        self._remember(oid, coverage)
+        return oid
+
+    def decoded(self, oid: ObjectId, read: Callable[[ObjectId], bytes]) -> Coverage:
+        """The coverage that a blob holds.
+
+        Args:
+            oid: the blob.
+            read: gives its bytes.
+
+        Raises:
+            StoreCorrupt: it is damaged, or no coverage.
+        """
+        coverage = self._decoded.get(oid)
+        if coverage is None:
+            try:
+                coverage = decode(read(oid))
+            except (ValueError, KeyError, TypeError) as error:
+                raise StoreCorrupt(f"blob {oid.hex()} is no coverage", object=oid.hex()) from error
+        self._remember(oid, coverage)
+        return coverage
+
+    def _remember(self, oid: ObjectId, coverage: Coverage) -> None:
+        self._decoded.pop(oid, None)
+        self._decoded[oid] = coverage
+        if len(self._decoded) > _AT_HAND:
+            del self._decoded[next(iter(self._decoded))]
+
+
+def encode(coverage: Coverage) -> bytes:
+    """The bytes of the blob."""
+    document = {
+        "version": 1,
+        "prefix": _text(coverage.prefix),
+        "emptyDirs": [_text(path) for path in coverage.empty_dirs],
+        "skipped": [[_text(skip.path), skip.reason.value] for skip in coverage.skipped],
+        "rules": [[rule.kind, _text(rule.base), _text(rule.text)] for rule in coverage.rules],
+        "forced": [_text(path) for path in coverage.forced],
+    }
+    return json.dumps(document, separators=(",", ":")).encode("ascii")
+
+
+def decode(data: bytes) -> Coverage:
+    """The coverage that the bytes of a blob say.
+
+    Raises:
+        ValueError, KeyError, TypeError: they say none.
+    """
+    document: dict[str, Any] = json.loads(data)
+    return Coverage(
+        prefix=_raw(document["prefix"]),
+        empty_dirs=tuple(_raw(path) for path in document["emptyDirs"]),
+        skipped=tuple(Skip(_raw(path), SkipReason(reason)) for path, reason in document["skipped"]),
+        rules=tuple(RuleText(kind, _raw(base), _raw(text)) for kind, base, text in document["rules"]),
+        forced=tuple(_raw(path) for path in document["forced"]),
+    )
+
+
+def _text(raw: bytes) -> str:
+    return raw.decode("utf-8", "surrogateescape")
+
+
+def _raw(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")

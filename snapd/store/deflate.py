@@ -1,0 +1,79 @@
+"""Compresses and expands objects: through ISA-L where there is a build of it for this machine, else through zlib.
+
+ISA-L writes and reads the same format (RFC 1950). Of 3,000 source files of the kernel, 17 KB each, in MB/s and in parts
+of their size: zlib level 1, which git uses for loose objects, 136 and 0.256; level 4, 88 and 0.226; ISA-L level 2, 471
+and 0.251; expanding 272 against 722. Both let go of the interpreter lock.
+"""
+
+from __future__ import annotations
+
+import zlib
+from importlib import import_module
+from typing import Any, Protocol
+
+
+def _load() -> tuple[Any, int]:
+    """The module, and its level for speed."""
+    try:
+        return import_module("isal.isal_zlib"), 2
+    except ImportError:
+        return zlib, 1
+
+
+_fast, _FAST_LEVEL = _load()
+_SMALL_BYTES = 64 << 10
+_SMALL_LEVEL = 4
+_TINY_BYTES = 4096
+
+ERRORS: tuple[type[Exception], ...] = (zlib.error, _fast.error)
+"""What is raised where the bytes to expand are damaged."""
+
+
+class Deflater(Protocol):
+    """Compresses piece by piece."""
+
+    def compress(self, data: bytes, /) -> bytes:
+        """Takes a piece; gives what is ready."""
+
+    def flush(self) -> bytes:
+        """Gives the rest."""
+
+
+class Inflater(Protocol):
+    """Expands piece by piece."""
+
+    @property
+    def eof(self) -> bool:
+        """Whether the end of the stream was reached."""
+
+    def decompress(self, data: bytes, /) -> bytes:
+        """Takes a piece; gives what it holds."""
+
+
+def deflate(data: bytes) -> bytes:
+    """Compresses an object that is stored with many others: fast."""
+    compressed: bytes = _fast.compress(data, _FAST_LEVEL)
+    return compressed
+
+
+def deflate_small(data: bytes) -> bytes:
+    """Compresses an object that is stored by itself, so that a step of a few is not larger than git's.
+
+    git stores loose objects at level 1. Of 200 source files of 10 to 20 KB (the kernel's), in bytes and microseconds
+    each: level 1 4284 and 108, 2 4150 and 114, 3 4074 and 126, 4 3854 and 146, 5 3761 and 181, 6 3738 and 213. Level 4
+    is the first that saves more than the 184 bytes of our commit take (for 195 of the 200). A tree, which is hardly
+    compressed by anything, is not worth the time.
+    """
+    return zlib.compress(data, _SMALL_LEVEL) if _TINY_BYTES < len(data) <= _SMALL_BYTES else deflate(data)
+
+
+def deflater() -> Deflater:
+    """Compresses a large object piece by piece."""
+    made: Deflater = _fast.compressobj(_FAST_LEVEL)
+    return made
+
+
+def inflater() -> Inflater:
+    """Expands an object piece by piece."""
+    made: Inflater = _fast.decompressobj()
+    return made

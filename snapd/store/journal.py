@@ -1,0 +1,337 @@
+"""The journal: what a step stores becomes durable by one append and one `fdatasync`.
+
+A small batch waits in memory until a snapshot is recorded. Then one frame with its objects and the references that move
+goes to the journal file, and only then do they become files of the repository, which nobody waits to see on the disk.
+After a crash the frames are written into the repository again. So no object of the repository is ever there without
+being either on the disk or in a journal.
+
+Every so often a new journal file is begun, and a thread makes durable what the old one stands for, and removes it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import secrets
+import threading
+from typing import TYPE_CHECKING
+
+import attrs
+
+from snapd.core.errors import SnapdError, os_errors
+from snapd.core.model import ObjectId
+
+from .durable import (
+    PRIVATE_FILE,
+    make_directories,
+    remove_if_there,
+    sync_data,
+    sync_directory,
+    sync_if_there,
+    write_all,
+    write_file,
+)
+from .frames import Frame, decode_frames, encode_frame, file_start
+from .loose import object_path, place
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
+
+logger = logging.getLogger(__name__)
+
+JOURNAL = "journal"
+"""The directory of the journal files, in the store."""
+
+FILE_FRAMES = 256
+FILE_BYTES = 8 << 20
+"""From this many frames or bytes on a new file is begun: what an opening after a crash has to write again, at most."""
+
+WAITING_BYTES = 8 << 20
+"""What may wait in memory for a record: steps that fail before theirs must not add up."""
+
+
+@attrs.define(eq=False)
+class _File:
+    """A journal file.
+
+    Attributes:
+        path: where it lies.
+        start: its first bytes.
+        descriptor: open for writing, None where it is not written to any more.
+        objects: what its frames hold.
+        references: the names that its frames move.
+        frames: their number.
+        size: bytes.
+        doubted: a sync of something in it failed once: a later one that succeeds says nothing then, so all of it is
+            written anew from here.
+    """
+
+    path: str
+    start: bytes = b""
+    descriptor: int | None = None
+    objects: set[ObjectId] = attrs.field(factory=set)
+    references: set[str] = attrs.field(factory=set)
+    frames: int = 0
+    size: int = 0
+    doubted: bool = False
+
+
+class Journal:
+    """Makes small steps durable. Safe to use from several threads.
+
+    Args:
+        path: the store's directory, which the caller owns.
+
+    Attributes:
+        placed: how many loose objects steps have put into the repository since it was opened.
+
+    Raises:
+        StorageFull, IoError: what a crash left could not be brought in; it is still there.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._store = path
+        self._objects = os.path.join(path, "objects")
+        self._directory = os.path.join(path, JOURNAL)
+        self._lock = threading.RLock()
+        self._settling = threading.Lock()
+        self._waiting: dict[ObjectId, bytes] = {}
+        self._waiting_bytes = 0
+        self._file: _File | None = None
+        self._old: list[_File] = []
+        self._number = 0
+        self.placed = 0
+        self._replay()
+
+    def __contains__(self, oid: ObjectId) -> bool:
+        """Whether the object waits here and is no file of the repository yet."""
+        return oid in self._waiting
+
+    def __bool__(self) -> bool:
+        """Whether any object waits."""
+        return bool(self._waiting)
+
+    def add(self, objects: Mapping[ObjectId, bytes]) -> None:
+        """Has objects become durable, and part of the repository, with the next `flush`.
+
+        Args:
+            objects: by id, the bytes of the loose file.
+
+        Raises:
+            StorageFull, IoError: too much waited already and could not be stored; nothing was added.
+        """
+        with self._lock:
+            if self._waiting_bytes > WAITING_BYTES:
+                self.flush()
+            self._waiting.update(objects)
+            self._waiting_bytes += sum(map(len, objects.values()))
+
+    def flush(self, references: Mapping[str, ObjectId] | None = None) -> None:
+        """Makes durable what was added, and moves references.
+
+        Args:
+            references: by name, what each is to point to.
+
+        Raises:
+            StorageFull, IoError: the references did not move (or, where the journal took the frame and the repository
+                did not, move when the store is next opened after a crash); the objects wait for the next flush.
+        """
+        with self._lock:
+            frame = Frame(self._waiting, references or {})
+            if not frame.objects and not frame.references:
+                return
+            with os_errors(self._directory):
+                file = self._append(frame)
+            for oid, packed in frame.objects.items():
+                place(self._objects, oid, packed)
+            self.placed += len(frame.objects)
+            for name, target in frame.references.items():
+                self._point(name, target)
+            self._waiting = {}
+            self._waiting_bytes = 0
+            if file.frames >= FILE_FRAMES or file.size >= FILE_BYTES:
+                self._retire()
+                # whichever of these threads comes second finds nothing left to do
+                threading.Thread(target=self._settle_behind, name="snapd journal", daemon=True).start()
+
+    def discard(self) -> frozenset[ObjectId]:
+        """Gives up what waits; gives its ids. Some of it may be in the repository all the same."""
+        with self._lock:
+            waiting, self._waiting, self._waiting_bytes = self._waiting, {}, 0
+        return frozenset(waiting)
+
+    def checkpoint(self) -> None:
+        """Makes everything durable in the repository itself, and leaves no journal.
+
+        Raises:
+            StorageFull, IoError: what is not done is in a journal still.
+        """
+        self.flush()
+        with self._lock:
+            self._retire()
+        self._settle_old()
+
+    # -- writing
+
+    def _append(self, frame: Frame) -> _File:
+        file = self._file or self._begin()
+        assert file.descriptor is not None
+        data = encode_frame(file.start, frame)
+        try:
+            write_all(file.descriptor, data if file.frames else file.start + data)
+            sync_data(file.descriptor)
+        except BaseException:
+            # nobody knows what of it is on the disk, and a second sync would not tell; where there was no room for all
+            # of it, the part must not go on taking what there is
+            with contextlib.suppress(OSError):
+                os.ftruncate(file.descriptor, len(file.start) + file.size if file.frames else 0)
+            self._retire()
+            raise
+        file.objects |= frame.objects.keys()
+        file.references |= frame.references.keys()
+        file.frames += 1
+        file.size += len(data)
+        return file
+
+    def _begin(self) -> _File:
+        make_directories(self._directory)
+        path = os.path.join(self._directory, str(self._number + 1))
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE_FILE)
+        self._number += 1
+        self._file = _File(path, file_start(), descriptor)
+        try:
+            sync_directory(self._directory)
+        except BaseException:
+            self._retire()
+            raise
+        return self._file
+
+    def _retire(self) -> None:
+        """Has the next frame begin a new file."""
+        file, self._file = self._file, None
+        if file is not None:
+            self._old.append(file)
+            if file.descriptor is not None:
+                # what a close could still tell of, the sync has told
+                with contextlib.suppress(OSError):
+                    os.close(file.descriptor)
+                file.descriptor = None
+
+    def _point(self, name: str, target: ObjectId) -> None:
+        path = os.path.join(self._store, name)
+        # not beside the reference: git would take it for one
+        temporary = os.path.join(self._directory, f"tmp_ref_{secrets.token_hex(8)}")
+        with os_errors(path):
+            descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE_FILE)
+            try:
+                try:
+                    write_all(descriptor, target.hex().encode() + b"\n")
+                finally:
+                    os.close(descriptor)
+                try:
+                    os.rename(temporary, path)
+                except FileNotFoundError:
+                    make_directories(os.path.dirname(path))
+                    os.rename(temporary, path)
+            except BaseException:
+                remove_if_there(temporary)
+                raise
+
+    # -- settling
+
+    def _settle_behind(self) -> None:
+        try:
+            self._settle_old()
+        except SnapdError as error:
+            # nothing is at stake: the journal stays, and the next checkpoint or opening starts over
+            logger.warning("a journal could not be settled yet: %s", error.message)
+
+    def _settle_old(self) -> None:
+        # in their order, each gone for good before the next goes: an older one alone would set references back
+        with self._settling:
+            while self._old:
+                file = self._old[0]
+                with os_errors(file.path):
+                    try:
+                        self._settle(file)
+                    except BaseException:
+                        file.doubted = True
+                        raise
+                    remove_if_there(file.path)
+                    sync_directory(self._directory)
+                with self._lock:
+                    self._old.pop(0)
+
+    def _settle(self, file: _File) -> None:
+        if file.doubted:
+            self._write_anew(file)
+        # what is not there any more was packed, or swept, by somebody who saw to it
+        directories = {self._objects}
+        for oid in file.objects:
+            path = object_path(self._objects, oid)
+            sync_if_there(path)
+            directories.add(os.path.dirname(path))
+        for name in file.references:
+            if not sync_if_there(os.path.join(self._store, name)):
+                sync_if_there(os.path.join(self._store, "packed-refs"))
+            directories |= self._above(name)
+        for directory in sorted(directories):
+            sync_if_there(directory)
+
+    def _above(self, name: str) -> set[str]:
+        parts = name.split("/")[:-1]
+        return {os.path.join(self._store, *parts[:depth]) for depth in range(1, len(parts) + 1)}
+
+    def _write_anew(self, file: _File) -> None:
+        for frame in _read(file.path):
+            for oid, packed in frame.objects.items():
+                place(self._objects, oid, packed, durable=True)
+        for name in file.references:
+            path = os.path.join(self._store, name)
+            # a reference that moves meanwhile must not be set back
+            with self._lock, contextlib.suppress(FileNotFoundError):
+                with open(path, "rb") as reference:
+                    data = reference.read()
+                write_file(path, data)
+
+    # -- opening
+
+    def _replay(self) -> None:
+        with os_errors(self._directory):
+            numbers = self._numbers()
+            references: dict[str, ObjectId] = {}
+            for number in numbers:
+                file = _File(os.path.join(self._directory, str(number)))
+                for frame in _read(file.path):
+                    file.objects |= frame.objects.keys()
+                    file.references |= frame.references.keys()
+                    references.update(frame.references)
+                    # what lies in the repository may be in the page cache alone, so all of it is written again
+                    for oid, packed in frame.objects.items():
+                        place(self._objects, oid, packed, durable=True)
+                self._old.append(file)
+                self._number = number
+            for name, target in references.items():
+                self._point(name, target)
+        self._settle_old()
+
+    def _numbers(self) -> Collection[int]:
+        """The numbers of the journal files, ascending; what else lies there is a leftover of `_point`."""
+        try:
+            names = os.listdir(self._directory)
+        except FileNotFoundError:
+            return []
+        for name in names:
+            if name.startswith("tmp_"):
+                remove_if_there(os.path.join(self._directory, name))
+        return sorted(int(name) for name in names if name.isdecimal())
+
+
+def _read(path: str) -> Iterable[Frame]:
+    try:
+        with open(path, "rb") as file:
+            data = file.read()
+    except FileNotFoundError:
+        return []
+    return decode_frames(data)

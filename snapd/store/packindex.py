@@ -1,0 +1,261 @@
+"""Which objects the packs hold, read from their indexes (gitformat-pack(5), version 2) without libgit2.
+
+A question costs one `stat` of the pack directory and a bisection in each index.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import stat
+import struct
+import threading
+import time
+from itertools import pairwise
+from operator import itemgetter
+from typing import TYPE_CHECKING
+
+import attrs
+
+from snapd.core.errors import os_errors
+from snapd.core.model import ObjectId
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+ID_BYTES = 20
+
+_MAGIC = b"\377tOc\0\0\0\2"
+_FANOUT = struct.Struct(">256I")
+_IDS_AT = len(_MAGIC) + _FANOUT.size
+_CHECKSUMS = 2 * ID_BYTES
+_PER_OBJECT = ID_BYTES + 4 + 4
+_PACK_HEADER = struct.Struct(">4sII")
+
+# a directory's time moves by ticks of the kernel's clock, at most 10 ms each: within one, a change leaves no mark
+_TICK_NS = 20_000_000
+# up to so many objects in the index for each one asked about, one pass over all of them beats bisections
+_SCAN_RATIO = 8
+
+
+class PackIndex:
+    """The ids in one pack, sorted; made by `load`.
+
+    Attributes:
+        count: the objects in the pack.
+        checksum: the pack's own, its last 20 bytes.
+    """
+
+    def __init__(self, data: mmap.mmap, fanout: tuple[int, ...], checksum: bytes) -> None:
+        self._data = data
+        self._fanout = fanout
+        self.count = fanout[-1]
+        self.checksum = checksum
+
+    @classmethod
+    def load(cls, index: str, pack: str) -> PackIndex | None:
+        """Reads an index and sees whether it and its pack belong together.
+
+        The sizes, the counts and the checksum that both hold are compared; the objects themselves are not read.
+
+        Args:
+            index: the `.idx` file.
+            pack: the `.pack` file.
+
+        Returns:
+            None where either is missing, unreadable, damaged, or no index of version 2 with 20-byte ids.
+        """
+        try:
+            data = _map(index)
+            if data is None:
+                return None
+            fanout = _FANOUT.unpack_from(data, len(_MAGIC))
+            checksum = data[-_CHECKSUMS:-ID_BYTES]
+            if not _is_sized(len(data), fanout) or not _is_pack(pack, fanout[-1], checksum):
+                return None
+        except OSError:
+            return None
+        return cls(data, fanout, checksum)
+
+    def __contains__(self, oid: ObjectId) -> bool:
+        first = oid[0]
+        low = self._fanout[first - 1] if first else 0
+        high = self._fanout[first]
+        data = self._data
+        while low < high:
+            middle = (low + high) >> 1
+            at = _IDS_AT + ID_BYTES * middle
+            here = data[at : at + ID_BYTES]
+            if here == oid:
+                return True
+            if here < oid:
+                low = middle + 1
+            else:
+                high = middle
+        return False
+
+    def among(self, wanted: Collection[ObjectId]) -> set[ObjectId]:
+        """Those of `wanted` that are in the pack."""
+        if self.count > _SCAN_RATIO * len(wanted):
+            return {oid for oid in wanted if oid in self}
+        chosen = wanted if isinstance(wanted, (set, frozenset)) else set(wanted)
+        return self.ids().intersection(chosen)
+
+    def ids(self) -> set[ObjectId]:
+        """All that are in the pack."""
+        table = self._data[_IDS_AT : _IDS_AT + ID_BYTES * self.count]
+        return set(map(itemgetter(0), struct.iter_unpack("20s", table)))
+
+    def is_copy_of(self, other: PackIndex) -> bool:
+        """Whether both are of the same pack, and end in the same checksum of their own."""
+        return (self.count, self._data[-_CHECKSUMS:]) == (other.count, other._data[-_CHECKSUMS:])
+
+
+def _map(path: str) -> mmap.mmap | None:
+    """The bytes of an index; None where it is no regular file, or does not start as one of version 2."""
+    # what lies in somebody's git directory may be a pipe
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode) or status.st_size < _IDS_AT + _CHECKSUMS:
+            return None
+        data = mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ)
+    finally:
+        os.close(descriptor)
+    return data if data[: len(_MAGIC)] == _MAGIC else None
+
+
+def _is_sized(size: int, fanout: tuple[int, ...]) -> bool:
+    """Whether an index of `size` bytes can have this fan-out table."""
+    count = fanout[-1]
+    # offsets beyond 2 GiB stand in a table of 8 bytes each
+    large = size - _IDS_AT - _PER_OBJECT * count - _CHECKSUMS
+    return 0 <= large <= 8 * count and large % 8 == 0 and all(a <= b for a, b in pairwise(fanout))
+
+
+def _is_pack(path: str, count: int, checksum: bytes) -> bool:
+    """Whether a file starts and ends as the pack of so many objects with this checksum."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode) or status.st_size < _PACK_HEADER.size + ID_BYTES:
+            return False
+        name, version, objects = _PACK_HEADER.unpack(os.pread(descriptor, _PACK_HEADER.size, 0))
+        ending = os.pread(descriptor, ID_BYTES, status.st_size - ID_BYTES)
+    finally:
+        os.close(descriptor)
+    return (name, version, objects, ending) == (b"PACK", 2, count, checksum)
+
+
+@attrs.frozen
+class _Seen:
+    """What the directory held when it was listed.
+
+    Attributes:
+        stamp: its times then, None where a change could have left them as they are.
+        indexes: by name.
+        has_others: whether some index is not of version 2, so that libgit2 is to be asked too.
+    """
+
+    stamp: tuple[int, int] | None
+    indexes: dict[str, PackIndex]
+    has_others: bool
+
+
+class PackIndexes:
+    """All packs of a repository, as they come and go. Safe to use from several threads.
+
+    Args:
+        directory: `objects/pack`.
+    """
+
+    def __init__(self, directory: str) -> None:
+        self._directory = directory
+        self._lock = threading.Lock()
+        self._seen: _Seen | None = None
+
+    def __contains__(self, oid: ObjectId) -> bool:
+        return any(oid in index for index in self._now().indexes.values())
+
+    def among(self, wanted: Collection[ObjectId]) -> set[ObjectId]:
+        """Those of `wanted` that some pack holds."""
+        found: set[ObjectId] = set()
+        for index in self._now().indexes.values():
+            found |= index.among(wanted)
+        return found
+
+    @property
+    def has_others(self) -> bool:
+        """Whether there are indexes that only libgit2 can read."""
+        return self._now().has_others
+
+    @property
+    def known(self) -> int:
+        """How many packs there were when somebody last asked for an object; costs no look."""
+        seen = self._seen
+        return len(seen.indexes) if seen is not None else 0
+
+    def forget(self) -> None:
+        """Has everything read anew: packs were removed."""
+        with self._lock:
+            self._seen = None
+
+    def _now(self) -> _Seen:
+        seen = self._seen
+        with os_errors(self._directory):
+            stamp = directory_stamp(self._directory)
+        if seen is not None and seen.stamp is not None and seen.stamp == stamp:
+            return seen
+        with self._lock, os_errors(self._directory):
+            self._seen = seen = self._look(self._seen.indexes if self._seen is not None else {})
+        return seen
+
+    def _time(self, name: str) -> int:
+        try:
+            return os.stat(os.path.join(self._directory, name)).st_mtime_ns
+        except FileNotFoundError:
+            return 0
+
+    def _look(self, known: dict[str, PackIndex]) -> _Seen:
+        stamp = directory_stamp(self._directory)
+        if stamp is None:
+            return _Seen(None, {}, False)
+        now = time.time_ns()
+        indexes: dict[str, PackIndex] = {}
+        has_others = False
+        names = set(os.listdir(self._directory))
+        # what came last is asked first: most questions are about it
+        come = sorted((name for name in names - known.keys() if name.endswith(".idx")), key=self._time, reverse=True)
+        for name in (*come, *(name for name in known if name in names)):
+            pack = f"{name[:-4]}.pack"
+            path = os.path.join(self._directory, name)
+            # git names a pack after what is in it, so the same name holds the same objects
+            index = known.get(name) if pack in names else None
+            index = index or PackIndex.load(path, os.path.join(self._directory, pack))
+            if index is not None:
+                indexes[name] = index
+            else:
+                has_others = has_others or _is_version_1(path)
+        settled = now - max(stamp) > _TICK_NS
+        return _Seen(stamp if settled else None, indexes, has_others)
+
+
+def _is_version_1(path: str) -> bool:
+    """Whether it is an index of version 1, which has no start of its own."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        return stat.S_ISREG(os.fstat(descriptor).st_mode) and os.read(descriptor, 4) != _MAGIC[:4]
+    finally:
+        os.close(descriptor)
+
+
+def directory_stamp(directory: str) -> tuple[int, int] | None:
+    """What changes when a name in a directory comes or goes; None where the directory is not there."""
+    try:
+        status = os.stat(directory)
+    except FileNotFoundError:
+        return None
+    return status.st_mtime_ns, status.st_ctime_ns

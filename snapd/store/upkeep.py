@@ -1,0 +1,117 @@
+"""Keeps the number of files in a store small, beside its work: decides when to consolidate, and runs it behind."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import threading
+from typing import TYPE_CHECKING
+
+from snapd.core.errors import SnapdError
+
+from .consolidate import Consolidated, Permission, Revoked, consolidate, rolled_up, survey, tidy
+
+if TYPE_CHECKING:
+    from .repository import ShadowRepository
+
+logger = logging.getLogger(__name__)
+
+LOOSE_LIMIT = 2000
+"""So many loose objects, beyond those that the last consolidation left, make the next one due."""
+
+PACK_LIMIT = 40
+"""So many packs, beyond those that the last consolidation left, make the next one due."""
+
+_SAMPLE = "17"
+_DIRECTORIES = 256
+
+
+class Upkeep:
+    """Consolidates one repository when it is due. Safe to use from several threads.
+
+    Args:
+        repository: it; whoever made this says when snapshots were stored.
+    """
+
+    def __init__(self, repository: ShadowRepository) -> None:
+        self._repository = repository
+        self._lock = threading.Lock()
+        self._permission: Permission | None = None
+        self._thread: threading.Thread | None = None
+        # ids are spread evenly: one directory tells how many there are in all of them, as `git gc --auto` has it
+        self._loose = _DIRECTORIES * _count(os.path.join(repository.objects, _SAMPLE))
+        self._placed = repository.journal.placed
+        self._packs_left = 0
+
+    def consider(self) -> None:
+        """Begins a consolidation where one is due and none runs; costs no system call else."""
+        if self._thread is None and self._is_due():
+            with self._lock:
+                if self._thread is None:
+                    self._permission = Permission()
+                    self._thread = threading.Thread(
+                        target=self._run, args=(self._permission,), name="snapd upkeep", daemon=True
+                    )
+                    self._thread.start()
+
+    def stop(self) -> None:
+        """Has a consolidation that runs change nothing any more; what it still computes is thrown away by itself."""
+        with self._lock:
+            permission, self._permission = self._permission, None
+            self._thread = None
+        if permission is not None:
+            permission.revoke()
+
+    def consolidate_all(self) -> None:
+        """Packs all that is ours, at once; nobody may write to the repository meanwhile.
+
+        Raises:
+            StoreCorrupt, StorageFull, IoError: see `consolidate`.
+        """
+        self.stop()
+        placed = self._repository.journal.placed
+        holdings = survey(self._repository)
+        done = consolidate(self._repository, holdings, list(holdings.packs), Permission(), 0)
+        tidy(self._repository)
+        self._settle(placed, 0, done.packs)
+
+    def _is_due(self) -> bool:
+        repository = self._repository
+        loose = self._loose + repository.journal.placed - self._placed
+        return loose > LOOSE_LIMIT or repository.packs.known - self._packs_left > PACK_LIMIT
+
+    def _run(self, permission: Permission) -> None:
+        placed = self._repository.journal.placed
+        packs = self._repository.packs.known
+        loose = 0
+        try:
+            with contextlib.suppress(Revoked):
+                done = self._consolidate(permission)
+                loose, packs = done.loose, done.packs
+        except SnapdError as error:
+            # nothing is at stake; what there is now is let be, and the next try comes when as much was added
+            if not permission.revoked:
+                logger.warning("%s could not be consolidated: %s", self._repository.path, error.message)
+        finally:
+            with self._lock:
+                if self._permission is permission:
+                    self._settle(placed, loose, packs)
+                    self._thread = self._permission = None
+
+    def _consolidate(self, permission: Permission) -> Consolidated:
+        holdings = survey(self._repository)
+        permission.check()
+        if len(holdings.loose) <= LOOSE_LIMIT and len(holdings.packs) <= PACK_LIMIT:
+            return Consolidated(0, len(holdings.loose), holdings.others)
+        return consolidate(self._repository, holdings, rolled_up(holdings), permission, 1)
+
+    def _settle(self, placed: int, loose: int, packs: int) -> None:
+        self._placed, self._loose, self._packs_left = placed, loose, packs
+
+
+def _count(directory: str) -> int:
+    try:
+        return len(os.listdir(directory))
+    except OSError:
+        return 0
