@@ -1,0 +1,1 @@
+"""The clock: what may have changed in a work tree since the last look."""

@@ -1,0 +1,45 @@
+"""Which clock a work tree gets."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from typing import TYPE_CHECKING, Literal
+
+from .inotify_clock import InotifyClock
+from .mounts import file_system, tells_everything
+from .plain import HintClock, NoClock
+
+if TYPE_CHECKING:
+    from .clock import Clock
+
+logger = logging.getLogger(__name__)
+
+WatcherSetting = Literal["auto", "watchdog", "none"]
+
+
+def open_clock(setting: WatcherSetting, root: bytes, descriptor: int) -> Clock:
+    """The best clock that there is for a folder.
+
+    Args:
+        setting: `auto`, or what the user wants instead: `watchdog` hints, or no watcher at all.
+        root: the folder, absolute.
+        descriptor: the same, open.
+
+    Returns:
+        inotify on Linux, where the file system tells of every change; watchdog's hints elsewhere.
+    """
+    if setting == "none":
+        return NoClock()
+    if setting == "watchdog" or not sys.platform.startswith("linux"):
+        return HintClock(root)
+    kind = file_system(descriptor)
+    if not tells_everything(kind):
+        reason = f"a file system of type {kind or 'unknown'} does not tell of every change"
+        logger.info("%s: each request looks at every file", reason)
+        return HintClock(root, reason)
+    try:
+        return InotifyClock(root)
+    except OSError as error:
+        logger.info("no inotify, each request looks at every file: %s", error)
+        return NoClock(f"no inotify: {error}")

@@ -1,0 +1,104 @@
+"""What may have changed in a work tree since it was last asked: the seam between the watchers and the look.
+
+A clock is a hint that errs on one side only: what it does not name has not changed. Where it cannot promise that it
+says so (`Marks.everything`), and who asks looks at the whole work tree: rather look at all than tell a lie.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+import attrs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class Place(Protocol):
+    """A directory under watch, as the one who asks knows it."""
+
+    watch: int
+    """The number of its watch; -1 while it has none. The clock's own."""
+
+
+ITSELF = b""
+"""Among the names of a directory: it may have changed as a whole."""
+
+
+@attrs.define
+class Marks:
+    """What may have changed.
+
+    Attributes:
+        everything: nothing can be said: all of it may have.
+        names: the names that may have changed, by directory.
+    """
+
+    everything: bool = False
+    names: dict[Place, set[bytes]] = attrs.field(factory=dict)
+
+    def __bool__(self) -> bool:
+        return self.everything or bool(self.names)
+
+    def add(self, place: Place, name: bytes) -> None:
+        """Marks one name."""
+        names = self.names.get(place)
+        if names is None:
+            self.names[place] = {name}
+        else:
+            names.add(name)
+
+    def join(self, other: Marks) -> None:
+        """Takes other marks in."""
+        self.everything = self.everything or other.everything
+        for place, names in other.names.items():
+            self.names.setdefault(place, set()).update(names)
+
+
+class Clock(Protocol):
+    """Watches one work tree. Safe to use from several threads.
+
+    A directory must be watched before it is listed: what happens after is told, what happened before is seen.
+    """
+
+    @property
+    def kind(self) -> str:
+        """How it watches, for `snapshot/status`."""
+
+    @property
+    def reason(self) -> str | None:
+        """Why it is not the best clock that there is, likewise; None where it is, and where the user wants this one."""
+
+    @property
+    def exact(self) -> bool:
+        """Whether what it does not mark has surely not changed."""
+
+    def watch(self, directory: int, place: Place) -> None:
+        """Watches a directory, given by a descriptor, for as long as `place` is not forgotten.
+
+        A directory that is watched as another place already (it was moved) is this place from now on.
+        """
+
+    def forget(self, place: Place) -> None:
+        """Watches a directory no more."""
+
+    def take(self) -> Marks:
+        """What may have changed since the last `take`: the barrier.
+
+        Every change that was complete before this was called is in the marks of this or of an earlier call.
+        """
+
+    def put_back(self, marks: Marks) -> None:
+        """Gives marks back that were not looked at: the next `take` has them again."""
+
+    def listen(self, told: Callable[[], None]) -> None:
+        """Has `told` called, from a thread of the clock's own, soon after something may have changed.
+
+        Changes that come close together are told once. One listener at a time; nothing is spent while there is none.
+        """
+
+    def stop_listening(self) -> None:
+        """Tells no more; when it returns, `told` is not running. Not to be called by `told`."""
+
+    def close(self) -> None:
+        """Lets go of everything."""

@@ -1,0 +1,122 @@
+"""The clock where nothing can be believed: no watcher at all, or one that is only a hint of when to look."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from typing import TYPE_CHECKING
+
+from .clock import Marks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from watchdog.observers.api import BaseObserver
+
+    from .clock import Place
+
+logger = logging.getLogger(__name__)
+
+_POLL_SECONDS = 2.0
+
+
+class NoClock:
+    """See `Clock`: every look is at the whole work tree. A listener is called every two seconds.
+
+    Args:
+        reason: see `Clock.reason`.
+    """
+
+    kind = "none"
+    exact = False
+
+    def __init__(self, reason: str | None = None) -> None:
+        self.reason = reason
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def watch(self, directory: int, place: Place) -> None:
+        """See `Clock.watch`: nothing to do."""
+
+    def forget(self, place: Place) -> None:
+        """See `Clock.forget`: nothing to do."""
+
+    def take(self) -> Marks:
+        """See `Clock.take`: everything."""
+        return Marks(everything=True)
+
+    def put_back(self, marks: Marks) -> None:
+        """See `Clock.put_back`: the next `take` says everything anyway."""
+
+    def listen(self, told: Callable[[], None]) -> None:
+        """See `Clock.listen`."""
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._tick, args=(self._stop, told), name="snapd-watch", daemon=True)
+        self._thread.start()
+
+    def stop_listening(self) -> None:
+        """See `Clock.stop_listening`."""
+        self._stop.set()
+        thread, self._thread = self._thread, None
+        if thread is not None:
+            thread.join()
+
+    def close(self) -> None:
+        """See `Clock.close`."""
+        self.stop_listening()
+
+    def _tick(self, stop: threading.Event, told: Callable[[], None]) -> None:
+        while not stop.wait(_POLL_SECONDS):
+            told()
+
+
+class HintClock(NoClock):
+    """See `Clock`: watchdog says when to look, never where.
+
+    FSEvents and ReadDirectoryChangesW tell late and in no order with the calls that change a file, so that no barrier
+    can be made of them.
+
+    Args:
+        root: the work tree, absolute.
+        reason: see `Clock.reason`.
+    """
+
+    kind = "watchdog"
+
+    def __init__(self, root: bytes, reason: str | None = None) -> None:
+        super().__init__(reason)
+        self._root = os.fsdecode(root)
+        self._observer: BaseObserver | None = None
+
+    def listen(self, told: Callable[[], None]) -> None:
+        """See `Clock.listen`."""
+        from watchdog.events import FileSystemEvent, FileSystemEventHandler
+        from watchdog.observers import Observer
+
+        class Handler(FileSystemEventHandler):
+            def on_any_event(self, event: FileSystemEvent) -> None:
+                if event.event_type not in ("opened", "closed_no_write"):
+                    told()
+
+        observer = Observer()
+        observer.daemon = True
+        observer.name = "snapd-watch"
+        try:
+            observer.schedule(Handler(), self._root, recursive=True)
+            observer.start()
+        except OSError as error:
+            logger.warning("%s cannot be watched, it is looked at every now and then: %s", self._root, error)
+            # it has a thread before it is started
+            observer.stop()
+            super().listen(told)
+            return
+        self._observer = observer
+
+    def stop_listening(self) -> None:
+        """See `Clock.stop_listening`."""
+        super().stop_listening()
+        observer, self._observer = self._observer, None
+        if observer is not None:
+            observer.stop()
+            observer.join()
