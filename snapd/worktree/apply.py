@@ -10,7 +10,8 @@ import errno
 import os
 import secrets
 import stat
-from typing import TYPE_CHECKING
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from typing import TYPE_CHECKING, TypeVar
 
 import attrs
 
@@ -18,11 +19,12 @@ from snapd.core.errors import FULL, from_os_error, os_errors
 from snapd.core.model import EXECUTABLE, SYMLINK, FileOutcome
 from snapd.core.paths import parents
 
-from .disk import open_directory, signature
+from .directories import open_directory
+from .disk import signature
 from .rename import exchange, place
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from snapd.core.call import Call
     from snapd.core.model import Entry, ObjectId, RelPath, Signature
@@ -31,7 +33,12 @@ if TYPE_CHECKING:
 _IN_THE_WAY = (errno.ENOTDIR, errno.ELOOP, errno.EEXIST, errno.EISDIR, errno.ENOTEMPTY)
 _KEPT_NAME_BYTES = 230
 """What of a file's name fits, with an ending of ours, in the 255 bytes that a name may have."""
+_AT_ONCE = 8
+_TOGETHER_FROM = 16
+"""Files; fewer are written sooner than threads are started."""
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+_T = TypeVar("_T")
 
 
 @attrs.frozen
@@ -77,10 +84,11 @@ class Applier:
         leaving = {delete.path for delete in plan.deletes}
         staged: list[_Staged] = []
         try:
-            for write in plan.writes:
-                call.progress("preparing", len(staged), len(plan.writes))
-                if (ready := self._stage(write, leaving)) is not None:
-                    staged.append(ready)
+            _together(
+                lambda write: self._stage(write, leaving, staged),
+                plan.writes,
+                lambda done: call.progress("preparing", done, len(plan.writes)),
+            )
             call.commit()
         except BaseException:
             for item in staged:
@@ -92,7 +100,7 @@ class Applier:
             self._remove_directory(path)
         for path in plan.make_directories:
             self._attempt_directory(path)
-        for item in staged:
+        for item in sorted(staged, key=lambda item: item.write.path):
             if not self._attempt(item.write.path, lambda item=item: self._move(item)):  # type: ignore[misc]
                 self._discard(item)
         self._sync()
@@ -100,14 +108,14 @@ class Applier:
 
     # -- writing aside
 
-    def _stage(self, write: Write, leaving: set[RelPath]) -> _Staged | None:
+    def _stage(self, write: Write, leaving: set[RelPath], staged: list[_Staged]) -> None:
         name = b".snapd-tmp-" + secrets.token_hex(8).encode()
         directory = self._nearest(write.path, leaving)
         try:
             descriptor = open_directory(self._root, directory)
         except OSError as error:
             self._fail(write.path, error)
-            return None
+            return
         try:
             self._write_aside(write.entry, write.standing.signature if write.standing else None, descriptor, name)
         except OSError as error:
@@ -115,13 +123,13 @@ class Applier:
             if error.errno in FULL:
                 raise from_os_error(error, write.path) from error
             self._fail(write.path, error)
-            return None
+            return
         except BaseException:
             _unlink(descriptor, name)
             raise
         finally:
             os.close(descriptor)
-        return _Staged(write, directory, name)
+        staged.append(_Staged(write, directory, name))
 
     def _nearest(self, path: RelPath, leaving: set[RelPath]) -> RelPath:
         """The nearest directory above a path that is there now and will be there still when the file is moved."""
@@ -268,16 +276,40 @@ class Applier:
             os.close(descriptor)
 
     def _sync(self) -> None:
-        for path in sorted(self._touched):
-            try:
-                descriptor = open_directory(self._root, path)
-            except OSError:
-                continue
-            try:
-                with os_errors(path):
-                    os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
+        _together(self._sync_directory, sorted(self._touched), lambda _: None)
+
+    def _sync_directory(self, path: RelPath) -> None:
+        try:
+            descriptor = open_directory(self._root, path)
+        except OSError:
+            return
+        try:
+            with os_errors(path):
+                os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _together(work: Callable[[_T], None], items: Sequence[_T], progress: Callable[[int], None]) -> None:
+    """Does some work on each item, several at once where there are many: a disk syncs eight files in the time of three.
+
+    Where one fails, or `progress` does, no other is begun, and none is under way any more.
+    """
+    if len(items) < _TOGETHER_FROM:
+        for done, item in enumerate(items):
+            progress(done)
+            work(item)
+        return
+    with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="snapd-apply") as pool:
+        futures = [pool.submit(work, item) for item in items]
+        try:
+            for done, future in enumerate(as_completed(futures), 1):
+                future.result()
+                progress(done)
+        except BaseException:
+            for future in futures:
+                future.cancel()
+            raise
 
 
 def _look(directory: int, name: bytes) -> Signature:

@@ -10,19 +10,19 @@ import errno
 import os
 import stat
 import time
-from collections import OrderedDict
 from functools import partial
 from typing import TYPE_CHECKING
 
 from snapd.core.errors import os_errors
 from snapd.core.model import EXECUTABLE, REGULAR, SYMLINK, Signature, SkipReason
 
+from .directories import open_directory
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from snapd.core.model import ObjectId, RelPath
 
-_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 CHUNK = 1 << 20
@@ -40,7 +40,6 @@ _NO_SUCH_FILE = (
     errno.ENAMETOOLONG,
 )
 _ATTEMPTS = 5
-_KEPT_OPEN = 64
 _TICK_NS = 20_000_000
 """Linux stamps files with a clock that moves once a scheduler tick: up to 10 ms."""
 _COARSE_NS = 2_100_000_000
@@ -59,84 +58,20 @@ def tree_mode(st_mode: int) -> int:
     return EXECUTABLE if st_mode & 0o100 else REGULAR
 
 
-def is_racy(found: Signature, looked_at_ns: int) -> bool:
-    """Whether a write right after we read could leave the signature as it is.
+def racy_from() -> int:
+    """The time, in nanoseconds since 1970, from which on a ctime that is seen now has to be taken for racy."""
+    return time.time_ns() - _COARSE_NS
+
+
+def is_racy(ctime_ns: int, looked_at_ns: int) -> bool:
+    """Whether a write right after we looked could leave the signature as it is.
 
     Args:
-        found: of the file as read.
-        looked_at_ns: the wall clock before reading, in nanoseconds since 1970.
+        ctime_ns: of the file as it was found.
+        looked_at_ns: the wall clock before that, in nanoseconds since 1970.
     """
-    coarse = found.ctime_ns % 1_000_000 == 0
-    return found.ctime_ns >= looked_at_ns - (_COARSE_NS if coarse else _TICK_NS)
-
-
-def open_directory(root: int, path: RelPath) -> int:
-    """Opens a directory below another without following any symlink.
-
-    Args:
-        root: descriptor of the directory to start from.
-        path: relative to it; empty for itself.
-
-    Returns:
-        A descriptor that the caller closes.
-
-    Raises:
-        OSError: ENOENT, ENOTDIR or ELOOP where the path does not lead to a directory without symlinks.
-    """
-    descriptor = os.open(b".", _DIRECTORY, dir_fd=root)
-    for part in path.split(b"/") if path else ():
-        try:
-            below = os.open(part, _DIRECTORY, dir_fd=descriptor)
-        finally:
-            os.close(descriptor)
-        descriptor = below
-    return descriptor
-
-
-class Directories:
-    """Directories below a root, opened one from another; the last used ones stay open.
-
-    What is visited parent by parent so costs one system call each, however deep it lies. A context manager.
-
-    Args:
-        root: descriptor of the directory that paths are relative to.
-    """
-
-    def __init__(self, root: int) -> None:
-        self._root = root
-        self._kept: OrderedDict[RelPath, int] = OrderedDict()
-
-    def __enter__(self) -> Directories:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for descriptor in self._kept.values():
-            os.close(descriptor)
-        self._kept.clear()
-
-    def open(self, path: RelPath) -> int:
-        """The descriptor of a directory, ours to close: good until others have been opened.
-
-        Raises:
-            OSError: as `open_directory`.
-        """
-        missing = []
-        while path not in self._kept and path:
-            path, _, name = path.rpartition(b"/")
-            missing.append(name)
-        descriptor = self._keep(path, self._kept.pop(path, None))
-        for name in reversed(missing):
-            path = path + b"/" + name if path else name
-            descriptor = self._keep(path, os.open(name, _DIRECTORY, dir_fd=descriptor))
-        return descriptor
-
-    def _keep(self, path: RelPath, descriptor: int | None) -> int:
-        if descriptor is None:
-            descriptor = os.open(b".", _DIRECTORY, dir_fd=self._root)
-        self._kept[path] = descriptor
-        if len(self._kept) > _KEPT_OPEN:
-            os.close(self._kept.popitem(last=False)[1])
-        return descriptor
+    coarse = ctime_ns % 1_000_000 == 0
+    return ctime_ns >= looked_at_ns - (_COARSE_NS if coarse else _TICK_NS)
 
 
 def lstat_at(root: int, path: RelPath) -> os.stat_result | None:
@@ -198,7 +133,7 @@ def read_stable(
                 continue
             seen = signature(before)
             if signature(os.fstat(descriptor)) == seen:
-                return oid, seen, is_racy(seen, looked_at)
+                return oid, seen, is_racy(seen.ctime_ns, looked_at)
         finally:
             os.close(descriptor)
     return SkipReason.UNSTABLE
@@ -227,7 +162,7 @@ def read_link(
             raise
         oid = store(len(target), iter((target,)))
         if signature(os.stat(name, dir_fd=directory, follow_symlinks=False)) == before:
-            return oid, before, is_racy(before, looked_at)
+            return oid, before, is_racy(before.ctime_ns, looked_at)
     return SkipReason.UNSTABLE
 
 

@@ -9,11 +9,12 @@ import hashlib
 import os
 import struct
 from bisect import bisect_left
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import attrs
 
 from .disk import regular
+from .ewah import read_bitmap
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -27,14 +28,22 @@ SPARSE_DIRECTORY = 0o040000
 _ASSUME_VALID = 0x8000
 _EXTENDED = 0x4000
 _STAGE_SHIFT = 12
+_STAGE = 0x30
+"""The bits of the stage in the first byte of the flags."""
+_STAGE_STEP = 0x10
 _LENGTH = 0x0FFF
+_LONG_OR_EXTENDED = (_LENGTH | _EXTENDED) >> 8
 _SKIP_WORKTREE = 0x4000 << 16
 _INTENT_TO_ADD = 0x2000 << 16
 
+_NO_FILE = (GITLINK >> 8, SPARSE_DIRECTORY >> 8)
+
 _HEADER = struct.Struct(">4sII")
 _EXTENSION = struct.Struct(">4sI")
+_STAT = struct.Struct(">10I")
+_KIND_AT = 26
+"""Where in the stat data the byte of the mode lies that says what kind of file it is."""
 _HALF = struct.Struct(">H")
-_WORD = struct.Struct(">I")
 _KNOWN_REQUIRED = (b"link", b"sdir")
 
 
@@ -111,19 +120,40 @@ class IndexEntry(NamedTuple):
 
 @attrs.frozen
 class GitIndex:
-    """The content of an index.
+    """The content of an index. Its entries are kept as they are stored, and taken apart when they are asked for.
 
     Attributes:
         version: The version of the format: 2, 3 or 4.
-        entries: All entries, sorted by path and stage, those of a shared index included.
+        paths: The path of each entry, sorted by path and stage, those of a shared index included.
+        heads: What stands before the path of each entry: 40 bytes of stat data and mode, the name of the object,
+            two bytes of flags, and the two of the extended flags where the entry has them.
+        hash_size: Size of an object name in bytes.
         mtime_ns: Time of the last change of the index file itself, in nanoseconds since the epoch.
+        device: Number of the device that the index file lies on.
         sparse: Whether entries may stand for whole directories.
     """
 
     version: int
-    entries: tuple[IndexEntry, ...]
+    paths: list[bytes] = attrs.field(repr=False)
+    heads: list[bytes] = attrs.field(repr=False)
+    hash_size: int
     mtime_ns: int
+    device: int
     sparse: bool
+
+    @property
+    def entries(self) -> tuple[IndexEntry, ...]:
+        """All entries, taken apart."""
+        return tuple(map(_entry, self.paths, self.heads))
+
+
+def _entry(path: bytes, head: bytes) -> IndexEntry:
+    hash_size = 32 if len(head) >= _STAT.size + 32 else 20
+    flags = _HALF.unpack_from(head, _STAT.size + hash_size)[0]
+    if flags & _EXTENDED:
+        flags |= _HALF.unpack_from(head, len(head) - _HALF.size)[0] << 16
+    oid = head[_STAT.size : _STAT.size + hash_size]
+    return IndexEntry._make((path, *_STAT.unpack_from(head), oid, flags))
 
 
 @attrs.frozen
@@ -131,8 +161,10 @@ class _Raw:
     """One index file by itself: the fields of `GitIndex`, and what the file says of a shared index."""
 
     version: int
-    entries: list[IndexEntry]
+    paths: list[bytes]
+    heads: list[bytes]
     mtime_ns: int
+    device: int
     checksum: bytes
     extensions: dict[bytes, bytes]
 
@@ -156,30 +188,30 @@ def read_index(path: str | bytes, *, hash_size: int = 20) -> GitIndex:
         OSError: The file cannot be read; FileNotFoundError where nothing was ever added to the repository.
     """
     raw = _read_raw(path, hash_size)
-    entries = raw.entries
+    paths, heads = raw.paths, raw.heads
     try:
         if link := raw.extensions.get(b"link"):
-            entries = _joined(path, link, entries, hash_size)
-        if any(not entry.path for entry in entries):
+            paths, heads = _joined(path, link, raw, hash_size)
+        if not all(paths):
             raise _BrokenError("an entry has no path")
     except _BrokenError as error:
         raise MalformedIndex(path, str(error)) from None
-    return GitIndex(raw.version, tuple(entries), raw.mtime_ns, b"sdir" in raw.extensions)
+    return GitIndex(raw.version, paths, heads, hash_size, raw.mtime_ns, raw.device, b"sdir" in raw.extensions)
 
 
 def _read_raw(path: str | bytes, hash_size: int) -> _Raw:
     with open(path, "rb", opener=regular) as file:
-        mtime_ns = os.fstat(file.fileno()).st_mtime_ns
+        status = os.fstat(file.fileno())
         data = file.read()
     try:
-        return _parse(data, hash_size, mtime_ns)
+        return _parse(data, hash_size, status)
     except _BrokenError as error:
         raise MalformedIndex(path, str(error)) from None
     except (struct.error, IndexError, ValueError):
         raise MalformedIndex(path, "it ends too early") from None
 
 
-def _parse(data: bytes, hash_size: int, mtime_ns: int) -> _Raw:
+def _parse(data: bytes, hash_size: int, status: os.stat_result) -> _Raw:
     signature, version, count = _HEADER.unpack_from(data)
     if signature != b"DIRC":
         raise _BrokenError("it does not begin as an index file")
@@ -187,13 +219,14 @@ def _parse(data: bytes, hash_size: int, mtime_ns: int) -> _Raw:
         raise _BrokenError(f"version {version} is not known")
     content, checksum = data[:-hash_size], data[-hash_size:]
     _verify(content, checksum)
-    stat = struct.Struct(f">10I{hash_size}sH")
+    size = _STAT.size + hash_size + _HALF.size
     # No entry is shorter, so a count that is beyond all reason costs nothing.
-    if count * stat.size > len(content):
+    if count * size > len(content):
         raise _BrokenError("it ends too early")
     read = _compressed_entries if version == 4 else _padded_entries
-    entries, end = read(content, count, stat)
-    return _Raw(version, entries, mtime_ns, checksum, dict(_extensions(content, end)))
+    paths, heads, end = read(content, count, size)
+    extensions = dict(_extensions(content, end))
+    return _Raw(version, paths, heads, status.st_mtime_ns, status.st_dev, checksum, extensions)
 
 
 def _verify(content: bytes, checksum: bytes) -> None:
@@ -205,55 +238,53 @@ def _verify(content: bytes, checksum: bytes) -> None:
         raise _BrokenError("its checksum is wrong")
 
 
-def _padded_entries(data: bytes, count: int, stat: struct.Struct) -> tuple[list[IndexEntry], int]:
-    """Read the entries of version 2 or 3; the second answer is where they end."""
-    entries = []
-    unpack, make, size = stat.unpack_from, IndexEntry._make, stat.size
+def _padded_entries(data: bytes, count: int, size: int) -> tuple[list[bytes], list[bytes], int]:
+    """Read the paths and heads of version 2 or 3; the last answer is where they end."""
+    paths, heads = [], []
+    flags_at = size - _HALF.size
     at = _HEADER.size
     for _ in range(count):
-        fields = unpack(data, at)
-        flags = fields[-1]
         start = at + size
-        if flags & _EXTENDED:
-            fields = _extended(fields, data, start)
-            start += 2
-        length = flags & _LENGTH
-        end = start + length if length < _LENGTH else data.index(0, start + length)
-        if data[end] != 0:
+        flags = data[at + flags_at]
+        if flags & _LONG_OR_EXTENDED:
+            # Most entries have neither extended flags nor a path of 256 bytes.
+            if flags & _EXTENDED >> 8:
+                start += _HALF.size
+            length = (flags << 8 | data[at + flags_at + 1]) & _LENGTH
+            end = start + length if length < _LENGTH else data.index(0, start + length)
+        else:
+            end = start + data[at + flags_at + 1]
+        if data[end]:
             raise _BrokenError("a path is longer or shorter than it should be")
-        entries.append(make((data[start:end], *fields)))
+        heads.append(data[at:start])
+        paths.append(data[start:end])
         at += (end - at + 8) & ~7
-    return entries, at
+    return paths, heads, at
 
 
-def _compressed_entries(data: bytes, count: int, stat: struct.Struct) -> tuple[list[IndexEntry], int]:
-    """Read the entries of version 4; the second answer is where they end."""
-    entries = []
-    unpack, make, size = stat.unpack_from, IndexEntry._make, stat.size
+def _compressed_entries(data: bytes, count: int, size: int) -> tuple[list[bytes], list[bytes], int]:
+    """Read the paths and heads of version 4; the last answer is where they end."""
+    paths, heads = [], []
+    extended = _EXTENDED >> 8
+    flags_at = size - _HALF.size
     at = _HEADER.size
     path = b""
     for _ in range(count):
-        fields = unpack(data, at)
-        at += size
-        if fields[-1] & _EXTENDED:
-            fields = _extended(fields, data, at)
-            at += 2
-        dropped = data[at]
-        at += 1
+        start = at + size
+        if data[at + flags_at] & extended:
+            start += _HALF.size
+        heads.append(data[at:start])
+        dropped = data[start]
+        at = start + 1
         if dropped > 0x7F:
-            dropped, at = _varint(data, at - 1)
+            dropped, at = _varint(data, start)
         if dropped > len(path):
             raise _BrokenError("a path takes more from the one before than it has")
         end = data.index(0, at)
         path = path[: len(path) - dropped] + data[at:end]
-        entries.append(make((path, *fields)))
+        paths.append(path)
         at = end + 1
-    return entries, at
-
-
-def _extended(fields: tuple[Any, ...], data: bytes, at: int) -> tuple[Any, ...]:
-    """Join the extended flags with the others."""
-    return (*fields[:-1], fields[-1] | _HALF.unpack_from(data, at)[0] << 16)
+    return paths, heads, at
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
@@ -281,32 +312,38 @@ def _extensions(data: bytes, at: int) -> Iterator[tuple[bytes, bytes]]:
         yield name, data[start:at]
 
 
-def _joined(path: str | bytes, link: bytes, own: list[IndexEntry], hash_size: int) -> list[IndexEntry]:
+def _joined(path: str | bytes, link: bytes, own: _Raw, hash_size: int) -> tuple[list[bytes], list[bytes]]:
     """Join the entries of a split index with those of the shared index that it names."""
     name = link[:hash_size]
     if len(name) < hash_size:
         raise _BrokenError("extension 'link' is too short")
     if not any(name):
-        return own
+        return own.paths, own.heads
     shared = _shared(path, name)
-    deleted, replaced = _bitmaps(link[hash_size:], len(shared))
-    fresh = iter(own)
+    heads = shared.heads
+    deleted, replaced = _bitmaps(link[hash_size:], len(heads))
+    fresh = iter(zip(own.paths, own.heads, strict=True))
     for position in replaced:
-        entry = next(fresh, None)
-        if entry is None or entry.path:
+        own_path, head = next(fresh, (b"?", b""))
+        if own_path:
             raise _BrokenError("extension 'link' replaces other entries than there are")
-        shared[position] = entry._replace(path=shared[position].path)
+        heads[position] = head
     gone = set(deleted)
-    kept = {(entry.path, entry.stage): entry for at, entry in enumerate(shared) if at not in gone}
-    for entry in fresh:
-        if entry.stage == 0:
-            for stage in (1, 2, 3):
-                kept.pop((entry.path, stage), None)
-        kept[entry.path, entry.stage] = entry
-    return [kept[key] for key in sorted(kept)]
+    stage_at = _STAT.size + hash_size
+    kept: dict[tuple[bytes, int], bytes] = {}
+    for at, (shared_path, head) in enumerate(zip(shared.paths, heads, strict=True)):
+        if at not in gone:
+            kept[shared_path, head[stage_at] & _STAGE] = head
+    for own_path, head in fresh:
+        if not head[stage_at] & _STAGE:
+            for stage in range(_STAGE_STEP, _STAGE + 1, _STAGE_STEP):
+                kept.pop((own_path, stage), None)
+        kept[own_path, head[stage_at] & _STAGE] = head
+    keys = sorted(kept)
+    return [key[0] for key in keys], [kept[key] for key in keys]
 
 
-def _shared(path: str | bytes, name: bytes) -> list[IndexEntry]:
+def _shared(path: str | bytes, name: bytes) -> _Raw:
     folder = os.path.dirname(os.fsencode(path))
     shared_path = os.path.join(folder, b"sharedindex." + name.hex().encode())
     try:
@@ -317,7 +354,7 @@ def _shared(path: str | bytes, name: bytes) -> list[IndexEntry]:
         raise MalformedIndex(shared_path, "its content is not what its name says")
     if any(raw.extensions.get(b"link", b"")):
         raise MalformedIndex(shared_path, "it rests on another shared index")
-    return raw.entries
+    return raw
 
 
 def _bitmaps(data: bytes, bound: int) -> tuple[list[int], list[int]]:
@@ -325,79 +362,43 @@ def _bitmaps(data: bytes, bound: int) -> tuple[list[int], list[int]]:
     if not data:
         return [], []
     try:
-        deleted, at = _bitmap(data, 0, bound)
-        replaced, _ = _bitmap(data, at, bound)
+        deleted, at = read_bitmap(data, 0, bound)
+        replaced, _ = read_bitmap(data, at, bound)
+    except OverflowError:
+        raise _BrokenError("a bitmap of extension 'link' is too long") from None
     except struct.error:
         raise _BrokenError("a bitmap of extension 'link' ends too early") from None
     return deleted, replaced
 
 
-def _bitmap(data: bytes, at: int, bound: int) -> tuple[list[int], int]:
-    """Read one EWAH bitmap.
-
-    Args:
-        data: The bytes that hold it.
-        at: Where it begins.
-        bound: What every position must be less than.
-
-    Returns:
-        The positions of the bits that are set, ascending, and where the bitmap ends.
-
-    Raises:
-        _BrokenError: A position is too great.
-        struct.error: The bytes end too early.
-    """
-    _, count = struct.unpack_from(">II", data, at)
-    at += 8
-    words = struct.unpack_from(f">{count}Q", data, at)
-    end = at + 8 * count + _WORD.size
-    _WORD.unpack_from(data, end - _WORD.size)
-    found: list[int] = []
-    position = 0
-    next_word = 0
-    while next_word < count:
-        word = words[next_word]
-        run = (word >> 1 & 0xFFFFFFFF) * 64
-        if word & 1:
-            if position + run > bound + 63:
-                raise _BrokenError("a bitmap of extension 'link' is too long")
-            found.extend(range(position, position + run))
-        position += run
-        first = next_word + 1
-        next_word = first + (word >> 33)
-        for literal in words[first:next_word]:
-            found.extend(position + bit for bit in range(64) if literal >> bit & 1)
-            position += 64
-    if found and found[-1] >= bound:
-        raise _BrokenError("a bitmap of extension 'link' is too long")
-    return found, end
-
-
-def _path_set(paths: Iterable[bytes]) -> frozenset[bytes]:
-    return frozenset(paths)
-
-
-@attrs.frozen
+@attrs.frozen(init=False)
 class TrackedPaths:
-    """The paths that an index holds, for quick questions. They may be given in any order.
+    """The paths that an index holds, for quick questions. One sorted tuple answers them all and is compact.
 
     A sparse index may stand a directory for everything in it. Whether one file in it is tracked cannot be said
     without the objects of the repository: `holds` then says no and `below` says yes.
 
     Attributes:
-        files: Files and symlinks.
+        paths: Every path once, ascending: those of files and symlinks, `links` and `sparse`.
         links: Nested repositories that the index holds as a commit (gitlinks).
         sparse: Directories that stand for everything in them, without a slash at the end.
     """
 
-    files: frozenset[bytes] = attrs.field(converter=_path_set, repr=False)
-    links: frozenset[bytes] = attrs.field(converter=_path_set, default=())
-    sparse: frozenset[bytes] = attrs.field(converter=_path_set, default=())
-    _sorted: list[bytes] = attrs.field(init=False, eq=False, repr=False)
+    paths: tuple[bytes, ...] = attrs.field(repr=False)
+    links: frozenset[bytes]
+    sparse: frozenset[bytes]
 
-    @_sorted.default
-    def _sort(self) -> list[bytes]:
-        return sorted(self.files.union(self.links, self.sparse))
+    def __init__(self, files: Iterable[bytes], *, links: Iterable[bytes] = (), sparse: Iterable[bytes] = ()) -> None:
+        """Gather paths, which may be given in any order.
+
+        Args:
+            files: Files and symlinks.
+            links: As the attribute.
+            sparse: As the attribute.
+        """
+        links, sparse = frozenset(links), frozenset(sparse)
+        # most often the files are in order, which a dict keeps and a set does not
+        self.__attrs_init__(tuple(sorted(dict.fromkeys((*files, *links, *sparse)))), links, sparse)
 
     @classmethod
     def from_index(cls, index: GitIndex, *, strip: bytes = b"", add: bytes = b"") -> TrackedPaths:
@@ -415,32 +416,27 @@ class TrackedPaths:
         """
         cut = strip + b"/" if strip else b""
         front = add + b"/" if add else b""
-        files: list[bytes] = []
         links: list[bytes] = []
         sparse: list[bytes | None] = []
-        for entry in index.entries:
-            path = entry.path
-            if entry.mode == SPARSE_DIRECTORY:
+        for at in [at for at, head in enumerate(index.heads) if head[_KIND_AT] in _NO_FILE]:
+            path = index.paths[at]
+            if index.heads[at][_KIND_AT] == SPARSE_DIRECTORY >> 8:
                 sparse.append(_sparse_path(path, cut, front))
             elif path.startswith(cut):
-                (links if entry.mode == GITLINK else files).append(front + path[len(cut) :])
+                links.append(front + path[len(cut) :])
+        paths = index.paths
+        if cut:
+            first = bisect_left(paths, cut)
+            paths = paths[first : bisect_left(paths, cut[:-1] + b"0", first)]
+        if cut or front:
+            paths = [front + path[len(cut) :] for path in paths]
+        files = (path for path in paths if not path.endswith(b"/")) if index.sparse else paths
         return cls(files, links=links, sparse=(path for path in sparse if path is not None))
 
-    def joined(self, *others: TrackedPaths) -> TrackedPaths:
-        """Join with the paths of other repositories.
-
-        Args:
-            *others: Their paths, as seen from the same work space.
-
-        Returns:
-            All the paths together.
-        """
-        every = (self, *others)
-        return TrackedPaths(
-            frozenset().union(*(each.files for each in every)),
-            links=frozenset().union(*(each.links for each in every)),
-            sparse=frozenset().union(*(each.sparse for each in every)),
-        )
+    @property
+    def files(self) -> frozenset[bytes]:
+        """The paths of files and symlinks."""
+        return frozenset(self.paths).difference(self.links, self.sparse)
 
     def holds(self, path: bytes) -> bool:
         """Tell whether the index holds a path as a file or symlink.
@@ -451,7 +447,9 @@ class TrackedPaths:
         Returns:
             Whether it is there; False for a gitlink and for a directory.
         """
-        return path in self.files
+        at = bisect_left(self.paths, path)
+        found = at < len(self.paths) and self.paths[at] == path
+        return found and path not in self.links and path not in self.sparse
 
     def below(self, directory: bytes) -> bool:
         """Tell whether the index holds something below a directory.
@@ -466,8 +464,8 @@ class TrackedPaths:
         if directory in self.links or (self.sparse and self._in_sparse(directory)):
             return True
         front = directory + b"/" if directory else b""
-        at = bisect_left(self._sorted, front)
-        return at < len(self._sorted) and self._sorted[at].startswith(front)
+        at = bisect_left(self.paths, front)
+        return at < len(self.paths) and self.paths[at].startswith(front)
 
     def _in_sparse(self, directory: bytes) -> bool:
         while directory and directory not in self.sparse:

@@ -1,4 +1,4 @@
-"""The work tree as it was last seen, in memory: what the next look compares the disk with."""
+"""The directories of the work tree as they were last seen."""
 
 from __future__ import annotations
 
@@ -7,30 +7,18 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from snapd.core.model import Entry, Signature
+from snapd.core.model import EMPTY_TREE
+
+from .records import oid_of, tree_prefix
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from snapd.core.ignore import IgnoreFile, IgnoreStack
-    from snapd.core.model import ObjectId, RelPath
+    from snapd.core.model import ObjectId, RelPath, SkipReason
 
     from .gitindex import TrackedPaths
-
-
-@attrs.define
-class FileNode:
-    """A captured file or symlink.
-
-    Attributes:
-        entry: what a tree says of it.
-        signature: what `lstat` said when its bytes were read.
-        racy: it may have changed since within the same clock tick; read it again.
-    """
-
-    entry: Entry
-    signature: Signature
-    racy: bool
+    from .records import Record
 
 
 class Reach(Enum):
@@ -41,60 +29,62 @@ class Reach(Enum):
     ALL = "forced: everything"
 
 
-@attrs.frozen
+@attrs.frozen(eq=False)
 class Verdict:
-    """What decides whether a name is ignored: two equal ones decide alike, so a known name need not be judged again.
+    """What decides, with the user's own index and the request's forced paths, whether a name is ignored.
 
     Attributes:
         reach: what is captured here.
         stack: the ignore files in force.
-        tracked: the indexes of the user's git that reach here.
-        forced: paths to capture all the same.
+        nested: the indexes of repositories inside the workspace that reach here.
+        key: a digest of `stack` and `nested`: where it is the same, a name need not be judged again.
     """
 
     reach: Reach
     stack: IgnoreStack
-    tracked: tuple[TrackedPaths, ...]
-    forced: tuple[RelPath, ...]
+    nested: tuple[TrackedPaths, ...]
+    key: bytes
+
+    def decides_as(self, other: Verdict | None) -> bool:
+        """Whether both let the same names through."""
+        return other is not None and self.key == other.key and self.reach is other.reach
 
 
-@attrs.define
+class Left(Enum):
+    """Why a name is not captured, where that is nothing to report."""
+
+    IGNORED_FILE = "ignored"
+    IGNORED_DIRECTORY = "ignored, with all below it"
+    HIDDEN = "a `.git`, a file that we are about to move into place, or our store"
+
+
+@attrs.define(eq=False)
 class DirectoryNode:
     """A directory that is not ignored.
 
     Attributes:
-        identity: device and inode, by which it is known again.
+        name: in the directory above; empty for the root.
+        parent: the directory above; None for the root, and for one that is no more.
+        inode: by which it is known again.
         files: captured files and symlinks by name.
         directories: subdirectories by name.
-        tree: its tree id, None while it is not known.
-        vacant: it has no entry at all.
-        foreign: it has entries that are not captured: ignored, skipped, a `.git`.
+        others: the names that are not captured, and why.
+        tree: its tree id; None while it has to be computed, and then of all above it too.
         gitignore: its `.gitignore`, if it has one.
         verdict: how what lies in it is judged, as of the last look.
-        ignored: names that this verdict found ignored, and whether each was a directory.
+        watch: the clock's own, see `Place`.
     """
 
-    identity: tuple[int, int] = (0, 0)
-    files: dict[bytes, FileNode] = attrs.field(factory=dict)
+    name: bytes = b""
+    parent: DirectoryNode | None = None
+    inode: int = 0
+    files: dict[bytes, Record] = attrs.field(factory=dict)
     directories: dict[bytes, DirectoryNode] = attrs.field(factory=dict)
+    others: dict[bytes, Left | SkipReason] = attrs.field(factory=dict)
     tree: ObjectId | None = None
-    vacant: bool = False
-    foreign: bool = False
     gitignore: IgnoreFile | None = None
     verdict: Verdict | None = None
-    ignored: dict[bytes, bool] = attrs.field(factory=dict)
-
-    def file(self, path: RelPath) -> FileNode | None:
-        """The captured file at a path below this directory."""
-        *above, name = path.split(b"/")
-        node: DirectoryNode | None = self
-        for part in above:
-            assert node is not None
-            node = node.directories.get(part)
-            if node is None:
-                return None
-        assert node is not None
-        return node.files.get(name)
+    watch: int = -1
 
     def directory(self, path: RelPath) -> DirectoryNode | None:
         """The directory at a path below this one; itself for the empty path."""
@@ -106,6 +96,12 @@ class DirectoryNode:
                 return None
         return node
 
+    def file(self, path: RelPath) -> Record | None:
+        """The captured file at a path below this directory."""
+        above, _, name = path.rpartition(b"/")
+        node = self.directory(above)
+        return None if node is None else node.files.get(name)
+
     def walk(self, path: RelPath = b"") -> Iterator[tuple[RelPath, DirectoryNode]]:
         """This directory and all below it, each before those below it."""
         pending = [(path, self)]
@@ -113,4 +109,21 @@ class DirectoryNode:
             here, node = pending.pop()
             yield here, node
             prefix = here + b"/" if here else b""
-            pending.extend((prefix + name, child) for name, child in node.directories.items())
+            pending.extend((prefix + name, child) for name, child in reversed(node.directories.items()))
+
+
+def encode_tree(node: DirectoryNode, trees: Mapping[DirectoryNode, ObjectId]) -> bytes:
+    """The bytes of a directory's tree object; empty for one that has nothing to keep.
+
+    Args:
+        node: the directory.
+        trees: of those subdirectories that do not say it themselves.
+    """
+    # git sorts a subtree as if its name ended in a slash
+    lines = [(name, b"%b%b\0%b" % (tree_prefix(record), name, oid_of(record))) for name, record in node.files.items()]
+    for name, child in node.directories.items():
+        tree = child.tree or trees[child]
+        if tree != EMPTY_TREE:
+            lines.append((name + b"/", b"40000 %b\0%b" % (name, tree)))
+    lines.sort()
+    return b"".join([line for _, line in lines])

@@ -19,6 +19,7 @@ import pygit2
 from pygit2.enums import Option
 
 from .disk import regular
+from .stamps import Stamps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,7 +28,41 @@ _log = logging.getLogger(__name__)
 
 _HEAD = re.compile(rb"ref:[ \t\n\r]*refs/|[0-9a-fA-F]{40}")
 _MAX_GITFILE = 1 << 20
+_INCLUDE = re.compile(rb"include(?!if)", re.IGNORECASE)
+_KNOWN_FILTER = "filter.lfs."
+"""What `git lfs install` configures; a pointer is never as large as its file, unless that has 128 bytes."""
 _home_lock = threading.Lock()
+
+
+@attrs.frozen
+class GitUser:
+    """Where the user's git configuration lies, and the system's.
+
+    Attributes:
+        home: the home directory.
+        xdg_config_home: `$XDG_CONFIG_HOME`, None where it is not set.
+        system_config: the configuration file of the system.
+        system_attributes: the attribute file of the system.
+    """
+
+    home: str
+    xdg_config_home: str | None = None
+    system_config: str = "/etc/gitconfig"
+    system_attributes: str = "/etc/gitattributes"
+
+    @property
+    def config_folder(self) -> str:
+        """The folder of the user's own files for git."""
+        return os.path.join(self.xdg_config_home or os.path.join(self.home, ".config"), "git")
+
+    @property
+    def configs(self) -> list[str]:
+        """The configuration files, the weakest first; they need not exist."""
+        return [
+            self.system_config,
+            os.path.join(self.config_folder, "config"),
+            os.path.join(self.home, ".gitconfig"),
+        ]
 
 
 @attrs.frozen
@@ -61,7 +96,7 @@ class _BadGitFileError(Exception):
     """A file named `.git` that does not lead to a repository."""
 
 
-def find_repository(folder: bytes) -> Repository | None:
+def find_repository(folder: bytes, stamps: Stamps | None = None) -> Repository | None:
     """Find the repository whose work tree a folder is in, as git run in that folder would.
 
     A directory `.git` that is no repository is passed over; a file `.git` that leads to none ends the search,
@@ -69,6 +104,7 @@ def find_repository(folder: bytes) -> Repository | None:
 
     Args:
         folder: An absolute path. Symlinks in it are resolved first.
+        stamps: Where to note what is looked at.
 
     Returns:
         The repository, None if there is none.
@@ -76,24 +112,26 @@ def find_repository(folder: bytes) -> Repository | None:
     Raises:
         OSError: The folder cannot be read.
     """
+    stamps = stamps or Stamps()
     current = os.path.realpath(folder)
     device = os.stat(current).st_dev
     while True:
         try:
-            found = _repository_at(current)
+            found = _repository_at(current, stamps)
         except _BadGitFileError:
             return None
         parent = os.path.dirname(current)
-        if found or _is_git_dir(current) or parent == current or os.stat(parent).st_dev != device:
+        if found or _is_git_dir(current, stamps) or parent == current or os.stat(parent).st_dev != device:
             return found
         current = parent
 
 
-def nested_repository(directory: bytes | int) -> Repository | None:
+def nested_repository(directory: bytes | int, stamps: Stamps | None = None) -> Repository | None:
     """Read the repository whose `.git` is in a directory, without looking further up.
 
     Args:
         directory: The directory: an absolute path, or an open descriptor.
+        stamps: Where to note what is looked at.
 
     Returns:
         The repository; None if the directory holds no valid `.git`.
@@ -102,60 +140,120 @@ def nested_repository(directory: bytes | int) -> Repository | None:
         if isinstance(directory, int):
             os.stat(b".git", dir_fd=directory)
             directory = os.fsencode(os.readlink(f"/proc/self/fd/{directory}"))
-        return _repository_at(os.path.realpath(directory))
+        return _repository_at(os.path.realpath(directory), stamps or Stamps())
     except (OSError, _BadGitFileError):
         return None
 
 
-def user_excludes(
-    home: str, xdg_config_home: str | None, repository: Repository | None, system_config: str = "/etc/gitconfig"
-) -> bytes | None:
+def user_excludes(user: GitUser, repository: Repository | None, stamps: Stamps | None = None) -> bytes | None:
     """Read the file of the user's own ignore patterns: the one that `core.excludesFile` names, or the default.
 
     A configuration file that is malformed is passed over with a warning in the log. Sections `includeIf` have
     no effect.
 
     Args:
-        home: The user's home directory.
-        xdg_config_home: The value of XDG_CONFIG_HOME; None or '' if it is not set.
+        user: Whose configuration counts.
         repository: The repository whose configuration counts too; None if there is none.
-        system_config: The configuration file of the system.
+        stamps: Where to note what is looked at.
 
     Returns:
         The text of the file; None if there is none or it cannot be read.
     """
-    xdg = xdg_config_home or os.path.join(home, ".config")
-    configs = [system_config, os.path.join(xdg, "git", "config"), os.path.join(home, ".gitconfig")]
+    stamps = stamps or Stamps()
+    configs = user.configs
     if repository:
-        configs += _repository_configs(repository)
+        configs += _repository_configs(repository, stamps)
     value: str | None = None
-    with _home(home):
+    with _home(user.home):
         for config in configs:
-            value = _last_value(config, "core.excludesfile", value)
+            value = _last_value(config, "core.excludesfile", value, stamps)
     if value is None:
-        return _read(os.path.join(xdg, "git", "ignore"))
-    path = _expanded(value, home, repository)
-    return _read(path) if path else None
+        return _read(os.path.join(user.config_folder, "ignore"), stamps)
+    path = _expanded(value, user.home, repository)
+    return _read(path, stamps) if path else None
 
 
-def _repository_at(root: bytes) -> Repository | None:
+@attrs.frozen
+class AttributeSettings:
+    """What the configuration says of attributes.
+
+    Attributes:
+        files: The attribute files of the system and the user: every one that could be in force. They need not exist.
+        fold: Whether patterns may be matched without regard to case.
+    """
+
+    files: tuple[str, ...]
+    fold: bool
+
+
+def attribute_settings(repository: Repository, user: GitUser) -> AttributeSettings | None:
+    """Read where attributes come from besides the repository. What a condition includes counts in any case.
+
+    Args:
+        repository: The repository whose configuration counts.
+        user: Whose configuration counts too.
+
+    Returns:
+        What was found. None where a configuration file cannot be read, where attributes come from a tree
+        (`attr.tree`), or where drivers of filters are configured other than those of Git LFS: they may have been
+        in use under attributes that are gone.
+    """
+    files = [user.system_attributes, os.path.join(user.config_folder, "attributes")]
+    fold = False
+    pending = user.configs + _repository_configs(repository, Stamps())
+    read: set[str] = set()
+    with _home(user.home):
+        while pending:
+            config = pending.pop()
+            if config in read or not os.path.isfile(config):
+                continue
+            read.add(config)
+            variables = _variables(config)
+            if variables is None:
+                return None
+            for name, value in variables:
+                if name == "attr.tree" or (name.startswith("filter.") and not name.startswith(_KNOWN_FILTER)):
+                    return None
+                if name == "core.attributesfile":
+                    files.append(_expanded(value, user.home, repository) or "")
+                elif name == "core.ignorecase":
+                    fold = fold or value == "" or _is_true(value)
+                elif name.startswith("includeif.") and (included := _expanded(value, user.home, None)):
+                    pending.append(included)
+                elif name.startswith("includeif."):
+                    pending.append(os.path.join(os.path.dirname(config), value))
+    return AttributeSettings(tuple(path for path in files if path), fold)
+
+
+def _variables(path: str) -> list[tuple[str, str]] | None:
+    """The variables of a configuration file and of those that it includes; None where one is malformed."""
+    try:
+        config = pygit2.Config()
+        config.add_file(path)
+        return [(entry.name, entry.value or "") for entry in config]
+    except (pygit2.GitError, OSError, ValueError, KeyError) as error:
+        _log.warning("the git configuration file %s cannot be read: %s", path, error)
+        return None
+
+
+def _repository_at(root: bytes, stamps: Stamps) -> Repository | None:
     """Read the `.git` of a directory.
 
     Raises:
         _BadGitFileError: It is a file that leads to no repository.
     """
     dot_git = os.path.join(root, b".git")
-    try:
-        mode = os.stat(dot_git).st_mode
-    except OSError:
+    status = stamps.look(dot_git)
+    if status is None:
         return None
-    git_dir = os.path.realpath(_gitfile_target(dot_git)) if stat.S_ISREG(mode) else dot_git
-    if not _is_git_dir(git_dir):
-        if stat.S_ISREG(mode):
+    is_file = stat.S_ISREG(status.st_mode)
+    git_dir = os.path.realpath(_gitfile_target(dot_git)) if is_file else dot_git
+    if not _is_git_dir(git_dir, stamps):
+        if is_file:
             raise _BadGitFileError
         return None
-    common_dir = _common_dir(git_dir)
-    return Repository(root, git_dir, common_dir, _hash_size(common_dir))
+    common_dir = _common_dir(git_dir, stamps)
+    return Repository(root, git_dir, common_dir, _hash_size(common_dir, stamps))
 
 
 def _gitfile_target(path: bytes) -> bytes:
@@ -170,17 +268,19 @@ def _gitfile_target(path: bytes) -> bytes:
     return os.path.join(os.path.dirname(path), target)
 
 
-def _is_git_dir(path: bytes) -> bool:
-    if not _has_head(path):
+def _is_git_dir(path: bytes, stamps: Stamps) -> bool:
+    if not _has_head(path, stamps):
         return False
-    common_dir = _common_dir(path)
-    return all(os.access(os.path.join(common_dir, name), os.X_OK) for name in (b"objects", b"refs"))
+    common_dir = _common_dir(path, stamps)
+    parts = [os.path.join(common_dir, name) for name in (b"objects", b"refs")]
+    return all(stamps.look(part) is not None and os.access(part, os.X_OK) for part in parts)
 
 
-def _has_head(git_dir: bytes) -> bool:
+def _has_head(git_dir: bytes, stamps: Stamps) -> bool:
     path = os.path.join(git_dir, b"HEAD")
+    status = stamps.look(path, follow=False)
     try:
-        if os.path.islink(path):
+        if status is not None and stat.S_ISLNK(status.st_mode):
             return os.readlink(path).startswith(b"refs/")
         with open(path, "rb", opener=regular) as file:
             return _HEAD.match(file.read(255)) is not None
@@ -188,25 +288,28 @@ def _has_head(git_dir: bytes) -> bool:
         return False
 
 
-def _common_dir(git_dir: bytes) -> bytes:
+def _common_dir(git_dir: bytes, stamps: Stamps) -> bytes:
     """Follow the file `commondir`, which the git directory of an additional work tree has."""
+    path = os.path.join(git_dir, b"commondir")
+    stamps.look(path)
     try:
-        with open(os.path.join(git_dir, b"commondir"), "rb", opener=regular) as file:
+        with open(path, "rb", opener=regular) as file:
             target = file.read().rstrip(b"\r\n")
     except OSError:
         return git_dir
     return os.path.realpath(os.path.join(git_dir, target.partition(b"\0")[0]))
 
 
-def _hash_size(common_dir: bytes) -> int:
+def _hash_size(common_dir: bytes, stamps: Stamps) -> int:
     config = os.fsdecode(os.path.join(common_dir, b"config"))
-    return 32 if _last_value(config, "extensions.objectformat", None) == "sha256" else 20
+    return 32 if _last_value(config, "extensions.objectformat", None, stamps) == "sha256" else 20
 
 
-def _repository_configs(repository: Repository) -> list[str]:
+def _repository_configs(repository: Repository, stamps: Stamps) -> list[str]:
     shared = os.fsdecode(os.path.join(repository.common_dir, b"config"))
     own = os.fsdecode(os.path.join(repository.git_dir, b"config.worktree"))
-    return [shared, own] if _is_true(_last_value(shared, "extensions.worktreeconfig", None)) else [shared]
+    apart = _last_value(shared, "extensions.worktreeconfig", None, stamps)
+    return [shared, own] if _is_true(apart) else [shared]
 
 
 def _is_true(value: str | None) -> bool:
@@ -228,21 +331,26 @@ def _home(home: str) -> Iterator[None]:
             pygit2.option(Option.SET_HOMEDIR, before or "")
 
 
-def _last_value(path: str, name: str, otherwise: str | None) -> str | None:
+def _last_value(path: str, name: str, otherwise: str | None, stamps: Stamps) -> str | None:
     """Read one variable of one configuration file and of those that it includes.
 
     Args:
         path: The file, which need not exist.
         name: The variable, in lower case.
         otherwise: What to give if the file does not set the variable, or is malformed.
+        stamps: Where to note what is looked at.
 
     Returns:
         The last value.
     """
+    status = stamps.look(path)
     # libgit2 would wait for ever for a FIFO to be written to
-    if not os.path.isfile(path):
+    if status is None or not stat.S_ISREG(status.st_mode):
         return otherwise
     try:
+        if _mentions_include(path):
+            # which files it includes only libgit2 knows
+            stamps.distrust()
         config = pygit2.Config()
         config.add_file(path)
         values = [value for value in config.get_multivar(name) if value is not None]
@@ -250,6 +358,11 @@ def _last_value(path: str, name: str, otherwise: str | None) -> str | None:
         _log.warning("the git configuration file %s is passed over: %s", path, error)
         return otherwise
     return values[-1] if values else otherwise
+
+
+def _mentions_include(path: str) -> bool:
+    with open(path, "rb", opener=regular) as file:
+        return _INCLUDE.search(file.read()) is not None
 
 
 def _expanded(value: str, home: str, repository: Repository | None) -> str | None:
@@ -271,7 +384,8 @@ def _home_of(user: str) -> str | None:
         return None
 
 
-def _read(path: str) -> bytes | None:
+def _read(path: str, stamps: Stamps) -> bytes | None:
+    stamps.look(path)
     try:
         with open(path, "rb", opener=regular) as file:
             return file.read()

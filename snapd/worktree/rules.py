@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
+import time
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -17,9 +18,12 @@ from snapd.core.ignore import IgnoreStack
 from snapd.core.model import RuleText, Signature
 from snapd.core.target import stack_of
 
-from .disk import read_small, signature
+from .disk import is_racy, read_small, signature
 from .gitindex import MalformedIndex, TrackedPaths, read_index
+from .project import GitUser as GitUser
 from .project import Repository, find_repository, nested_repository, user_excludes
+from .seed import Seed
+from .stamps import Stamps
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -31,22 +35,11 @@ if TYPE_CHECKING:
 
     from snapd.core.model import RelPath
 
+    from .gitindex import GitIndex
+
 logger = logging.getLogger(__name__)
 
 WORKSPACE_FILE = ".snapd.toml"
-
-
-@attrs.frozen
-class GitUser:
-    """Where the user's git configuration lies.
-
-    Attributes:
-        home: the home directory.
-        xdg_config_home: `$XDG_CONFIG_HOME`, None where it is not set.
-    """
-
-    home: str
-    xdg_config_home: str | None = None
 
 
 @attrs.frozen
@@ -67,7 +60,7 @@ class Rules:
 
 
 class RuleSource:
-    """Reads the rules anew for each look, and gives the same object back while nothing changed.
+    """Says what the rules are at each look. While no file that they rest on changed, none is opened.
 
     Args:
         root: the workspace, absolute.
@@ -80,7 +73,12 @@ class RuleSource:
         self._descriptor = root_descriptor
         self._user = user
         self._last: Rules | None = None
+        self._exclude: tuple[str, ...] = ()
+        self._stamps = Stamps()
+        self._repository: Repository | None = None
         self._indexes: dict[tuple[bytes, bytes, bytes], tuple[Signature, TrackedPaths]] = {}
+        self._nested: dict[RelPath, tuple[Stamps, TrackedPaths | None]] = {}
+        self._parsed: GitIndex | None = None
 
     def read(self, exclude: Iterable[str]) -> Rules:
         """The rules as they are now.
@@ -88,23 +86,46 @@ class RuleSource:
         Args:
             exclude: snapd's own patterns for this workspace.
 
+        Returns:
+            The same object as the last time, where they are the same.
+
         Raises:
             InvalidParams: the workspace's `.snapd.toml` is not as it should be; names the key.
         """
-        repository = find_repository(self._root)
-        outer = self._repository_texts(repository)
+        exclude = tuple(exclude)
+        self._parsed = None
+        if self._last is not None and exclude == self._exclude and self._stamps.unchanged():
+            return self._last
+        stamps = Stamps()
+        repository = find_repository(self._root, stamps)
+        outer = self._repository_texts(repository, stamps)
         if repository is not None and self._is_foreign(repository, outer):
             # the repository around us ignores this folder as a whole: it is not its project
             repository = None
-            outer = self._repository_texts(None)
+            outer = self._repository_texts(None, stamps)
         prefix = _prefix(repository, self._root)
-        own = "\n".join([*exclude, *self._workspace_excludes()]).encode("utf-8", "surrogateescape")
+        own = "\n".join([*exclude, *self._workspace_excludes(stamps)]).encode("utf-8", "surrogateescape")
         texts = tuple(outer + ([RuleText("own", prefix, own)] if own else []))
-        tracked = self._tracked(repository, prefix)
+        tracked = self._tracked(repository, prefix, stamps)
         rules = Rules(prefix, stack_of(texts), tracked, texts)
         if self._last is None or rules != self._last:
             self._last = rules
+        self._exclude, self._stamps, self._repository = exclude, stamps, repository
         return self._last
+
+    def seed(self) -> Seed | None:
+        """What the index of the project knows of the contents of its files; rests on the last `read`.
+
+        Returns:
+            None where there is no repository, or nothing of it can be believed.
+
+        Raises:
+            IoError: the disk is in trouble.
+        """
+        index, self._parsed = self._parsed, None
+        if self._repository is None or self._last is None:
+            return None
+        return Seed.load(self._repository, self._user, self._last.prefix, index)
 
     def nested(self, path: RelPath) -> TrackedPaths | None:
         """What the index of a repository inside the workspace holds, as paths of the workspace.
@@ -113,22 +134,44 @@ class RuleSource:
             path: the directory that has a `.git`.
 
         Returns:
-            None where that is no repository.
+            None where that is no repository; the same object as the last time, where it is the same.
         """
-        repository = nested_repository(os.path.join(self._root, path))
-        if repository is None:
-            return None
-        return self._read_index(repository.index_path, repository.hash_size, strip=b"", add=path)
+        known = self._nested.get(path)
+        if known is not None and known[0].unchanged():
+            return known[1]
+        stamps = Stamps()
+        repository = nested_repository(os.path.join(self._root, path), stamps)
+        tracked = None
+        if repository is not None:
+            tracked = self._read_index(repository, stamps, strip=b"", add=path)
+            if known is not None and tracked == known[1]:
+                tracked = known[1]
+        self._nested[path] = stamps, tracked
+        return tracked
 
-    def _repository_texts(self, repository: Repository | None) -> list[RuleText]:
+    def nested_changed(self) -> bool:
+        """Whether a repository that was asked for by `nested` may have changed since: its index or its `.git`.
+
+        It is told once: who asks looks at the directories and asks for those that are repositories still. One whose
+        directory is gone has not changed: what lay in it is not there either.
+        """
+        changed = False
+        for path, (stamps, _) in list(self._nested.items()):
+            if not stamps.unchanged():
+                del self._nested[path]
+                changed = changed or os.path.isdir(os.path.join(self._root, path))
+        return changed
+
+    def _repository_texts(self, repository: Repository | None, stamps: Stamps) -> list[RuleText]:
         texts = []
-        everywhere = user_excludes(self._user.home, self._user.xdg_config_home, repository)
+        everywhere = user_excludes(self._user, repository, stamps)
         if everywhere:
             texts.append(RuleText("global", b"", everywhere))
         if repository is not None:
+            stamps.look(repository.exclude_path)
             if local := read_small(repository.exclude_path):
                 texts.append(RuleText("info", b"", local))
-            texts += _above(repository, self._root)
+            texts += _above(repository, self._root, stamps)
         return texts
 
     def _is_foreign(self, repository: Repository, texts: list[RuleText]) -> bool:
@@ -137,30 +180,44 @@ class RuleSource:
         stack = stack_of(texts)
         return any(stack.ignored(b"/".join(parts[:depth]), True) for depth in range(1, len(parts) + 1))
 
-    def _tracked(self, repository: Repository | None, prefix: bytes) -> TrackedPaths:
+    def _tracked(self, repository: Repository | None, prefix: bytes, stamps: Stamps) -> TrackedPaths:
         if repository is None:
             return NOTHING_TRACKED
-        return self._read_index(repository.index_path, repository.hash_size, strip=prefix, add=b"")
+        return self._read_index(repository, stamps, strip=prefix, add=b"", keep=True)
 
-    def _read_index(self, path: bytes, hash_size: int, strip: bytes, add: bytes) -> TrackedPaths:
-        try:
-            status = signature(os.stat(path))
-        except OSError:
-            return NOTHING_TRACKED
+    def _read_index(
+        self, repository: Repository, stamps: Stamps, strip: bytes, add: bytes, *, keep: bool = False
+    ) -> TrackedPaths:
+        path = repository.index_path
         key = (path, strip, add)
+        looked_at = time.time_ns()
+        found = stamps.look(path)
+        if found is None:
+            self._indexes.pop(key, None)
+            return NOTHING_TRACKED
         known = self._indexes.get(key)
-        if known is not None and known[0] == status:
+        if known is not None and known[0] == signature(found):
             return known[1]
         try:
-            tracked = TrackedPaths.from_index(read_index(path, hash_size=hash_size), strip=strip, add=add)
+            index = read_index(path, hash_size=repository.hash_size)
         except (MalformedIndex, OSError) as error:
             # what it held falls back under the ignore rules, and nothing ignored is ever deleted
             logger.warning("the index %s cannot be read: %s", os.fsdecode(path), error)
-            tracked = NOTHING_TRACKED
-        self._indexes[key] = (status, tracked)
+            # it may rest on a shared index that comes back
+            stamps.distrust()
+            self._indexes.pop(key, None)
+            return NOTHING_TRACKED
+        if keep:
+            self._parsed = index
+        tracked = TrackedPaths.from_index(index, strip=strip, add=add)
+        if is_racy(found.st_ctime_ns, looked_at):
+            self._indexes.pop(key, None)
+        else:
+            self._indexes[key] = (signature(found), tracked)
         return tracked
 
-    def _workspace_excludes(self) -> list[str]:
+    def _workspace_excludes(self, stamps: Stamps) -> list[str]:
+        stamps.look_beside(WORKSPACE_FILE.encode(), self._descriptor)
         found = read_small(WORKSPACE_FILE.encode(), self._descriptor)
         if found is None:
             return []
@@ -192,7 +249,7 @@ def _prefix(repository: Repository | None, root: bytes) -> bytes:
     return os.path.relpath(root, repository.root)
 
 
-def _above(repository: Repository, root: bytes) -> list[RuleText]:
+def _above(repository: Repository, root: bytes, stamps: Stamps) -> list[RuleText]:
     """The `.gitignore` files between the repository's root and the workspace, outermost first."""
     texts = []
     prefix = _prefix(repository, root)
@@ -200,6 +257,7 @@ def _above(repository: Repository, root: bytes) -> list[RuleText]:
     for depth in range(len(parts)):
         base = b"/".join(parts[:depth])
         path = os.path.join(repository.root, base, b".gitignore")
+        stamps.look(path, follow=False)
         # git does not follow a symlink here
         if not os.path.islink(path) and (text := read_small(path)):
             texts.append(RuleText("gitignore", base, text))

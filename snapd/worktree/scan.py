@@ -1,56 +1,46 @@
-"""Finds what changed in a work tree since the last look, stores it, and computes the tree.
-
-A look compares every directory with what is in memory; only files whose signature moved are read, and only the trees
-above them are written. What was learnt enters memory when it is stored, not before: a look that fails leaves a memory
-that merely knows less.
-"""
+"""Captures the work tree: looks at what may have changed, reads what did, stores it, and computes the tree."""
 
 from __future__ import annotations
 
-import errno
+import logging
 import os
-import re
-import stat
-from concurrent.futures import ThreadPoolExecutor, as_completed
+import threading
 from typing import TYPE_CHECKING, Protocol
 
-import attrs
+from snapd.core.errors import SnapdError, os_errors
+from snapd.core.model import EMPTY_TREE, SkipReason, Snapshot, TreeEntry
+from snapd.watch.clock import Marks
 
-from snapd.core.errors import from_os_error, os_errors
-from snapd.core.ignore import IgnoreFile
-from snapd.core.model import (
-    EMPTY_TREE,
-    SYMLINK,
-    TREE,
-    Coverage,
-    Entry,
-    RuleText,
-    Skip,
-    SkipReason,
-    Snapshot,
-    TreeEntry,
-)
-from snapd.core.paths import is_tree_name
-
-from .disk import STREAM_FROM, Directories, open_directory, read_link, read_small, read_stable, signature, tree_mode
-from .nodes import DirectoryNode, FileNode, Reach, Verdict
+from .drift import DriftFinder
+from .judging import Judge, differing, digest
+from .look import Look
+from .memory import Memory
+from .nodes import encode_tree
+from .reading import Reader
+from .records import oid_of
+from .saved import load, save
+from .sieve import SeededFiles, Sieve
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterator
 
     from snapd.core.call import Call
+    from snapd.core.drift import Drift
     from snapd.core.model import CaptureSettings, ObjectId, RelPath
+    from snapd.core.ports import Adopt
+    from snapd.watch.clock import Clock
 
+    from .nodes import DirectoryNode
     from .rules import Rules, RuleSource
 
-_GONE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ESTALE)
-_DENIED = (errno.EACCES, errno.EPERM)
-_ROUNDS = 4
-_PARALLEL_FROM = 64
-_AT_A_TIME = 32
+_WORTH_KEEPING = 5000
+"""Files and directories that a new process would have to read again."""
 
-OWN_TEMPORARY = re.compile(rb"\.snapd-tmp-[0-9a-f]{16}")
-"""Names of files that an operation of ours is about to move into place; never captured."""
+logger = logging.getLogger(__name__)
+
+_ROUNDS = 4
+_MANY = 4096
+"""From this many paths of changed rules on, looking at all is as cheap as looking at each."""
 
 
 class Batch(Protocol):
@@ -62,23 +52,11 @@ class Batch(Protocol):
     def blob_stream(self, size: int, chunks: Iterator[bytes]) -> ObjectId:
         """Adds a large file's bytes, piece by piece."""
 
-    def tree(self, entries: Iterable[TreeEntry]) -> ObjectId:
-        """Adds a directory."""
+    def encoded_tree(self, data: bytes) -> ObjectId:
+        """Adds a directory, given as the bytes of its tree object."""
 
     def commit(self) -> None:
         """Stores all that was added."""
-
-
-@attrs.define
-class _Walk:
-    """What one walk over the directories found."""
-
-    visited: list[tuple[RelPath, DirectoryNode]] = attrs.field(factory=list)
-    stamps: list[tuple[RelPath, os.stat_result]] = attrs.field(factory=list)
-    to_read: list[tuple[RelPath, DirectoryNode, list[tuple[bytes, bool]]]] = attrs.field(factory=list)
-    skipped: list[Skip] = attrs.field(factory=list)
-    texts: list[RuleText] = attrs.field(factory=list)
-    raced: bool = False
 
 
 class Scanner:
@@ -89,15 +67,73 @@ class Scanner:
         device: of the workspace; what is mounted inside is not crossed into.
         rules: where the ignore rules come from.
         hidden: a directory that is never captured (a store inside the workspace), if any.
+        clock: says what may have changed.
     """
 
-    def __init__(self, root: int, device: int, rules: RuleSource, hidden: RelPath | None) -> None:
+    def __init__(self, root: int, device: int, rules: RuleSource, hidden: RelPath | None, clock: Clock) -> None:
         self._root = root
         self._device = device
-        self._rules = rules
+        self._source = rules
         self._hidden = hidden
-        self.memory = DirectoryNode()
-        self.captured: ObjectId | None = None
+        self._clock = clock
+        self.memory = Memory(clock.forget)
+        self.captured: Snapshot | None = None
+        self.relied_on: ObjectId | None = None
+        self._rules: Rules | None = None
+        self._settings: CaptureSettings | None = None
+        self._forced: tuple[RelPath, ...] = ()
+        self._adopt: Adopt | None = None
+        self._kept_at: str | None = None
+        self._kept_rules: bytes | None = None
+        self._not_kept = 0
+        self._keeping: threading.Thread | None = None
+
+    def attach(self, path: str, knows: Callable[[ObjectId], bool], adopt: Adopt) -> None:
+        """Starts from what an earlier process knew of the work tree, and keeps what this one learns.
+
+        Args:
+            path: of the file that has it.
+            knows: whether a tree is a snapshot of the store: then all its objects are there.
+            adopt: takes objects over into the store, see `snapd.core.ports.Store.adopt`.
+        """
+        self._adopt = adopt
+        self._kept_at = path
+        saved = load(path)
+        if saved is None or saved.root.inode != os.fstat(self._root).st_ino or not knows(saved.tree):
+            return
+        self.memory.recall(saved.root)
+        self.relied_on = saved.tree
+        self._kept_rules = saved.rules
+
+    def forget(self, objects: frozenset[ObjectId]) -> None:
+        """Takes objects for not stored that a capture has stored: the files that have them are read again.
+
+        Args:
+            objects: blobs and trees.
+        """
+        if not objects:
+            return
+        memory = self.memory
+        for _, node in memory.root.walk():
+            for name in [name for name, record in node.files.items() if oid_of(record) in objects]:
+                memory.drop_file(node, name)
+            if node.tree in objects:
+                memory.touch(node)
+        # what is left may be of several snapshots, of which none has all
+        self.relied_on = None
+        self._doubt(Marks())
+
+    def forget_all(self) -> None:
+        """Takes nothing for stored."""
+        self._wait_for_keeping()
+        self.memory.clear()
+        self.relied_on = None
+        self._doubt(Marks())
+
+    def close(self) -> None:
+        """Keeps what is known for the next process."""
+        self._wait_for_keeping()
+        self._keep()
 
     def capture(self, settings: CaptureSettings, forced: tuple[RelPath, ...], batch: Batch, call: Call) -> Snapshot:
         """Captures the work tree as it is.
@@ -116,355 +152,245 @@ class Scanner:
             InvalidParams: the workspace's own settings are wrong.
             Cancelled: as asked.
         """
-        rules = self._rules.read(settings.exclude)
-        verdict = Verdict(Reach.RULES, rules.stack, (rules.tracked,), forced)
-        for _ in range(_ROUNDS):
-            walk = self._walk(rules, verdict, settings, call)
-            if not walk.raced and self._held_still(walk):
-                break
-        learnt = self._read_all(walk, settings, batch, call)
-        trees = _trees(walk, learnt, batch)
-        call.check()
-        if trees.get(id(self.memory)) == EMPTY_TREE:
-            # of all empty trees the root's alone has to be stored: a commit names it
-            batch.tree(())
-        batch.commit()
-        for node, name, file in learnt:
-            if file is None:
-                node.files.pop(name, None)
-            else:
-                node.files[name] = file
-        for _, node in walk.visited:
-            if id(node) in trees:
-                node.tree = trees[id(node)]
-        assert self.memory.tree is not None
-        self.captured = self.memory.tree
-        coverage = Coverage(
-            prefix=rules.prefix,
-            empty_dirs=tuple(sorted(path for path, node in walk.visited if node.vacant and path)),
-            skipped=tuple(sorted(walk.skipped, key=lambda skip: skip.path)),
-            rules=(*rules.texts, *sorted(walk.texts, key=lambda text: text.base)),
-            forced=tuple(sorted(forced)),
-        )
-        return Snapshot(self.memory.tree, coverage)
-
-    # -- walking
-
-    def _walk(self, rules: Rules, verdict: Verdict, settings: CaptureSettings, call: Call) -> _Walk:
-        walk = _Walk()
-        pending: list[tuple[RelPath, DirectoryNode, DirectoryNode | None, Verdict]] = [
-            (b"", self.memory, None, verdict)
-        ]
-        with Directories(self._root) as directories:
-            while pending:
-                path, node, above, verdict = pending.pop()
-                call.progress("looking", len(walk.visited))
-                try:
-                    descriptor = directories.open(path)
-                except OSError as error:
-                    if above is None or not _forgivable(error):
-                        raise from_os_error(error, path or b".") from error
-                    _forget(above, path)
-                    if error.errno in _DENIED:
-                        above.foreign = True
-                        walk.skipped.append(Skip(path, SkipReason.UNREADABLE))
-                    else:
-                        walk.raced = True
-                    continue
-                with os_errors(path or b"."):
-                    stamp = os.fstat(descriptor)
-                    if stamp.st_dev != self._device:
-                        _forget(above or node, path)
-                        (above or node).foreign = True
-                        walk.skipped.append(Skip(path, SkipReason.SPECIAL))
-                        continue
-                    walk.stamps.append((path, stamp))
-                    walk.visited.append((path, node))
-                    node.identity = (stamp.st_dev, stamp.st_ino)
-                    verdict = self._enter(path, node, descriptor, rules, verdict)
-                    pending += self._list(path, node, descriptor, rules, verdict, settings, walk)
-        return walk
-
-    def _held_still(self, walk: _Walk) -> bool:
-        """Whether no directory changed while others were listed, so that no rename slipped between."""
-        with Directories(self._root) as directories:
-            for path, then in walk.stamps:
-                try:
-                    now = os.fstat(directories.open(path))
-                except OSError:
-                    return False
-                if (now.st_ino, now.st_mtime_ns, now.st_ctime_ns) != (then.st_ino, then.st_mtime_ns, then.st_ctime_ns):
-                    return False
-        return True
-
-    def _enter(self, path: RelPath, node: DirectoryNode, descriptor: int, rules: Rules, verdict: Verdict) -> Verdict:
-        """Takes the directory's own `.gitignore` and nested index into the verdict."""
-        if verdict.reach is Reach.ALL:
-            return verdict
-        node.gitignore = _gitignore(node.gitignore, descriptor, _join(rules.prefix, path))
-        if node.gitignore is not None:
-            verdict = attrs.evolve(verdict, stack=verdict.stack.entering(node.gitignore))
-        if path and _has(descriptor, b".git") and (held := self._rules.nested(path)) is not None:
-            verdict = attrs.evolve(verdict, tracked=(*verdict.tracked, held))
-        return verdict
-
-    def _list(
-        self,
-        path: RelPath,
-        node: DirectoryNode,
-        descriptor: int,
-        rules: Rules,
-        verdict: Verdict,
-        settings: CaptureSettings,
-        walk: _Walk,
-    ) -> list[tuple[RelPath, DirectoryNode, DirectoryNode | None, Verdict]]:
-        known = node.verdict == verdict
-        judged = node.ignored if known else {}
-        ignored: dict[bytes, bool] = {}
-        files: set[bytes] = set()
-        directories: list[tuple[RelPath, DirectoryNode, DirectoryNode | None, Verdict]] = []
-        names: set[bytes] = set()
-        reads: list[tuple[bytes, bool]] = []
-        node.vacant, node.foreign = True, False
-        with os.scandir(descriptor) as entries:
-            for entry in entries:
-                node.vacant = False
-                name = os.fsencode(entry.name)
-                here = _join(path, name)
-                if name == b".git" or here == self._hidden or OWN_TEMPORARY.fullmatch(name):
-                    node.foreign = True
-                    continue
-                try:
-                    status = entry.stat(follow_symlinks=False)
-                except FileNotFoundError:
-                    walk.raced = True
-                    continue
-                except PermissionError:
-                    # the directory may be listed, but not what is in it
-                    node.foreign = True
-                    walk.skipped.append(Skip(here, SkipReason.UNREADABLE))
-                    continue
-                kind = stat.S_IFMT(status.st_mode)
-                is_directory = kind == stat.S_IFDIR
-                is_known = known and name in (node.directories if is_directory else node.files)
-                if judged.get(name) is is_directory:
-                    ignored[name] = is_directory
-                    node.foreign = True
-                    continue
-                reach = verdict.reach
-                if is_known and is_directory:
-                    before = node.directories[name].verdict
-                    reach = before.reach if before is not None else reach
-                elif not is_known:
-                    judgement = _judge(here, _join(rules.prefix, here), is_directory, verdict)
-                    if judgement is None:
-                        ignored[name] = is_directory
-                        node.foreign = True
-                        continue
-                    reach = judgement
-                if not is_tree_name(name):
-                    node.foreign = True
-                    walk.skipped.append(Skip(here, SkipReason.UNSUPPORTED_NAME))
-                elif is_directory:
-                    names.add(name)
-                    child = node.directories.get(name)
-                    if child is None:
-                        child = node.directories[name] = DirectoryNode()
-                        node.tree = None
-                    directories.append((here, child, node, attrs.evolve(verdict, reach=reach)))
-                elif kind in (stat.S_IFREG, stat.S_IFLNK):
-                    if kind == stat.S_IFREG and status.st_size > settings.max_file_size:
-                        node.foreign = True
-                        walk.skipped.append(Skip(here, SkipReason.TOO_LARGE))
-                        continue
-                    files.add(name)
-                    file = node.files.get(name)
-                    if file is None or file.racy or file.signature != signature(status):
-                        reads.append((name, kind == stat.S_IFLNK))
-                else:
-                    node.foreign = True
-                    walk.skipped.append(Skip(here, SkipReason.SPECIAL))
-        for name in [name for name in node.files if name not in files]:
-            del node.files[name]
-            node.tree = None
-        for name in [name for name in node.directories if name not in names]:
-            del node.directories[name]
-            node.tree = None
-        node.verdict, node.ignored = verdict, ignored
-        if reads:
-            walk.to_read.append((path, node, reads))
-        if node.gitignore is not None and b".gitignore" not in files and verdict.reach is Reach.RULES:
-            walk.texts.append(RuleText("gitignore", node.gitignore.base, node.gitignore.text))
-        return directories
-
-    # -- reading
-
-    def _read_all(
-        self, walk: _Walk, settings: CaptureSettings, batch: Batch, call: Call
-    ) -> list[tuple[DirectoryNode, bytes, FileNode | None]]:
-        total = sum(len(names) for _, _, names in walk.to_read)
-        learnt: list[tuple[DirectoryNode, bytes, FileNode | None]] = []
-        if total < _PARALLEL_FROM:
-            for path, node, names in walk.to_read:
-                call.progress("hashing", len(learnt), total)
-                learnt += self._read(path, node, names, walk, settings, batch, call)
-            return learnt
-        # hashing and compression let go of the interpreter lock
-        with ThreadPoolExecutor(os.cpu_count() or 2, thread_name_prefix="snapd-read") as pool:
-            futures = [
-                pool.submit(self._read, path, node, names[start : start + _AT_A_TIME], walk, settings, batch, call)
-                for path, node, names in walk.to_read
-                for start in range(0, len(names), _AT_A_TIME)
-            ]
+        forced = tuple(sorted(set(forced)))
+        taken = Marks()
+        try:
+            look = self._look(settings, forced, taken, call)
+            if look is None:
+                return self._unchanged(forced)
+            learnt: list[tuple[DirectoryNode, bytes]] = []
             try:
-                for future in as_completed(futures):
-                    learnt += future.result()
-                    call.progress("hashing", len(learnt), total)
+                trees = self._store(look, learnt, taken, batch, call)
             except BaseException:
-                for future in futures:
-                    future.cancel()
+                # what was read may not be stored
+                for node, name in learnt:
+                    self.memory.drop_file(node, name)
                 raise
-        return learnt
+        except BaseException:
+            self._doubt(taken)
+            raise
+        for node, tree in trees.items():
+            node.tree = tree
+        self._not_kept += len(learnt) + len(trees)
+        assert self.memory.root.tree is not None
+        assert self._rules is not None
+        self.captured = Snapshot(self.memory.root.tree, self.memory.coverage(self._rules, forced))
+        # also when a later look fails: what is remembered is taken for stored
+        self.relied_on = self.captured.tree
+        if self._not_kept >= _WORTH_KEEPING:
+            # nobody waits for that; the next look does, should it come at once
+            self._keeping = threading.Thread(target=self._keep, name="snapd-keep", daemon=True)
+            self._keeping.start()
+        return self.captured
 
-    def _read(
+    def drift(
         self,
-        path: RelPath,
-        node: DirectoryNode,
-        names: list[tuple[bytes, bool]],
-        walk: _Walk,
+        base: ObjectId,
+        read_tree: Callable[[ObjectId], tuple[TreeEntry, ...]],
         settings: CaptureSettings,
-        batch: Batch,
+        forced: tuple[RelPath, ...],
+        max_files: int,
+        max_bytes: int,
         call: Call,
-    ) -> list[tuple[DirectoryNode, bytes, FileNode | None]]:
-        def store(size: int, chunks: Iterator[bytes]) -> ObjectId:
-            if size >= STREAM_FROM:
-                return batch.blob_stream(size, _checked(chunks, call))
-            data = b"".join(chunks)
-            if len(data) != size:
-                raise ValueError(f"{len(data)} bytes instead of {size}")
-            return batch.blob(data)
+    ) -> Drift:
+        """How the work tree differs from a snapshot, without taking another: nothing is stored.
 
-        learnt: list[tuple[DirectoryNode, bytes, FileNode | None]] = []
+        Args:
+            base: the snapshot's tree.
+            read_tree: gives the entries of a stored tree.
+            settings: as for `capture`.
+            forced: likewise; those of the snapshot.
+            max_files: differing files that are told, at most.
+            max_bytes: contents that are read, at most.
+            call: what this is for.
+
+        Raises:
+            StoreCorrupt, IoError, InvalidParams, Cancelled: see there.
+        """
+        taken = Marks()
         try:
-            descriptor = open_directory(self._root, path)
-        except OSError as error:
-            if error.errno not in _GONE:
-                raise from_os_error(error, path or b".") from error
-            return [(node, name, None) for name, _ in names]
+            look = self._look(settings, tuple(sorted(set(forced))), taken, call)
+            if look is not None:
+                self.memory.note(look.visited)
+            with os_errors(b"."):
+                unfinished = look is not None and look.unfinished
+                return DriftFinder(self._root, self.memory, read_tree, max_files, max_bytes, unfinished).find(base)
+        except BaseException:
+            self._doubt(taken)
+            raise
+
+    def _doubt(self, taken: Marks) -> None:
+        """Has the next look be at everything."""
+        taken.everything = True
+        self._clock.put_back(taken)
+        self.captured = None
+
+    def _unchanged(self, forced: tuple[RelPath, ...]) -> Snapshot:
+        """The snapshot, where nothing changed; what is not captured may have been found out without taking one."""
+        assert self.memory.root.tree is not None
+        assert self._rules is not None
+        snapshot = Snapshot(self.memory.root.tree, self.memory.coverage(self._rules, forced))
+        if self.captured != snapshot:
+            self.captured = snapshot
+        return snapshot
+
+    def _wait_for_keeping(self) -> None:
+        if self._keeping is not None:
+            self._keeping.join()
+            self._keeping = None
+
+    def _keep(self) -> None:
+        if self._kept_at is None or not self._not_kept or self.relied_on is None or self._rules is None:
+            return
         try:
-            for name, is_link in names:
-                call.check()
-                try:
-                    if is_link:
-                        found = read_link(descriptor, name, store)
-                    else:
-                        found = read_stable(descriptor, name, settings.max_file_size, store)
-                except OSError as error:
-                    if error.errno not in _GONE:
-                        raise from_os_error(error, _join(path, name)) from error
-                    learnt.append((node, name, None))
-                    continue
-                if isinstance(found, SkipReason):
-                    node.foreign = True
-                    walk.skipped.append(Skip(_join(path, name), found))
-                    learnt.append((node, name, None))
-                else:
-                    oid, seen, racy = found
-                    mode = SYMLINK if is_link else tree_mode(seen.mode)
-                    learnt.append((node, name, FileNode(Entry(mode, oid), seen, racy)))
-        finally:
-            os.close(descriptor)
-        return learnt
+            save(self._kept_at, self.memory, self.relied_on, digest(self._rules.tracked, self._forced))
+            self._not_kept = 0
+        except SnapdError as error:
+            # the next process reads a little more
+            logger.warning("what is known of the work tree could not be kept: %s", error)
 
+    # -- looking
 
-def _judge(path: RelPath, match_path: bytes, is_directory: bool, verdict: Verdict) -> Reach | None:
-    """How far a name is captured; None where it is ignored."""
-    for forced in verdict.forced:
-        if path == forced or path.startswith(forced + b"/"):
-            return Reach.ALL
-    if verdict.reach is Reach.ALL:
-        return Reach.ALL
-    if verdict.reach is Reach.RULES and not verdict.stack.ignored(match_path, is_directory):
-        return Reach.RULES
-    if not is_directory and any(tracked.holds(path) for tracked in verdict.tracked):
-        return Reach.RULES
-    if is_directory and (
-        any(tracked.below(path) for tracked in verdict.tracked)
-        or any(forced.startswith(path + b"/") for forced in verdict.forced)
-    ):
-        return Reach.HELD
-    return None
+    def _look(self, settings: CaptureSettings, forced: tuple[RelPath, ...], taken: Marks, call: Call) -> Look | None:
+        """Brings the memory up to date, but for what has to be read; None where nothing can have changed."""
+        self._wait_for_keeping()
+        rules = self._source.read(settings.exclude)
+        if self._kept_rules is not None:
+            if self._kept_rules != digest(rules.tracked, forced):
+                self._judge_all_anew()
+            self._kept_rules = None
+        marks = self._take(taken)
+        changed, doubted = self._doubted(rules, forced, settings)
+        everything = marks.everything or changed
+        if not everything and not marks and not doubted and not self.memory.linked and self.memory.is_settled:
+            return None
+        self._rules, self._settings, self._forced = rules, settings, forced
+        look = Look(
+            self._root,
+            self._device,
+            self._clock,
+            Sieve(
+                self._hidden,
+                settings.max_file_size,
+                self.memory,
+                Judge(rules, self._source, forced),
+                self._seed() if self.memory.root.inode == 0 else None,
+            ),
+            call,
+        )
+        for _ in range(_ROUNDS):
+            if doubted or not everything:
+                look.at(Marks() if everything else marks, doubted)
+            if everything:
+                look.at_everything()
+            doubted = frozenset()
+            marks = self._take(taken)
+            if self._clock.exact:
+                everything = marks.everything
+                if not marks and not look.raced:
+                    return look
+            elif everything and not look.raced and look.held_still():
+                return look
+            else:
+                # also where the watches ran out in the middle of a look at what was marked
+                everything = True
+        self._clock.put_back(marks)
+        look.unfinished = True
+        return look
 
+    def _seed(self) -> SeededFiles | None:
+        """What the project's own git knows and the store now has."""
+        seed = self._source.seed()
+        if seed is None or self._adopt is None:
+            return None
+        return SeededFiles(seed, self._adopt(seed.object_directories, seed.wanted))
 
-def _trees(
-    walk: _Walk, learnt: list[tuple[DirectoryNode, bytes, FileNode | None]], batch: Batch
-) -> dict[int, ObjectId]:
-    """The ids of the trees that changed, by the identity of their node; children come before their parents."""
-    moved: dict[int, dict[bytes, FileNode | None]] = {}
-    for node, name, file in learnt:
-        before = node.files.get(name)
-        if file is None or before is None or before.entry != file.entry:
-            moved.setdefault(id(node), {})[name] = file
-    trees: dict[int, ObjectId] = {}
-    for _, node in reversed(walk.visited):
-        files = moved.get(id(node))
-        if (
-            node.tree is not None
-            and files is None
-            and not any(id(child) in trees for child in node.directories.values())
-        ):
-            continue
-        entries = [TreeEntry(name, file.entry.mode, file.entry.oid) for name, file in _merged(node.files, files)]
-        for name, child in node.directories.items():
-            tree = trees.get(id(child), child.tree)
-            if tree is not None and tree != EMPTY_TREE:
-                entries.append(TreeEntry(name, TREE, tree))
-        trees[id(node)] = batch.tree(entries) if entries else EMPTY_TREE
-    return trees
+    def _take(self, taken: Marks) -> Marks:
+        marks = self._clock.take()
+        taken.join(marks)
+        return marks
 
+    def _doubted(
+        self, rules: Rules, forced: tuple[RelPath, ...], settings: CaptureSettings
+    ) -> tuple[bool, frozenset[RelPath]]:
+        """What may be captured now and was not, or the contrary, for reasons that lie outside of it.
 
-def _merged(
-    files: dict[bytes, FileNode], moved: dict[bytes, FileNode | None] | None
-) -> Iterator[tuple[bytes, FileNode]]:
-    if moved is None:
-        yield from files.items()
-        return
-    for name, file in {**files, **moved}.items():
-        if file is not None:
-            yield name, file
+        Returns:
+            Whether that may be any path, by what the verdicts of directories tell; and the paths of which they do not.
+        """
+        before = self._rules
+        if before is None:
+            return True, frozenset()
+        changed = self._source.nested_changed() or settings != self._settings
+        doubted = frozenset(forced).symmetric_difference(self._forced)
+        if rules is not before:
+            changed = changed or (rules.prefix, rules.texts) != (before.prefix, before.texts)
+            doubted |= differing(rules.tracked, before.tracked)
+        if self.captured is None or len(doubted) >= _MANY:
+            # a look that failed may have judged some of it by other rules
+            self._judge_all_anew()
+            return True, frozenset()
+        return changed, doubted
 
+    def _judge_all_anew(self) -> None:
+        for _, node in self.memory.root.walk():
+            node.verdict = None
 
-def _gitignore(known: IgnoreFile | None, descriptor: int, base: bytes) -> IgnoreFile | None:
-    text = read_small(b".gitignore", descriptor)
-    if text is None:
-        return None
-    if known is not None and known.text == text and known.base == base:
-        return known
-    return IgnoreFile.parse(text, base)
+    # -- storing
 
-
-def _has(directory: int, name: bytes) -> bool:
-    try:
-        os.stat(name, dir_fd=directory, follow_symlinks=False)
-    except OSError:
-        return False
-    return True
-
-
-def _forgivable(error: OSError) -> bool:
-    return error.errno in _GONE or error.errno in _DENIED
-
-
-def _forget(above: DirectoryNode, path: RelPath) -> None:
-    above.directories.pop(path.rpartition(b"/")[2], None)
-    above.tree = None
-
-
-def _join(above: bytes, name: bytes) -> bytes:
-    return above + b"/" + name if above else name
-
-
-def _checked(chunks: Iterator[bytes], call: Call) -> Iterator[bytes]:
-    for chunk in chunks:
+    def _store(
+        self, look: Look, learnt: list[tuple[DirectoryNode, bytes]], taken: Marks, batch: Batch, call: Call
+    ) -> dict[DirectoryNode, ObjectId]:
+        reader = Reader(self._root, look.sieve.limit, batch, call)
+        for _ in range(_ROUNDS):
+            if not self._read(reader, learnt):
+                break
+            # what went away between the look and the read may be there by another name
+            marks = self._take(taken)
+            if marks.everything:
+                look.at_everything()
+            else:
+                look.at(marks, ())
+        else:
+            self._read(reader, learnt)
+        self.memory.note((*look.visited, *(node for node, _ in learnt)))
+        trees = self._trees(batch)
         call.check()
-        yield chunk
+        batch.commit()
+        return trees
+
+    def _read(self, reader: Reader, learnt: list[tuple[DirectoryNode, bytes]]) -> bool:
+        """Reads what is unread; whether some of it was gone."""
+        memory = self.memory
+        gone = False
+        for node, found in reader.read_all(memory):
+            for name, what in found:
+                if what is None:
+                    memory.drop_file(node, name)
+                    gone = True
+                elif isinstance(what, SkipReason):
+                    memory.put_other(node, name, what)
+                    if what is SkipReason.UNSTABLE:
+                        self._clock.put_back(Marks(names={node: {name}}))
+                else:
+                    memory.read(node, name, what)
+                    learnt.append((node, name))
+        return gone
+
+    def _trees(self, batch: Batch) -> dict[DirectoryNode, ObjectId]:
+        """The trees that have to be computed, children before what is above them."""
+        root = self.memory.root
+        order: list[DirectoryNode] = []
+        pending = [root] if root.tree is None else []
+        while pending:
+            node = pending.pop()
+            order.append(node)
+            pending += [child for child in node.directories.values() if child.tree is None]
+        trees: dict[DirectoryNode, ObjectId] = {}
+        for node in reversed(order):
+            data = encode_tree(node, trees)
+            trees[node] = batch.encoded_tree(data) if data else EMPTY_TREE
+        if trees.get(root) == EMPTY_TREE:
+            # of all empty trees the root's alone has to be stored: a commit names it
+            batch.encoded_tree(b"")
+        return trees

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 
 from snapd.core.errors import WorkspaceGone, WorkspaceRefused, from_os_error, os_errors
 from snapd.core.plan import Standing
+from snapd.watch.choose import open_clock
 
 from .apply import Applier
 from .disk import lstat_at
+from .records import entry_of, signature_of
 from .rules import RuleSource
 from .scan import Scanner
 
@@ -18,8 +20,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from snapd.core.call import Call
-    from snapd.core.model import CaptureSettings, FileOutcome, ObjectId, RelPath, Snapshot
+    from snapd.core.drift import Drift
+    from snapd.core.model import CaptureSettings, FileOutcome, ObjectId, RelPath, Snapshot, TreeEntry
     from snapd.core.plan import Plan
+    from snapd.core.ports import Adopt
+    from snapd.watch.choose import WatcherSetting
 
     from .rules import GitUser
     from .scan import Batch
@@ -33,13 +38,16 @@ class WorkTree:
         user: whose git configuration says what is ignored everywhere.
         umask: of the user, for restored files.
         hidden: a directory below the root that is never captured (a store inside the workspace), if any.
+        watcher: what the user wants to be told by, if anything.
 
     Raises:
         WorkspaceRefused: it is not a directory.
         IoError: it cannot be opened.
     """
 
-    def __init__(self, root: bytes, user: GitUser, umask: int, hidden: RelPath | None) -> None:
+    def __init__(
+        self, root: bytes, user: GitUser, umask: int, hidden: RelPath | None, watcher: WatcherSetting = "auto"
+    ) -> None:
         self.root = root
         self._umask = umask
         try:
@@ -51,11 +59,28 @@ class WorkTree:
         status = os.fstat(self._descriptor)
         self.identity = (status.st_dev, status.st_ino)
         rules = RuleSource(root, self._descriptor, user)
-        self._scanner = Scanner(self._descriptor, status.st_dev, rules, hidden)
+        self._clock = open_clock(watcher, root, self._descriptor)
+        self._scanner = Scanner(self._descriptor, status.st_dev, rules, hidden, self._clock)
 
     def close(self) -> None:
         """Lets go of the folder."""
+        self._scanner.close()
+        self._clock.close()
         os.close(self._descriptor)
+
+    @property
+    def watcher(self) -> str:
+        """What says that something may have changed: "inotify", "watchdog" or "none"."""
+        return self._clock.kind
+
+    @property
+    def watcher_reason(self) -> str | None:
+        """Why that is not the best that there is, where it is not and the user did not want it so."""
+        return self._clock.reason
+
+    def attach(self, path: str, knows: Callable[[ObjectId], bool], adopt: Adopt) -> None:
+        """Starts from what an earlier process knew, with the store that it was about; see `Scanner.attach`."""
+        self._scanner.attach(path, knows, adopt)
 
     def check_present(self) -> None:
         """Raises `WorkspaceGone` where the folder is no longer the one that was opened."""
@@ -77,23 +102,59 @@ class WorkTree:
         self.check_present()
         return snapshot
 
+    def forget(self, objects: frozenset[ObjectId]) -> None:
+        """Takes objects for not stored; see `Scanner.forget`."""
+        self._scanner.forget(objects)
+
+    def forget_all(self) -> None:
+        """Takes nothing for stored; see `Scanner.forget_all`."""
+        self._scanner.forget_all()
+
+    def drift(
+        self,
+        base: ObjectId,
+        read_tree: Callable[[ObjectId], tuple[TreeEntry, ...]],
+        settings: CaptureSettings,
+        forced: tuple[RelPath, ...],
+        max_files: int,
+        max_bytes: int,
+        call: Call,
+    ) -> Drift:
+        """How the folder differs from a snapshot by now; see `Scanner.drift`.
+
+        Raises:
+            WorkspaceGone: the folder is not there any more.
+        """
+        self.check_present()
+        drift = self._scanner.drift(base, read_tree, settings, forced, max_files, max_bytes, call)
+        self.check_present()
+        return drift
+
+    def listen(self, told: Callable[[], None]) -> None:
+        """Has `told` called soon after something may have changed; see `Clock.listen`."""
+        self._clock.listen(told)
+
+    def stop_listening(self) -> None:
+        """The contrary; see `Clock.stop_listening`."""
+        self._clock.stop_listening()
+
     def standing(self, path: RelPath) -> Standing | None:
         """The captured file at a path, as of the last capture."""
-        node = self._scanner.memory.file(path)
-        return None if node is None else Standing(node.entry, node.signature)
+        record = self._scanner.memory.root.file(path)
+        return None if record is None else Standing(entry_of(record), signature_of(record))
 
     def is_directory(self, path: RelPath) -> bool:
         """Whether there was a directory that is not ignored, as of the last capture."""
-        return self._scanner.memory.directory(path) is not None
+        return self._scanner.memory.root.directory(path) is not None
 
     def holds_foreign(self, path: RelPath) -> bool:
         """Whether something that is not captured lay in a directory or below it, as of the last capture."""
-        node = self._scanner.memory.directory(path)
-        return node is not None and any(below.foreign for _, below in node.walk())
+        node = self._scanner.memory.root.directory(path)
+        return node is not None and any(below.others for _, below in node.walk())
 
     def captured_below(self, path: RelPath) -> Iterator[RelPath]:
         """The captured files below a directory, as of the last capture."""
-        node = self._scanner.memory.directory(path)
+        node = self._scanner.memory.root.directory(path)
         if node is not None:
             for above, below in node.walk(path):
                 prefix = above + b"/" if above else b""
@@ -101,18 +162,18 @@ class WorkTree:
 
     def directories_below(self, path: RelPath) -> Iterator[RelPath]:
         """The directories below a directory that are not ignored, as of the last capture."""
-        node = self._scanner.memory.directory(path)
+        node = self._scanner.memory.root.directory(path)
         if node is not None:
             yield from (below for below, _ in node.walk(path) if below != path)
 
     @property
     def tree(self) -> ObjectId | None:
-        """The tree of the last capture, whose objects it takes for stored; None where there was none."""
-        return self._scanner.captured
+        """The tree of the last capture, of this process or an earlier one, whose objects it takes for stored."""
+        return self._scanner.relied_on
 
     def count(self) -> int:
         """The number of captured files and symlinks, as of the last capture."""
-        return sum(len(node.files) for _, node in self._scanner.memory.walk())
+        return self._scanner.memory.count
 
     def occupant(self, path: RelPath) -> os.stat_result | None:
         """What the disk has at a path right now, captured or not; None where nothing or no directory leads there."""

@@ -13,10 +13,12 @@ from pathlib import Path
 import attrs
 
 from snapd.config import Settings
+from snapd.core.answers import Tracked
 from snapd.core.call import Call
 from snapd.core.model import CaptureSettings, ObjectId, OnConflict, Outcome
-from snapd.core.workspace import Tracked, Workspace
+from snapd.core.workspace import Workspace
 from snapd.locations import Locations
+from snapd.watch.choose import WatcherSetting
 from snapd.workspaces import Workspaces
 from tests.support.git import run_git
 
@@ -117,6 +119,23 @@ def _git_form(item: Item) -> tuple[bytes, bytes]:
     return b"100644", item
 
 
+def git_changes(scratch: Path, before: Items, after: Items) -> list[tuple[str, str, int, int, bool]]:
+    """The difference of two states, by git itself: name, status, additions, deletions, binary; ordered by name."""
+    trees = [git_tree_hash(scratch, items).hex() for items in (before, after)]
+    repository = scratch / "oracle.git"
+    numbers = run_git(repository, "diff", "--numstat", "--no-renames", "-z", *trees)
+    kinds = run_git(repository, "diff", "--name-status", "--no-renames", "-z", *trees).split(b"\0")
+    status = dict(zip(kinds[1::2], kinds[::2], strict=False))
+    words = {b"A": "added", b"D": "deleted", b"M": "modified", b"T": "modified"}
+    found = []
+    for line in numbers.split(b"\0")[:-1]:
+        added, deleted, name = line.split(b"\t", 2)
+        binary = added == b"-"
+        counts = (0, 0) if binary else (int(added), int(deleted))
+        found.append((os.fsdecode(name), words[status[name]], *counts, binary))
+    return sorted(found, key=lambda one: os.fsencode(one[0]))
+
+
 class Bench:
     """A workspace, open, with a home and data of its own beside it.
 
@@ -126,8 +145,9 @@ class Bench:
         workspace: the core's own object.
     """
 
-    def __init__(self, folder: Path, inside: str) -> None:
+    def __init__(self, folder: Path, inside: str, watcher: WatcherSetting = "auto") -> None:
         self.folder = folder
+        self._watcher = watcher
         self.home = folder / "home"
         self.root = folder / "work" / inside if inside else folder / "work"
         self.home.mkdir(parents=True, exist_ok=True)
@@ -142,7 +162,7 @@ class Bench:
             str(self.folder / "config.toml"), str(self.folder / "data"), str(self.folder / "run"), str(self.home)
         )
         self.workspaces = Workspaces(locations, None, UMASK, None)
-        self.workspace = self.workspaces.acquire(os.fsencode(self.root), Settings())
+        self.workspace = self.workspaces.acquire(os.fsencode(self.root), Settings(watcher=self._watcher))
         self._is_open = True
         _open.append(self)
 
@@ -233,7 +253,14 @@ class Bench:
 _open: list[Bench] = []
 
 
-def make(folder: Path, items: Items | None = None, *, inside: str = "", git: bool = False) -> Bench:
+def make(
+    folder: Path,
+    items: Items | None = None,
+    *,
+    inside: str = "",
+    git: bool = False,
+    watcher: WatcherSetting = "auto",
+) -> Bench:
     """Makes a workspace and opens it.
 
     Args:
@@ -241,8 +268,9 @@ def make(folder: Path, items: Items | None = None, *, inside: str = "", git: boo
         items: its files.
         inside: the workspace is this folder of the directory `work`, rather than that directory itself.
         git: whether the directory `work` is to be a git work tree.
+        watcher: what says that something may have changed.
     """
-    bench = Bench(folder, inside)
+    bench = Bench(folder, inside, watcher)
     if git:
         run_git(folder / "work", "init", "-q")
     bench.write(items or {})

@@ -9,12 +9,13 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import attrs
 import pytest
 
 from snapd.core.call import Call
 from snapd.core.errors import Cancelled, IoError, WorkspaceGone
-from snapd.core.model import SkipReason
-from snapd.worktree import disk
+from snapd.core.model import Signature, SkipReason
+from snapd.worktree import disk, listing
 from tests.support.git import run_git
 from tests.support.workspace import (
     Bench,
@@ -186,7 +187,7 @@ def test_a_large_file_is_listed_and_the_limit_may_move(tmp_path: Path) -> None:
 
 
 def test_a_file_stored_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("snapd.worktree.scan.STREAM_FROM", 1000)
+    monkeypatch.setattr("snapd.worktree.reading.STREAM_FROM", 1000)
     monkeypatch.setattr(disk, "CHUNK", 256)
     items: Items = {"big": bytes(range(256)) * 10 + b"!", "small": b"x" * 999}
     bench = make(tmp_path, items)
@@ -245,15 +246,22 @@ def test_a_write_within_the_same_clock_tick_is_seen(tmp_path: Path, monkeypatch:
     """Not even ctime tells: the file system's clock stands still, as that of a coarse one does."""
     real = disk.signature
 
-    def frozen(status: os.stat_result) -> disk.Signature:
-        found = real(status)
-        return disk.Signature(found.mode, found.ino, found.size, moment, moment)
+    def frozen(status: os.stat_result) -> Signature:
+        return attrs.evolve(real(status), mtime_ns=moment, ctime_ns=moment)
+
+    def frozen_stamp(status: os.stat_result) -> bytes:
+        found = frozen(status)
+        return listing.stamp(
+            SimpleNamespace(
+                st_mode=found.mode, st_ino=found.ino, st_size=found.size, st_mtime_ns=moment, st_ctime_ns=moment
+            )
+        )
 
     bench = make(tmp_path, {"a": b"0"})
     moment = os.stat(bench.path("a")).st_ctime_ns
     monkeypatch.setattr(disk, "time", SimpleNamespace(time_ns=lambda: moment + 9_000_000))
     monkeypatch.setattr(disk, "signature", frozen)
-    monkeypatch.setattr("snapd.worktree.scan.signature", frozen)
+    monkeypatch.setattr("snapd.worktree.sieve.stamp", frozen_stamp)
     for turn in range(5):
         with open(bench.path("a"), "r+b") as file:
             file.write(b"%d" % turn)
@@ -374,9 +382,10 @@ def test_cleanup_after_a_failed_look_leaves_a_memory_that_holds(tmp_path: Path) 
     # a look that nobody was told of, then one that fails
     bench.workspace.changed(bench.workspace.status().last or b"", None, Call())
     bench.remove("a")
+    bench.write({"e/f": b"new"})
 
     def stop(message: str, done: int, total: int | None) -> None:
-        if done == 1:
+        if message == "hashing":
             call.cancel()
 
     call = Call(stop)
@@ -387,7 +396,7 @@ def test_cleanup_after_a_failed_look_leaves_a_memory_that_holds(tmp_path: Path) 
     bench.git("fsck", "--strict")
     bench.write({"d/b": b"5"})
     bench.restore(tree)
-    assert bench.read() == {"d/b": b"4"}
+    assert bench.read() == {"d/b": b"4", "e/f": b"new"}
 
 
 def test_two_threads_at_once(tmp_path: Path) -> None:
@@ -495,6 +504,7 @@ def test_rules_that_the_disk_does_not_give_are_not_taken_for_none(
     run_git(bench.root, "init", "-q")
     Path(bench.root, name).write_text("" if name == ".snapd.toml" else "secret\n")
     tree = bench.track()
+    Path(bench.root, name).touch()
     wanted = os.path.basename(name).encode()
     real = os.open
 

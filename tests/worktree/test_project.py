@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from snapd.worktree.gitindex import read_index
-from snapd.worktree.project import Repository, find_repository, nested_repository, user_excludes
+from snapd.worktree.project import GitUser, Repository, find_repository, nested_repository, user_excludes
 from tests.support.git import run_git
 
 
@@ -180,6 +180,10 @@ def test_environment_variables_of_git_have_no_effect(repo: Path, monkeypatch: py
     assert found(repo / "sub") == expected
 
 
+def person(home: Path, xdg_config_home: str | None = None) -> GitUser:
+    return GitUser(str(home), xdg_config_home, system_config="/nonexistent")
+
+
 class User:
     """A home directory with ignore files `one`, `two`..., each of which ignores the path of its own name."""
 
@@ -200,7 +204,7 @@ class User:
         return answer.removesuffix(b"\0") or None
 
     def agrees(self) -> bytes | None:
-        text = user_excludes(str(self.home), None, find_repository(at(self.repo)), "/nonexistent")
+        text = user_excludes(person(self.home), find_repository(at(self.repo)))
         assert text == self.git_says()
         return text
 
@@ -214,11 +218,11 @@ def test_the_default_file(user: User) -> None:
     assert user.agrees() is None
     (user.xdg / "git" / "ignore").write_text("default")
     assert user.agrees() == b"default"
-    assert user_excludes(str(user.home), "", None, "/nonexistent") == b"default"
-    assert user_excludes(str(user.home), str(user.home / "other"), None, "/nonexistent") is None
+    assert user_excludes(person(user.home, ""), None) == b"default"
+    assert user_excludes(person(user.home, str(user.home / "other")), None) is None
     (user.home / "other" / "git").mkdir(parents=True)
     (user.home / "other" / "git" / "ignore").write_text("x")
-    assert user_excludes(str(user.home), str(user.home / "other"), None, "/nonexistent") == b"x"
+    assert user_excludes(person(user.home, str(user.home / "other")), None) == b"x"
 
 
 def test_precedence_of_the_configuration_files(user: User, tmp_path: Path) -> None:
@@ -237,9 +241,9 @@ def test_precedence_of_the_configuration_files(user: User, tmp_path: Path) -> No
 def test_the_system_configuration_is_the_weakest(user: User, tmp_path: Path) -> None:
     system = tmp_path / "gitconfig"
     system.write_text("[core]\nexcludesFile = ~/one\n")
-    assert user_excludes(str(user.home), None, None, str(system)) == b"one"
+    assert user_excludes(GitUser(str(user.home), system_config=str(system)), None) == b"one"
     (user.home / ".gitconfig").write_text("[core]\nexcludesFile = ~/two\n")
-    assert user_excludes(str(user.home), None, None, str(system)) == b"two"
+    assert user_excludes(GitUser(str(user.home), system_config=str(system)), None) == b"two"
 
 
 def test_includes_are_followed_with_the_home_that_was_given(user: User) -> None:
@@ -257,7 +261,7 @@ def test_a_value_relative_to_the_repository(user: User) -> None:
     (user.repo / "rules").write_text("local")
     (user.home / ".gitconfig").write_text("[core]\nexcludesFile = rules\n")
     assert user.agrees() == b"local"
-    assert user_excludes(str(user.home), None, None, "/nonexistent") is None
+    assert user_excludes(person(user.home), None) is None
 
 
 @pytest.mark.parametrize("value", ["", "~/missing", "/nonexistent/x", "one/below-a-file"])
@@ -274,9 +278,9 @@ def test_the_home_of_a_named_user(
     somebody = pwd.struct_passwd((*entry[:5], str(user.home), entry[6]))
     monkeypatch.setattr(pwd, "getpwnam", {"somebody": somebody}.__getitem__)
     (user.home / ".gitconfig").write_text("[core]\nexcludesFile = ~somebody/one\n")
-    assert user_excludes(str(user.home), None, None, "/nonexistent") == b"one"
+    assert user_excludes(person(user.home), None) == b"one"
     (user.home / ".gitconfig").write_text("[core]\nexcludesFile = ~nobody-here/one\n")
-    assert user_excludes(str(user.home), None, None, "/nonexistent") is None
+    assert user_excludes(person(user.home), None) is None
     assert "nobody-here" in caplog.text
 
 
@@ -284,13 +288,13 @@ def test_a_malformed_file_is_passed_over_and_named(user: User, caplog: pytest.Lo
     (user.xdg / "git" / "config").write_text("[core]\nexcludesFile = ~/one\n")
     (user.home / ".gitconfig").write_text("[core]\nexcludesFile = ~/two\n[core\n")
     with caplog.at_level(logging.WARNING):
-        assert user_excludes(str(user.home), None, found(user.repo), "/nonexistent") == b"one"
+        assert user_excludes(person(user.home), found(user.repo)) == b"one"
     assert str(user.home / ".gitconfig") in caplog.text
 
 
 def test_an_ignore_file_that_cannot_be_read_is_named(user: User, caplog: pytest.LogCaptureFixture) -> None:
     (user.home / ".gitconfig").write_text("[core]\nexcludesFile = ~/\n")
-    assert user_excludes(str(user.home), None, None, "/nonexistent") is None
+    assert user_excludes(person(user.home), None) is None
     assert str(user.home) in caplog.text
 
 
@@ -305,7 +309,7 @@ def test_the_environment_does_not_say_what_is_excluded(user: User, monkeypatch: 
     monkeypatch.setenv("GIT_CONFIG_VALUE_0", str(user.home / "two"))
     monkeypatch.setenv("XDG_CONFIG_HOME", "/nonexistent")
     monkeypatch.setenv("HOME", "/nonexistent")
-    assert user_excludes(str(user.home), None, found(user.repo), "/nonexistent") == b"one"
+    assert user_excludes(person(user.home), found(user.repo)) == b"one"
 
 
 @pytest.mark.timeout(20)
@@ -318,6 +322,6 @@ def test_a_fifo_in_a_git_directory_holds_nobody_up(tmp_path: Path, name: str) ->
     repository = nested_repository(at(folder))
     assert (repository is None) == (name == "HEAD")
     if repository is not None:
-        user_excludes(str(tmp_path), None, repository)
+        user_excludes(person(tmp_path), repository)
         with pytest.raises(OSError, match=r"Invalid argument|not a regular file|No such file"):
             read_index(repository.index_path)

@@ -1,0 +1,85 @@
+"""Opens directories below a descriptor, part by part, without following a symlink: what is swapped leads nowhere.
+
+Of the standard library alone, as `listing.py` is.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import OrderedDict
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from snapd.core.model import RelPath
+
+_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_KEPT_OPEN = 64
+
+
+def open_directory(root: int, path: RelPath) -> int:
+    """Opens a directory below another without following any symlink.
+
+    Args:
+        root: descriptor of the directory to start from.
+        path: relative to it; empty for itself.
+
+    Returns:
+        A descriptor that the caller closes.
+
+    Raises:
+        OSError: ENOENT, ENOTDIR or ELOOP where the path does not lead to a directory without symlinks.
+    """
+    descriptor = os.open(b".", _DIRECTORY, dir_fd=root)
+    for part in path.split(b"/") if path else ():
+        try:
+            below = os.open(part, _DIRECTORY, dir_fd=descriptor)
+        finally:
+            os.close(descriptor)
+        descriptor = below
+    return descriptor
+
+
+class Directories:
+    """Directories below a root, opened one from another; the last used ones stay open.
+
+    What is visited parent by parent so costs one system call each, however deep it lies. A context manager.
+
+    Args:
+        root: descriptor of the directory that paths are relative to.
+    """
+
+    def __init__(self, root: int) -> None:
+        self._root = root
+        self._kept: OrderedDict[RelPath, int] = OrderedDict()
+
+    def __enter__(self) -> Directories:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for descriptor in self._kept.values():
+            os.close(descriptor)
+        self._kept.clear()
+
+    def open(self, path: RelPath) -> int:
+        """The descriptor of a directory, ours to close: good until others have been opened.
+
+        Raises:
+            OSError: as `open_directory`.
+        """
+        missing = []
+        while path not in self._kept and path:
+            path, _, name = path.rpartition(b"/")
+            missing.append(name)
+        descriptor = self._keep(path, self._kept.pop(path, None))
+        for name in reversed(missing):
+            path = path + b"/" + name if path else name
+            descriptor = self._keep(path, os.open(name, _DIRECTORY, dir_fd=descriptor))
+        return descriptor
+
+    def _keep(self, path: RelPath, descriptor: int | None) -> int:
+        if descriptor is None:
+            descriptor = os.open(b".", _DIRECTORY, dir_fd=self._root)
+        self._kept[path] = descriptor
+        if len(self._kept) > _KEPT_OPEN:
+            os.close(self._kept.popitem(last=False)[1])
+        return descriptor

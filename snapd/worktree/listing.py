@@ -1,0 +1,225 @@
+"""What one directory holds, in a form that is compared as a whole with what is remembered, and that fits into a pipe.
+
+Of the standard library alone: the processes that list many directories at once (`lister.py`) load nothing else.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import struct
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Container
+
+STAMP = struct.Struct("<IQqqQ")
+"""Mode, size, mtime and ctime in nanoseconds, inode: git's index has all but the first and the last four bytes."""
+_OWNER = struct.Struct("<II")
+_FRAME = struct.Struct("<iQQqq?8I")
+STAMP_BYTES = STAMP.size
+
+
+class Status(Protocol):
+    """What `lstat` says of a file, as far as it is of interest."""
+
+    @property
+    def st_mode(self) -> int:
+        """Type and permissions."""
+
+    @property
+    def st_ino(self) -> int:
+        """Inode number."""
+
+    @property
+    def st_dev(self) -> int:
+        """Device number."""
+
+    @property
+    def st_nlink(self) -> int:
+        """Number of names."""
+
+    @property
+    def st_uid(self) -> int:
+        """Owner."""
+
+    @property
+    def st_gid(self) -> int:
+        """Group."""
+
+    @property
+    def st_size(self) -> int:
+        """Bytes."""
+
+    @property
+    def st_mtime_ns(self) -> int:
+        """Nanoseconds."""
+
+    @property
+    def st_ctime_ns(self) -> int:
+        """Nanoseconds."""
+
+
+class Found(NamedTuple):
+    """A `Status` out of a listing."""
+
+    st_mode: int
+    st_size: int
+    st_mtime_ns: int
+    st_ctime_ns: int
+    st_ino: int
+    st_dev: int
+    st_nlink: int
+    st_uid: int
+    st_gid: int
+
+
+class Listing(NamedTuple):
+    """A directory, listed.
+
+    Attributes:
+        error: why it could not be (errno); 0 where it could.
+        device: of the directory.
+        inode: of the directory.
+        mtime_ns: of the directory, before it was listed.
+        ctime_ns: likewise.
+        raced: a name went away while it was listed.
+        names: of what is no directory, each ended by a zero byte.
+        stamps: their signatures, `STAMP_BYTES` each, in the same order.
+        owners: user and group of each, 8 bytes, in the same order.
+        directories: names of the directories, each ended by a zero byte.
+        directory_stamps: likewise.
+        denied: names of which nothing may be known, each ended by a zero byte.
+        several: the names of `names` that are not their file's only name, each ended by a zero byte.
+        largest: size of the largest file, bytes.
+    """
+
+    error: int
+    device: int
+    inode: int
+    mtime_ns: int
+    ctime_ns: int
+    raced: bool
+    names: bytes = b""
+    stamps: bytes = b""
+    owners: bytes = b""
+    directories: bytes = b""
+    directory_stamps: bytes = b""
+    denied: bytes = b""
+    several: bytes = b""
+    largest: bytes = b""
+
+    def found(self, without: Container[bytes] = ()) -> dict[bytes, Found]:
+        """What `lstat` said of each name, but for some."""
+        several = frozenset(self.several.split(b"\0"))
+        result: dict[bytes, Found] = {}
+        for at, name in enumerate(self.names.split(b"\0")[:-1]):
+            if name not in without:
+                stamp = STAMP.unpack_from(self.stamps, at * STAMP_BYTES)
+                owner = _OWNER.unpack_from(self.owners, at * _OWNER.size)
+                result[name] = Found._make((*stamp, self.device, 2 if name in several else 1, *owner))
+        for name, stamp in zip(
+            self.directories.split(b"\0")[:-1], STAMP.iter_unpack(self.directory_stamps), strict=True
+        ):
+            result[name] = Found._make((*stamp, self.device, 2, 0, 0))
+        return result
+
+
+def stamp(status: Status) -> bytes:
+    """The signature in what `lstat` said, packed."""
+    return STAMP.pack(status.st_mode, status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
+
+
+def failed(error: OSError) -> Listing:
+    """The listing of a directory that cannot be listed."""
+    return Listing(error.errno or 1, 0, 0, 0, 0, False)
+
+
+def list_directory(descriptor: int) -> Listing:
+    """Lists the directory that a descriptor is open on.
+
+    Raises:
+        OSError: it cannot be listed, or the disk is in trouble.
+    """
+    itself = os.fstat(descriptor)
+    names: list[str] = []
+    stamps: list[bytes] = []
+    owners: list[bytes] = []
+    directories: list[str] = []
+    directory_stamps: list[bytes] = []
+    denied: list[str] = []
+    several: list[str] = []
+    largest = 0
+    raced = False
+    pack, pack_owner = STAMP.pack, _OWNER.pack
+    with os.scandir(descriptor) as entries:
+        # in an order of its own, so that two listings of the same names are the same bytes
+        for entry in sorted(entries, key=_name):
+            try:
+                found = entry.stat(follow_symlinks=False)
+            except FileNotFoundError:
+                raced = True
+                continue
+            except PermissionError:
+                denied.append(entry.name)
+                continue
+            mode = found.st_mode
+            packed = pack(mode, found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
+            if stat.S_ISDIR(mode):
+                directories.append(entry.name)
+                directory_stamps.append(packed)
+                continue
+            names.append(entry.name)
+            stamps.append(packed)
+            owners.append(pack_owner(found.st_uid, found.st_gid))
+            if found.st_nlink != 1:
+                several.append(entry.name)
+            if found.st_size > largest:
+                largest = found.st_size
+    return Listing(
+        0,
+        itself.st_dev,
+        itself.st_ino,
+        itself.st_mtime_ns,
+        itself.st_ctime_ns,
+        raced,
+        _joined(names),
+        b"".join(stamps),
+        b"".join(owners),
+        _joined(directories),
+        b"".join(directory_stamps),
+        _joined(denied),
+        _joined(several),
+        largest.to_bytes(8, "little"),
+    )
+
+
+def encode(listing: Listing) -> list[bytes]:
+    """A listing as bytes, in pieces."""
+    blobs = listing[6:]
+    return [_FRAME.pack(*listing[:6], *map(len, blobs)), *blobs]
+
+
+def decode(data: bytes, at: int) -> tuple[Listing, int] | None:
+    """The listing that begins at a place in some bytes, and where it ends; None where not all of it is there yet."""
+    if len(data) - at < _FRAME.size:
+        return None
+    fields = _FRAME.unpack_from(data, at)
+    lengths = fields[6:14]
+    end = at + _FRAME.size + sum(lengths)
+    if end > len(data):
+        return None
+    at += _FRAME.size
+    blobs = []
+    for length in lengths:
+        blobs.append(data[at : at + length])
+        at += length
+    return Listing(*fields[:6], *blobs), end
+
+
+def _name(entry: os.DirEntry[str]) -> str:
+    return entry.name
+
+
+def _joined(names: list[str]) -> bytes:
+    return os.fsencode("\0".join(names) + "\0") if names else b""

@@ -1,0 +1,178 @@
+"""Keeps the memory of a work tree on disk, so that a new process need not read every file again.
+
+What is kept is believed no more than what is in memory: every file's signature is compared with the disk before its
+record counts. So an old file is as good as a new one, but for what has to be read; a damaged one is passed over.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+import struct
+from typing import TYPE_CHECKING
+
+import attrs
+
+from snapd.core.errors import os_errors
+from snapd.core.ignore import IgnoreStack
+from snapd.core.model import SkipReason
+
+from .nodes import DirectoryNode, Left, Reach, Verdict
+from .records import RECORD_BYTES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from snapd.core.model import ObjectId
+
+    from .memory import Memory
+
+_MAGIC = b"snapd memory 1\n\0"
+_DIGEST_BYTES = 20
+_HEAD = struct.Struct("<20s20sI")
+_NODE = struct.Struct("<IHQ20sBIII")
+_LEFTS: tuple[Left | SkipReason, ...] = (*Left, *SkipReason)
+_LEFT_CODES = {why: bytes((number,)) for number, why in enumerate(_LEFTS, 1)}
+_REACHES = tuple(Reach)
+_NO_TREE = _NO_KEY = bytes(_DIGEST_BYTES)
+_NO_PARENT = 0xFFFFFFFF
+
+
+class _DamagedError(Exception):
+    """The bytes are no memory."""
+
+
+@attrs.frozen
+class Saved:
+    """What was kept.
+
+    Attributes:
+        tree: a snapshot that has all the objects which the memory takes for stored.
+        rules: digest of what decided, beside the ignore files in the tree, which names are captured.
+        root: the workspace.
+    """
+
+    tree: ObjectId
+    rules: bytes
+    root: DirectoryNode
+
+
+def save(path: str, memory: Memory, tree: ObjectId, rules: bytes) -> None:
+    """Keeps a memory. What is unread in it, its reader finds out by itself: its record is an old one, or there is none.
+
+    Args:
+        path: of the file.
+        memory: what to keep.
+        tree: as in `Saved`.
+        rules: as in `Saved`.
+
+    Raises:
+        StorageFull, IoError: what was there before is there still.
+    """
+    body = b"".join(_encode(memory, tree, rules))
+    temporary = f"{path}.{secrets.token_hex(6)}.tmp"
+    with os_errors(path):
+        try:
+            with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+                file.write(_MAGIC + hashlib.sha1(body).digest())
+                file.write(body)
+            os.rename(temporary, path)
+        except OSError:
+            _remove(temporary)
+            raise
+
+
+def load(path: str) -> Saved | None:
+    """What was kept; None where there is nothing that can be used."""
+    try:
+        with open(path, "rb") as file:
+            data = file.read()
+    except OSError:
+        return None
+    start = len(_MAGIC) + _DIGEST_BYTES
+    if data[: len(_MAGIC)] != _MAGIC or hashlib.sha1(memoryview(data)[start:]).digest() != data[len(_MAGIC) : start]:
+        return None
+    try:
+        return _decode(data, start)
+    except (_DamagedError, struct.error, IndexError):
+        return None
+
+
+def _encode(memory: Memory, tree: ObjectId, rules: bytes) -> Iterator[bytes]:
+    numbers: dict[DirectoryNode, int] = {}
+    keys: dict[bytes, int] = {}
+    nodes: list[bytes] = []
+    for _, node in memory.root.walk():
+        reach, key = (node.verdict.reach, node.verdict.key) if node.verdict is not None else (Reach.RULES, _NO_KEY)
+        numbers[node] = len(numbers)
+        files = sorted(node.files.items(), key=_as_listed)
+        names = b"\0".join([name for name, _ in files])
+        others = b"\0".join(_LEFT_CODES[why] + name for name, why in node.others.items())
+        nodes += (
+            _NODE.pack(
+                _NO_PARENT if node.parent is None else numbers[node.parent],
+                len(node.name),
+                node.inode,
+                node.tree or _NO_TREE,
+                _REACHES.index(reach),
+                keys.setdefault(key, len(keys)),
+                len(names),
+                len(others),
+            ),
+            node.name,
+            names,
+            others,
+            *[record for _, record in files],
+        )
+    yield _HEAD.pack(tree, rules, len(keys))
+    yield from keys
+    yield from nodes
+
+
+def _decode(data: bytes, at: int) -> Saved:
+    held, rules, key_count = _HEAD.unpack_from(data, at)
+    at += _HEAD.size
+    keys = [data[start : start + _DIGEST_BYTES] for start in range(at, at + key_count * _DIGEST_BYTES, _DIGEST_BYTES)]
+    at += key_count * _DIGEST_BYTES
+    verdicts: dict[tuple[int, int], Verdict] = {}
+    nodes: list[DirectoryNode] = []
+    while at < len(data):
+        parent, name_length, inode, tree, reach, key, names_length, others_length = _NODE.unpack_from(data, at)
+        at += _NODE.size
+        name = data[at : at + name_length]
+        at += name_length
+        above = None if parent == _NO_PARENT else nodes[parent]
+        verdict = verdicts.get((reach, key))
+        if verdict is None:
+            # the ignore files are read by the first look; until then the key alone says whether they are the same
+            verdict = verdicts[reach, key] = Verdict(_REACHES[reach], IgnoreStack(), (), keys[key])
+        node = DirectoryNode(name, above, inode, tree=None if tree == _NO_TREE else tree, verdict=verdict)
+        names = data[at : at + names_length].split(b"\0") if names_length else []
+        at += names_length
+        if others_length:
+            others = data[at : at + others_length].split(b"\0")
+            node.others = {other[1:]: _LEFTS[other[0] - 1] for other in others}
+            at += others_length
+        end = at + len(names) * RECORD_BYTES
+        if end > len(data):
+            raise _DamagedError
+        node.files = dict(
+            zip(names, [data[start : start + RECORD_BYTES] for start in range(at, end, RECORD_BYTES)], strict=True)
+        )
+        at = end
+        nodes.append(node)
+        if above is not None:
+            above.directories[name] = node
+    return Saved(held, rules, nodes[0])
+
+
+def _as_listed(item: tuple[bytes, object]) -> str:
+    return os.fsdecode(item[0])
+
+
+def _remove(path: str) -> None:
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        return
