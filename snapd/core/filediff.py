@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Literal
 import attrs
 
 from .model import TEN_MIB
-from .text import decode, is_binary, line_changes
+from .text import decode, is_binary
 
 if TYPE_CHECKING:
-    from .model import Change, Entry, RelPath
-    from .ports import Store
+    from .call import Call
+    from .model import Entry, RelPath
+    from .ports import Blobs, TextDiffer
 
 _HEAD_BYTES = 8000
 
@@ -51,53 +52,68 @@ class FileDelta:
     size: int
 
 
-def describe(store: Store, change: Change, contents: bool, renamed_from: RelPath | None = None) -> FileDelta:
-    """Describes one changed file; its blobs are read once.
+def describe(
+    store: Blobs,
+    path: RelPath,
+    old: Entry | None,
+    new: Entry | None,
+    texts: TextDiffer,
+    call: Call,
+    *,
+    contents: bool,
+    renamed_from: RelPath | None = None,
+) -> FileDelta:
+    """Describes one changed file; each of its blobs is read once.
 
     Args:
         store: where the blobs are.
-        change: what changed.
+        path: where the file is, or was.
+        old: what it was.
+        new: what it is.
+        texts: compares the two sides.
+        call: the request.
         contents: whether the texts are wanted.
         renamed_from: where the file came from, if it was moved.
 
     Raises:
         StoreCorrupt: a blob is missing or damaged.
+        IoError, Cancelled: from `texts`.
     """
     binary, too_large = False, False
     before = after = b""
-    if any(entry is not None and store.blob_size(entry.oid) > TEN_MIB for entry in (change.old, change.new)):
-        binary = any(is_binary(_head(store, entry)) for entry in (change.old, change.new))
+    if any(entry is not None and store.blob_size(entry.oid) > TEN_MIB for entry in (old, new)):
+        binary = any(is_binary(_head(store, entry)) for entry in (old, new))
         too_large = not binary
     else:
-        before = _bytes(store, change.old)
-        same = change.old is not None and change.new is not None and change.old.oid == change.new.oid
-        after = before if same else _bytes(store, change.new)
+        before = _bytes(store, old)
+        same = old is not None and new is not None and old.oid == new.oid
+        after = before if same else _bytes(store, new)
         if is_binary(before) or is_binary(after):
             binary, before, after = True, b"", b""
-    additions, deletions = line_changes(before, after)
-    texts, encoding = decode(before, after) if contents else (["", ""], None)
+    shown, encoding = decode(before, after) if contents else (["", ""], None)
+    additions, deletions = texts.line_changes(before, after, call)
     return FileDelta(
-        path=change.path,
-        status="added" if change.old is None else "deleted" if change.new is None else "modified",
-        before=texts[0],
-        after=texts[1],
+        path=path,
+        status="added" if old is None else "deleted" if new is None else "modified",
+        before=shown[0],
+        after=shown[1],
         additions=additions,
         deletions=deletions,
         binary=binary,
         too_large=too_large,
         encoding=encoding,
         renamed_from=renamed_from,
-        old_mode=change.old.mode if change.old else None,
-        new_mode=change.new.mode if change.new else None,
+        old_mode=old.mode if old else None,
+        new_mode=new.mode if new else None,
         size=len(before) + len(after) if contents else 0,
     )
 
 
-def _bytes(store: Store, entry: Entry | None) -> bytes:
+def _bytes(store: Blobs, entry: Entry | None) -> bytes:
     return b"" if entry is None else store.read_blob(entry.oid)
 
 
-def _head(store: Store, entry: Entry | None) -> bytes:
+def _head(store: Blobs, entry: Entry | None) -> bytes:
     """The first bytes of a file, without reading the rest where it is stored in pieces."""
     head = b""
     if entry is not None:

@@ -5,50 +5,81 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .model import EMPTY_TREE, TREE, Change, Entry
+from .paths import parents
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterator
 
     from .model import ObjectId, RelPath, TreeEntry
 
     ReadTree = Callable[[ObjectId], tuple[TreeEntry, ...]]
 
 
-def changes(read: ReadTree, old: ObjectId, new: ObjectId) -> Iterator[Change]:
-    """What differs between two trees, ordered by path; looks only into directories that differ.
+def changes(
+    read: ReadTree, old: ObjectId, new: ObjectId, *, after: RelPath | None = None, only: Collection[RelPath] = ()
+) -> Iterator[Change]:
+    """What differs between two trees, ordered by path; looks only into directories that differ and are asked about.
+
+    Paths are ordered as bytes. Git's order of a tree, in which a directory's name ends in a slash, leads to just that:
+    all below `a/` stands together, after `a-b` and `a.b` and before `a0`.
 
     Args:
         read: gives a tree's entries.
         old: tree id.
         new: tree id.
+        after: where a walk before ended: what is at this path or before it is passed over, without being read.
+        only: files or directories; empty for all.
 
     Raises:
         StoreCorrupt: from `read`.
     """
     if old == new:
         return
-    frames = [_pairs(read, b"", old, new)]
+    asked = frozenset(only)
+    ways = frozenset(way for path in asked for way in parents(path))
+    frames = [_pairs(read, b"", old, new, after)]
     while frames:
         pair = next(frames[-1], None)
         if pair is None:
             frames.pop()
             continue
-        path, before, after = pair
-        if (before or after).mode == TREE:  # type: ignore[union-attr]
-            frames.append(_pairs(read, path, before.oid if before else None, after.oid if after else None))
-        else:
-            yield Change(path, _entry(before), _entry(after))
+        path, before, behind = pair
+        among = is_among(path, asked)
+        if (before or behind).mode != TREE:  # type: ignore[union-attr]
+            if among:
+                yield Change(path, _entry(before), _entry(behind))
+        elif among or path in ways:
+            below = (before.oid if before is not None else None, behind.oid if behind is not None else None)
+            frames.append(_pairs(read, path, *below, after))
+
+
+def is_among(path: RelPath, only: Collection[RelPath]) -> bool:
+    """Whether a path is one of those asked for, or below one; none are named where all are."""
+    return not only or path in only or any(above in only for above in parents(path))
 
 
 def _pairs(
-    read: ReadTree, path: RelPath, old: ObjectId | None, new: ObjectId | None
+    read: ReadTree, path: RelPath, old: ObjectId | None, new: ObjectId | None, after: RelPath | None
 ) -> Iterator[tuple[RelPath, TreeEntry | None, TreeEntry | None]]:
-    before, after = ({entry.sort_key: entry for entry in _read(read, oid)} for oid in (old, new))
+    """What differs in one directory and does not end before a path, in git's order."""
+    before, behind = ({entry.sort_key: entry for entry in _read(read, oid)} for oid in (old, new))
     prefix = path + b"/" if path else b""
-    for key in sorted(before.keys() | after.keys()):
-        ours, theirs = before.get(key), after.get(key)
-        if ours != theirs:
-            yield prefix + key.rstrip(b"/"), ours, theirs
+    differing = [key for key in before.keys() | behind.keys() if not _same(before.get(key), behind.get(key))]
+    if after is not None:
+        differing = [key for key in differing if not _is_passed(prefix + key, after)]
+    for key in sorted(differing):
+        yield prefix + key.rstrip(b"/"), before.get(key), behind.get(key)
+
+
+def _is_passed(name: bytes, after: RelPath) -> bool:
+    """Whether a file, or all below a directory (whose name ends in a slash), is at a path or before it."""
+    return name <= after and not (name.endswith(b"/") and after.startswith(name))
+
+
+def _same(ours: TreeEntry | None, theirs: TreeEntry | None) -> bool:
+    if ours is None or theirs is None:
+        return False
+    return ours.oid == theirs.oid and ours.mode == theirs.mode
 
 
 def _read(read: ReadTree, oid: ObjectId | None) -> tuple[TreeEntry, ...]:
@@ -84,17 +115,20 @@ def file_at(read: ReadTree, tree: ObjectId, path: RelPath) -> Entry | None:
     return None if found is None or found.mode == TREE else Entry(found.mode, found.oid)
 
 
-def files(read: ReadTree, tree: ObjectId, below: RelPath = b"") -> Iterator[tuple[RelPath, Entry]]:
+def files(
+    read: ReadTree, tree: ObjectId, below: RelPath = b"", *, after: RelPath | None = None
+) -> Iterator[tuple[RelPath, Entry]]:
     """All files and symlinks of a tree, ordered by path.
 
     Args:
         read: gives a tree's entries.
         tree: where to start.
         below: the path of that tree in its snapshot.
+        after: as in `changes`, relative to that tree.
 
     Raises:
         StoreCorrupt: from `read`.
     """
-    for change in changes(read, EMPTY_TREE, tree):
+    for change in changes(read, EMPTY_TREE, tree, after=after):
         assert change.new is not None
         yield (below + b"/" + change.path if below else change.path), change.new

@@ -6,11 +6,12 @@ import stat
 from typing import TYPE_CHECKING
 
 from .model import TEN_MIB, Change
-from .text import decode, hunks, is_binary
+from .text import decode, is_binary
 
 if TYPE_CHECKING:
-    from .model import Entry, RelPath
-    from .ports import Store
+    from .call import Call
+    from .model import Entry
+    from .ports import Store, TextDiffer
 
 _ABBREVIATION = 7
 _NO_FILE = b"/dev/null"
@@ -25,24 +26,30 @@ def quote(name: bytes) -> bytes:
     return name if quoted == name else b'"' + quoted + b'"'
 
 
-def unified(store: Store, change: Change) -> str:
+def unified(store: Store, change: Change, texts: TextDiffer, call: Call) -> str:
     """The part of a unified diff that is about one file.
 
     Args:
         store: where the blobs are.
         change: what changed.
+        texts: compares the two sides.
+        call: the request.
 
     Returns:
         Text, shown as `snapd.core.text.decode` says. A file over 10 MB is shown as a binary one is.
 
     Raises:
         StoreCorrupt: a blob is missing or damaged.
+        IoError, Cancelled: from `texts`.
     """
     old, new = change.old, change.new
     if old is not None and new is not None and stat.S_IFMT(old.mode) != stat.S_IFMT(new.mode):
         # a file that becomes a symlink is one that goes and one that comes
-        return unified(store, Change(change.path, old, None)) + unified(store, Change(change.path, None, new))
-    text, _ = decode(_header(change) + _body(store, change.path, old, new))
+        halves = (Change(change.path, old, None), Change(change.path, None, new))
+        return "".join(unified(store, half, texts, call) for half in halves)
+    names, sides = _body(store, change)
+    body = names if sides is None else names + texts.hunks(*sides, call)
+    text, _ = decode(_header(change) + body)
     return text[0]
 
 
@@ -67,17 +74,19 @@ def _short(entry: Entry | None) -> bytes:
     return entry.oid.hex()[:_ABBREVIATION].encode() if entry is not None else b"0" * _ABBREVIATION
 
 
-def _body(store: Store, path: RelPath, old: Entry | None, new: Entry | None) -> bytes:
+def _body(store: Store, change: Change) -> tuple[bytes, tuple[bytes, bytes] | None]:
+    """What follows the header, and the two sides whose hunks follow that, if any do."""
+    old, new = change.old, change.new
     if old is not None and new is not None and old.oid == new.oid:
-        return b""
-    names = [quote(b"a/" + path) if old else _NO_FILE, quote(b"b/" + path) if new else _NO_FILE]
+        return b"", None
+    names = [quote(b"a/" + change.path) if old else _NO_FILE, quote(b"b/" + change.path) if new else _NO_FILE]
     if any(entry is not None and store.blob_size(entry.oid) > TEN_MIB for entry in (old, new)):
-        return b"Binary files %s and %s differ\n" % (names[0], names[1])
+        return b"Binary files %s and %s differ\n" % (names[0], names[1]), None
     before, after = (store.read_blob(entry.oid) if entry is not None else b"" for entry in (old, new))
     if any(is_binary(side) for side in (before, after)):
-        return b"Binary files %s and %s differ\n" % (names[0], names[1])
+        return b"Binary files %s and %s differ\n" % (names[0], names[1]), None
     if not before and not after:
-        return b""
+        return b"", None
     # a tab ends a name with a blank in it, for the tools that would cut it there
     ends = [name + b"\t" if b" " in name else name for name in names]
-    return b"--- %s\n+++ %s\n" % (ends[0], ends[1]) + hunks(before, after)
+    return b"--- %s\n+++ %s\n" % (ends[0], ends[1]), (before, after)

@@ -9,6 +9,7 @@ import pytest
 
 from snapd.core.call import Call
 from snapd.core.model import ObjectId
+from snapd.core.text import compare_lines, line_changes, plain_changes
 from tests.support.workspace import Bench, Executable, Item, Items, Symlink, make
 
 
@@ -246,6 +247,32 @@ def test_renames_are_gits(tmp_path: Path, before: Items, after: Items) -> None:
                 else (b"0", b"0", b"")
             )
             assert (delta.additions, delta.deletions) == (int(added), int(deleted))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_numbers_that_are_plain_are_those_of_a_comparison(seed: int) -> None:
+    """What is told without comparing is judged by libgit2, which compares; and that by git, above."""
+    dice = random.Random(seed)
+    pool = dice.choice(([b"a", b"b"], [b"", b"a", b"aa", b"b", b"ba"], [b"%d" % at for at in range(30)]))
+    plain = 0
+    for _ in range(3000):
+        lines = dice.choices(pool, k=dice.randrange(12))
+        at, end = sorted((dice.randrange(len(lines) + 1), dice.randrange(len(lines) + 1)))
+        other = lines[:at] + dice.choices([*pool, b"new"], k=dice.randrange(3)) + lines[end:]
+        old, new = (b"\n".join(side) + dice.choice((b"", b"\n")) for side in (lines, other))
+        found = plain_changes(old, new)
+        if found is not None:
+            plain += 1
+            assert found == compare_lines(old, new), (old, new)
+        assert line_changes(old, new) == compare_lines(old, new)
+    assert 1000 < plain < 3000
+
+
+def test_what_is_long_is_compared_at_once() -> None:
+    old, new = (b"".join(b"%s%d\n" % (word, at) for at in range(9000)) for word in (b"x", b"y"))
+    assert plain_changes(old, new) is None
+    assert line_changes(old, new) == (9000, 9000)
+    assert line_changes(old, old + new) == plain_changes(old, old + new) == compare_lines(old, old + new) == (9000, 0)
 
 
 def test_only_some_files(tmp_path: Path) -> None:

@@ -1,0 +1,46 @@
+"""The process that compares texts: questions on standard input, answers on standard output, until there are no more."""
+
+from __future__ import annotations
+
+import os
+
+from snapd.core.text import compare_lines, hunks
+
+from .frames import ANSWER, COUNT, COUNTS, GREETING, QUESTION
+
+_BUFFER = 1 << 20
+
+
+def serve(questions: int, answers: int) -> None:
+    """Answers questions in their order.
+
+    Args:
+        questions: descriptor to read from; its end, also within a question, is the end of the work.
+        answers: descriptor to write to.
+    """
+    _write(answers, GREETING)
+    with open(questions, "rb", buffering=_BUFFER) as stream:
+        while len(header := stream.read(QUESTION.size)) == QUESTION.size:
+            kind, old_size, new_size = QUESTION.unpack(header)
+            old, new = stream.read(old_size), stream.read(new_size)
+            if len(old) + len(new) < old_size + new_size:
+                return
+            answer = COUNTS.pack(*compare_lines(old, new)) if kind == COUNT else hunks(old, new)
+            _write(answers, ANSWER.pack(len(answer)) + answer)
+
+
+def _write(descriptor: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
+
+
+def main() -> None:
+    """Serves standard input and output; what is printed by anyone goes to standard error."""
+    answers = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        serve(0, answers)
+    except BrokenPipeError:
+        # who asked is gone, and has said so in no better way
+        return

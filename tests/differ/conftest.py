@@ -1,0 +1,29 @@
+"""A differ that sends everything to its process, and workspaces that end with the test."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from snapd.differ.differ import Limits, ProcessDiffer
+from tests.support.workspace import close_all
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ALL = Limits(large_bytes=0, large_lines=0)
+
+
+@pytest.fixture
+def differ() -> Iterator[ProcessDiffer]:
+    """Compares nothing in this process."""
+    made = ProcessDiffer(ALL)
+    yield made
+    made.close()
+
+
+@pytest.fixture(autouse=True)
+def _close() -> Iterator[None]:
+    yield
+    close_all()
