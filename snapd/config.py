@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import attrs
 
@@ -26,6 +26,9 @@ Layer = dict[str, Any]
 """The settings that one place gives, checked."""
 
 
+WatcherSetting = Literal["auto", "watchdog", "none"]
+
+
 @attrs.frozen
 class Settings:
     """What holds for a client.
@@ -36,6 +39,7 @@ class Settings:
         max_file_size: bytes; larger files are skipped.
         data_dir: where stores lie; None for the user's data directory. A relative one is inside each workspace.
         retention: days that snapshots are kept.
+        watcher: what says that something may have changed; for a workspace that is opened from now on.
     """
 
     snapshot: bool = True
@@ -43,6 +47,7 @@ class Settings:
     max_file_size: int = 64 * 1024 * 1024
     data_dir: str | None = None
     retention: float = 7.0
+    watcher: WatcherSetting = "auto"
 
     @classmethod
     def of(cls, *layers: Layer) -> Settings:
@@ -94,12 +99,21 @@ def _days(value: Any) -> float:
     return days
 
 
+def _watcher(value: Any) -> WatcherSetting:
+    for watcher in get_args(WatcherSetting):
+        if value == watcher:
+            found: WatcherSetting = watcher
+            return found
+    raise ValueError(f"expected one of {', '.join(get_args(WatcherSetting))}")
+
+
 _KEYS: dict[str, Callable[[Any], Any]] = {
     "snapshot": _boolean,
     "exclude": _patterns,
     "max_file_size": _bytes,
     "data_dir": _path,
     "retention": _days,
+    "watcher": _watcher,
 }
 
 _WORDS = {"true": True, "1": True, "on": True, "yes": True, "false": False, "0": False, "off": False, "no": False}

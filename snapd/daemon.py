@@ -18,6 +18,7 @@ import attrs
 from filelock import FileLock, Timeout
 
 from snapd.core.errors import os_errors
+from snapd.differ.differ import ProcessDiffer
 from snapd.handlers import encode_event
 from snapd.launch import connect
 from snapd.locations import check_socket_path
@@ -85,8 +86,11 @@ class Daemon:
         self._loop = asyncio.get_running_loop()
         self._executor = ThreadPoolExecutor(_WORKERS, thread_name_prefix="snapd-work")
         self._quick = ThreadPoolExecutor(_QUICK_WORKERS, thread_name_prefix="snapd-quick")
-        self._workspaces = Workspaces(options.locations, options.xdg_config_home, options.umask, socket_path)
-        self._hub = Hub(self._loop, encode_event)
+        self._texts = ProcessDiffer()
+        self._workspaces = Workspaces(
+            options.locations, options.xdg_config_home, options.umask, socket_path, self._texts
+        )
+        self._hub = Hub(self._loop, encode_event, self._quick)
         self._workspaces.on_open(self._hub.watch)
         self._connections: set[Connection] = set()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -257,6 +261,7 @@ class Daemon:
         await self._loop.run_in_executor(self._executor, self._workspaces.close)
         self._executor.shutdown()
         self._quick.shutdown()
+        self._texts.close()
 
 
 def _is_ours(writer: asyncio.StreamWriter) -> bool:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from snapd.core.errors import WorkspaceGone
+from snapd.core.text import DirectDiffer
 from snapd.core.workspace import Workspace
 from snapd.locations import store_path
 from snapd.store.store import Store
@@ -20,7 +21,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container
 
     from snapd.config import Settings
+    from snapd.core.ports import TextDiffer
     from snapd.locations import Locations
+
+MAX_UNUSED = 16
+"""Workspaces that stay open though nobody uses them: each has a memory of its tree and an inotify queue of the user's,
+of which Linux gives 128."""
 
 
 @attrs.frozen
@@ -46,13 +52,22 @@ class Workspaces:
         xdg_config_home: `$XDG_CONFIG_HOME`, for the user's git configuration.
         umask: of the user, for restored files.
         socket: where other processes find this one, None where they cannot.
+        texts: compares texts; None to have it done where it is asked for.
     """
 
-    def __init__(self, locations: Locations, xdg_config_home: str | None, umask: int, socket: str | None) -> None:
+    def __init__(
+        self,
+        locations: Locations,
+        xdg_config_home: str | None,
+        umask: int,
+        socket: str | None,
+        texts: TextDiffer | None = None,
+    ) -> None:
         self._locations = locations
         self._user = GitUser(locations.home, xdg_config_home)
         self._umask = umask
         self._socket = socket
+        self._texts = texts if texts is not None else DirectDiffer()
         self._lock = threading.Lock()
         self._open: dict[str, _Open] = {}
         self._listeners: list[Callable[[Workspace], None]] = []
@@ -80,6 +95,7 @@ class Workspaces:
                 for listener in self._listeners:
                     listener(found.workspace)
             found.users += 1
+            self._close_some()
         apply_settings(found.workspace, settings, given)
         return found.workspace
 
@@ -87,7 +103,7 @@ class Workspaces:
         """Says that a user of a workspace is done with it.
 
         Returns:
-            Whether nobody uses it any more; it stays open until `close_unused`.
+            Whether nobody uses it any more; it stays open until `close_unused`, or until many others are opened.
         """
         with self._lock:
             for found in self._open.values():
@@ -102,6 +118,11 @@ class Workspaces:
             # within the lock: who asks for one of them meanwhile must not find its store still owned
             for path in [path for path, found in self._open.items() if found.users == 0]:
                 self._open.pop(path).workspace.close()
+
+    def _close_some(self) -> None:
+        unused = [path for path, found in self._open.items() if found.users == 0]
+        for path in unused[: max(0, len(unused) - MAX_UNUSED)]:
+            self._open.pop(path).workspace.close()
 
     def close(self) -> None:
         """Closes all, whoever uses them."""
@@ -135,12 +156,15 @@ class Workspaces:
         return _Place(root, store_path(os.fsdecode(real), project_id(root)), hidden)
 
     def _make(self, place: _Place, settings: Settings) -> Workspace:
-        work_tree = WorkTree(place.root, self._user, self._umask, place.hidden)
+        work_tree = WorkTree(place.root, self._user, self._umask, place.hidden, settings.watcher)
         try:
             store = Store(place.store, self._socket)
             try:
                 store.remember_root(place.root, work_tree.identity)
-                return Workspace(project_id(place.root), work_tree, store, settings.capture, settings.retention)
+                work_tree.attach(os.path.join(place.store, "worktree"), store.knows, store.adopt)
+                return Workspace(
+                    project_id(place.root), work_tree, store, settings.capture, settings.retention, self._texts
+                )
             except BaseException:
                 store.close()
                 raise

@@ -14,13 +14,14 @@ from snapd.locations import Locations
 if TYPE_CHECKING:
     from pathlib import Path
 
-KEYS = ("snapshot", "exclude", "max_file_size", "data_dir", "retention")
+KEYS = ("snapshot", "exclude", "max_file_size", "data_dir", "retention", "watcher")
 
 WRONG: list[tuple[str, Any]] = [
     *(("snapshot", value) for value in (1, "true", [], 0.0)),
     *(("exclude", value) for value in ("*.log", [1], {"a": 1}, ["a\nb"], ["a\0b"], True)),
     *(("max_file_size", value) for value in (0, -1, 1.5, "1", True, [1])),
     *(("data_dir", value) for value in ("", 1, ["a"], "a\0b", False)),
+    *(("watcher", value) for value in ("", "inotify", "None", False, ["none"])),
     *(("retention", value) for value in (-1, -0.1, math.nan, math.inf, "7", True, [], 10**400)),
 ]
 RIGHT: list[tuple[str, Any, Any]] = [
@@ -29,6 +30,9 @@ RIGHT: list[tuple[str, Any, Any]] = [
     ("exclude", ["*.log", "/build/"], ("*.log", "/build/")),
     ("max_file_size", 1, 1),
     ("data_dir", ".agent/snapshots", ".agent/snapshots"),
+    ("watcher", "none", "none"),
+    ("watcher", "watchdog", "watchdog"),
+    ("watcher", "auto", "auto"),
     ("retention", 0, 0.0),
     ("retention", 0.5, 0.5),
 ]

@@ -14,7 +14,7 @@ from snapd.locations import Locations, check_socket_path
 
 from .asking import ask, backend
 from .exit_codes import DONE, FAILED
-from .output import Painter, print_json, size
+from .output import Painter, print_json, size, watching
 
 if TYPE_CHECKING:
     import argparse
@@ -101,6 +101,7 @@ def _folder(options: argparse.Namespace) -> str:
         status = ask(found, "snapshot/status", {})
         last = status.get("lastHash")
         if last is None:
-            return f"{status['workspaceUri']}: no snapshot yet"
+            return f"{status['workspaceUri']}: no snapshot yet, watcher {watching(status)}"
         count = len(ask(found, "snapshot/listFiles", {"hash": last})["files"])
-    return f"{status['workspaceUri']}: {count} files in the last snapshot, store {size(status['store']['bytes'])}"
+    store = size(status["store"]["bytes"])
+    return f"{status['workspaceUri']}: {count} files in the last snapshot, store {store}, watcher {watching(status)}"

@@ -10,7 +10,7 @@ from snapd.core.errors import InvalidParams
 
 from .asking import ask, backend, in_folder, pages, resolve
 from .exit_codes import DONE
-from .output import Painter, print_json, printable, size, summary
+from .output import Painter, print_json, printable, size, summary, watching
 
 if TYPE_CHECKING:
     import argparse
@@ -100,7 +100,7 @@ def status(options: argparse.Namespace) -> int:
         "snapshots": painter.paint("on", "green") if result["enabled"] else painter.paint("off", "yellow"),
         "last": result.get("lastHash", "none yet"),
         "files": str(result["files"]),
-        "watching": result["watcher"],
+        "watching": watching(result),
         "store": f"{result['store']['path']} ({size(result['store']['bytes'])})",
     }
     for name, value in rows.items():

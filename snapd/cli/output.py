@@ -119,6 +119,12 @@ def size(count: int) -> str:
     raise AssertionError("unreachable")
 
 
+def watching(status: dict[str, Any]) -> str:
+    """How changes in a folder are noticed, by the answer of `snapshot/status`."""
+    reason = status.get("watcherReason")
+    return f"{status['watcher']} ({reason})" if reason else str(status["watcher"])
+
+
 def print_json(value: Any) -> None:
     """A result for programs."""
     import json

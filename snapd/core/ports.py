@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
     from .call import Call
+    from .drift import Drift
     from .model import (
         CaptureSettings,
         Entry,
@@ -20,6 +21,13 @@ if TYPE_CHECKING:
         TreeEntry,
     )
     from .plan import Plan, Standing
+
+
+class Adopt(Protocol):
+    """`Store.adopt`, by itself."""
+
+    def __call__(self, directories: Sequence[bytes], wanted: Collection[ObjectId], /) -> frozenset[ObjectId]:
+        """Takes objects over from other git `objects` directories; gives those wanted that are stored now."""
 
 
 class ObjectBatch(Protocol):
@@ -35,24 +43,15 @@ class ObjectBatch(Protocol):
     def blob_stream(self, size: int, chunks: Iterator[bytes]) -> ObjectId:
         """Adds a large file's bytes, piece by piece."""
 
-    def tree(self, entries: Iterable[TreeEntry]) -> ObjectId:
-        """Adds a directory."""
+    def encoded_tree(self, data: bytes) -> ObjectId:
+        """Adds a directory, given as the bytes of its tree object."""
 
     def commit(self) -> None:
-        """Stores all that was added, durably."""
+        """Stores all that was added; durable at the latest when the next snapshot is recorded."""
 
 
-class Store(Protocol):
-    """The objects of a workspace's snapshots, and which snapshots there are."""
-
-    def check_present(self) -> None:
-        """Raises `StoreCorrupt` where the store was deleted or replaced."""
-
-    def batch(self) -> ObjectBatch:
-        """A set of objects to be stored together."""
-
-    def read_tree(self, oid: ObjectId) -> tuple[TreeEntry, ...]:
-        """The entries of a directory; raises `StoreCorrupt`."""
+class Blobs(Protocol):
+    """The bytes of files, by their ids."""
 
     def read_blob(self, oid: ObjectId) -> bytes:
         """The bytes of a file; raises `StoreCorrupt`."""
@@ -62,6 +61,22 @@ class Store(Protocol):
 
     def blob_chunks(self, oid: ObjectId) -> Iterator[bytes]:
         """The bytes of a file, in pieces; raises `StoreCorrupt` before the last one where they are damaged."""
+
+
+class Store(Blobs, Protocol):
+    """The objects of a workspace's snapshots, and which snapshots there are."""
+
+    def check_present(self) -> None:
+        """Raises `StoreCorrupt` where the store was deleted or replaced."""
+
+    def batch(self) -> ObjectBatch:
+        """A set of objects to be stored together."""
+
+    def adopt(self, directories: Sequence[bytes], wanted: Collection[ObjectId]) -> frozenset[ObjectId]:
+        """Takes objects over from other git `objects` directories, durably; gives those wanted that are stored now."""
+
+    def read_tree(self, oid: ObjectId) -> tuple[TreeEntry, ...]:
+        """The entries of a directory; raises `StoreCorrupt`."""
 
     def renames(self, old: ObjectId, new: ObjectId) -> dict[RelPath, RelPath]:
         """The old path of each file that was moved, by its new one."""
@@ -80,7 +95,10 @@ class Store(Protocol):
         """The tree of the newest snapshot that somebody asked for, or that an operation left behind."""
 
     def append(self, snapshot: Snapshot, kind: RecordKind) -> None:
-        """Records a snapshot, durably."""
+        """Records a snapshot, and makes it durable with all that was stored before."""
+
+    def discard(self) -> frozenset[ObjectId]:
+        """Gives up objects that were added since the last snapshot was recorded; gives their ids."""
 
     def expire(self, before: float, keep: ObjectId | None) -> tuple[int, int]:
         """Drops snapshots older than a time (seconds since 1970), but for one; gives how many, and the bytes freed."""
@@ -96,6 +114,19 @@ class Store(Protocol):
         """Where it lies."""
 
 
+class TextDiffer(Protocol):
+    """Compares texts, none of them binary, wherever that is done.
+
+    Its methods raise `Cancelled` when the request is taken back, and `IoError` where it cannot be done.
+    """
+
+    def line_changes(self, old: bytes, new: bytes, call: Call) -> tuple[int, int]:
+        """Lines added and deleted, as `text.line_changes` counts them."""
+
+    def hunks(self, old: bytes, new: bytes, call: Call) -> bytes:
+        """The hunks of a unified diff, as `text.hunks` writes them."""
+
+
 class WorkTree(Protocol):
     """The folder whose files are captured and restored."""
 
@@ -107,6 +138,42 @@ class WorkTree(Protocol):
         self, settings: CaptureSettings, forced: tuple[RelPath, ...], batch: ObjectBatch, call: Call
     ) -> Snapshot:
         """Captures what is there; raises `WorkspaceGone`."""
+
+    def drift(
+        self,
+        base: ObjectId,
+        read_tree: Callable[[ObjectId], tuple[TreeEntry, ...]],
+        settings: CaptureSettings,
+        forced: tuple[RelPath, ...],
+        max_files: int,
+        max_bytes: int,
+        call: Call,
+    ) -> Drift:
+        """How the folder differs from a snapshot by now, nothing being stored; raises `WorkspaceGone`.
+
+        Args:
+            base: the snapshot's tree.
+            read_tree: gives the entries of a stored tree.
+            settings: what is captured.
+            forced: ignored paths that are captured all the same: those of the snapshot.
+            max_files: differing files that are told, at most.
+            max_bytes: contents that are read, at most.
+            call: what this is for.
+        """
+
+    @property
+    def watcher(self) -> str:
+        """What says that something may have changed: "inotify", "watchdog" or "none"."""
+
+    @property
+    def watcher_reason(self) -> str | None:
+        """Why that is not the best that there is, where it is not."""
+
+    def listen(self, told: Callable[[], None]) -> None:
+        """Has `told` called, from a thread of its own, soon after something may have changed."""
+
+    def stop_listening(self) -> None:
+        """The contrary: when it returns, `told` is not running. Not to be called by `told`."""
 
     def standing(self, path: RelPath) -> Standing | None:
         """The captured file at a path, as of the last capture."""
@@ -128,13 +195,19 @@ class WorkTree(Protocol):
 
     @property
     def tree(self) -> ObjectId | None:
-        """The tree of the last capture, whose objects it takes for stored."""
+        """A tree that has all the objects which it takes for stored; None where there is no such tree."""
 
     def count(self) -> int:
         """The number of captured files, as of the last capture."""
 
     def apply(self, plan: Plan, chunks: Callable[[ObjectId], Iterator[bytes]], call: Call) -> tuple[FileOutcome, ...]:
         """Carries out a plan."""
+
+    def forget(self, objects: frozenset[ObjectId]) -> None:
+        """Takes objects for not stored that were stored by a capture: what has them is read again."""
+
+    def forget_all(self) -> None:
+        """Takes nothing for stored."""
 
     def check_present(self) -> None:
         """Raises `WorkspaceGone` where the folder is no longer the one that was opened."""

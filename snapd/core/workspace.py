@@ -11,106 +11,32 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-import attrs
-
+from .answers import DeltaPage, FileContent, NamePage, Reverted, Status, Tracked
 from .errors import FileNotInSnapshot, PathOutsideWorkspace
-from .filediff import FileDelta, describe
-from .model import CaptureSettings, Outcome, RecordKind, Snapshot
+from .feed import ChangeFeed, Telling
+from .filediff import describe
+from .model import Outcome, RecordKind
 from .paths import parents, shown
 from .planning import Planner
 from .target import Target
-from .trees import changes, file_at, files
+from .trees import changes, file_at, files, is_among
 from .unified import unified
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from .answers import Event
     from .call import Call
-    from .model import Change, Entry, ObjectId, OnConflict, RelPath, Skip
+    from .filediff import FileDelta
+    from .model import CaptureSettings, Change, Entry, ObjectId, OnConflict, RelPath, Snapshot
     from .plan import Plan
-    from .ports import Store, WorkTree
+    from .ports import Store, TextDiffer, WorkTree
 
 PAGE_BYTES = 32 << 20
 """Contents (bytes) that one page of file differences holds at most, unless a single file has more."""
 
 _DAY_SECONDS = 86400.0
 _LOCK_POLL_SECONDS = 0.1
-
-
-@attrs.frozen
-class Tracked:
-    """A snapshot was taken because a client asked.
-
-    Attributes:
-        tree: its id.
-        previous: the tree of the one before it, None where it is the first.
-        skipped: what was there and was not captured.
-    """
-
-    tree: ObjectId
-    previous: ObjectId | None
-    skipped: tuple[Skip, ...]
-
-
-@attrs.frozen
-class Reverted:
-    """An operation changed the work tree.
-
-    Attributes:
-        kind: "restore" or "revert".
-        outcome: what it did.
-    """
-
-    kind: str
-    outcome: Outcome
-
-
-@attrs.frozen
-class DeltaPage:
-    """Some of the files that differ.
-
-    Attributes:
-        deltas: ordered by path.
-        to: the tree compared with, so that the next page compares with the same.
-        after: the last path of this page where there are more, else None.
-    """
-
-    deltas: tuple[FileDelta, ...]
-    to: ObjectId
-    after: RelPath | None
-
-
-@attrs.frozen
-class NamePage:
-    """Some of the names in a snapshot; `after` as in `DeltaPage`."""
-
-    paths: tuple[RelPath, ...]
-    after: RelPath | None
-
-
-@attrs.frozen
-class FileContent:
-    """A file of a snapshot: its exact bytes and its mode."""
-
-    mode: int
-    data: bytes
-
-
-@attrs.frozen
-class Status:
-    """What is known of a workspace without looking at its files.
-
-    Attributes:
-        files: captured files, as of the last look.
-        last: the tree of the newest snapshot, None where there is none.
-        store_path: where the store lies.
-        store_bytes: what it takes.
-    """
-
-    files: int
-    last: ObjectId | None
-    store_path: str
-    store_bytes: int
 
 
 class Workspace:
@@ -122,6 +48,7 @@ class Workspace:
         store: where its snapshots are.
         settings: what is captured; may be replaced at any time.
         retention_days: how long snapshots are kept at least.
+        texts: compares texts.
     """
 
     def __init__(
@@ -131,24 +58,44 @@ class Workspace:
         store: Store,
         settings: CaptureSettings,
         retention_days: float,
+        texts: TextDiffer,
     ) -> None:
         self.project_id = project_id
         self.settings = settings
         self.retention_days = retention_days
+        self.texts = texts
         self._work_tree = work_tree
         self._store = store
         self._writer = threading.Lock()
         self._files: int | None = None
-        self._listeners: list[Callable[[Tracked | Reverted], None]] = []
+        self._renames: tuple[ObjectId, ObjectId, dict[RelPath, RelPath]] | None = None
+        self._listeners: list[Callable[[Event], None]] = []
+        self._troubled: list[Callable[[Exception], None]] = []
+        self._telling = Telling(work_tree, store, texts, lambda: self.settings, self._writing, self._tell)
+        self._feed = ChangeFeed(work_tree, self._telling, self._tell_trouble)
 
     @property
     def root(self) -> bytes:
         """The folder, absolute and canonical."""
         return self._work_tree.root
 
-    def listen(self, listener: Callable[[Tracked | Reverted], None]) -> None:
-        """Has every event told, in order, from the thread that caused it."""
+    def listen(self, listener: Callable[[Event], None], troubled: Callable[[Exception], None]) -> None:
+        """Has every event told, in order, from the thread that caused it.
+
+        Args:
+            listener: told of each; that the work tree moved away only while that is wanted, see `watch_changes`.
+            troubled: told why that cannot be told, once for the same reason: an error of snapd, or a defect.
+        """
         self._listeners.append(listener)
+        self._troubled.append(troubled)
+
+    def watch_changes(self, wanted: bool) -> None:
+        """Has it told, or no more, that the work tree moved away from the last snapshot; see `ChangeFeed.listen`.
+
+        Raises:
+            OSError, RuntimeError: there is no descriptor or no thread left for it.
+        """
+        self._feed.listen(wanted)
 
     def check_present(self) -> None:
         """Raises `WorkspaceGone` where the folder is no longer the one that was opened."""
@@ -156,6 +103,8 @@ class Workspace:
 
     def close(self) -> None:
         """Lets go of the folder and the store, when the operation under way is done."""
+        # before: its thread may be waiting for its turn to write
+        self._feed.close()
         with self._writer:
             self._work_tree.close()
             self._store.close()
@@ -184,7 +133,7 @@ class Workspace:
             previous = self._store.last
             snapshot = self._capture(paths, RecordKind.TRACK, call)
             tracked = Tracked(snapshot.tree, previous, snapshot.coverage.skipped)
-            self._tell(tracked)
+            self._tell_snapshot(tracked)
         return tracked
 
     # -- comparing
@@ -216,7 +165,7 @@ class Workspace:
         """
         parts = []
         for change in self._changes(old, self._other(old, new, call), only, call):
-            parts.append(unified(self._store, change))
+            parts.append(unified(self._store, change, self.texts, call))
             call.progress("comparing", len(parts))
         return "".join(parts)
 
@@ -248,25 +197,30 @@ class Workspace:
             UnknownSnapshot, StoreCorrupt: see there.
         """
         tree = self._other(old, new, call)
-        moved = self._store.renames(old, tree) if renames else {}
+        moved = self._moved(old, tree) if renames else {}
         # a file that left or entered what is asked about was deleted or added, as far as that goes
-        moved = {path: source for path, source in moved.items() if _is_among(path, only) and _is_among(source, only)}
+        moved = {path: source for path, source in moved.items() if is_among(path, only) and is_among(source, only)}
         gone = set(moved.values())
         found: list[FileDelta] = []
         size = 0
-        for change in self._changes(old, tree, only, call):
-            if (after is not None and change.path <= after) or change.path in gone:
+        for change in self._changes(old, tree, only, call, after):
+            path = change.path
+            if path in gone:
                 continue
             if (limit is not None and len(found) >= limit) or size >= PAGE_BYTES:
                 return DeltaPage(tuple(found), tree, found[-1].path)
-            source = moved.get(change.path)
+            source = moved.get(path)
             before = change.old if source is None else file_at(self._store.read_tree, old, source)
-            delta = describe(self._store, attrs.evolve(change, old=before), contents, source)
+            delta = describe(
+                self._store, path, before, change.new, self.texts, call, contents=contents, renamed_from=source
+            )
             if found and size + delta.size > PAGE_BYTES:
                 return DeltaPage(tuple(found), tree, found[-1].path)
             found.append(delta)
             size += delta.size
             call.progress("comparing", len(found))
+        if renames:
+            self._renames = None
         return DeltaPage(tuple(found), tree, None)
 
     # -- looking
@@ -304,9 +258,9 @@ class Workspace:
         """
         self._store.find(tree)
         found: list[RelPath] = []
-        for path, _ in files(self._store.read_tree, tree):
+        for path, _ in files(self._store.read_tree, tree, after=after):
             call.check()
-            if (after is not None and path <= after) or not wanted(path):
+            if not wanted(path):
                 continue
             if limit is not None and len(found) >= limit:
                 return NamePage(tuple(found), found[-1])
@@ -333,7 +287,14 @@ class Workspace:
         count = self._files
         if count is None:
             count = sum(1 for _ in files(self._store.read_tree, last)) if last is not None else 0
-        return Status(count, last, self._store.path, self._store.bytes_on_disk())
+        return Status(
+            count,
+            self._work_tree.watcher,
+            self._work_tree.watcher_reason,
+            last,
+            self._store.path,
+            self._store.bytes_on_disk(),
+        )
 
     # -- bringing back
 
@@ -405,7 +366,7 @@ class Workspace:
         left_alone = any(result.outcome == "conflict" or result.reason == "changedSince" for result in results)
         after = self._capture(forced, RecordKind.PARTLY if left_alone else RecordKind.AFTER, call)
         outcome = Outcome(True, before.tree, after.tree, results)
-        self._tell(Reverted(kind, outcome))
+        self._tell_snapshot(Reverted(kind, outcome))
         return outcome
 
     # -- housekeeping
@@ -426,7 +387,11 @@ class Workspace:
         days = self.retention_days if older_than_days is None else older_than_days
         with self._writing(call):
             self._store.check_present()
-            return self._store.expire(time.time() - days * _DAY_SECONDS, self._work_tree.tree)
+            keep = self._work_tree.tree
+            if keep is None:
+                # nothing says which objects it takes for stored
+                self._work_tree.forget_all()
+            return self._store.expire(time.time() - days * _DAY_SECONDS, keep)
 
     # -- inside
 
@@ -437,6 +402,10 @@ class Workspace:
         try:
             call.check()
             yield
+        except BaseException:
+            # what could not be made durable may be needed by nobody any more, and must not be in the way next time
+            self._work_tree.forget(self._store.discard())
+            raise
         finally:
             self._writer.release()
 
@@ -447,8 +416,13 @@ class Workspace:
 
     def _look(self, forced: tuple[RelPath, ...], call: Call) -> Snapshot:
         self._store.check_present()
-        with self._store.batch() as batch:
-            snapshot = self._work_tree.capture(self.settings, forced, batch, call)
+        try:
+            with self._store.batch() as batch:
+                snapshot = self._work_tree.capture(self.settings, forced, batch, call)
+        except BaseException:
+            # what the clock had told was given back to it, and it does not tell it twice
+            self._feed.hear()
+            raise
         self._files = self._work_tree.count()
         return snapshot
 
@@ -469,18 +443,28 @@ class Workspace:
         with self._writing(call):
             return self._capture(snapshot.coverage.forced, RecordKind.LOOK, call).tree
 
-    def _changes(self, old: ObjectId, new: ObjectId, only: Sequence[RelPath], call: Call) -> Iterator[Change]:
-        wanted = frozenset(only)
-        for change in changes(self._store.read_tree, old, new):
+    def _changes(
+        self, old: ObjectId, new: ObjectId, only: Sequence[RelPath], call: Call, after: RelPath | None = None
+    ) -> Iterator[Change]:
+        for change in changes(self._store.read_tree, old, new, after=after, only=only):
             call.check()
-            if _is_among(change.path, wanted):
-                yield change
+            yield change
 
-    def _tell(self, event: Tracked | Reverted) -> None:
+    def _moved(self, old: ObjectId, new: ObjectId) -> dict[RelPath, RelPath]:
+        """What was renamed; kept for the next page, which asks for the same."""
+        kept = self._renames
+        if kept is None or kept[:2] != (old, new):
+            kept = self._renames = (old, new, self._store.renames(old, new))
+        return kept[2]
+
+    def _tell_snapshot(self, event: Tracked | Reverted) -> None:
+        self._telling.forget()
+        self._tell(event)
+
+    def _tell(self, event: Event) -> None:
         for listener in self._listeners:
             listener(event)
 
-
-def _is_among(path: RelPath, only: Collection[RelPath]) -> bool:
-    """Whether a path is one of those asked for, or below one; none are named where all are."""
-    return not only or path in only or any(above in only for above in parents(path))
+    def _tell_trouble(self, error: Exception) -> None:
+        for troubled in self._troubled:
+            troubled(error)

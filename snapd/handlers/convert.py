@@ -99,6 +99,17 @@ def file_diff(root: bytes, delta: FileDelta) -> wire.FileDiff:
     )
 
 
+def file_change(root: bytes, delta: FileDelta) -> wire.FileChange:
+    """A changed file, without its contents."""
+    return wire.FileChange(
+        **name(root, delta.path),
+        status=delta.status,
+        additions=delta.additions,
+        deletions=delta.deletions,
+        binary=delta.binary,
+    )
+
+
 def write_cursor(question: list[str], tree_id: ObjectId, after: RelPath) -> str:
     """Where a list goes on.
 

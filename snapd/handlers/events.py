@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from snapd.core.workspace import Tracked
+from snapd.core.answers import MovedAway, Tracked
 from snapd.wire.converter import unstructure
 
 from . import convert
 
 if TYPE_CHECKING:
-    from snapd.core.workspace import Reverted
+    from snapd.core.answers import Event
 
 
-def encode_event(root: bytes, event: Tracked | Reverted) -> tuple[str, dict[str, Any]]:
+def encode_event(root: bytes, event: Event) -> tuple[str, dict[str, Any]]:
     """The method of the notification that tells of an event, and its params but for `workspaceUri` and `seq`.
 
     Args:
@@ -25,6 +25,14 @@ def encode_event(root: bytes, event: Tracked | Reverted) -> tuple[str, dict[str,
         if event.previous is not None:
             params["previous"] = event.previous.hex()
         return "snapshot/didTrack", params
+    if isinstance(event, MovedAway):
+        params = {
+            "base": event.base.hex(),
+            "files": [unstructure(convert.file_change(root, delta)) for delta in event.files],
+        }
+        if event.truncated:
+            params["truncated"] = True
+        return "snapshot/didChange", params
     outcome = event.outcome
     return "snapshot/didRevert", {
         "kind": event.kind,

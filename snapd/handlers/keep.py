@@ -11,9 +11,6 @@ from snapd.wire.values import StoreInfo
 if TYPE_CHECKING:
     from .context import Context
 
-_WATCHER = "none"
-"""Each request looks at the disk itself: nothing is watched."""
-
 
 def status(context: Context, _: StatusParams) -> StatusResult:
     """Tells what is known of a workspace."""
@@ -24,7 +21,8 @@ def status(context: Context, _: StatusParams) -> StatusResult:
         workspace_uri=to_uri(workspace.root),
         project_id=workspace.project_id,
         files=found.files,
-        watcher=_WATCHER,
+        watcher=found.watcher,
+        watcher_reason=found.watcher_reason,
         last_hash=None if found.last is None else found.last.hex(),
         store=StoreInfo(path=found.store_path, bytes=found.store_bytes),
     )

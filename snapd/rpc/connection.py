@@ -318,6 +318,7 @@ class Connection(JsonRPCServer):
         self._options = {**self._options, **layer}
         for workspace in self._folders.open_workspaces:
             apply_settings(workspace, self._settings, layer)
+            self._hub.want_changes(workspace, self, self._settings.snapshot)
 
     def _add_folder(self, uri: str) -> asyncio.Task[Any] | None:
         folder = self._folders.add(uri)
@@ -380,10 +381,11 @@ class Connection(JsonRPCServer):
         return Settings.of(*self._base, self._options)
 
     def _opened(self, workspace: Workspace) -> None:
-        self._hub.subscribe(workspace.root, self)
+        self._hub.subscribe(workspace, self)
+        self._hub.want_changes(workspace, self, self._settings.snapshot)
 
     def _closed(self, workspace: Workspace) -> None:
-        self._hub.unsubscribe(workspace.root, self)
+        self._hub.unsubscribe(workspace, self)
 
     def _tell_unknown(self, unknown: list[str], where: str) -> None:
         for name in unknown:

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import logging
+import os
+import threading
+import weakref
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 import attrs
 
+from snapd.core.errors import SnapdError
 from snapd.core.paths import to_uri
 
 from .framing import encode, frame
@@ -13,10 +19,14 @@ from .framing import encode, frame
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable
+    from concurrent.futures import Executor
 
-    from snapd.core.workspace import Reverted, Tracked, Workspace
+    from snapd.core.answers import Event
+    from snapd.core.workspace import Workspace
 
-    Encode = Callable[[bytes, Tracked | Reverted], tuple[str, dict[str, Any]]]
+    Encode = Callable[[bytes, Event], tuple[str, dict[str, Any]]]
+
+logger = logging.getLogger(__name__)
 
 
 class Subscriber(Protocol):
@@ -32,6 +42,19 @@ class _Channel:
     subscribers: list[Subscriber] = attrs.field(factory=list)
 
 
+@attrs.define
+class _Feed:
+    """Who wants to be told what changes in a workspace.
+
+    Attributes:
+        subscribers: those who do.
+        switching: held by the one who has it told or not, as is wanted by then.
+    """
+
+    subscribers: list[Subscriber] = attrs.field(factory=list)
+    switching: threading.Lock = attrs.field(factory=threading.Lock)
+
+
 class Hub:
     """Who has which workspace open.
 
@@ -39,34 +62,49 @@ class Hub:
         loop: on which everything here but `watch`ed events happens.
         encode: makes a workspace's root and an event into the method and the params (JSON values, without
             `workspaceUri` and `seq`) of a notification.
+        executor: where what may have to wait is done.
     """
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, encode: Encode) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, encode: Encode, executor: Executor) -> None:
         self._loop = loop
         self._encode = encode
+        self._executor = executor
         self._channels: dict[bytes, _Channel] = {}
+        self._feeds: weakref.WeakKeyDictionary[Workspace, _Feed] = weakref.WeakKeyDictionary()
 
     def watch(self, workspace: Workspace) -> None:
         """Tells a workspace's events from now on. May be called from any thread."""
 
-        def tell(event: Tracked | Reverted) -> None:
+        def tell(event: Event) -> None:
             self._loop.call_soon_threadsafe(self._publish, workspace.root, event)
 
-        workspace.listen(tell)
+        workspace.listen(tell, partial(_tell_trouble, workspace.root))
 
-    def subscribe(self, root: bytes, subscriber: Subscriber) -> None:
+    def subscribe(self, workspace: Workspace, subscriber: Subscriber) -> None:
         """Has a client told of a workspace's events."""
-        channel = self._channels.setdefault(root, _Channel())
+        channel = self._channels.setdefault(workspace.root, _Channel())
         if subscriber not in channel.subscribers:
             channel.subscribers.append(subscriber)
 
-    def unsubscribe(self, root: bytes, subscriber: Subscriber) -> None:
+    def unsubscribe(self, workspace: Workspace, subscriber: Subscriber) -> None:
         """The contrary; harmless where it was not subscribed."""
-        channel = self._channels.get(root)
+        channel = self._channels.get(workspace.root)
         if channel is not None and subscriber in channel.subscribers:
             channel.subscribers.remove(subscriber)
+        self.want_changes(workspace, subscriber, False)
 
-    def _publish(self, root: bytes, event: Tracked | Reverted) -> None:
+    def want_changes(self, workspace: Workspace, subscriber: Subscriber, wanted: bool) -> None:
+        """Says whether a client wants the work tree's changes told: they are, to all, while one client wants them."""
+        feed = self._feeds.setdefault(workspace, _Feed())
+        before = bool(feed.subscribers)
+        if wanted and subscriber not in feed.subscribers:
+            feed.subscribers.append(subscriber)
+        elif not wanted and subscriber in feed.subscribers:
+            feed.subscribers.remove(subscriber)
+        if bool(feed.subscribers) != before:
+            self._executor.submit(_switch, workspace, feed)
+
+    def _publish(self, root: bytes, event: Event) -> None:
         method, params = self._encode(root, event)
         channel = self._channels.setdefault(root, _Channel())
         channel.seq += 1
@@ -78,3 +116,18 @@ class Hub:
         framed = frame(encode(message))
         for subscriber in list(channel.subscribers):
             subscriber.push(framed)
+
+
+def _switch(workspace: Workspace, feed: _Feed) -> None:
+    with feed.switching:
+        try:
+            workspace.watch_changes(bool(feed.subscribers))
+        except (OSError, RuntimeError) as error:
+            logger.warning("%s: nobody is told what changes: %s", os.fsdecode(workspace.root), error)
+
+
+def _tell_trouble(root: bytes, error: Exception) -> None:
+    if isinstance(error, SnapdError):
+        logger.warning("%s: nobody is told what changes: %s", os.fsdecode(root), error.message)
+    else:
+        logger.error("defect", exc_info=error)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import attrs
 
-from .notifications import DidRevertParams, DidTrackParams, NotificationParams
+from .notifications import DidChangeParams, DidRevertParams, DidTrackParams, NotificationParams
 from .snapshot import (
     CleanupParams,
     CleanupResult,
@@ -167,6 +167,17 @@ NOTIFICATIONS: dict[str, Notification] = {
     notification.name: notification
     for notification in (
         Notification("snapshot/didTrack", DidTrackParams, "A snapshot was taken."),
+        Notification(
+            "snapshot/didChange",
+            DidChangeParams,
+            "The working tree moved away from the last snapshot, or came back to it by itself. It tells the whole "
+            "difference from `base` and not what is new of it, so that a client has to remember nothing. Changes that "
+            "come close together are told once, at most four times a second. Nothing is told before the first "
+            "snapshot; after `snapshot/didTrack` and `snapshot/didRevert` nothing differs until the next "
+            "`snapshot/didChange`. Up to 500 files are told, and as many as can be compared by reading 8 MiB of the "
+            "working tree and 32 MiB of snapshots; beyond that, `truncated` says that there is more. It is told while "
+            "at least one of the clients that have the folder open has snapshots on.",
+        ),
         Notification("snapshot/didRevert", DidRevertParams, "An operation changed the working tree."),
     )
 }

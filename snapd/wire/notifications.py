@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import attrs
 from attrs import field
 
-from .values import FileOutcome, RevertKind, TreeHash, says
+from .values import FileChange, FileOutcome, RevertKind, TreeHash, says
 
 
 @attrs.frozen(kw_only=True)
@@ -22,6 +24,19 @@ class DidTrackParams(NotificationParams):
 
     hash: TreeHash = field(metadata=says("The snapshot."))
     previous: TreeHash | None = field(default=None, metadata=says("The snapshot before it, where there is one."))
+
+
+@attrs.frozen(kw_only=True)
+class DidChangeParams(NotificationParams):
+    """The params of `snapshot/didChange`."""
+
+    base: TreeHash = field(metadata=says("The last snapshot."))
+    files: list[FileChange] = field(
+        metadata=says("All that differs from it, ordered by file; empty where nothing does any more.")
+    )
+    truncated: Literal[True] | None = field(
+        default=None, metadata=says("There is more than is told in one go: `snapshot/diffFull` has all of it.")
+    )
 
 
 @attrs.frozen(kw_only=True)

@@ -183,7 +183,15 @@ class StatusResult:
     workspace_uri: str = field(metadata=says("The workspace."))
     project_id: str = field(metadata=says("The name of the workspace's store."))
     files: int = field(metadata=says("How many files are captured."))
-    watcher: str = field(metadata=says("How changes in the working tree are noticed."))
+    watcher: str = field(
+        metadata=says(
+            'How changes in the working tree are noticed: `"inotify"` tells of each; `"watchdog"` is a hint of when to '
+            'look, and with `"none"` there is not even that: each request looks at every file.'
+        )
+    )
+    watcher_reason: str | None = field(
+        default=None, metadata=says("Why it is not the best there is, where that was not asked for.")
+    )
     last_hash: TreeHash | None = field(default=None, metadata=says("The last snapshot, where there is one."))
     store: StoreInfo = field(metadata=says("Where the snapshots are kept."))
 

@@ -10,7 +10,7 @@ import attrs
 import pytest
 
 from snapd.core.call import Call
-from snapd.core.errors import PathOutsideWorkspace, StorageFull, UnknownSnapshot
+from snapd.core.errors import Cancelled, PathOutsideWorkspace, StorageFull, UnknownSnapshot
 from snapd.worktree import apply
 from tests.support.git import run_git
 from tests.support.workspace import Bench, Executable, Items, Symlink, make, outcomes, write
@@ -470,6 +470,36 @@ def test_no_space_leaves_everything_as_it_was(tmp_path: Path, monkeypatch: pytes
     assert bench.track() == tree
 
 
+def test_no_space_among_many_that_are_written_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = make(tmp_path, {f"d{at % 7}/f{at}": b"1" * 10 for at in range(60)})
+    tree = bench.track()
+    now: Items = {f"d{at % 7}/f{at}": b"x" for at in range(60)}
+    bench.become(now)
+    no_space(monkeypatch, 300)
+    with pytest.raises(StorageFull):
+        bench.restore(tree)
+    assert bench.read() == now
+    monkeypatch.undo()
+    bench.restore(tree)
+    assert bench.track() == tree
+
+
+def test_cancelled_while_many_are_written_at_once(tmp_path: Path) -> None:
+    bench = make(tmp_path, {f"d{at % 7}/f{at}": b"1" * 10 for at in range(60)})
+    tree = bench.track()
+    now: Items = {f"d{at % 7}/f{at}": b"x" for at in range(60)}
+    bench.become(now)
+
+    def report(message: str, done: int, _: int | None) -> None:
+        if message == "preparing" and done == 20:
+            call.cancel()
+
+    call = Call(report)
+    with pytest.raises(Cancelled):
+        bench.workspace.restore(tree, "overwrite", False, call)
+    assert bench.read() == now
+
+
 # -- what changes between the plan and its execution
 
 Happens = Callable[[Bench], None]
@@ -496,11 +526,10 @@ def test_what_changes_meanwhile_is_left_alone(
     else:
         stage = apply.Applier._stage
 
-        def staging(self: apply.Applier, write: object, leaving: object) -> object:
-            staged = stage(self, write, leaving)
+        def staging(self: apply.Applier, write: object, leaving: object, staged: object) -> None:
+            stage(self, write, leaving, staged)
             if write.path == b"d/gone":
                 happens(bench)
-            return staged
 
         monkeypatch.setattr(apply.Applier, "_stage", staging)
     result = bench.restore(tree)

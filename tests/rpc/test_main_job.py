@@ -29,14 +29,21 @@ Params = dict[str, Any]
 
 
 class SnapdClient(LanguageClient):
-    """pytest-lsp's client, which can also go to a daemon that runs, and forgets no notification."""
+    """pytest-lsp's client, which can also go to a daemon that runs, and forgets no notification.
+
+    But for `snapshot/didChange`: whether one comes between an edit and the next snapshot is a matter of time.
+    """
 
     def __init__(self) -> None:
         super().__init__(converter_factory=default_converter)
         register_lsp_features(self, dict(DEFAULT_CLIENT_FEATURES))
         self.told: asyncio.Queue[tuple[str, Params]] = asyncio.Queue()
         for method in NOTIFICATIONS:
-            self.feature(method)(lambda params, method=method: self.told.put_nowait((method, plain(params))))
+            self.feature(method)(lambda params, method=method: self._take(method, plain(params)))
+
+    def _take(self, method: str, params: Params) -> None:
+        if method != "snapshot/didChange":
+            self.told.put_nowait((method, params))
 
     async def connect(self, socket: Path) -> None:
         """Goes to the daemon on a socket."""
@@ -168,15 +175,17 @@ async def main_job(client: SnapdClient, folder: Path) -> list[tuple[str, Params]
     assert (status["enabled"], status["files"], status["workspaceUri"]) == (True, 2, to_uri(str(folder)))
 
     told = [await client.next_told() for _ in range(4)]
+    numbers = [params["seq"] for _, params in told]
+    assert numbers == sorted(set(numbers))
     uri = to_uri(str(folder))
-    assert told == [
-        ("snapshot/didTrack", {"workspaceUri": uri, "seq": 1, "hash": first["hash"]}),
-        ("snapshot/didTrack", {"workspaceUri": uri, "seq": 2, "hash": second["hash"], "previous": first["hash"]}),
+    assert [(method, {**params, "seq": 0}) for method, params in told] == [
+        ("snapshot/didTrack", {"workspaceUri": uri, "seq": 0, "hash": first["hash"]}),
+        ("snapshot/didTrack", {"workspaceUri": uri, "seq": 0, "hash": second["hash"], "previous": first["hash"]}),
         (
             "snapshot/didRevert",
             {
                 "workspaceUri": uri,
-                "seq": 3,
+                "seq": 0,
                 "kind": "revert",
                 "before": second["hash"],
                 "after": first["hash"],
@@ -187,7 +196,7 @@ async def main_job(client: SnapdClient, folder: Path) -> list[tuple[str, Params]
             "snapshot/didRevert",
             {
                 "workspaceUri": uri,
-                "seq": 4,
+                "seq": 0,
                 "kind": "restore",
                 "before": first["hash"],
                 "after": second["hash"],

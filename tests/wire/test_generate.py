@@ -30,12 +30,13 @@ REQUESTS = {
     "snapshot/fileExists": ("hash file", "exists"),
     "snapshot/restore": ("hash dryRun? onConflict?", OUTCOME),
     "snapshot/revert": ("patches dryRun? onConflict?", OUTCOME),
-    "snapshot/status": ("", "enabled workspaceUri projectId files watcher lastHash? store"),
+    "snapshot/status": ("", "enabled workspaceUri projectId files watcher watcherReason? lastHash? store"),
     "snapshot/cleanup": ("olderThanDays?", "removed freedBytes"),
 }
 
 PUSHED = {
     "snapshot/didTrack": "workspaceUri seq hash previous?",
+    "snapshot/didChange": "workspaceUri seq base files truncated?",
     "snapshot/didRevert": "workspaceUri seq kind before after files",
 }
 

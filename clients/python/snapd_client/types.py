@@ -6,9 +6,11 @@ from typing import Any, Literal, TypedDict
 
 __all__ = [
     "Cleanup",
+    "DidChange",
     "Diff",
     "DiffPage",
     "Events",
+    "FileChange",
     "FileContent",
     "FileDiff",
     "FileOutcome",
@@ -146,13 +148,14 @@ class _StatusRequired(TypedDict):
     workspaceUri: str
     projectId: str
     files: int
-    watcher: Any
+    watcher: str
     store: Store
 
 
 class Status(_StatusRequired, total=False):
     """The answer of `snapshot/status`."""
 
+    watcherReason: str
     lastHash: str
 
 
@@ -161,6 +164,34 @@ class Cleanup(TypedDict):
 
     removed: int
     freedBytes: int
+
+
+class _FileChangeRequired(TypedDict):
+    file: str
+    status: Literal["added", "deleted", "modified"]
+    additions: int
+    deletions: int
+    binary: bool
+
+
+class FileChange(_FileChangeRequired, total=False):
+    """One file that changed, without its contents."""
+
+    uri: str
+    shared: bool
+
+
+class _DidChangeRequired(TypedDict):
+    workspaceUri: str
+    seq: int
+    base: str
+    files: list[FileChange]
+
+
+class DidChange(_DidChangeRequired, total=False):
+    """The params of `snapshot/didChange`: the whole difference from `base`, and whether there is more than it tells."""
+
+    truncated: bool
 
 
 class _EventsRequired(TypedDict):

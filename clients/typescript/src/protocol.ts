@@ -264,8 +264,10 @@ export interface StatusResult {
   projectId: string;
   /** How many files are captured. */
   files: number;
-  /** How changes in the working tree are noticed. */
+  /** How changes in the working tree are noticed: `"inotify"` tells of each; `"watchdog"` is a hint of when to look, and with `"none"` there is not even that: each request looks at every file. */
   watcher: string;
+  /** Why it is not the best there is, where that was not asked for. */
+  watcherReason?: string;
   /** The last snapshot, where there is one. */
   lastHash?: TreeHash;
   /** Where the snapshots are kept. */
@@ -302,6 +304,34 @@ export interface DidTrackParams extends NotificationParams {
   previous?: TreeHash;
 }
 
+/** One file that changed, without its contents. */
+export interface FileChange {
+  /** Relative to the workspace root, with `/` between its parts. */
+  file: string;
+  /** The exact, percent-encoded `file:` URI, where the name is not valid UTF-8 and `file` shows U+FFFD in it. */
+  uri?: string;
+  /** What happened to it. */
+  status: FileStatus;
+  /** Lines added. */
+  additions: number;
+  /** Lines deleted. */
+  deletions: number;
+  /** Whether it is binary, on either side. */
+  binary: boolean;
+  /** A step of another session was open too, so that the change belongs to both. */
+  shared?: true;
+}
+
+/** The params of `snapshot/didChange`. */
+export interface DidChangeParams extends NotificationParams {
+  /** The last snapshot. */
+  base: TreeHash;
+  /** All that differs from it, ordered by file; empty where nothing does any more. */
+  files: FileChange[];
+  /** There is more than is told in one go: `snapshot/diffFull` has all of it. */
+  truncated?: true;
+}
+
 /** The params of `snapshot/didRevert`. */
 export interface DidRevertParams extends NotificationParams {
   /** The operation that it was. */
@@ -332,6 +362,7 @@ export interface Requests {
 /** What each notification of the daemon holds. */
 export interface Notifications {
   "snapshot/didTrack": DidTrackParams;
+  "snapshot/didChange": DidChangeParams;
   "snapshot/didRevert": DidRevertParams;
 }
 
