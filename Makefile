@@ -1,15 +1,20 @@
 # make demo: sets up, runs the main job on a real repository.  make test: sets up, runs every check.
+# make bench: sets up, measures snapd against git; TREE=linux, a number of files or a folder; ROWS=one,diff; GROWTH=1.
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: demo test install lint format generate dist lock clean
+.PHONY: demo test bench install lint format generate dist lock clean
 
 demo: install
 	$(BIN)/python clients/python/demo.py $(if $(WORKSPACE),"$(WORKSPACE)",.)
 
 test: install lint
 	$(BIN)/python -m pytest -n 2
+
+bench: install
+	$(BIN)/python -m benchmarks $(if $(TREE),--tree "$(TREE)") $(if $(ROWS),--rows "$(ROWS)") $(if $(GROWTH),--growth) \
+		$(if $(SIZES),--sizes "$(SIZES)") $(if $(REPETITIONS),--repetitions "$(REPETITIONS)") $(if $(OUTPUT),--output "$(OUTPUT)")
 
 install: $(STAMP)
 

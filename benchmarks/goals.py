@@ -1,0 +1,56 @@
+"""What is to be reached, and whether a measurement reaches it."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+Kind = Literal["faster", "ratio", "limit"]
+"""How a goal is meant: git's median is at least so many times snapd's; snapd's is at most so many times git's (or the
+baseline's); snapd's median alone is at most that."""
+
+
+class Goal(NamedTuple):
+    """A goal.
+
+    Attributes:
+        kind: how `bound` is meant.
+        bound: a factor, or a value in the unit of the measurement.
+        tree: the tree that it holds for alone, such as `linux`; empty for any.
+    """
+
+    kind: Kind
+    bound: float
+    tree: str = ""
+
+
+GOALS = {
+    "noop": Goal("faster", 150, "linux"),
+    "one": Goal("faster", 60, "linux"),
+    "hundred": Goal("faster", 10, "linux"),
+    "first-git": Goal("faster", 25, "linux"),
+    "first-seeded": Goal("ratio", 3, "linux"),
+    "first-plain": Goal("faster", 4, "linux"),
+    "small-noop": Goal("faster", 5),
+    "small-one": Goal("faster", 3),
+    "diff": Goal("faster", 50),
+    "restore": Goal("faster", 10, "linux"),
+    "growth-noop": Goal("ratio", 2, "growth"),
+    "growth-one": Goal("ratio", 2, "growth"),
+    "restart": Goal("faster", 1, "linux"),
+    "spawn": Goal("limit", 0.5),
+    "memory": Goal("limit", 150 * 1024**2, "linux"),
+    "memory-growth": Goal("limit", 10 * 1024**2, "linux"),
+    "idle": Goal("limit", 0.5),
+    "clients": Goal("faster", 3),
+    "clients-p99": Goal("limit", 0.025),
+    "step-apparent": Goal("ratio", 1),
+    "step-allocated": Goal("ratio", 1),
+    "packed-apparent": Goal("ratio", 1.2),
+    "packed-allocated": Goal("ratio", 1.2),
+}
+
+
+def goal_of(key: str, tree: str) -> Goal | None:
+    """The goal of a row on a tree, or None where it has none there."""
+    goal = GOALS.get(key)
+    return goal if goal is not None and goal.tree in ("", tree) else None

@@ -1,0 +1,61 @@
+"""Facts about the machine and the programs that a run was made with."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+from importlib.metadata import version
+
+
+def facts(directory: str) -> dict[str, str | int]:
+    """What is to be known to compare a run with another.
+
+    Args:
+        directory: where the run works; its file system is told.
+    """
+    return {
+        "cores": len(os.sched_getaffinity(0)),
+        "cpu": _first("/proc/cpuinfo", "model name"),
+        "memoryBytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+        "kernel": platform.release(),
+        "fileSystem": file_system(directory),
+        "python": platform.python_version(),
+        "git": _output(["git", "--version"]).removeprefix("git version "),
+        "snapd": version("snapd"),
+        "commit": _commit(),
+    }
+
+
+def file_system(path: str) -> str:
+    """The type of the file system that a path lies on."""
+    path = os.path.realpath(path)
+    best = ("", "unknown")
+    with open("/proc/self/mounts", encoding="utf-8", errors="replace") as file:
+        for line in file:
+            _, mount, kind, *_ = line.split()
+            if (path == mount or path.startswith(mount.rstrip("/") + "/")) and len(mount) >= len(best[0]):
+                best = (mount, kind)
+    return best[1]
+
+
+def _commit() -> str:
+    """The commit of the checkout, with `+` where it has changes."""
+    checkout = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    try:
+        return _output(["git", "-C", checkout, "describe", "--always", "--dirty=+", "--exclude=*"])
+    except subprocess.CalledProcessError:
+        return "none"
+
+
+def _first(path: str, key: str) -> str:
+    with open(path, encoding="utf-8", errors="replace") as file:
+        for line in file:
+            name, _, value = line.partition(":")
+            if name.strip() == key:
+                return value.strip()
+    return platform.machine()
+
+
+def _output(command: list[str]) -> str:
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()

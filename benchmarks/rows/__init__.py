@@ -1,0 +1,36 @@
+"""The rows of the table: each function measures one or a few, and gives them as they are done."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .clients import clients
+from .content import diff, restore
+from .first import first
+from .process import idle, memory, restart, spawn
+from .storage import store
+from .tracks import hundred, noop, one, small
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from benchmarks.bench import Bench
+    from benchmarks.results import Row
+
+ROWS: dict[str, Callable[[Bench], Iterator[Row]]] = {
+    # first while nothing was changed since the commit
+    "first": first,
+    "noop": noop,
+    "one": one,
+    "hundred": hundred,
+    "small": small,
+    "diff": diff,
+    "restore": restore,
+    "restart": restart,
+    "spawn": spawn,
+    "idle": idle,
+    "memory": memory,
+    "clients": clients,
+    "store": store,
+}
+"""What `--rows` names, in the order in which it is measured."""

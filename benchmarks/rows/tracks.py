@@ -1,0 +1,61 @@
+"""Snapshots where nothing or little changed."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from benchmarks.bench import Pair
+from benchmarks.measure import alternate
+from benchmarks.results import Row
+from benchmarks.trees import copy_tree, generated_tree, warm
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from benchmarks.bench import Bench
+
+GIT_TRACK = "git add + write-tree"
+SMALL = 1000
+
+
+def noop(bench: Bench) -> Iterator[Row]:
+    """Nothing changed."""
+    yield tracks(bench.pair(), "noop", "no-op track", 0, bench.counts.repetitions)
+
+
+def one(bench: Bench) -> Iterator[Row]:
+    """One file changed."""
+    yield tracks(bench.pair(), "one", "track, one changed file", 1, bench.counts.repetitions)
+
+
+def hundred(bench: Bench) -> Iterator[Row]:
+    """A hundred scattered files changed."""
+    pair = bench.pair()
+    count = bench.at_most(100, pair.files)
+    yield tracks(pair, "hundred", f"track, {count} scattered files", count, max(3, bench.counts.repetitions // 2))
+
+
+def small(bench: Bench) -> Iterator[Row]:
+    """Nothing and one file changed in a small project."""
+    tree = os.path.join(bench.scratch(), "small")
+    copy_tree(generated_tree(bench.cache, SMALL), tree)
+    warm(tree)
+    with Pair(tree, bench.scratch()) as pair:
+        count = bench.counts.repetitions
+        yield tracks(pair, "small-noop", f"no-op track, {SMALL:,} files", 0, count)
+        yield tracks(pair, "small-one", f"track, one changed file, {SMALL:,} files", 1, count)
+
+
+def tracks(pair: Pair, key: str, name: str, changed: int, repetitions: int) -> Row:
+    """Measures snapshots after so many files were changed."""
+    # what changed before this row is nobody's business in it
+    for _ in range(2):
+        pair.track()
+
+    def prepare(_: int) -> None:
+        if changed:
+            pair.editor.edit(changed)
+
+    snapd, git = alternate(repetitions, prepare, pair.track_with_snapd, pair.shadow.track)
+    return Row(key, name, GIT_TRACK, snapd, git)
