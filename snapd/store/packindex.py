@@ -20,8 +20,12 @@ import attrs
 from snapd.core.errors import os_errors
 from snapd.core.model import ObjectId
 
+from .packread import PackReader
+
 if TYPE_CHECKING:
     from collections.abc import Collection
+
+    from .objects import ObjectKind
 
 ID_BYTES = 20
 
@@ -30,6 +34,9 @@ _FANOUT = struct.Struct(">256I")
 _IDS_AT = len(_MAGIC) + _FANOUT.size
 _CHECKSUMS = 2 * ID_BYTES
 _PER_OBJECT = ID_BYTES + 4 + 4
+_WORD = struct.Struct(">I")
+_LONG = struct.Struct(">Q")
+_LARGE = 0x80000000
 _PACK_HEADER = struct.Struct(">4sII")
 
 # a directory's time moves by ticks of the kernel's clock, at most 10 ms each: within one, a change leaves no mark
@@ -46,8 +53,10 @@ class PackIndex:
         checksum: the pack's own, its last 20 bytes.
     """
 
-    def __init__(self, data: mmap.mmap, fanout: tuple[int, ...], checksum: bytes) -> None:
+    def __init__(self, data: mmap.mmap, fanout: tuple[int, ...], checksum: bytes, pack: str) -> None:
         self._data = data
+        self._pack = pack
+        self._reader: PackReader | None = None
         self._fanout = fanout
         self.count = fanout[-1]
         self.checksum = checksum
@@ -75,9 +84,32 @@ class PackIndex:
                 return None
         except OSError:
             return None
-        return cls(data, fanout, checksum)
+        return cls(data, fanout, checksum, pack)
 
     def __contains__(self, oid: ObjectId) -> bool:
+        return self._position(oid) >= 0
+
+    def read(self, oid: ObjectId) -> tuple[ObjectKind, bytes] | None:
+        """The type and the bytes of an object that is stored whole in the pack, see `PackReader.read`."""
+        position = self._position(oid)
+        if position < 0:
+            return None
+        if self._reader is None:
+            try:
+                self._reader = PackReader(self._pack)
+            except OSError:
+                return None
+        return self._reader.read(oid, self._offset(position))
+
+    def _offset(self, position: int) -> int:
+        offsets_at = _IDS_AT + (ID_BYTES + 4) * self.count
+        (offset,) = _WORD.unpack_from(self._data, offsets_at + 4 * position)
+        if offset & _LARGE:
+            (offset,) = _LONG.unpack_from(self._data, offsets_at + 4 * self.count + 8 * (offset & ~_LARGE))
+        return int(offset)
+
+    def _position(self, oid: ObjectId) -> int:
+        """The place of an id among all of them, sorted; -1 where it is not there."""
         first = oid[0]
         low = self._fanout[first - 1] if first else 0
         high = self._fanout[first]
@@ -87,12 +119,12 @@ class PackIndex:
             at = _IDS_AT + ID_BYTES * middle
             here = data[at : at + ID_BYTES]
             if here == oid:
-                return True
+                return middle
             if here < oid:
                 low = middle + 1
             else:
                 high = middle
-        return False
+        return -1
 
     def among(self, wanted: Collection[ObjectId]) -> set[ObjectId]:
         """Those of `wanted` that are in the pack."""
@@ -176,6 +208,13 @@ class PackIndexes:
 
     def __contains__(self, oid: ObjectId) -> bool:
         return any(oid in index for index in self._now().indexes.values())
+
+    def read(self, oid: ObjectId) -> tuple[ObjectKind, bytes] | None:
+        """The type and the bytes of an object that some pack has stored whole; None where none has."""
+        for index in self._now().indexes.values():
+            if (found := index.read(oid)) is not None:
+                return found
+        return None
 
     def among(self, wanted: Collection[ObjectId]) -> set[ObjectId]:
         """Those of `wanted` that some pack holds."""

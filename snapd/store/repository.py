@@ -224,9 +224,9 @@ class ShadowRepository:
     def _read(self, oid: ObjectId, kind: ObjectKind) -> bytes:
         self._place(oid)
         sweeps = self._sweeps
-        loose = read_whole(object_path(self.objects, oid), oid)
-        if loose is not None:
-            found, data = loose
+        whole = self.packs.read(oid) or read_whole(object_path(self.objects, oid), oid)
+        if whole is not None:
+            found, data = whole
         else:
             try:
                 number, data = self._libgit2().odb.read(pygit2.Oid(raw=oid))
