@@ -1,0 +1,438 @@
+"""What a request asks of the disk, counted call by call: the cost follows what changed, not what is there."""
+
+from __future__ import annotations
+
+import builtins
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pytest
+
+from snapd.store import packindex
+from snapd.watch.inotify import Inotify
+from snapd.worktree import disk, look
+from tests.support.git import run_git
+from tests.support.workspace import Bench, Items, git_tree_hash, make
+
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="inotify and /proc are of Linux")
+
+LISTS = ("scandir", "listdir")
+STATS = ("stat", "lstat", "fstat", "access")
+SYNCS = ("fsync", "fdatasync")
+CHANGES = ("write", "rename", "link", "unlink", "mkdir", "replace", "symlink", "chmod", "ftruncate")
+WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT
+
+DEEP = "one/two/three/four/deep.txt"
+FUTURE_NS = 4_102_444_800_000_000_000
+"""The year 2100: of a file with such an mtime each read moves the atime, also where the mount says `relatime`."""
+
+
+@attrs.define
+class Work:
+    """The calls that were made.
+
+    Attributes:
+        root: the work tree.
+        calls: function, absolute path (what the descriptor is open on), flags of an `open`, bytes of a `read`.
+    """
+
+    root: str
+    calls: list[tuple[str, str, int]] = attrs.field(factory=list)
+
+    def count(self, *kinds: str) -> int:
+        """How many calls there were."""
+        return sum(kind in kinds for kind, _, _ in self.calls)
+
+    def listed(self) -> Counter[str]:
+        """How often each directory of the work tree was listed."""
+        return self._inside(lambda kind, _: kind in LISTS)
+
+    def opened_files(self) -> Counter[str]:
+        """How often each file of the work tree was opened."""
+        return self._inside(lambda kind, flags: kind == "open" and not flags & os.O_DIRECTORY)
+
+    def opened_directories(self) -> Counter[str]:
+        """How often each directory of the work tree was opened."""
+        return self._inside(lambda kind, flags: kind == "open" and bool(flags & os.O_DIRECTORY))
+
+    def watched(self) -> Counter[str]:
+        """How often each directory of the work tree was put under watch."""
+        return self._inside(lambda kind, _: kind == "watch")
+
+    def bytes_read(self) -> dict[str, int]:
+        """Bytes that came from each file of the work tree."""
+        total: Counter[str] = Counter()
+        for kind, path, size in self.calls:
+            if kind == "read" and self._is_inside(path):
+                total[os.path.relpath(path, self.root)] += size
+        return dict(total)
+
+    def writes(self) -> list[tuple[str, str, int]]:
+        """The calls that change the disk, wherever."""
+        return [
+            call for call in self.calls if call[0] in (*CHANGES, *SYNCS) or (call[0] == "open" and call[2] & WRITING)
+        ]
+
+    def summary(self) -> Counter[str]:
+        """How often each function was called."""
+        return Counter(kind for kind, _, _ in self.calls)
+
+    def _inside(self, counts: Callable[[str, int], bool]) -> Counter[str]:
+        return Counter(
+            os.path.relpath(path, self.root)
+            for kind, path, flags in self.calls
+            if counts(kind, flags) and self._is_inside(path)
+        )
+
+    def _is_inside(self, path: str) -> bool:
+        return path == self.root or path.startswith(self.root + "/")
+
+
+@contextmanager
+def counted(bench: Bench) -> Iterator[Work]:
+    """Notes each call of the file system that this process makes through `os` or `open`."""
+    work = Work(os.path.realpath(bench.root))
+    real_readlink, real_open = os.readlink, builtins.open
+
+    def where(path: Any, directory: int | None = None) -> str:
+        if isinstance(path, int):
+            return real_readlink(f"/proc/self/fd/{path}")
+        above = real_readlink(f"/proc/self/fd/{directory}") if directory is not None else os.getcwd()
+        return os.path.normpath(os.path.join(above, os.fsdecode(path)))
+
+    def noting(kind: str, real: Callable[..., Any]) -> Callable[..., Any]:
+        def call(path: Any = ".", *args: Any, **options: Any) -> Any:
+            directory = options.get("dir_fd", options.get("src_dir_fd"))
+            there = where(path, directory)
+            if kind == "read":
+                found = real(path, *args, **options)
+                work.calls.append((kind, there, len(found)))
+                return found
+            work.calls.append((kind, there, args[0] if kind == "open" else 0))
+            return real(path, *args, **options)
+
+        return call
+
+    def open_noted(path: Any, mode: str = "r", *args: Any, **options: Any) -> Any:
+        if not isinstance(path, int) and options.get("opener") is None:
+            work.calls.append(("open", where(path), os.O_RDONLY if set(mode) <= set("rbt") else os.O_RDWR))
+        return real_open(path, mode, *args, **options)
+
+    def add_noted(inotify: Inotify, directory: int) -> int:
+        work.calls.append(("watch", where(directory), 0))
+        return real_add(inotify, directory)
+
+    real_add = Inotify.add
+    with pytest.MonkeyPatch.context() as patch:
+        for kind in ("open", "read", "readlink", *LISTS, *STATS, *SYNCS, *CHANGES):
+            patch.setattr(os, kind, noting(kind, getattr(os, kind)))
+        patch.setattr(builtins, "open", open_noted)
+        patch.setattr(Inotify, "add", add_noted)
+        yield work
+
+
+@pytest.fixture(autouse=True)
+def _old_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No file is racy: what a test has just written counts as written long ago. All listing is done in this process."""
+    monkeypatch.setattr(disk, "_TICK_NS", 0)
+    monkeypatch.setattr(disk, "_COARSE_NS", 0)
+    monkeypatch.setattr(packindex, "_TICK_NS", 0)
+    monkeypatch.setattr(look, "_WORTH_HELP", 1 << 30)
+
+
+def project(directories: int, files: int = 10) -> dict[str, bytes]:
+    """Some files in each of some directories, and one that lies deeper."""
+    items = {f"d{at}/f{number}.txt": b"%d %d\n" % (at, number) for at in range(directories) for number in range(files)}
+    return {**items, DEEP: b"deep\n"}
+
+
+def opened(folder: Path, items: Items) -> Bench:
+    """A workspace with some snapshots behind it, whose store has what it makes but once."""
+    bench = make(folder, items)
+    bench.track()
+    bench.write({"one/settled.txt": b"so that a journal is begun\n"})
+    bench.track()
+    for start in range(256):
+        os.makedirs(os.path.join(bench.store, "objects", f"{start:02x}"), exist_ok=True)
+    return bench
+
+
+def state(folder: str) -> dict[str, tuple[int, ...]]:
+    """What tells whether a file was written to, replaced or read."""
+    found: dict[str, tuple[int, ...]] = {}
+    for above, _, names in os.walk(folder):
+        for name in names:
+            status = os.lstat(os.path.join(above, name))
+            found[os.path.relpath(os.path.join(above, name), folder)] = (
+                status.st_ino,
+                status.st_mtime_ns,
+                status.st_ctime_ns,
+                status.st_atime_ns,
+            )
+    return found
+
+
+def objects(bench: Bench) -> dict[str, str]:
+    """The kind of each object in the store."""
+    lines = (
+        bench.git("cat-file", "--batch-all-objects", "--batch-check=%(objectname) %(objecttype)").decode().split("\n")
+    )
+    return dict(line.split() for line in lines if line)
+
+
+# -- nothing changed
+
+
+def test_a_snapshot_of_what_did_not_change_asks_nothing_of_the_disk(tmp_path: Path) -> None:
+    bench = opened(tmp_path, project(100))
+    before = state(bench.store)
+    with counted(bench) as work:
+        bench.track()
+    assert not work.listed()
+    assert work.count(*LISTS, "open", "readlink") == 0
+    assert not {path for kind, path, _ in work.calls if kind == "read" and "inotify" not in path}
+    assert work.writes() == []
+    assert state(bench.store) == before
+
+
+def test_its_calls_of_stat_do_not_grow_with_the_project(tmp_path: Path) -> None:
+    summaries = []
+    for directories in (1, 100):
+        bench = opened(tmp_path / str(directories), project(directories))
+        with counted(bench) as work:
+            bench.track()
+        summaries.append(work.summary())
+    assert summaries[0] == summaries[1]
+    assert summaries[0].total() <= 40
+
+
+# -- one file
+
+
+def test_one_changed_file_costs_its_own_path_and_no_more(tmp_path: Path) -> None:
+    summaries = []
+    for directories in (1, 100):
+        bench = opened(tmp_path / str(directories), project(directories))
+        known = objects(bench)
+        bench.write({DEEP: b"changed\n"})
+        with counted(bench) as work:
+            bench.track()
+        way = {".", "one", "one/two", "one/two/three", "one/two/three/four"}
+        assert work.opened_files() == {DEEP: 1}
+        assert work.bytes_read() == {DEEP: len(b"changed\n")}
+        assert work.opened_directories().keys() == way
+        assert not work.listed()
+        assert work.count("fdatasync") == 1
+        assert work.count("fsync") == 0
+        new = [kind for oid, kind in objects(bench).items() if oid not in known]
+        assert Counter(new) == {"blob": 1, "tree": 5, "commit": 1}
+        summaries.append(work.summary())
+    assert summaries[0] == summaries[1]
+
+
+def test_a_hundred_changed_files_are_read_once_each(tmp_path: Path) -> None:
+    bench = opened(tmp_path, project(100))
+    changed = {f"d{at}/f3.txt": b"changed %d\n" % at for at in range(100)}
+    bench.write(changed)
+    with counted(bench) as work:
+        bench.track()
+    assert work.opened_files() == dict.fromkeys(changed, 1)
+    assert work.bytes_read() == {name: len(data) for name, data in changed.items()}
+    assert not work.listed()
+    # once to look, once to read
+    assert all(count <= 2 for name, count in work.opened_directories().items() if name != ".")
+    assert work.opened_directories().keys() == {".", *(f"d{at}" for at in range(100))}
+
+
+# -- bringing back
+
+
+def test_a_restore_leaves_what_does_not_differ_alone(tmp_path: Path) -> None:
+    items = project(100)
+    bench = make(tmp_path, items)
+    for name in items:
+        os.utime(bench.path(name), ns=(0, FUTURE_NS))
+    tree = bench.track()
+    changed = {f"d{at}/f3.txt" for at in range(5)}
+    bench.write(dict.fromkeys(changed, b"changed\n"))
+    bench.track()
+    before = state(str(bench.root))
+    with counted(bench) as work:
+        bench.restore(tree)
+    after = state(str(bench.root))
+    assert {name for name in after if after[name] != before.get(name)} == changed
+    assert not work.listed()
+    touched = {name for name in work.opened_files() if not os.path.basename(name).startswith(".snapd-tmp-")}
+    assert touched <= changed
+    assert bench.track() == tree
+
+
+# -- what is ignored
+
+
+def test_what_is_ignored_is_neither_watched_nor_listed(tmp_path: Path) -> None:
+    ignored = {f"node_modules/package{at}/lib/index.js": b"%d\n" % at for at in range(150)}
+    bench = Bench(tmp_path, "")
+    bench.write({**ignored, ".gitignore": b"node_modules/\n", "src/a.js": b"a\n"})
+    with counted(bench) as first:
+        bench.open()
+        bench.track()
+    bench.write(dict.fromkeys(ignored, b"another\n"))
+    bench.remove("node_modules/package7")
+    with counted(bench) as second:
+        bench.track()
+    assert first.watched() == first.listed() == {".": 1, "src": 1}
+    assert not second.watched()
+    assert not second.listed()
+    for work in (first, second):
+        assert not any(name.startswith("node_modules") for name in (*work.opened_files(), *work.opened_directories()))
+
+
+# -- a new process
+
+
+def test_a_new_process_lists_each_directory_once_and_reads_no_file(tmp_path: Path) -> None:
+    items = project(100)
+    bench = make(tmp_path, items)
+    tree = bench.track()
+    bench.reopen()
+    with counted(bench) as work:
+        again = bench.track()
+    assert again == tree
+    assert work.listed() == dict.fromkeys({".", *above_all(items)}, 1)
+    assert not work.opened_files().keys() & items.keys()
+
+
+def test_after_a_crash_it_reads_what_changed_since_it_was_kept(tmp_path: Path) -> None:
+    items = project(100)
+    bench = make(tmp_path, items)
+    bench.track()
+    bench.reopen()
+    kept = tmp_path / "kept"
+    shutil.copy(os.path.join(bench.store, "worktree"), kept)
+    changed: dict[str, bytes] = {"d1/f1.txt": b"later\n", "new/n.txt": b"new\n", DEEP: b"deeper\n"}
+    bench.write(changed)
+    tree = bench.track()
+    store = bench.store
+    bench.close()
+    # as it is where the process ended before it could keep what it had learnt
+    shutil.copy(kept, os.path.join(store, "worktree"))
+    bench.open()
+    with counted(bench) as work:
+        assert bench.track() == tree
+    read = {name: count for name, count in work.opened_files().items() if name in {**items, **changed}}
+    assert read == dict.fromkeys(changed, 1)
+    assert work.listed() == dict.fromkeys({".", "new", *above_all(items)}, 1)
+
+
+def above_all(items: Items) -> set[str]:
+    """The directories that some files lie in or below."""
+    return {str(folder) for name in items for folder in Path(name).parents if folder != Path(".")}
+
+
+# -- a git project
+
+
+def test_the_first_snapshot_of_a_clean_project_reads_none_of_its_files(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, "")
+    items = project(20)
+    bench.write(items)
+    for name in items:
+        os.utime(bench.path(name), ns=(1, 1_500_000_000_000_000_000))
+    run_git(bench.root, "init", "-q")
+    run_git(bench.root, "add", ".")
+    run_git(bench.root, "commit", "-q", "-m", "x")
+    run_git(bench.root, "gc", "-q")
+    later = time.time_ns() + 10_000_000_000
+    os.utime(bench.path(".git/index"), ns=(later, later))
+    with counted(bench) as work:
+        bench.open()
+        tree = bench.track()
+    assert tree == git_tree_hash(tmp_path, items)
+    assert not work.opened_files().keys() & items.keys()
+    assert work.listed()["d7"] == 1
+    theirs = {path.stat().st_ino for path in Path(bench.path(".git/objects/pack")).glob("*.pack")}
+    ours = {path.stat().st_ino for path in Path(bench.store, "objects/pack").glob("*.pack")}
+    assert len(theirs) == 1
+    assert theirs <= ours
+
+
+# -- the kernel's own word
+
+OPENS_OR_WRITES = {
+    "openat",
+    "open",
+    "getdents64",
+    "write",
+    "pwrite64",
+    "fsync",
+    "fdatasync",
+    "rename",
+    "clone",
+    "clone3",
+}
+
+CHILD = """
+import os, sys
+from pathlib import Path
+from snapd.store import packindex
+from snapd.worktree import disk
+from tests.support.workspace import make
+disk._TICK_NS = disk._COARSE_NS = packindex._TICK_NS = 0
+bench = make(Path(sys.argv[1]), {f"d{at}/f{n}.txt": b"%d %d" % (at, n) for at in range(20) for n in range(10)})
+bench.track()
+bench.write({"d1/f1.txt": b"one"})
+bench.track()
+os.access("/mark/nothing", 0)
+bench.track()
+os.access("/mark/prepare", 0)
+bench.write({"d2/f2.txt": b"two"})
+os.access("/mark/one", 0)
+bench.track()
+os.access("/mark/end", 0)
+bench.close()
+"""
+
+
+@pytest.mark.skipif(shutil.which("strace") is None, reason="there is no strace")
+def test_the_kernel_saw_no_more_calls(tmp_path: Path) -> None:
+    """Also what a C library asks for, which the counting of this process cannot see."""
+    trace = tmp_path / "trace"
+    root = Path(__file__).parents[2]
+    ended = subprocess.run(
+        ["strace", "-f", "-y", "-o", str(trace), sys.executable, "-c", CHILD, str(tmp_path / "w")],
+        cwd=root,
+        capture_output=True,
+        check=False,
+    )
+    lines = trace.read_text(errors="replace").splitlines() if trace.exists() else []
+    if not any("/mark/end" in line for line in lines):
+        pytest.skip(f"strace may not trace here: {ended.stderr[-200:]!r}")
+    at = {name: _position(lines, name) for name in ("nothing", "prepare", "one", "end")}
+    nothing = {_call(line) for line in lines[at["nothing"] + 1 : at["prepare"]]}
+    assert nothing & OPENS_OR_WRITES == set()
+    one = lines[at["one"] + 1 : at["end"]]
+    calls = Counter(map(_call, one))
+    assert calls["fdatasync"] == 1
+    assert calls["fsync"] == 0
+    assert calls["getdents64"] == 0
+    work_tree = os.path.realpath(tmp_path / "w/work")
+    opens = [line for line in one if _call(line) == "openat" and work_tree in line and "O_DIRECTORY" not in line]
+    assert len(opens) == 1
+
+
+def _position(lines: list[str], mark: str) -> int:
+    return next(number for number, line in enumerate(lines) if f"/mark/{mark}" in line)
+
+
+def _call(line: str) -> str:
+    return line.split(None, 1)[1].split("(", 1)[0]
