@@ -1,0 +1,1 @@
+"""Tests of what reads the work tree and its repository."""

@@ -1,0 +1,121 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from snapd.watch import mounts
+from snapd.watch.mounts import Mounts, file_system, tells_everything
+from tests.watch.places import descriptors
+
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="mounts are told of on Linux alone")
+
+IN_A_NAMESPACE = r"""
+import os, subprocess, sys
+from snapd.watch.clock import Marks
+from snapd.watch.inotify_clock import InotifyClock
+from snapd.watch.mounts import file_system
+from tests.watch.places import Spot, watch
+
+root, beside = sys.argv[1:]
+clock = InotifyClock(os.fsencode(root))
+watch(clock, os.fsencode(root), Spot("root"))
+clock.take()
+
+def told():
+    first = clock.take().everything
+    assert clock.take() == Marks()
+    return first
+
+def run(*command):
+    subprocess.run(command, check=True)
+
+inner = os.path.join(root, "in \\ner\n")
+run("mount", "-t", "tmpfs", "none", inner)
+assert told()
+descriptor = os.open(inner, os.O_RDONLY)
+assert file_system(descriptor) == "tmpfs"
+os.close(descriptor)
+run("mount", "-t", "tmpfs", "none", beside)
+assert not told()
+run("umount", beside)
+assert not told()
+run("mount", "-t", "tmpfs", "none", inner)
+assert told()
+run("umount", inner)
+assert told()
+run("umount", inner)
+assert told()
+run("mount", "--bind", beside, inner)
+assert told()
+clock.close()
+print("done")
+"""
+
+
+def test_a_mount_below_the_root_is_told(tmp_path: Path) -> None:
+    """In a namespace of its own: that needs no privileges and leaves no mount."""
+    # the kernel writes space, backslash and newline in octal; the name beside begins like the root's
+    root, beside = tmp_path / "r oot\\040", tmp_path / "r oot\\040 beside"
+    (root / "in \\ner\n").mkdir(parents=True)
+    beside.mkdir()
+    namespace = ("unshare", "--user", "--map-root-user", "--mount")
+    try:
+        tried = subprocess.run((*namespace, "true"), capture_output=True, check=False, timeout=60)
+    except FileNotFoundError:
+        pytest.skip("there is no unshare here")
+    if tried.returncode != 0:
+        pytest.skip(f"no namespaces here: {tried.stderr.decode(errors='replace').strip()}")
+    command = (*namespace, sys.executable, "-c", IN_A_NAMESPACE, str(root), str(beside))
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(command, capture_output=True, check=False, timeout=60, env=environment)
+    assert done.stdout == b"done\n", done.stderr.decode(errors="replace")
+
+
+@pytest.mark.parametrize(
+    ("written", "name"),
+    [
+        (b"/a", b"/a"),
+        (b"/a\\040b", b"/a b"),
+        (b"/a\\011\\012\\134", b"/a\t\n\\"),
+        (b"/a\\134040", b"/a\\040"),
+        (b"/\xff\\377", b"/\xff\xff"),
+    ],
+)
+def test_the_kernels_octal_escapes(written: bytes, name: bytes) -> None:
+    assert mounts._ESCAPE.sub(mounts._unescaped, written) == name
+
+
+def test_nothing_is_left_open(tmp_path: Path) -> None:
+    before = descriptors()
+    found = Mounts(os.fsencode(tmp_path))
+    assert not found.changed()
+    found.close()
+    assert descriptors() == before
+
+
+def test_which_file_systems_tell_everything() -> None:
+    descriptor = os.open("/proc/self", os.O_RDONLY)
+    try:
+        assert file_system(descriptor) == "proc"
+    finally:
+        os.close(descriptor)
+    for local in ("ext4", "btrfs", "xfs", "tmpfs", "overlay", "zfs"):
+        assert tells_everything(local)
+    for other in (None, "", "nfs", "nfs4", "cifs", "smb3", "fuse", "fuseblk", "fuse.sshfs", "9p", "virtiofs", "vboxsf"):
+        assert not tells_everything(other)
+
+
+def test_a_file_system_that_is_hidden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    descriptor = os.open(tmp_path, os.O_RDONLY)
+    try:
+        assert file_system(descriptor) is not None
+        monkeypatch.setattr(mounts, "_field", lambda *_: b"")
+        assert file_system(descriptor) is None
+    finally:
+        os.close(descriptor)
+    monkeypatch.undo()
+    assert file_system(descriptor) is None
