@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     _Chunk = list[tuple[DirectoryNode, RelPath, list[tuple[bytes, bool]]]]
 
 _AT_A_TIME = 16
-_PARALLEL_FROM = 64
-"""Files; fewer are read sooner than threads are started."""
+_PARALLEL_FROM = 1000
+"""Files; of fewer, threads that take turns at the interpreter lock read 100 in 25 ms, one alone in 15 (19 KB each)."""
 
 Read = tuple[bytes, "Record | SkipReason | None"]
 """A name and what became of it: its record, why it cannot be captured, or None where it is gone."""
