@@ -15,7 +15,7 @@ class Editor:
 
     Args:
         tree: the work tree.
-        files: what may be changed, relative to it. Binary and very large ones, and those that steer git, are left alone.
+        files: what may be changed, relative to it; binary and very large ones, and those that steer git, are not.
         seed: of the random numbers.
     """
 

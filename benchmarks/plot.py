@@ -24,20 +24,23 @@ PICTURE = os.path.join(os.path.dirname(RESULTS), os.pardir, "docs", "pictures", 
 _TITLE = "Time of a snapshot by the number of files in the project"
 _WIDTH, _HEIGHT = 760, 420
 _LEFT, _RIGHT, _TOP, _BOTTOM = 76, 724, 86, 362
-# a card with a ground of its own: whatever the page behind it is like, its text can be read
-_STYLE = """
-svg { --ground: #ffffff; --ink: #1f2328; --faint: #d1d9e0; --snapd: #0969da; --git: #bc4c00; }
-@media (prefers-color-scheme: dark) {
-  svg { --ground: #0d1117; --ink: #e6edf3; --faint: #3d444d; --snapd: #58a6ff; --git: #f0883e; }
-}
-text { font: 13px system-ui, sans-serif; fill: var(--ink); }
-.title { font-size: 15px; font-weight: 600; }
-.ground { fill: var(--ground); stroke: var(--faint); }
-.grid { stroke: var(--faint); stroke-width: 1; }
-.line { fill: none; stroke-width: 2; }
-.snapd { stroke: var(--snapd); } .git { stroke: var(--git); }
-circle.snapd { fill: var(--snapd); } circle.git { fill: var(--git); }
-.one { stroke-dasharray: 6 4; } circle.one { stroke-dasharray: none; }
+_LIGHT = {"ground": "#ffffff", "ink": "#1f2328", "faint": "#d1d9e0", "snapd": "#0969da", "git": "#bc4c00"}
+_DARK = {"ground": "#0d1117", "ink": "#e6edf3", "faint": "#3d444d", "snapd": "#58a6ff", "git": "#f0883e"}
+_COLOURS = """text {{ fill: {ink}; }} .ground {{ fill: {ground}; stroke: {faint}; }} .grid {{ stroke: {faint}; }}
+.snapd {{ stroke: {snapd}; }} .git {{ stroke: {git}; }} circle.snapd {{ fill: {snapd}; }} circle.git {{ fill: {git}; }}
+"""
+# a card with a ground of its own: whatever the page behind it is like, its text can be read; no variables, which not
+# every program that shows pictures knows
+_STYLE = f"""
+text {{ font: 13px system-ui, sans-serif; }}
+.title {{ font-size: 15px; font-weight: 600; }}
+.grid {{ stroke-width: 1; }}
+.line {{ fill: none; stroke-width: 2; }}
+.one {{ stroke-dasharray: 6 4; }} circle.one {{ stroke-dasharray: none; }}
+{_COLOURS.format(**_LIGHT)}
+@media (prefers-color-scheme: dark) {{
+{_COLOURS.format(**_DARK)}
+}}
 """
 
 
