@@ -35,6 +35,9 @@ _CONFIG = f"""[core]
 \tlogAllRefUpdates = false
 [gc]
 \tauto = 0
+[pack]
+\tdeltaCacheSize = 8m
+\twindowMemory = 16m
 [snapd]
 \tversion = {FORMAT_VERSION}
 """
