@@ -26,6 +26,7 @@ from snapd.rpc.connection import Connection
 from snapd.rpc.framing import MAX_HEADER_BYTES, MAX_MESSAGE_BYTES
 from snapd.rpc.hub import Hub
 from snapd.rpc.streams import open_stdio
+from snapd.rpc.turns import Turns
 from snapd.store.durable import remove_if_there, write_file
 from snapd.workspaces import Workspaces
 
@@ -86,6 +87,7 @@ class Daemon:
         self._loop = asyncio.get_running_loop()
         self._executor = ThreadPoolExecutor(_WORKERS, thread_name_prefix="snapd-work")
         self._quick = ThreadPoolExecutor(_QUICK_WORKERS, thread_name_prefix="snapd-quick")
+        self._turns = Turns()
         self._texts = ProcessDiffer()
         self._workspaces = Workspaces(
             options.locations, options.xdg_config_home, options.umask, socket_path, self._texts
@@ -235,6 +237,7 @@ class Daemon:
             self._hub,
             self._executor,
             self._quick,
+            self._turns,
             self._options.base,
             self._options.max_message_bytes,
             token,

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from .envelope import MessageId
     from .folders import Folder
     from .hub import Hub
+    from .turns import Turns
 
 logger = logging.getLogger(__name__)
 
@@ -107,6 +108,7 @@ class Connection(JsonRPCServer):
         hub: likewise.
         executor: for the work that requests ask for, likewise.
         quick: for what must not wait behind such work: opening folders, and telling how things are.
+        turns: who may work at the same time, likewise.
         base: settings from file and environment.
         max_message_bytes: longer frames are refused.
         token: what `initialize` must bring, None where no token is needed.
@@ -122,6 +124,7 @@ class Connection(JsonRPCServer):
         hub: Hub,
         executor: Executor,
         quick: Executor,
+        turns: Turns,
         base: tuple[Layer, ...],
         max_message_bytes: int,
         token: str | None,
@@ -132,6 +135,7 @@ class Connection(JsonRPCServer):
         self._hub = hub
         self._executor = executor
         self._quick = quick
+        self._turns = turns
         self._base = base
         self._options: Layer = {}
         self._max_message_bytes = max_message_bytes
@@ -361,7 +365,10 @@ class Connection(JsonRPCServer):
                 async with self._folders.use(folder, settings, self._options) as workspace:
                     context = Context(workspace, folder.roots, settings.snapshot, pending.call)
                     executor = self._quick if quick else self._executor
-                    return await asyncio.get_running_loop().run_in_executor(executor, _work, method, context, params)
+                    async with contextlib.nullcontext() if quick else self._turns.turn():
+                        return await asyncio.get_running_loop().run_in_executor(
+                            executor, _work, method, context, params
+                        )
         finally:
             if progress is not None:
                 progress.end()

@@ -8,11 +8,11 @@ to the work itself, and nothing that a client sends is logged.
 from __future__ import annotations
 
 import asyncio
+import contextvars
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pygls.protocol import JsonRPCProtocol
-from pygls.protocol.json_rpc import JsonRPCNotification, JsonRPCRequestMessage
 
 from snapd.wire.errors import METHOD_NOT_FOUND
 
@@ -38,11 +38,12 @@ class Protocol(JsonRPCProtocol):
 
     def request(self, message_id: MessageId, method: str, params: Any) -> None:
         """Dispatches a request whose params are structured."""
-        self.handle_message(JsonRPCRequestMessage(message_id, method, self.VERSION, params))
+        # what `handle_message` does once it has found out, by a look at every attribute, that this is a request
+        contextvars.copy_context().run(self._handle_request, message_id, method, params)
 
     def notification(self, method: str, params: Any) -> None:
         """Dispatches a notification whose params are structured."""
-        self.handle_message(JsonRPCNotification(method, self.VERSION, params))
+        contextvars.copy_context().run(self._handle_notification, method, params)
 
     def answer(self, message_id: MessageId | None, result: Any) -> None:
         """Sends an answer; `result` is a JSON value."""
