@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import select
-import subprocess
-import sys
 import threading
 from time import monotonic
 from typing import TYPE_CHECKING
+
+from snapd import processes
+from snapd.processes import ChildProcess
 
 from .frames import ANSWER, GREETING
 
@@ -20,9 +21,6 @@ _POLL_SECONDS = 0.02
 _START_SECONDS = 30.0
 _PIPE_BYTES = 1 << 20
 _CHUNK = 1 << 20
-
-_BOOT = "import sys; sys.path[:] = sys.argv[1:]; from snapd.differ.worker import main; main()"
-"""The worker finds the same packages as this process, and nothing in the directory or by the variables of either."""
 
 
 class WorkerEnded(Exception):
@@ -41,22 +39,10 @@ class WorkerProcess:
     """
 
     def __init__(self) -> None:
-        places = [place for place in sys.path if os.path.isabs(place)]
-        self._process = subprocess.Popen(
-            [sys.executable, "-I", "-c", _BOOT, *places],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            cwd="/",
-            close_fds=True,
-            # a Ctrl-C in the terminal is for who asks, and a signal to its group too
-            start_new_session=True,
-            bufsize=0,
-        )
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
+        self._process = ChildProcess("snapd.differ.worker")
         self.pid = self._process.pid
         self.ended = threading.Event()
-        self._input, self._output = self._process.stdin.fileno(), self._process.stdout.fileno()
+        self._input, self._output = self._process.input, self._process.output
         for descriptor in (self._input, self._output):
             os.set_blocking(descriptor, False)
         _widen(self._input)
@@ -92,11 +78,7 @@ class WorkerProcess:
 
     def end(self) -> None:
         """Ends it at once, whatever it does, and waits for it."""
-        self._process.kill()
-        self._process.wait()
-        for stream in (self._process.stdin, self._process.stdout):
-            assert stream is not None
-            stream.close()
+        self._process.end()
         self.ended.set()
 
     # -- inside
@@ -149,8 +131,8 @@ class WorkerProcess:
 
 
 def can_start() -> bool:
-    """Whether this process can have a worker: on a system whose pipes can be waited for, in a plain interpreter."""
-    return os.name == "posix" and bool(sys.executable) and not getattr(sys, "frozen", False)
+    """Whether this process can have a worker: on a system whose pipes can be waited for."""
+    return os.name == "posix" and processes.can_start()
 
 
 def _widen(pipe: int) -> None:

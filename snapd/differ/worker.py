@@ -35,7 +35,7 @@ def _write(descriptor: int, data: bytes) -> None:
         view = view[os.write(descriptor, view) :]
 
 
-def main() -> None:
+def main(_: str) -> None:
     """Serves standard input and output; what is printed by anyone goes to standard error."""
     answers = os.dup(1)
     os.dup2(2, 1)

@@ -9,8 +9,10 @@ import threading
 from typing import TYPE_CHECKING
 
 from snapd.core.errors import SnapdError
+from snapd.heap import give_back
 
-from .consolidate import Consolidated, Permission, Revoked, consolidate, rolled_up, survey, tidy
+from .consolidate import Due, consolidate, tidy
+from .permission import Permission, Revoked
 
 if TYPE_CHECKING:
     from .repository import ShadowRepository
@@ -56,12 +58,13 @@ class Upkeep:
                     self._thread.start()
 
     def stop(self) -> None:
-        """Has a consolidation that runs change nothing any more; what it still computes is thrown away by itself."""
+        """Ends a consolidation that runs: it changes nothing any more, and no process and no file is left of it."""
         with self._lock:
             permission, self._permission = self._permission, None
-            self._thread = None
-        if permission is not None:
+            thread, self._thread = self._thread, None
+        if permission is not None and thread is not None:
             permission.revoke()
+            thread.join()
 
     def consolidate_all(self) -> None:
         """Packs all that is ours, at once; nobody may write to the repository meanwhile.
@@ -71,10 +74,10 @@ class Upkeep:
         """
         self.stop()
         placed = self._repository.journal.placed
-        holdings = survey(self._repository)
-        done = consolidate(self._repository, holdings, list(holdings.packs), Permission(), 0)
+        done = consolidate(self._repository, None, Permission())
         tidy(self._repository)
         self._settle(placed, 0, done.packs)
+        give_back()
 
     def _is_due(self) -> bool:
         repository = self._repository
@@ -87,24 +90,19 @@ class Upkeep:
         loose = 0
         try:
             with contextlib.suppress(Revoked):
-                done = self._consolidate(permission)
+                done = consolidate(self._repository, Due(LOOSE_LIMIT, PACK_LIMIT), permission)
                 loose, packs = done.loose, done.packs
         except SnapdError as error:
             # nothing is at stake; what there is now is let be, and the next try comes when as much was added
             if not permission.revoked:
                 logger.warning("%s could not be consolidated: %s", self._repository.path, error.message)
         finally:
+            # as good a time as any for what thousands of objects left between others
+            give_back()
             with self._lock:
                 if self._permission is permission:
                     self._settle(placed, loose, packs)
                     self._thread = self._permission = None
-
-    def _consolidate(self, permission: Permission) -> Consolidated:
-        holdings = survey(self._repository)
-        permission.check()
-        if len(holdings.loose) <= LOOSE_LIMIT and len(holdings.packs) <= PACK_LIMIT:
-            return Consolidated(0, len(holdings.loose), holdings.others)
-        return consolidate(self._repository, holdings, rolled_up(holdings), permission, 1)
 
     def _settle(self, placed: int, loose: int, packs: int) -> None:
         self._placed, self._loose, self._packs_left = placed, loose, packs

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from snapd import processes
 from snapd.core.call import Call
 from snapd.core.errors import Cancelled, IoError
 from snapd.core.text import DirectDiffer, hunks, line_changes
-from snapd.differ import process as process_module
 from snapd.differ.differ import Limits, ProcessDiffer
 from tests.core.test_diffs import PAIRS, agrees_with_git, both, edited, random_text
 from tests.rpc.machine import wait_until
@@ -153,7 +153,7 @@ def test_a_process_that_is_killed_is_replaced(differ: ProcessDiffer, when: str) 
 
 def test_processes_that_keep_dying_are_an_error(differ: ProcessDiffer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        process_module,
+        processes,
         "_BOOT",
         "from os import read, write; write(1, b'snapd-differ 1\\n'); read(0, 1)",
     )
@@ -167,7 +167,7 @@ def test_processes_that_keep_dying_are_an_error(differ: ProcessDiffer, monkeypat
 def test_without_a_process_texts_are_compared_here(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, boot: str
 ) -> None:
-    monkeypatch.setattr(process_module, "_BOOT", boot)
+    monkeypatch.setattr(processes, "_BOOT", boot)
     differ = ProcessDiffer(Limits(large_bytes=0))
     assert count(differ, OLD, NEW) == (2, 1)
     assert count(differ, OLD, NEW) == (2, 1)

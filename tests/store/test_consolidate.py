@@ -16,9 +16,11 @@ import pytest
 
 from snapd.core.errors import SnapdError, StoreCorrupt
 from snapd.store import consolidate as module
-from snapd.store import upkeep
-from snapd.store.consolidate import Permission, Revoked, consolidate, rolled_up, survey
+from snapd.store import packer, packing, upkeep
+from snapd.store.consolidate import Due, consolidate
 from snapd.store.loose import object_path
+from snapd.store.packing import survey
+from snapd.store.permission import Permission, Revoked
 from snapd.store.repository import ShadowRepository
 from tests.store.steps import Steps, read_files
 from tests.support.git import run_git
@@ -70,9 +72,13 @@ def repository(steps: Steps) -> ShadowRepository:
 
 def run(steps: Steps, permission: Permission | None = None) -> int:
     """Consolidates all there is, as a cleanup does, beside an open store."""
-    holdings = survey(repository(steps))
-    chosen = list(holdings.packs)
-    return consolidate(repository(steps), holdings, chosen, permission or Permission(), 1).packed
+    return consolidate(repository(steps), None, permission or Permission()).packed
+
+
+@pytest.fixture
+def here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Packs in this process, as where no other can be started: what it does can be looked at and disturbed."""
+    monkeypatch.setattr(packer, "can_start", lambda: False)
 
 
 def size(path: Path) -> tuple[int, int]:
@@ -147,6 +153,7 @@ def test_it_runs_by_itself_when_it_is_due(steps: Steps, monkeypatch: pytest.Monk
     steps.check()
 
 
+@pytest.mark.usefixtures("here")
 def test_objects_are_packed_again_seldom(steps: Steps, monkeypatch: pytest.MonkeyPatch) -> None:
     """All work together is some multiple of n log n: here, an object is packed about five times and not forty."""
     monkeypatch.setattr(upkeep, "PACK_LIMIT", 10**9)
@@ -155,9 +162,8 @@ def test_objects_are_packed_again_seldom(steps: Steps, monkeypatch: pytest.Monke
     for at in range(rounds):
         for inner in range(2):
             steps.take({f"{name}": b"%d %d %d\n" % (at, inner, name) * 3 for name in range(40)})
-        holdings = survey(repository(steps))
-        packed += consolidate(repository(steps), holdings, rolled_up(holdings), Permission(), 1).packed
-        counts = [index.count for index in survey(repository(steps)).packs.values()]
+        packed += consolidate(repository(steps), Due(-1, -1), Permission()).packed
+        counts = [index.count for index in survey(str(steps.path)).packs.values()]
         for place, count in enumerate(counts):
             assert place == 0 or count >= 2 * sum(counts[:place])
     total = rounds * 2 * 41
@@ -172,6 +178,7 @@ class Boom(OSError):
 CALLS = ("rename", "unlink", "fsync", "mkdir", "rmdir", "chmod")
 
 
+@pytest.mark.usefixtures("here")
 def test_it_may_end_at_any_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each call that changes the disk fails in its turn; then the store is opened anew."""
     template = Steps(tmp_path / "template")
@@ -224,9 +231,40 @@ def test_it_may_end_at_any_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     template.store.close()
 
 
+def test_the_pack_lasts_before_anything_goes(steps: Steps, monkeypatch: pytest.MonkeyPatch) -> None:
+    session(steps, 5)
+    before = {path.name for path in packs(steps)}
+    done: list[tuple[str, str]] = []
+
+    def noted(name: str) -> None:
+        real = getattr(os, name)
+
+        def call(path: str | int, *more: object, **options: object) -> None:
+            where = os.readlink(f"/proc/self/fd/{path}") if isinstance(path, int) else path
+            real(path, *more, **options)
+            done.append((name, os.fspath(where)))
+
+        monkeypatch.setattr(os, name, call)
+
+    for name in ("fsync", "rename", "unlink"):
+        noted(name)
+    run(steps)
+    monkeypatch.undo()
+    moved = [path for name, path in done if name == "rename"]
+    assert [Path(path).suffix for path in moved] == [".pack", ".idx"]
+    for path in moved:
+        assert done.index(("fsync", path)) < done.index(("rename", path))
+    lasts = done.index(("fsync", str(steps.path / "objects" / "pack")))
+    assert lasts > done.index(("rename", moved[1]))
+    gone = [at for at, (name, path) in enumerate(done) if name == "unlink" and "/objects/" in path]
+    assert len(gone) > len(before)
+    assert lasts < min(gone)
+
+
 CHILD = """
 import os, signal, sys
-from snapd.store.consolidate import Permission, consolidate, survey
+from snapd.store.consolidate import consolidate
+from snapd.store.permission import Permission
 from snapd.store.store import Store
 at, count = int(sys.argv[2]), 0
 store = Store(sys.argv[1], None)
@@ -240,8 +278,7 @@ def wrapped(real):
     return call
 for name in ("rename", "unlink"):
     setattr(os, name, wrapped(getattr(os, name)))
-found = survey(store._repository)
-consolidate(store._repository, found, list(found.packs), Permission(), 1)
+consolidate(store._repository, None, Permission())
 """
 
 
@@ -289,16 +326,17 @@ def test_a_damaged_pack_stops_it(steps: Steps) -> None:
     steps.check()
 
 
+@pytest.mark.usefixtures("here")
 def test_a_pack_that_lacks_an_object_replaces_nothing(steps: Steps, monkeypatch: pytest.MonkeyPatch) -> None:
     session(steps, 5)
-    real = module._PackBuilder.add_named
-    left_out = next(iter(survey(repository(steps)).loose))
+    real = packing._PackBuilder.add_named
+    left_out = next(iter(survey(str(steps.path)).loose))
 
-    def add(self: module._PackBuilder, oid: bytes, name: bytes) -> None:
+    def add(self: packing._PackBuilder, oid: bytes, name: bytes) -> None:
         if oid != left_out:
             real(self, oid, name)
 
-    monkeypatch.setattr(module._PackBuilder, "add_named", add)
+    monkeypatch.setattr(packing._PackBuilder, "add_named", add)
     before = [*loose(steps), *packs(steps)]
     with pytest.raises(StoreCorrupt):
         run(steps)
@@ -324,8 +362,9 @@ def test_what_the_user_s_git_has_too_stays(steps: Steps, tmp_path: Path) -> None
     steps.check()
 
 
+@pytest.mark.usefixtures("here")
 def test_a_large_loose_object_stays(steps: Steps, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "LARGE_BYTES", 10_000)
+    monkeypatch.setattr(packing, "LARGE_BYTES", 10_000)
     big = os.urandom(20_000)
     steps.take({"a": big, "b": b"small\n"})
     run(steps)
@@ -333,46 +372,22 @@ def test_a_large_loose_object_stays(steps: Steps, monkeypatch: pytest.MonkeyPatc
     steps.check()
 
 
+@pytest.mark.usefixtures("here")
 def test_a_revoked_one_changes_nothing(steps: Steps, monkeypatch: pytest.MonkeyPatch) -> None:
     session(steps, 5)
     before = [*loose(steps), *packs(steps)]
     permission = Permission()
-    real = module._PackBuilder.write
+    real = packing._PackBuilder.write
 
-    def write(self: module._PackBuilder, path: str) -> None:
+    def write(self: packing._PackBuilder, path: str) -> None:
         real(self, path)
         permission.revoke()
 
-    monkeypatch.setattr(module._PackBuilder, "write", write)
+    monkeypatch.setattr(packing._PackBuilder, "write", write)
     with pytest.raises(Revoked):
         run(steps, permission)
     assert [*loose(steps), *packs(steps)] == before
     assert list((steps.path / module.PACKING).iterdir()) == []
-    steps.check()
-
-
-def test_a_close_does_not_wait_for_the_packing(steps: Steps, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(upkeep, "LOOSE_LIMIT", 20)
-    begun, go_on = threading.Event(), threading.Event()
-    real = module._PackBuilder.write
-
-    def write(self: module._PackBuilder, path: str) -> None:
-        begun.set()
-        assert go_on.wait(60)
-        real(self, path)
-
-    monkeypatch.setattr(module._PackBuilder, "write", write)
-    session(steps, 20)
-    assert begun.wait(60)
-    thread = steps.store._upkeep._thread
-    assert thread is not None
-    steps.store.close()
-    files = [*loose(steps), *packs(steps)]
-    steps.open()
-    go_on.set()
-    thread.join(60)
-    assert not thread.is_alive()
-    assert [*loose(steps), *packs(steps)] == files
     steps.check()
 
 
@@ -406,7 +421,7 @@ def test_reads_and_steps_go_on_beside_it(steps: Steps) -> None:
     for thread in threads:
         thread.start()
     at = 0
-    while not done.is_set():
+    while not done.is_set() and at < 60:
         # also what goes at this moment is said to be there, and is
         steps.take({f"n{at}": b"%d\n" % at, **known[at % len(known)][1][0]})
         at += 1
