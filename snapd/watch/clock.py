@@ -82,6 +82,22 @@ class Clock(Protocol):
     def forget(self, place: Place) -> None:
         """Watches a directory no more."""
 
+    def lend(self) -> int | None:
+        """The queue, as a descriptor by which another process may add watches; None where there is none.
+
+        What happens in a directory that such a process watches is kept until `claim` says which place it is; `settle`
+        ends that.
+        """
+
+    def claim(self, watch: int, place: Place) -> None:
+        """Takes a watch that another process has added for that of a place, see `watch`."""
+
+    def disclaim(self, watch: int) -> None:
+        """Says that a watch that another process has added is for nothing: `settle` ends it, unless it is claimed."""
+
+    def settle(self) -> None:
+        """Says that no other process adds watches any more, and that all that count are claimed."""
+
     def take(self) -> Marks:
         """What may have changed since the last `take`: the barrier.
 

@@ -63,12 +63,15 @@ class Unsupported(OSError):
 class Inotify:
     """One queue.
 
+    Args:
+        descriptor: of a queue that there is already; None for a new one.
+
     Raises:
         Unsupported: there is no inotify here.
         OSError: EMFILE where the user has no queue left (`fs.inotify.max_user_instances`).
     """
 
-    def __init__(self) -> None:
+    def __init__(self, descriptor: int | None = None) -> None:
         if not sys.platform.startswith("linux"):
             raise Unsupported(errno.ENOSYS, "inotify is of Linux")
         try:
@@ -80,7 +83,7 @@ class Inotify:
             raise Unsupported(errno.ENOSYS, "the C library has no inotify") from error
         self._add.argtypes = (ctypes.c_int, ctypes.c_char_p, ctypes.c_uint32)
         self._remove.argtypes = (ctypes.c_int, ctypes.c_int)
-        self.descriptor: int = initialise(os.O_NONBLOCK | os.O_CLOEXEC)
+        self.descriptor: int = initialise(os.O_NONBLOCK | os.O_CLOEXEC) if descriptor is None else descriptor
         if self.descriptor < 0:
             raise _last_error("inotify_init1")
 

@@ -48,6 +48,9 @@ class InotifyClock:
         self._lock = threading.Lock()
         self._places: dict[int, Place] = {}
         self._doubted: dict[int, Place] = {}
+        self._lent = False
+        self._unclaimed: dict[int, list[tuple[int, bytes]]] = {}
+        self._orphans: set[int] = set()
         self._marks = Marks(everything=True)
         self._listener: _Listener | None = None
         self._poll = select.poll()
@@ -75,19 +78,14 @@ class InotifyClock:
             if self._inotify is None:
                 return
             try:
-                place.watch = self._inotify.add(directory)
+                watch = self._inotify.add(directory)
             except OSError as error:
                 if error.errno not in _EXHAUSTED:
                     raise
                 logger.warning("%s: each request looks at every file", _NONE_LEFT)
                 self._give_up()
                 return
-            before = self._places.get(place.watch)
-            if before is not None and before is not place:
-                # where that one is not forgotten, the directory may have been moved back to it meanwhile
-                before.watch = -1
-                self._marks.add(before, ITSELF)
-            self._places[place.watch] = place
+            self._put(watch, place)
 
     def forget(self, place: Place) -> None:
         """See `Clock.forget`."""
@@ -96,7 +94,45 @@ class InotifyClock:
             # the directory may be known by another place by now
             if self._inotify is not None and self._places.get(watch) is place:
                 del self._places[watch]
-                self._inotify.remove(watch)
+                if self._lent:
+                    # another process may just have found the directory elsewhere: the same directory has the same watch
+                    self._orphans.add(watch)
+                else:
+                    self._inotify.remove(watch)
+
+    def lend(self) -> int | None:
+        """See `Clock.lend`."""
+        with self._lock:
+            if self._inotify is None:
+                return None
+            self._lent = True
+            return self._inotify.descriptor
+
+    def claim(self, watch: int, place: Place) -> None:
+        """See `Clock.claim`."""
+        with self._lock:
+            if self._inotify is None:
+                return
+            was_known = watch in self._orphans or self._places.get(watch, place) is not place
+            self._put(watch, place)
+            if was_known:
+                # what happened since it was listed may have been told of the other place
+                self._marks.add(place, ITSELF)
+
+    def disclaim(self, watch: int) -> None:
+        """See `Clock.disclaim`."""
+        with self._lock:
+            self._orphans.add(watch)
+
+    def settle(self) -> None:
+        """See `Clock.settle`."""
+        with self._lock:
+            self._lent = False
+            self._unclaimed.clear()
+            orphans, self._orphans = self._orphans, set()
+            for watch in orphans:
+                if self._inotify is not None and watch not in self._places:
+                    self._inotify.remove(watch)
 
     def take(self) -> Marks:
         """See `Clock.take`."""
@@ -137,6 +173,26 @@ class InotifyClock:
             self._collect()
             return bool(self._marks)
 
+    def _put(self, watch: int, place: Place) -> None:
+        before = self._places.get(watch)
+        if before is not None and before is not place:
+            # where that one is not forgotten, the directory may have been moved back to it meanwhile
+            before.watch = -1
+            self._marks.add(before, ITSELF)
+        place.watch = watch
+        self._places[watch] = place
+        for mask, name in self._unclaimed.pop(watch, ()):
+            self._tell(watch, place, mask, name)
+
+    def _tell(self, watch: int, place: Place, mask: int, name: bytes) -> None:
+        if mask & IGNORED:
+            # the directory went away; what is above it is told by an event of its own
+            del self._places[watch]
+            place.watch = -1
+            self._marks.add(place, ITSELF)
+        else:
+            self._marks.add(place, name)
+
     def _collect(self) -> None:
         if self._inotify is None:
             return
@@ -151,15 +207,10 @@ class InotifyClock:
             if mask & OVERFLOW or mask & UNMOUNT:
                 marks.everything = True
                 self._doubt_watches()
-            elif place is None:
-                continue
-            elif mask & IGNORED:
-                # the directory went away; what is above it is told by an event of its own
-                del self._places[watch]
-                place.watch = -1
-                marks.add(place, ITSELF)
-            else:
-                marks.add(place, name)
+            elif place is not None:
+                self._tell(watch, place, mask, name)
+            elif self._lent:
+                self._unclaimed.setdefault(watch, []).append((mask, name))
 
     def _doubt_watches(self) -> None:
         """Has every directory watched anew: that a watch ended with its directory may be among what was not told."""

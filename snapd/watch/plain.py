@@ -42,6 +42,18 @@ class NoClock:
     def forget(self, place: Place) -> None:
         """See `Clock.forget`: nothing to do."""
 
+    def lend(self) -> None:
+        """See `Clock.lend`: there is no queue."""
+
+    def claim(self, watch: int, place: Place) -> None:
+        """See `Clock.claim`: there are no watches."""
+
+    def disclaim(self, watch: int) -> None:
+        """See `Clock.disclaim`: likewise."""
+
+    def settle(self) -> None:
+        """See `Clock.settle`: nothing to do."""
+
     def take(self) -> Marks:
         """See `Clock.take`: everything."""
         return Marks(everything=True)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 STAMP = struct.Struct("<IQqqQ")
 """Mode, size, mtime and ctime in nanoseconds, inode: git's index has all but the first and the last four bytes."""
 _OWNER = struct.Struct("<II")
-_FRAME = struct.Struct("<iQQqq?8I")
+_FRAME = struct.Struct("<iQQqq?i8I")
 STAMP_BYTES = STAMP.size
 
 
@@ -84,6 +84,7 @@ class Listing(NamedTuple):
         mtime_ns: of the directory, before it was listed.
         ctime_ns: likewise.
         raced: a name went away while it was listed.
+        watch: number of the watch that was put on the directory before, -1 where there was none to put.
         names: of what is no directory, each ended by a zero byte.
         stamps: their signatures, `STAMP_BYTES` each, in the same order.
         owners: user and group of each, 8 bytes, in the same order.
@@ -100,6 +101,7 @@ class Listing(NamedTuple):
     mtime_ns: int
     ctime_ns: int
     raced: bool
+    watch: int = -1
     names: bytes = b""
     stamps: bytes = b""
     owners: bytes = b""
@@ -108,6 +110,11 @@ class Listing(NamedTuple):
     denied: bytes = b""
     several: bytes = b""
     largest: bytes = b""
+
+    @property
+    def directory_inodes(self) -> list[int]:
+        """The inodes of the directories, in the order of their names."""
+        return [fields[-1] for fields in STAMP.iter_unpack(self.directory_stamps)]
 
     def found(self, without: Container[bytes] = ()) -> dict[bytes, Found]:
         """What `lstat` said of each name, but for some."""
@@ -135,8 +142,12 @@ def failed(error: OSError) -> Listing:
     return Listing(error.errno or 1, 0, 0, 0, 0, False)
 
 
-def list_directory(descriptor: int) -> Listing:
+def list_directory(descriptor: int, watch: int = -1) -> Listing:
     """Lists the directory that a descriptor is open on.
+
+    Args:
+        descriptor: of the directory.
+        watch: see `Listing`.
 
     Raises:
         OSError: it cannot be listed, or the disk is in trouble.
@@ -183,6 +194,7 @@ def list_directory(descriptor: int) -> Listing:
         itself.st_mtime_ns,
         itself.st_ctime_ns,
         raced,
+        watch,
         _joined(names),
         b"".join(stamps),
         b"".join(owners),
@@ -196,8 +208,8 @@ def list_directory(descriptor: int) -> Listing:
 
 def encode(listing: Listing) -> list[bytes]:
     """A listing as bytes, in pieces."""
-    blobs = listing[6:]
-    return [_FRAME.pack(*listing[:6], *map(len, blobs)), *blobs]
+    blobs = listing[7:]
+    return [_FRAME.pack(*listing[:7], *map(len, blobs)), *blobs]
 
 
 def decode(data: bytes, at: int) -> tuple[Listing, int] | None:
@@ -205,7 +217,7 @@ def decode(data: bytes, at: int) -> tuple[Listing, int] | None:
     if len(data) - at < _FRAME.size:
         return None
     fields = _FRAME.unpack_from(data, at)
-    lengths = fields[6:14]
+    lengths = fields[7:15]
     end = at + _FRAME.size + sum(lengths)
     if end > len(data):
         return None
@@ -214,7 +226,7 @@ def decode(data: bytes, at: int) -> tuple[Listing, int] | None:
     for length in lengths:
         blobs.append(data[at : at + length])
         at += length
-    return Listing(*fields[:6], *blobs), end
+    return Listing(*fields[:7], *blobs), end
 
 
 def _name(entry: os.DirEntry[str]) -> str:

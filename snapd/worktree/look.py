@@ -27,10 +27,9 @@ from .disk import is_racy, read_small
 from .lister import Lister, ListerLost
 from .listing import Listing, list_directory
 from .nodes import DirectoryNode, Left, Reach
-from .records import SIGNATURE_BYTES, is_racy_record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from snapd.core.call import Call
     from snapd.core.model import RelPath
@@ -62,6 +61,7 @@ class Look:
         clock: has every directory watched before it is listed.
         sieve: puts down what is found.
         call: the request.
+        lister: has begun to list what is looked at, where it was worth while; the look ends it.
         visited: the directories that were looked at.
         stamps: how each directory was when it was listed.
         raced: something went away while it was looked at.
@@ -73,6 +73,7 @@ class Look:
     clock: Clock
     sieve: Sieve
     call: Call
+    lister: Lister[Visit] | None = None
     visited: dict[DirectoryNode, None] = attrs.field(factory=dict)
     stamps: list[tuple[RelPath, Listing]] = attrs.field(factory=list)
     raced: bool = False
@@ -81,7 +82,6 @@ class Look:
     judge: Judge = attrs.field(init=False)
     _begun: int = attrs.field(factory=time.time_ns)
     _directories: Directories = attrs.field(init=False)
-    _lister: Lister[Visit] | None = None
     _deep: bool = False
 
     def __attrs_post_init__(self) -> None:
@@ -215,28 +215,35 @@ class Look:
             self.sieve.pending.append((b"", self.memory.root, self.judge.root, True))
             self._walk()
             self._settle()
+            if self.lister is not None:
+                for listing in self.lister.unwanted():
+                    self._let_go(listing)
 
     def _walk(self) -> None:
-        while self.sieve.pending or (self._lister is not None and self._lister.is_waiting):
-            if self.sieve.pending and (self._lister is None or self._lister.has_room):
+        while self.sieve.pending or (self.lister is not None and self.lister.is_waiting):
+            if self.sieve.pending and (self.lister is None or self.lister.has_room):
                 self._visit(*self.sieve.pending.pop())
                 continue
-            assert self._lister is not None
-            for visit, listing in self._lister.answers():
+            assert self.lister is not None
+            for visit, listing in self.lister.answers():
                 self._answered(visit, listing)
 
     def _visit(self, path: RelPath, node: DirectoryNode, verdict: Verdict, deep: bool) -> None:
         if not self.memory.holds(node):
             return
         self.call.progress("looking", len(self.visited))
+        self.visited[node] = None
+        if self.lister is None and self._deep and len(self.sieve.pending) >= _WORTH_HELP:
+            self.lister = start_lister(self.root, self.clock)
+            self._deep = self.lister is not None
+        if self.lister is not None and self.lister.takes(path):
+            self.lister.ask(path, (path, node, verdict, deep))
+        else:
+            self._list_here(path, node, verdict, deep)
+
+    def _list_here(self, path: RelPath, node: DirectoryNode, verdict: Verdict, deep: bool) -> None:
         descriptor = self._enter(path, node)
         if descriptor is None:
-            return
-        self.visited[node] = None
-        if self._lister is None and self._deep and len(self.sieve.pending) >= _WORTH_HELP:
-            self._lister = self._start_lister()
-        if self._lister is not None and self._lister.takes(path):
-            self._lister.ask(path, (path, node, verdict, deep))
             return
         with os_errors(path or b"."):
             listing = list_directory(descriptor)
@@ -244,25 +251,21 @@ class Look:
 
     def _answered(self, visit: Visit, listing: Listing) -> None:
         path, node, verdict, deep = visit
-        if not self.memory.holds(node):
-            return
-        if listing.error == 0 and (listing.device, listing.inode) == (self.device, node.inode):
+        is_there = self.memory.holds(node)
+        is_told = listing.watch >= 0 or not self.clock.exact
+        # by its inode it is the one that the directory above was seen to hold, or still to hold
+        if is_there and is_told and not listing.error and (listing.device, listing.inode) == (self.device, node.inode):
+            if listing.watch >= 0:
+                self.clock.claim(listing.watch, node)
             self._take_in(path, node, listing, verdict, deep)
             return
-        # it is not what it was when it was watched
-        descriptor = self._enter(path, node)
-        if descriptor is not None:
-            with os_errors(path):
-                again = list_directory(descriptor)
-            self._take_in(path, node, again, verdict, deep)
+        self._let_go(listing)
+        if is_there:
+            self._list_here(path, node, verdict, deep)
 
-    def _start_lister(self) -> Lister[Visit] | None:
-        try:
-            return Lister(self.root)
-        except OSError as error:
-            logger.warning("no processes that list directories can be started: %s", error)
-            self._deep = False
-            return None
+    def _let_go(self, listing: Listing) -> None:
+        if listing.watch >= 0:
+            self.clock.disclaim(listing.watch)
 
     def _enter(self, path: RelPath, node: DirectoryNode) -> int | None:
         """Opens a directory, has it watched, and checks that it is the one that is meant; None where there is none."""
@@ -331,7 +334,6 @@ class Look:
 
     def _is_as_remembered(self, node: DirectoryNode, listing: Listing) -> bool:
         """Whether nothing in a directory differs, which is quicker to say of all its files than of each."""
-        records = node.files.values()
         return (
             not node.others
             and not listing.denied
@@ -340,9 +342,8 @@ class Look:
             and node not in self.memory.unread
             and all(child.verdict is not None for child in node.directories.values())
             and listing.directories == _ended(node.directories)
-            and listing.names == _ended(node.files)
-            and listing.stamps == b"".join([record[:SIGNATURE_BYTES] for record in records])
-            and not any(map(is_racy_record, records))
+            and listing.directory_inodes == [child.inode for child in node.directories.values()]
+            and node.has_just(listing.names, listing.stamps)
         )
 
     def _regard_attributes(self, path: RelPath, seed: Seed) -> None:
@@ -385,9 +386,9 @@ class Look:
             try:
                 yield
             finally:
-                if self._lister is not None:
-                    self._lister.close()
-                    self._lister = None
+                if self.lister is not None:
+                    stop_lister(self.lister, self.clock)
+                    self.lister = None
 
     def _settle(self) -> None:
         """Finds the other names of files that turned out to have several, and looks at those too."""
@@ -403,6 +404,38 @@ class Look:
             path = self.memory.path_of(node)
             if path is not None:
                 self._look_into(path, node, set(names), told=False)
+
+
+def start_lister(root: int, clock: Clock, early: Collection[RelPath] | None = None) -> Lister[Visit] | None:
+    """Starts the processes that list directories for a look.
+
+    Args:
+        root: descriptor of the workspace.
+        clock: has every directory watched before it is listed.
+        early: directories that the look will be at, in that order, as far as can be told; without them it is for the
+            one who calls to know that the processes are worth while.
+
+    Returns:
+        None where they cannot be started, or are not worth while.
+    """
+    if early is not None and len(early) < _WORTH_HELP:
+        return None
+    lister: Lister[Visit] | None = None
+    try:
+        lister = Lister(root, clock.lend())
+        lister.ask_early(early or ())
+    except (OSError, ListerLost) as error:
+        logger.warning("no processes that list directories can be started: %s", error)
+        stop_lister(lister, clock)
+        return None
+    return lister
+
+
+def stop_lister(lister: Lister[Visit] | None, clock: Clock) -> None:
+    """Ends the processes, if there are any, and what they had of the clock."""
+    if lister is not None:
+        lister.close()
+    clock.settle()
 
 
 def _holds(names: bytes, name: bytes) -> bool:

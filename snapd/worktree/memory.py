@@ -14,12 +14,12 @@ from .nodes import DirectoryNode, Reach
 from .records import inode_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable
 
     from snapd.core.model import RelPath
 
     from .nodes import Left
-    from .records import Record
+    from .records import PackedFiles, Record
     from .rules import Rules
 
 
@@ -49,7 +49,7 @@ class Memory:
     def recall(self, root: DirectoryNode) -> None:
         """Takes over what an earlier process knew; all of it is to be looked at."""
         self.root = root
-        self.count = sum(len(node.files) for _, node in root.walk())
+        self.count = sum(node.file_count for _, node in root.walk())
 
     def clear(self) -> None:
         """Forgets everything."""
@@ -94,15 +94,15 @@ class Memory:
         if before is None or before[:4] != record[:4] or before[36:56] != record[36:56]:
             self.touch(node)
 
-    def put_new_files(self, node: DirectoryNode, records: Mapping[bytes, Record]) -> None:
+    def put_new_files(self, node: DirectoryNode, files: dict[bytes, Record] | PackedFiles) -> None:
         """Remembers files of a directory that had none so far."""
-        node.files.update(records)
-        self.count += len(records)
+        node.files = files
+        self.count += len(files)
         self.touch(node)
 
-    def put_directory(self, above: DirectoryNode, name: bytes) -> DirectoryNode:
+    def put_directory(self, above: DirectoryNode, name: bytes, inode: int) -> DirectoryNode:
         """Remembers a directory, new and empty so far."""
-        node = above.directories[name] = DirectoryNode(name, above)
+        node = above.directories[name] = DirectoryNode(name, above, inode)
         self.touch(above)
         return node
 
@@ -147,7 +147,7 @@ class Memory:
         for _, node in gone.walk():
             node.parent = None
             self._forgotten(node)
-            self.count -= len(node.files)
+            self.count -= node.file_count
             self.unread.pop(node, None)
             self.linked.pop(node, None)
             if node in self._notable:
@@ -232,7 +232,7 @@ class Memory:
 
 
 def _is_vacant(node: DirectoryNode) -> bool:
-    return not (node.files or node.directories or node.others)
+    return not (node.file_count or node.directories or node.others)
 
 
 def _holds_uncaptured_rules(node: DirectoryNode) -> bool:

@@ -9,7 +9,7 @@ import attrs
 
 from snapd.core.model import EMPTY_TREE
 
-from .records import oid_of, tree_prefix
+from .records import SIGNATURE_BYTES, PackedFiles, is_racy_record, tree_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -66,7 +66,7 @@ class DirectoryNode:
         name: in the directory above; empty for the root.
         parent: the directory above; None for the root, and for one that is no more.
         inode: by which it is known again.
-        files: captured files and symlinks by name.
+        files: captured files and symlinks by name; given packed, it stays so until one of them is asked for.
         directories: subdirectories by name.
         others: the names that are not captured, and why.
         tree: its tree id; None while it has to be computed, and then of all above it too.
@@ -78,13 +78,57 @@ class DirectoryNode:
     name: bytes = b""
     parent: DirectoryNode | None = None
     inode: int = 0
-    files: dict[bytes, Record] = attrs.field(factory=dict)
+    _files: dict[bytes, Record] | PackedFiles = attrs.field(factory=dict)
     directories: dict[bytes, DirectoryNode] = attrs.field(factory=dict)
     others: dict[bytes, Left | SkipReason] = attrs.field(factory=dict)
     tree: ObjectId | None = None
     gitignore: IgnoreFile | None = None
     verdict: Verdict | None = None
     watch: int = -1
+
+    @property
+    def files(self) -> dict[bytes, Record]:
+        """Captured files and symlinks by name."""
+        if isinstance(self._files, PackedFiles):
+            self._files = self._files.unpacked()
+        return self._files
+
+    @files.setter
+    def files(self, files: dict[bytes, Record] | PackedFiles) -> None:
+        self._files = files
+
+    @property
+    def packed_files(self) -> PackedFiles:
+        """The same, with as few objects as can be."""
+        return self._files if isinstance(self._files, PackedFiles) else PackedFiles.of(self._files)
+
+    @property
+    def file_count(self) -> int:
+        """How many files there are."""
+        return len(self._files)
+
+    def tree_lines(self) -> list[tuple[bytes, bytes]]:
+        """What the directory's tree object says of its files: each name, and the line that it has there."""
+        if isinstance(self._files, PackedFiles):
+            return self._files.tree_lines()
+        return [(name, tree_line(record, name)) for name, record in self._files.items()]
+
+    def has_just(self, names: bytes, signatures: bytes) -> bool:
+        """Whether the files are these, and none of them is racy.
+
+        Args:
+            names: of the files of a listing, as there.
+            signatures: likewise.
+        """
+        files = self._files
+        if isinstance(files, PackedFiles):
+            return names == files.names and signatures == files.signatures and not files.racy.strip(b"\0")
+        records = files.values()
+        return (
+            names == b"".join([name + b"\0" for name in files])
+            and signatures == b"".join([record[:SIGNATURE_BYTES] for record in records])
+            and not any(map(is_racy_record, records))
+        )
 
     def directory(self, path: RelPath) -> DirectoryNode | None:
         """The directory at a path below this one; itself for the empty path."""
@@ -120,7 +164,7 @@ def encode_tree(node: DirectoryNode, trees: Mapping[DirectoryNode, ObjectId]) ->
         trees: of those subdirectories that do not say it themselves.
     """
     # git sorts a subtree as if its name ended in a slash
-    lines = [(name, b"%b%b\0%b" % (tree_prefix(record), name, oid_of(record))) for name, record in node.files.items()]
+    lines = node.tree_lines()
     for name, child in node.directories.items():
         tree = child.tree or trees[child]
         if tree != EMPTY_TREE:

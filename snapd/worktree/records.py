@@ -6,8 +6,12 @@ and whether it is racy (1 byte).
 
 from __future__ import annotations
 
+import os
+import struct
 from functools import cache
 from typing import TYPE_CHECKING
+
+import attrs
 
 from snapd.core.model import Entry, Signature
 
@@ -15,15 +19,80 @@ from .disk import tree_mode
 from .listing import STAMP
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from snapd.core.model import ObjectId
 
 Record = bytes
 
 SIGNATURE_BYTES = STAMP.size
-RECORD_BYTES = 57
+OID_BYTES = 20
 
+CTIMES = struct.Struct("<20xq8x")
+"""The ctime in a signature, see `ctime_of`; of many at once."""
 _OID = slice(36, 56)
 _RACY = 56
+
+
+@attrs.frozen
+class PackedFiles:
+    """The records of a directory's files, by name, in the order of a listing: four objects, however many there are.
+
+    Attributes:
+        names: each ended by a zero byte.
+        signatures: `SIGNATURE_BYTES` each.
+        oids: `OID_BYTES` each.
+        racy: a byte each.
+    """
+
+    names: bytes
+    signatures: bytes
+    oids: bytes
+    racy: bytes
+
+    @classmethod
+    def of(cls, files: Mapping[bytes, Record]) -> PackedFiles:
+        """Packs records."""
+        ordered = sorted(files.items(), key=_as_listed)
+        return cls(
+            b"".join([name + b"\0" for name, _ in ordered]),
+            b"".join([record[:SIGNATURE_BYTES] for _, record in ordered]),
+            b"".join([record[_OID] for _, record in ordered]),
+            b"".join([record[_RACY:] for _, record in ordered]),
+        )
+
+    def __len__(self) -> int:
+        return len(self.racy)
+
+    def tree_lines(self) -> list[tuple[bytes, bytes]]:
+        """The names, and what a tree object says of each."""
+        signatures, oids = self.signatures, self.oids
+        return [
+            (
+                name,
+                b"%b%b\0%b"
+                % (
+                    _prefix(signatures[at * SIGNATURE_BYTES : at * SIGNATURE_BYTES + 4]),
+                    name,
+                    oids[at * OID_BYTES : (at + 1) * OID_BYTES],
+                ),
+            )
+            for at, name in enumerate(self.names.split(b"\0")[:-1])
+        ]
+
+    def unpacked(self) -> dict[bytes, Record]:
+        """The records, each by itself."""
+        signatures, oids, racy = self.signatures, self.oids, self.racy
+        return {
+            name: signatures[at * SIGNATURE_BYTES : (at + 1) * SIGNATURE_BYTES]
+            + oids[at * OID_BYTES : (at + 1) * OID_BYTES]
+            + racy[at : at + 1]
+            for at, name in enumerate(self.names.split(b"\0")[:-1])
+        }
+
+
+def _as_listed(item: tuple[bytes, object]) -> str:
+    return os.fsdecode(item[0])
 
 
 def make_record(signature: Signature, oid: ObjectId, racy: bool) -> Record:
@@ -73,9 +142,9 @@ def _prefix(mode: bytes) -> bytes:
     return b"%o " % tree_mode(int.from_bytes(mode, "little"))
 
 
-def tree_prefix(record: Record) -> bytes:
-    """The mode, as a tree object writes it before the name."""
-    return _prefix(record[:4])
+def tree_line(record: Record, name: bytes) -> bytes:
+    """What the tree object says of the file."""
+    return b"%b%b\0%b" % (_prefix(record[:4]), name, record[_OID])
 
 
 def entry_of(record: Record) -> Entry:

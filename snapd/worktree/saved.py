@@ -19,7 +19,7 @@ from snapd.core.ignore import IgnoreStack
 from snapd.core.model import SkipReason
 
 from .nodes import DirectoryNode, Left, Reach, Verdict
-from .records import RECORD_BYTES
+from .records import OID_BYTES, SIGNATURE_BYTES, PackedFiles
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
     from .memory import Memory
 
-_MAGIC = b"snapd memory 1\n\0"
+_MAGIC = b"snapd memory 2\n\0"
 _DIGEST_BYTES = 20
 _HEAD = struct.Struct("<20s20sI")
-_NODE = struct.Struct("<IHQ20sBIII")
+_NODE = struct.Struct("<IHQ20sBIIII")
 _LEFTS: tuple[Left | SkipReason, ...] = (*Left, *SkipReason)
 _LEFT_CODES = {why: bytes((number,)) for number, why in enumerate(_LEFTS, 1)}
 _REACHES = tuple(Reach)
@@ -106,8 +106,7 @@ def _encode(memory: Memory, tree: ObjectId, rules: bytes) -> Iterator[bytes]:
     for _, node in memory.root.walk():
         reach, key = (node.verdict.reach, node.verdict.key) if node.verdict is not None else (Reach.RULES, _NO_KEY)
         numbers[node] = len(numbers)
-        files = sorted(node.files.items(), key=_as_listed)
-        names = b"\0".join([name for name, _ in files])
+        files = node.packed_files
         others = b"\0".join(_LEFT_CODES[why] + name for name, why in node.others.items())
         nodes += (
             _NODE.pack(
@@ -117,13 +116,16 @@ def _encode(memory: Memory, tree: ObjectId, rules: bytes) -> Iterator[bytes]:
                 node.tree or _NO_TREE,
                 _REACHES.index(reach),
                 keys.setdefault(key, len(keys)),
-                len(names),
                 len(others),
+                len(files.names),
+                len(files),
             ),
             node.name,
-            names,
             others,
-            *[record for _, record in files],
+            files.names,
+            files.signatures,
+            files.oids,
+            files.racy,
         )
     yield _HEAD.pack(tree, rules, len(keys))
     yield from keys
@@ -138,7 +140,7 @@ def _decode(data: bytes, at: int) -> Saved:
     verdicts: dict[tuple[int, int], Verdict] = {}
     nodes: list[DirectoryNode] = []
     while at < len(data):
-        parent, name_length, inode, tree, reach, key, names_length, others_length = _NODE.unpack_from(data, at)
+        parent, name_length, inode, tree, reach, key, others_length, names_length, count = _NODE.unpack_from(data, at)
         at += _NODE.size
         name = data[at : at + name_length]
         at += name_length
@@ -148,27 +150,23 @@ def _decode(data: bytes, at: int) -> Saved:
             # the ignore files are read by the first look; until then the key alone says whether they are the same
             verdict = verdicts[reach, key] = Verdict(_REACHES[reach], IgnoreStack(), (), keys[key])
         node = DirectoryNode(name, above, inode, tree=None if tree == _NO_TREE else tree, verdict=verdict)
-        names = data[at : at + names_length].split(b"\0") if names_length else []
-        at += names_length
         if others_length:
             others = data[at : at + others_length].split(b"\0")
             node.others = {other[1:]: _LEFTS[other[0] - 1] for other in others}
             at += others_length
-        end = at + len(names) * RECORD_BYTES
-        if end > len(data):
-            raise _DamagedError
-        node.files = dict(
-            zip(names, [data[start : start + RECORD_BYTES] for start in range(at, end, RECORD_BYTES)], strict=True)
-        )
-        at = end
+        if count:
+            signatures = at + names_length
+            oids = signatures + count * SIGNATURE_BYTES
+            racy = oids + count * OID_BYTES
+            end = racy + count
+            if end > len(data):
+                raise _DamagedError
+            node.files = PackedFiles(data[at:signatures], data[signatures:oids], data[oids:racy], data[racy:end])
+            at = end
         nodes.append(node)
         if above is not None:
             above.directories[name] = node
     return Saved(held, rules, nodes[0])
-
-
-def _as_listed(item: tuple[bytes, object]) -> str:
-    return os.fsdecode(item[0])
 
 
 def _remove(path: str) -> None:

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Protocol
 
 from snapd.core.errors import SnapdError, os_errors
 from snapd.core.model import EMPTY_TREE, SkipReason, Snapshot, TreeEntry
+from snapd.heap import give_back
 from snapd.watch.clock import Marks
 
 from .drift import DriftFinder
+from .early import remembered, tracked
 from .judging import Judge, differing, digest
-from .look import Look
+from .look import Look, start_lister, stop_lister
 from .memory import Memory
 from .nodes import encode_tree
 from .reading import Reader
@@ -248,18 +250,29 @@ class Scanner:
         except SnapdError as error:
             # the next process reads a little more
             logger.warning("what is known of the work tree could not be kept: %s", error)
+        # what was worth keeping took large work
+        give_back()
 
     # -- looking
 
     def _look(self, settings: CaptureSettings, forced: tuple[RelPath, ...], taken: Marks, call: Call) -> Look | None:
         """Brings the memory up to date, but for what has to be read; None where nothing can have changed."""
         self._wait_for_keeping()
-        rules = self._source.read(settings.exclude)
-        if self._kept_rules is not None:
-            if self._kept_rules != digest(rules.tracked, forced):
-                self._judge_all_anew()
-            self._kept_rules = None
+        # before anything is watched by other processes: what an overflow loses from here on is told by another take
         marks = self._take(taken)
+        lister = start_lister(self._root, self._clock, remembered(self.memory.root)) if self._rules is None else None
+        try:
+            rules = self._source.read(settings.exclude)
+            if self._kept_rules is not None:
+                if self._kept_rules != digest(rules.tracked, forced):
+                    self._judge_all_anew()
+                self._kept_rules = None
+            if self.memory.root.inode == 0:
+                lister = start_lister(self._root, self._clock, tracked(rules.tracked.paths))
+            seed = self._seed() if self.memory.root.inode == 0 else None
+        except BaseException:
+            stop_lister(lister, self._clock)
+            raise
         changed, doubted = self._doubted(rules, forced, settings)
         everything = marks.everything or changed
         if not everything and not marks and not doubted and not self.memory.linked and self.memory.is_settled:
@@ -274,9 +287,10 @@ class Scanner:
                 settings.max_file_size,
                 self.memory,
                 Judge(rules, self._source, forced),
-                self._seed() if self.memory.root.inode == 0 else None,
+                seed,
             ),
             call,
+            lister,
         )
         for _ in range(_ROUNDS):
             if doubted or not everything:

@@ -14,13 +14,13 @@ from snapd.core.paths import is_tree_name
 from .disk import racy_from
 from .listing import STAMP_BYTES, stamp
 from .nodes import DirectoryNode, Left, Reach
-from .records import SIGNATURE_BYTES, ctime_of, is_racy_record, seeded_record
+from .records import CTIMES, SIGNATURE_BYTES, PackedFiles, ctime_of, is_racy_record, seeded_record
 
 if TYPE_CHECKING:
     from snapd.core.model import ObjectId, RelPath
 
     from .judging import Judge
-    from .listing import Listing, Status
+    from .listing import Found, Listing, Status
     from .memory import Memory
     from .nodes import Verdict
     from .seed import Seed
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 OWN_TEMPORARY = re.compile(rb"\.snapd-tmp-[0-9a-f]{16}")
 """Names of files that an operation of ours is about to move into place; never captured."""
+_UNPLAIN = re.compile(rb"(?:\A|\0)[.gG]")
+"""Among some names that end with a zero byte each: one that `_is_plain` has to look at more closely."""
 
 
 @attrs.frozen
@@ -72,10 +74,9 @@ class Sieve:
     ) -> None:
         """Takes in all the names of a directory, and forgets those that are no more; see `consider`."""
         memory = self.memory
-        is_new = not (node.files or node.directories or node.others)
+        is_new = not (node.file_count or node.directories or node.others)
         if is_new and self.seed is not None:
-            self._take_seeded(path, node, listing, self.seed)
-            found = listing.found(node.files)
+            found = self._take_seeded(path, node, listing, self.seed)
         else:
             found = listing.found()
             for name in [name for name in (*node.files, *node.directories, *node.others) if name not in found]:
@@ -91,20 +92,36 @@ class Sieve:
             node.files = {name: node.files[name] for name in found if name in node.files}
             node.directories = {name: node.directories[name] for name in found if name in node.directories}
 
-    def _take_seeded(self, path: RelPath, node: DirectoryNode, listing: Listing, seed: SeededFiles) -> None:
-        """Takes in, all at once, the files of a new directory that the project's index holds as they are."""
+    def _take_seeded(
+        self, path: RelPath, node: DirectoryNode, listing: Listing, seed: SeededFiles
+    ) -> dict[bytes, Found]:
+        """Takes in, all at once, the files of a new directory that the project's index holds as they are.
+
+        Returns:
+            What else there is.
+        """
         several = listing.several
         if int.from_bytes(listing.largest, "little") > self.limit:
-            return
-        stored, stamps = seed.stored, listing.stamps
-        plain = self._racy_from
+            return listing.found()
+        stored, stamps, plain = seed.stored, listing.stamps, self._racy_from
+        oids = seed.seed.oids(path, listing)
+        if (
+            not several
+            and stored.issuperset(oids)
+            and (not _UNPLAIN.search(listing.names) or all(map(_is_plain, listing.names.split(b"\0")[:-1])))
+            and all(ctime < plain for (ctime,) in CTIMES.iter_unpack(stamps))
+        ):
+            certain = b"".join([oid for oid in oids if oid is not None])
+            self.memory.put_new_files(node, PackedFiles(listing.names, stamps, certain, bytes(len(oids))))
+            return listing._replace(names=b"", stamps=b"", owners=b"").found()
         taken: dict[bytes, bytes] = {}
         linked = frozenset(several.split(b"\0"))
-        for at, (name, oid) in enumerate(zip(listing.names.split(b"\0"), seed.seed.oids(path, listing), strict=False)):
+        for at, (name, oid) in enumerate(zip(listing.names.split(b"\0"), oids, strict=False)):
             if oid is not None and oid in stored and name not in linked and _is_plain(name):
                 stamp = stamps[at * STAMP_BYTES : (at + 1) * STAMP_BYTES]
                 taken[name] = seeded_record(stamp, oid, ctime_of(stamp) >= plain)
         self.memory.put_new_files(node, taken)
+        return listing.found(taken)
 
     def consider(
         self,
@@ -176,7 +193,7 @@ class Sieve:
                 self.pending.append((here, child, verdict, deep))
             return
         memory.drop(above, name)
-        self.pending.append((here, memory.put_directory(above, name), verdict, True))
+        self.pending.append((here, memory.put_directory(above, name, status.st_ino), verdict, True))
 
     def _consider_file(self, node: DirectoryNode, name: bytes, status: Status, *, is_link: bool) -> None:
         memory = self.memory

@@ -374,3 +374,108 @@ def test_a_tree_that_is_removed(clock: InotifyClock, root: Path) -> None:
     for spot in spots:
         clock.forget(spot)
     assert not clock.take()
+
+
+# -- watches that another process adds
+
+
+def added_elsewhere(queue: int, folder: Path) -> int:
+    """Adds a watch as another process would, to the queue that it was lent."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        return Inotify(queue).add(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def lent(clock: InotifyClock) -> int:
+    """The queue, with nothing in it that is to be told."""
+    clock.take()
+    queue = clock.lend()
+    assert queue is not None
+    return queue
+
+
+def test_what_happens_before_a_watch_is_claimed_is_told_of_the_place(clock: InotifyClock, root: Path) -> None:
+    watch_number = added_elsewhere(lent(clock), root)
+    (root / "early").write_bytes(b"")
+    # a listener's thread takes it in
+    assert clock.take() == Marks()
+    (root / "queued").write_bytes(b"")
+    spot = Spot("root")
+    clock.claim(watch_number, spot)
+    (root / "later").write_bytes(b"")
+    assert names(clock.take()) == {"root": {b"early", b"queued", b"later"}}
+    clock.settle()
+    (root / "settled").write_bytes(b"")
+    assert names(clock.take()) == {"root": {b"settled"}}
+
+
+def test_a_directory_that_went_before_it_was_claimed_is_doubted(clock: InotifyClock, root: Path) -> None:
+    (root / "below").mkdir()
+    watch_number = added_elsewhere(lent(clock), root / "below")
+    (root / "below").rmdir()
+    assert clock.take() == Marks()
+    spot = Spot("below")
+    clock.claim(watch_number, spot)
+    assert ITSELF in names(clock.take())["below"]
+    assert spot.watch == -1
+
+
+def test_what_nobody_claims_is_watched_no_more(clock: InotifyClock, root: Path) -> None:
+    (root / "ignored").mkdir()
+    watch_number = added_elsewhere(lent(clock), root / "ignored")
+    clock.disclaim(watch_number)
+    clock.settle()
+    assert clock.take() == Marks()
+    (root / "ignored/file").write_bytes(b"")
+    assert clock.lend() is not None
+    spot = Spot("other")
+    clock.claim(watch_number, spot)
+    assert clock.take() == Marks()
+
+
+@pytest.mark.parametrize("given_up", [False, True], ids=["forgotten", "disclaimed"])
+def test_a_directory_that_moved_is_watched_where_it_was_found(clock: InotifyClock, root: Path, given_up: bool) -> None:
+    """It has the same watch there: to let go of the one place must not end that of the other."""
+    (root / "one").mkdir()
+    one = Spot("one")
+    first = added_elsewhere(lent(clock), root / "one")
+    (root / "one").rename(root / "two")
+    second = added_elsewhere(clock.lend() or -1, root / "two")
+    assert first == second
+    if given_up:
+        clock.disclaim(first)
+    else:
+        clock.claim(first, one)
+        clock.forget(one)
+    two = Spot("two")
+    clock.claim(second, two)
+    clock.settle()
+    clock.take()
+    (root / "two/file").write_bytes(b"")
+    assert names(clock.take()) == {"two": {b"file"}}
+
+
+def test_a_directory_that_was_another_place_is_looked_at_again(clock: InotifyClock, root: Path) -> None:
+    """What happened since it was listed was told of the place that it was."""
+    (root / "one").mkdir()
+    one = begin(clock, root / "one", "one")
+    watch_number = added_elsewhere(lent(clock), root / "one")
+    (root / "one/file").write_bytes(b"")
+    clock.forget(one)
+    two = Spot("two")
+    clock.claim(watch_number, two)
+    assert ITSELF in names(clock.take())["two"]
+
+
+def test_without_a_queue_nothing_is_lent(clock: InotifyClock, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    begin(clock, root)
+    exhaust(monkeypatch)
+    watch(clock, root, Spot("root"))
+    assert clock.lend() is None
+    spot = Spot("root")
+    clock.claim(1, spot)
+    clock.disclaim(1)
+    clock.settle()
+    assert spot.watch == -1

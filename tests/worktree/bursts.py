@@ -26,7 +26,7 @@ from snapd.core.errors import Cancelled, PathOutsideWorkspace, SnapdError
 from snapd.core.model import CaptureSettings
 from snapd.watch.inotify import OVERFLOW, Event, Inotify
 from snapd.worktree import look
-from snapd.worktree.lister import _Process
+from snapd.worktree.lister import Lister
 from tests.support.git import run_git
 from tests.support.workspace import close_all, make
 from tests.worktree.edits import Editor, OtherProcess
@@ -71,6 +71,8 @@ CASES = {
     "overflow": Case(overflow=0.4),
     "few watches": Case(watches=25),
     "helpers": Case(helpers=True),
+    "helpers, overflow": Case(overflow=0.4, helpers=True),
+    "helpers, few watches, git": Case(watches=25, helpers=True, git=True),
     "helpers, no watcher, git": Case("none", helpers=True, git=True),
     "no watcher": Case("none"),
     "watchdog": Case("watchdog"),
@@ -85,7 +87,7 @@ def faults(case: Case, dice: random.Random) -> Iterator[None]:
         def patch(target: Any, name: str, value: Any) -> None:
             stack.enter_context(mock.patch.object(target, name, value))
 
-        read, add, answers = Inotify.read, Inotify.add, _Process.answers
+        read, add, take = Inotify.read, Inotify.add, Lister._take
 
         def overflowing(self: Inotify) -> Iterator[Event]:
             events = list(read(self))
@@ -101,11 +103,10 @@ def faults(case: Case, dice: random.Random) -> Iterator[None]:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             return add(self, directory)
 
-        def dying(self: _Process[Any]) -> Any:
+        def dying(self: Lister[Any]) -> None:
             if dice.random() < 0.2:
-                self._process.kill()
-                self._process.wait()
-            return answers(self)
+                dice.choice(self._processes).kill()
+            take(self)
 
         if case.overflow:
             patch(Inotify, "read", overflowing)
@@ -113,7 +114,7 @@ def faults(case: Case, dice: random.Random) -> Iterator[None]:
             patch(Inotify, "add", limited)
         if case.helpers:
             patch(look, "_WORTH_HELP", 2)
-            patch(_Process, "answers", dying)
+            patch(Lister, "_take", dying)
         yield
 
 

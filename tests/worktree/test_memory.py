@@ -140,7 +140,7 @@ class Play:
         self.drop(node, folder, name, path)
         self.model.touch(folder)
         self.model.directories.add(path)
-        made = self.memory.put_directory(node, name)
+        made = self.memory.put_directory(node, name, 0)
         self.doubted[made] = None
 
     def other(self, node: DirectoryNode, folder: bytes, name: bytes, path: bytes) -> None:
@@ -258,7 +258,7 @@ def test_it_says_what_was_put_into_it(seed: int) -> None:
 
 def test_the_other_names_of_a_file_are_found_by_its_inode() -> None:
     memory = Memory(lambda _: None)
-    below = memory.put_directory(memory.root, b"below")
+    below = memory.put_directory(memory.root, b"below", 0)
     memory.put_file(memory.root, b"one", record(inode=7))
     memory.put_file(below, b"two", record(inode=7))
     memory.put_file(below, b"three", record(inode=8))

@@ -51,7 +51,7 @@ def random_memory(seed: int) -> Memory:
         name = dice.choice(ODD)
         if name in above.directories:
             continue
-        nodes.append(memory.put_directory(above, name))
+        nodes.append(memory.put_directory(above, name, 0))
         for other in dice.sample(ODD, k=dice.randrange(5)):
             stamp = STAMP.pack(0o100644, dice.randrange(1 << 40), -number, dice.randrange(1 << 60), number)
             memory.put_file(nodes[-1], other + b"f", seeded_record(stamp, dice.randbytes(20), dice.random() < 0.5))
@@ -92,7 +92,7 @@ def test_what_was_kept_comes_back(tmp_path: Path, seed: int) -> None:
 def test_what_was_not_judged_agrees_with_no_rules(tmp_path: Path) -> None:
     """A directory without verdict comes back with a key that no rules have: all in it is judged anew."""
     memory = Memory(lambda _: None)
-    memory.put_directory(memory.root, b"below").verdict = None
+    memory.put_directory(memory.root, b"below", 0).verdict = None
     memory.root.verdict = Verdict(Reach.RULES, IgnoreStack(), (), b"k" * 20)
     saved_at(tmp_path / "m", memory)
     found = load(str(tmp_path / "m"))
