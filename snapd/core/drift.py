@@ -98,6 +98,13 @@ class UnstoredBlobs:
         data = self.held.get(oid)
         return self.stored.read_blob(oid) if data is None else data
 
+    def read_small_blob(self, oid: ObjectId, most: int) -> bytes | None:
+        """See `Blobs.read_small_blob`."""
+        data = self.held.get(oid)
+        if data is None:
+            return self.stored.read_small_blob(oid, most)
+        return data if len(data) <= most else None
+
     def blob_size(self, oid: ObjectId) -> int:
         """See `Blobs.blob_size`."""
         data = self.held.get(oid)

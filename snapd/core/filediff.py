@@ -80,16 +80,15 @@ def describe(
         IoError, Cancelled: from `texts`.
     """
     binary, too_large = False, False
-    before = after = b""
-    if any(entry is not None and store.blob_size(entry.oid) > TEN_MIB for entry in (old, new)):
+    before = _bytes(store, old)
+    same = old is not None and new is not None and old.oid == new.oid
+    after = before if same or before is None else _bytes(store, new)
+    if before is None or after is None:
         binary = any(is_binary(_head(store, entry)) for entry in (old, new))
         too_large = not binary
-    else:
-        before = _bytes(store, old)
-        same = old is not None and new is not None and old.oid == new.oid
-        after = before if same else _bytes(store, new)
-        if is_binary(before) or is_binary(after):
-            binary, before, after = True, b"", b""
+        before = after = b""
+    elif is_binary(before) or is_binary(after):
+        binary, before, after = True, b"", b""
     shown, encoding = decode(before, after) if contents else (["", ""], None)
     additions, deletions = texts.line_changes(before, after, call)
     return FileDelta(
@@ -109,8 +108,9 @@ def describe(
     )
 
 
-def _bytes(store: Blobs, entry: Entry | None) -> bytes:
-    return b"" if entry is None else store.read_blob(entry.oid)
+def _bytes(store: Blobs, entry: Entry | None) -> bytes | None:
+    """A file's bytes; None where it is over 10 MB."""
+    return b"" if entry is None else store.read_small_blob(entry.oid, TEN_MIB)
 
 
 def _head(store: Blobs, entry: Entry | None) -> bytes:

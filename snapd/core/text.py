@@ -14,7 +14,7 @@ _FIRST_BYTES = 8000
 _HUNK = b"@@ -"
 _CONTEXT_LINES = 3
 _NEWLINE = 0x0A
-_SMALL_BYTES = 1 << 13
+_SMALL_BYTES = 1 << 10
 _PLAIN_BYTES = 1 << 16
 """Longer differences are compared at once: looking whether that is needed would take long as well."""
 
@@ -48,6 +48,9 @@ def plain_changes(old: bytes, new: bytes) -> tuple[int, int] | None:
 def _common_start(old: bytes, new: bytes) -> int:
     """The length of the lines that both begin with."""
     same, most = 0, min(len(old), len(new))
+    # lines at the end are what most often comes and goes
+    if old.startswith(new) or new.startswith(old):
+        same = most
     while same < most:
         middle = (same + most + 1) // 2
         if old[same:middle] == new[same:middle]:

@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+from functools import partial
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from .model import EMPTY_TREE, TREE, Change, Entry
 from .paths import parents
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator
 
     from .model import ObjectId, RelPath, TreeEntry
 
     ReadTree = Callable[[ObjectId], tuple[TreeEntry, ...]]
+    Differing = Callable[[ObjectId, ObjectId], Iterable[tuple[TreeEntry | None, TreeEntry | None]]]
 
 
 def changes(
-    read: ReadTree, old: ObjectId, new: ObjectId, *, after: RelPath | None = None, only: Collection[RelPath] = ()
+    read: ReadTree,
+    old: ObjectId,
+    new: ObjectId,
+    *,
+    after: RelPath | None = None,
+    only: Collection[RelPath] = (),
+    differing: Differing | None = None,
 ) -> Iterator[Change]:
     """What differs between two trees, ordered by path; looks only into directories that differ and are asked about.
 
@@ -29,15 +38,17 @@ def changes(
         new: tree id.
         after: where a walk before ended: what is at this path or before it is passed over, without being read.
         only: files or directories; empty for all.
+        differing: gives the entries in which two trees differ, where there is something faster than to read both.
 
     Raises:
-        StoreCorrupt: from `read`.
+        StoreCorrupt: from `read` and `differing`.
     """
     if old == new:
         return
     asked = frozenset(only)
     ways = frozenset(way for path in asked for way in parents(path))
-    frames = [_pairs(read, b"", old, new, after)]
+    compare = differing or partial(_compare, read)
+    frames = [_pairs(read, compare, b"", old, new, after)]
     while frames:
         pair = next(frames[-1], None)
         if pair is None:
@@ -50,7 +61,7 @@ def changes(
                 yield Change(path, _entry(before), _entry(behind))
         elif among or path in ways:
             below = (before.oid if before is not None else None, behind.oid if behind is not None else None)
-            frames.append(_pairs(read, path, *below, after))
+            frames.append(_pairs(read, compare, path, *below, after))
 
 
 def is_among(path: RelPath, only: Collection[RelPath]) -> bool:
@@ -59,27 +70,40 @@ def is_among(path: RelPath, only: Collection[RelPath]) -> bool:
 
 
 def _pairs(
-    read: ReadTree, path: RelPath, old: ObjectId | None, new: ObjectId | None, after: RelPath | None
+    read: ReadTree,
+    compare: Differing,
+    path: RelPath,
+    old: ObjectId | None,
+    new: ObjectId | None,
+    after: RelPath | None,
 ) -> Iterator[tuple[RelPath, TreeEntry | None, TreeEntry | None]]:
     """What differs in one directory and does not end before a path, in git's order."""
-    before, behind = ({entry.sort_key: entry for entry in _read(read, oid)} for oid in (old, new))
+    found: Iterable[tuple[TreeEntry | None, TreeEntry | None]]
+    if old is not None and new is not None and EMPTY_TREE not in (old, new):
+        found = compare(old, new)
+    else:
+        found = [*((entry, None) for entry in _read(read, old)), *((None, entry) for entry in _read(read, new))]
     prefix = path + b"/" if path else b""
-    differing = [key for key in before.keys() | behind.keys() if not _same(before.get(key), behind.get(key))]
+    keyed = [(_sort_key(*pair), *pair) for pair in found]
     if after is not None:
-        differing = [key for key in differing if not _is_passed(prefix + key, after)]
-    for key in sorted(differing):
-        yield prefix + key.rstrip(b"/"), before.get(key), behind.get(key)
+        keyed = [one for one in keyed if not _is_passed(prefix + one[0], after)]
+    for key, before, behind in sorted(keyed, key=itemgetter(0)):
+        yield prefix + key.rstrip(b"/"), before, behind
+
+
+def _compare(read: ReadTree, old: ObjectId, new: ObjectId) -> list[tuple[TreeEntry | None, TreeEntry | None]]:
+    before, behind = ({entry.sort_key: entry for entry in read(oid)} for oid in (old, new))
+    pairs = [(before.get(key), behind.get(key)) for key in before.keys() | behind.keys()]
+    return [(ours, theirs) for ours, theirs in pairs if ours != theirs]
+
+
+def _sort_key(before: TreeEntry | None, behind: TreeEntry | None) -> bytes:
+    return (before or behind).sort_key  # type: ignore[union-attr]
 
 
 def _is_passed(name: bytes, after: RelPath) -> bool:
     """Whether a file, or all below a directory (whose name ends in a slash), is at a path or before it."""
     return name <= after and not (name.endswith(b"/") and after.startswith(name))
-
-
-def _same(ours: TreeEntry | None, theirs: TreeEntry | None) -> bool:
-    if ours is None or theirs is None:
-        return False
-    return ours.oid == theirs.oid and ours.mode == theirs.mode
 
 
 def _read(read: ReadTree, oid: ObjectId | None) -> tuple[TreeEntry, ...]:

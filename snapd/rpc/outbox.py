@@ -5,11 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import socket
 
 logger = logging.getLogger(__name__)
 
 UNREAD_BYTES = 1 << 20
 """Output that a client has not read before its requests wait."""
+SEND_BYTES = 4 << 20
+"""What the system takes of an answer at once, where it lets us: else a page of a diff leaves in dozens of pieces."""
 PUSHED_BYTES = 64 << 20
 """Notifications that a client has not read before it is dropped instead of being told more."""
 
@@ -25,6 +28,10 @@ class Outbox:
         self._writer = writer
         self._transport = writer.transport
         self._transport.set_write_buffer_limits(high=UNREAD_BYTES)
+        connection = self._transport.get_extra_info("socket")
+        if connection is not None:
+            # more than the user may have is cut down, not refused
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BYTES)
         self._written = 0
         self._pushed = 0
         self._watch: asyncio.TimerHandle | None = None

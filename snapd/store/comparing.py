@@ -34,7 +34,7 @@ def renames(repository: ShadowRepository, old: ObjectId, new: ObjectId) -> dict[
     Raises:
         StoreCorrupt: an object is missing or damaged.
     """
-    for change in changes(repository.read_tree, old, new):
+    for change in changes(repository.read_tree, old, new, differing=repository.differing):
         for entry in (change.old, change.new):
             if entry is not None:
                 repository.check_loose(entry.oid)

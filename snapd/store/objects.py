@@ -41,6 +41,43 @@ def decode_tree(data: bytes, oid: ObjectId) -> tuple[TreeEntry, ...]:
     return tuple([TreeEntry(name, int(mode, 8), entry) for mode, name, entry in _ENTRY.findall(data)])
 
 
+def differing_entries(
+    old: tuple[ObjectId, bytes], new: tuple[ObjectId, bytes]
+) -> list[tuple[TreeEntry | None, TreeEntry | None]]:
+    """The entries in which two trees differ, each before and after; in no order.
+
+    Entries are compared as they are stored, and decoded only where they differ: most are the same.
+
+    Args:
+        old: id and bytes of a tree object.
+        new: likewise.
+
+    Raises:
+        StoreCorrupt: the bytes of either are no tree.
+    """
+    before, after = _lines(*old), _lines(*new)
+    if len(before) == len(after):
+        unlike = [pair for pair in zip(before, after, strict=True) if pair[0] != pair[1]]
+        gone, come = {line for line, _ in unlike}, {line for _, line in unlike}
+    else:
+        gone, come = set(before), set(after)
+    olds, news = ({entry.sort_key: entry for entry in map(_decode_line, some)} for some in (gone - come, come - gone))
+    return [(olds.get(key), news.get(key)) for key in olds.keys() | news.keys()]
+
+
+def _lines(oid: ObjectId, data: bytes) -> list[bytes]:
+    lines: list[bytes] = _LINE.findall(data)
+    if sum(map(len, lines)) != len(data):
+        raise StoreCorrupt(f"tree {oid.hex()} is damaged", object=oid.hex())
+    return lines
+
+
+def _decode_line(line: bytes) -> TreeEntry:
+    mode, _, rest = line.partition(b" ")
+    return TreeEntry(rest[:-21], int(mode, 8), rest[-20:])
+
+
+_LINE = re.compile(rb"[0-7]+ [^\0]+\0.{20}", re.DOTALL)
 _ENTRY = re.compile(rb"([0-7]+) ([^\0]+)\0(.{20})", re.DOTALL)
 _ENTRIES = re.compile(rb"(?:[0-7]+ [^\0]+\0.{20})*", re.DOTALL)
 

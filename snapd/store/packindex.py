@@ -43,6 +43,8 @@ _PACK_HEADER = struct.Struct(">4sII")
 _TICK_NS = 20_000_000
 # up to so many objects in the index for each one asked about, one pass over all of them beats bisections
 _SCAN_RATIO = 8
+# a few ids are searched as bytes: a bisection to the end takes twice as long
+_SEARCHED_IDS = 64
 
 
 class PackIndex:
@@ -89,7 +91,7 @@ class PackIndex:
     def __contains__(self, oid: ObjectId) -> bool:
         return self._position(oid) >= 0
 
-    def read(self, oid: ObjectId) -> tuple[ObjectKind, bytes] | None:
+    def read(self, oid: ObjectId, most: int | None = None) -> tuple[ObjectKind, bytes] | None:
         """The type and the bytes of an object that is stored whole in the pack, see `PackReader.read`."""
         position = self._position(oid)
         if position < 0:
@@ -99,7 +101,7 @@ class PackIndex:
                 self._reader = PackReader(self._pack)
             except OSError:
                 return None
-        return self._reader.read(oid, self._offset(position))
+        return self._reader.read(oid, self._offset(position), most)
 
     def _offset(self, position: int) -> int:
         offsets_at = _IDS_AT + (ID_BYTES + 4) * self.count
@@ -114,17 +116,19 @@ class PackIndex:
         low = self._fanout[first - 1] if first else 0
         high = self._fanout[first]
         data = self._data
-        while low < high:
+        while high - low > _SEARCHED_IDS:
             middle = (low + high) >> 1
             at = _IDS_AT + ID_BYTES * middle
-            here = data[at : at + ID_BYTES]
-            if here == oid:
-                return middle
-            if here < oid:
-                low = middle + 1
+            if data[at : at + ID_BYTES] <= oid:
+                low = middle
             else:
                 high = middle
-        return -1
+        ids = data[_IDS_AT + ID_BYTES * low : _IDS_AT + ID_BYTES * high]
+        found = ids.find(oid)
+        while found % ID_BYTES and found > 0:
+            # the end of one id and the beginning of the next
+            found = ids.find(oid, found + 1)
+        return -1 if found < 0 else low + found // ID_BYTES
 
     def among(self, wanted: Collection[ObjectId]) -> set[ObjectId]:
         """Those of `wanted` that are in the pack."""
@@ -209,12 +213,24 @@ class PackIndexes:
     def __contains__(self, oid: ObjectId) -> bool:
         return any(oid in index for index in self._now().indexes.values())
 
-    def read(self, oid: ObjectId) -> tuple[ObjectKind, bytes] | None:
-        """The type and the bytes of an object that some pack has stored whole; None where none has."""
-        for index in self._now().indexes.values():
-            if (found := index.read(oid)) is not None:
-                return found
-        return None
+    def read(self, oid: ObjectId, most: int | None = None) -> tuple[ObjectKind, bytes] | None:
+        """The type and the bytes of an object that some pack has stored whole.
+
+        The packs that are known are asked before it is looked whether others came: what one of them has is checked
+        against its id, so that it is right even where the pack was removed.
+
+        Args:
+            oid: what is wanted.
+            most: larger objects are not, bytes.
+
+        Returns:
+            None where no pack has it so.
+        """
+        seen = self._seen
+        found = None if seen is None else _read_first(seen, oid, most)
+        if found is None and (now := self._now()) is not seen:
+            found = _read_first(now, oid, most)
+        return found
 
     def among(self, wanted: Collection[ObjectId]) -> set[ObjectId]:
         """Those of `wanted` that some pack holds."""
@@ -277,6 +293,13 @@ class PackIndexes:
                 has_others = has_others or _is_version_1(path)
         settled = now - max(stamp) > _TICK_NS
         return _Seen(stamp if settled else None, indexes, has_others)
+
+
+def _read_first(seen: _Seen, oid: ObjectId, most: int | None) -> tuple[ObjectKind, bytes] | None:
+    for index in seen.indexes.values():
+        if (found := index.read(oid, most)) is not None:
+            return found
+    return None
 
 
 def _is_version_1(path: str) -> bool:

@@ -38,22 +38,24 @@ class PackReader:
         self._descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         weakref.finalize(self, os.close, self._descriptor)
 
-    def read(self, oid: ObjectId, offset: int) -> tuple[ObjectKind, bytes] | None:
+    def read(self, oid: ObjectId, offset: int, most: int | None = None) -> tuple[ObjectKind, bytes] | None:
         """The object at a place in the pack.
 
         Args:
             oid: what it must be.
             offset: from the beginning of the file.
+            most: a larger object is not wanted, bytes.
 
         Returns:
-            Its type and bytes, which match the id; None where it is stored as a delta, or is not what it should be.
+            Its type and bytes, which match the id; None where it is stored as a delta, is larger, or is not what it
+            should be.
         """
         try:
             data = os.pread(self._descriptor, _INLINE_BYTES, offset)
         except OSError:
             return None
         kind, size, at = _entry(data)
-        if kind is None:
+        if kind is None or (most is not None and size > most):
             return None
         # more than zlib makes of what cannot be compressed
         end = at + size + (size >> 8) + 64

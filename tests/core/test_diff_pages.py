@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from snapd.core.call import Call
+from snapd.core.errors import StoreCorrupt
 from snapd.core.model import EMPTY_TREE, EXECUTABLE, REGULAR, TREE, TreeEntry
 from snapd.core.trees import changes, files, is_among
+from snapd.store.objects import decode_tree, differing_entries
 from snapd.store.store import Store
 from tests.core.test_diffs import both, moved_text
 from tests.support.trees import encode_tree
@@ -99,6 +101,39 @@ def test_a_walk_goes_on_where_it_ended(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(20))
+def test_trees_compared_as_bytes_differ_as_read_ones_do(seed: int) -> None:
+    dice = random.Random(seed)
+    trees = Trees()
+    before, behind = random_model(dice), random_model(dice)
+    for path in dice.sample(sorted(before), k=len(before) // 2):
+        if not any(path == other or path.startswith(other + b"/") or other.startswith(path + b"/") for other in behind):
+            behind[path] = before[path]
+    old, new = trees.add(before), trees.add(behind)
+    encoded = {oid: encode_tree(entries) for oid, entries in trees.stored.items()}
+
+    def as_bytes(ours: ObjectId, theirs: ObjectId) -> Any:
+        return differing_entries((ours, encoded[ours]), (theirs, encoded[theirs]))
+
+    for after in (None, *differing(before, behind)):
+        assert list(changes(trees.read, old, new, after=after, differing=as_bytes)) == list(
+            changes(trees.read, old, new, after=after)
+        )
+
+
+@pytest.mark.parametrize("damage", [b"x", b"100644 a\0short", b"100644 \0" + b"\1" * 20, b"a b\0" + b"\1" * 20])
+def test_what_is_no_tree_is_not_compared(damage: bytes) -> None:
+    good = b"100644 b\0" + b"\2" * 20
+    assert differing_entries((b"\1" * 20, good), (b"\2" * 20, good)) == []
+    for bad in (damage, good + damage, damage + good):
+        with pytest.raises(StoreCorrupt, match="01" * 20):
+            differing_entries((b"\1" * 20, bad), (b"\2" * 20, good))
+        with pytest.raises(StoreCorrupt, match="02" * 20):
+            differing_entries((b"\1" * 20, good), (b"\2" * 20, bad))
+        with pytest.raises(StoreCorrupt):
+            decode_tree(bad, b"\1" * 20)
+
+
+@pytest.mark.parametrize("seed", range(20))
 def test_only_what_is_asked_about(seed: int) -> None:
     dice = random.Random(seed)
     trees = Trees()
@@ -165,17 +200,19 @@ def test_each_blob_and_each_tree_that_differs_is_read_once(tmp_path: Path, monke
     bench = make(tmp_path)
     same: Items = {f"same/{at}/x": b"%d" % at for at in range(30)}
     old, new = both(bench, {**before, **same}, {**after, **same})
-    counted = Counted(monkeypatch, "read_blob", "read_tree", "blob_chunks")
+    counted = Counted(monkeypatch, "read_small_blob", "differing", "read_blob", "read_tree", "blob_chunks")
     assert len(bench.workspace.deltas(old, new, Call()).deltas) == 1000
-    assert len(counted.asked["read_blob"]) == 2000
-    # the root, 20 directories and 140 below them, of either snapshot; nothing of `same`
-    assert len(counted.asked["read_tree"]) == 2 * (1 + 20 + 140)
+    assert len(counted.asked["read_small_blob"]) == 2000
+    # the root, 20 directories and 140 below them; nothing of `same`
+    assert len(counted.asked["differing"]) == 1 + 20 + 140
+    assert not counted.asked["read_tree"]
+    assert not counted.asked["read_blob"]
     assert {times for counter in counted.asked.values() for times in counter.values()} == {1}
     assert not counted.asked["blob_chunks"]
     counted.clear()
     page = bench.workspace.deltas(old, new, Call(), after=b"d9/s6/f9", limit=10)
-    assert len(page.deltas) == sum(counted.asked["read_blob"].values()) // 2
-    assert sum(counted.asked["read_tree"].values()) <= 2 * (1 + 1 + 7)
+    assert len(page.deltas) == sum(counted.asked["read_small_blob"].values()) // 2
+    assert sum(counted.asked["differing"].values()) <= 1 + 1 + 7
 
 
 def test_renames_are_looked_for_once_for_all_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import random
 import shutil
@@ -46,6 +47,36 @@ def test_it_knows_what_git_lists(tmp_path: Path) -> None:
     assert not any(oid in index for oid in strangers)
     for wanted in ([], ids[:3], ids[:3] + strangers, strangers, ids + strangers):
         assert index.among(wanted) == set(wanted) & set(ids)
+
+
+def handmade(ids: list[ObjectId]) -> PackIndex:
+    """An index of these ids, as far as looking for them goes."""
+    counts = [sum(1 for oid in ids if oid[0] <= first) for first in range(256)]
+    return PackIndex(b"\0" * (8 + 1024) + b"".join(sorted(ids)), tuple(counts), b"", "")  # type: ignore[arg-type]
+
+
+def test_an_id_across_two_others_is_none_of_them() -> None:
+    wanted = b"\0\0" + b"\5" * 17 + b"\0"
+    # it stands in the bytes of the table from the second on
+    before = b"\0" + wanted[:19]
+    assert wanted in handmade([before, wanted])
+    assert before in handmade([before, wanted])
+    assert wanted not in handmade([before, b"\0\1" + b"\7" * 18])
+    assert wanted in before + b"\0\1"
+
+
+@pytest.mark.parametrize("count", [1, 63, 64, 65, 66, 127, 128, 129, 1000])
+def test_ids_are_found_among_few_and_many(count: int) -> None:
+    chance = random.Random(count)
+    ids = [b"\7" + chance.randbytes(19) for _ in range(count)]
+    index = handmade(ids)
+    assert all(index._position(oid) == at for at, oid in enumerate(sorted(ids)))
+    strangers = [b"\7" + chance.randbytes(19) for _ in range(200)] + [
+        b"\7" + b"\0" * 19,
+        b"\7" + b"\xff" * 19,
+        b"\6" * 20,
+    ]
+    assert all(index._position(oid) == -1 for oid in strangers)
 
 
 def resize(path: str, by: int) -> None:
@@ -125,6 +156,35 @@ def test_packs_that_come_and_go_are_seen(tmp_path: Path) -> None:
             if (tmp_path / "here" / "pack" / os.path.basename(files(other)[0])).exists()
         }
         assert packs.among(ids) == set(ids) & left
+
+
+def test_an_object_is_read_whether_its_pack_is_known_came_or_went(tmp_path: Path) -> None:
+    here = tmp_path / "here" / "pack"
+    here.mkdir(parents=True)
+    packs = PackIndexes(str(here))
+    made = [make_packed(tmp_path / str(at), 3 + at) for at in range(2)]
+    small, large = made[0][1], [oid for oid in made[1][1] if oid not in made[0][1]]
+    for path in files(made[0][0]):
+        shutil.copy(path, here)
+    assert all(_is_read(packs, oid) for oid in small)
+    assert packs.read(large[0]) is None
+    for path in files(made[1][0]):
+        shutil.copy(path, here)
+    assert all(_is_read(packs, oid) for oid in large)
+    assert packs.read(large[0], 0) is None
+    assert packs.read(large[0], 1) is not None
+    shutil.rmtree(here)
+    # open still: what it holds is what it says
+    assert all(_is_read(packs, oid) for oid in small)
+    packs.forget()
+    assert packs.read(small[0]) is None
+
+
+def _is_read(packs: PackIndexes, oid: ObjectId) -> bool:
+    found = packs.read(oid)
+    assert found is not None
+    kind, data = found
+    return hashlib.sha1(b"%b %d\0%b" % (kind.encode(), len(data), data)).digest() == oid
 
 
 def test_libgit2_answers_for_version_1(tmp_path: Path) -> None:

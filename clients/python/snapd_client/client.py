@@ -12,12 +12,13 @@ from snapd_client.connection import TOKEN_PREFIX, Connection
 from snapd_client.errors import ConnectionLost
 from snapd_client.framing import MAX_MESSAGE, encode_message
 from snapd_client.notifications import DISCONNECTED, RECONNECTED, Notification, Subscription
+from snapd_client.pages import Pages
 from snapd_client.snapshots import SnapshotRequests
 from snapd_client.uris import folder_uri, workspace_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from collections.abc import Set as AbstractSet
     from typing import Any
 
@@ -320,16 +321,33 @@ class Client(SnapshotRequests):
         timeout: float | None,
         on_progress: OnProgress | None,
     ) -> Any:
+        request_id, frame = self._write(method, params, on_progress)
+        if timeout is None:
+            timeout = self.timeout
+        deadline = None if timeout is None else monotonic() + timeout
+        return connection.request(request_id, frame, deadline, on_progress)
+
+    def _pages(
+        self,
+        method: str,
+        params: Callable[[str | None, int], dict[str, Any]],
+        timeout: float | None,
+        on_progress: OnProgress | None,
+    ) -> Iterator[Any]:
+        def write(cursor: str | None, size: int) -> tuple[int, bytes]:
+            return self._write(method, params(cursor, size), on_progress)
+
+        yield from Pages(self._connection, write, self.timeout if timeout is None else timeout, on_progress)
+
+    def _write(self, method: str, params: dict[str, Any] | None, on_progress: OnProgress | None) -> tuple[int, bytes]:
+        """Gives the id and the frame of a new request."""
         request_id = next(self._ids)
         if on_progress is not None:
             params = {**(params or {}), "workDoneToken": f"{TOKEN_PREFIX}{request_id}"}
         message: dict[str, Any] = {"jsonrpc": "2.0", "id": request_id, "method": method}
         if params is not None:
             message["params"] = params
-        if timeout is None:
-            timeout = self.timeout
-        deadline = None if timeout is None else monotonic() + timeout
-        return connection.request(request_id, encode_message(message), deadline, on_progress)
+        return request_id, encode_message(message)
 
     def _notify(self, connection: Connection, method: str, params: dict[str, Any] | None) -> None:
         message: dict[str, Any] = {"jsonrpc": "2.0", "method": method}

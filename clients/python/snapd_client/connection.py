@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections import deque
 from time import monotonic
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
     from snapd_client.notifications import OnProgress
     from snapd_client.transport import Transport
 
-__all__ = ["TOKEN_PREFIX", "Connection"]
+    OnCursor = Callable[[str, int], None]
+
+__all__ = ["TOKEN_PREFIX", "Connection", "Pending"]
 
 TOKEN_PREFIX = "snapd-client/"  # noqa: S105 - a progress token is no secret
 """What the `workDoneToken` of a request begins with; the request's id follows."""
@@ -28,6 +31,10 @@ _METHOD_NOT_FOUND = -32601
 _CANCEL_TIMEOUT = 2.0
 _SETTLE_TIMEOUT = 2.0
 _PROGRESS_KEPT = 64
+_RESULT = re.compile(rb'\{"jsonrpc":"2\.0","id":([0-9]{1,18}),"result":\{')
+_CURSOR = re.compile(rb'"nextCursor":"([A-Za-z0-9+/_=-]+)"\}\}\Z')
+"""The last field of a result. Within a string of JSON its quotes would be escaped."""
+_LONGEST_CURSOR = 64 * 1024
 _NULL_ANSWERED = frozenset(
     {
         "client/registerCapability",
@@ -38,10 +45,20 @@ _NULL_ANSWERED = frozenset(
 )
 
 
-class _Pending:
-    """A request that waits for its answer."""
+class Pending:
+    """A request that waits for its answer.
 
-    def __init__(self) -> None:
+    Attributes:
+        request_id: The request's.
+        on_cursor: Is called in the reading thread with the `nextCursor` of the answer and the bytes that the answer
+            has, before that is parsed: where there is one, and it can be told without parsing.
+        size: The bytes of the answer, once it is there.
+    """
+
+    def __init__(self, request_id: int, on_cursor: OnCursor | None) -> None:
+        self.request_id = request_id
+        self.on_cursor = on_cursor
+        self.size = 0
         self._changed = threading.Condition(threading.Lock())
         self._progress: deque[Progress] = deque()
         self._title = ""
@@ -122,7 +139,7 @@ class Connection:
         self._folders = folders
         self._transport = transport
         self._frames = FrameReader(transport.read, max_message)
-        self._pending: dict[int, _Pending] = {}
+        self._pending: dict[int, Pending] = {}
         self._lock = threading.Lock()
         self._complaint: SnapdError | None = None
         self._cause: BaseException | None = None
@@ -131,30 +148,52 @@ class Connection:
         self._thread.start()
 
     def request(self, request_id: int, frame: bytes, deadline: float | None, on_progress: OnProgress | None) -> Any:
-        """Sends a request and waits for its answer; cancels it where it is given up."""
-        pending = _Pending()
-        with self._lock:
-            if self.reason is not None:
-                raise self.lost()
-            self._pending[request_id] = pending
-        unsent = False
+        """Sends a request and waits for its result; cancels it where it is given up."""
+        return self.take(self.ask(request_id, frame, deadline, None), deadline, on_progress)
+
+    def ask(self, request_id: int, frame: bytes, deadline: float | None, on_cursor: OnCursor | None) -> Pending:
+        """Sends a request, whose answer is for `take`.
+
+        Args:
+            request_id: Its id.
+            frame: The whole of it.
+            deadline: When to give up, by `time.monotonic`; never where None.
+            on_cursor: See `Pending`.
+        """
+        pending = self._expect(request_id, on_cursor)
         try:
-            try:
-                self._transport.write(frame, deadline)
-            except RequestTimeout:
-                unsent = True
-                raise
-            except OSError:
-                # What the daemon said before it hung up tells why, and may even be the answer.
-                self._settle()
-                deadline = monotonic()
+            self._transport.write(frame, deadline)
+        except RequestTimeout:
+            self._drop(pending)
+            raise
+        except OSError:
+            # What the daemon said before it hung up tells why, and may even be the answer.
+            self._settle()
+            if self._drop(pending):
+                raise self.lost()  # noqa: B904 - it has its own cause
+        except BaseException:
+            self.give_up(pending)
+            raise
+        return pending
+
+    def post(self, request_id: int, frame: bytes) -> Pending:
+        """Sends a request as `ask` does, without waiting: for the reading thread."""
+        pending = self._expect(request_id, None)
+        self._transport.post(frame)
+        return pending
+
+    def take(self, pending: Pending, deadline: float | None, on_progress: OnProgress | None) -> Any:
+        """Waits for the result of a request; cancels it where it is given up."""
+        try:
             return pending.wait(deadline, on_progress)
         except BaseException:
-            with self._lock:
-                given_up = self._pending.pop(request_id, None) is not None
-            if given_up and not unsent:
-                self._cancel(request_id)
+            self.give_up(pending)
             raise
+
+    def give_up(self, pending: Pending) -> None:
+        """Cancels a request where its answer is not there yet."""
+        if self._drop(pending):
+            self._cancel(pending.request_id)
 
     def notify(self, frame: bytes, deadline: float | None) -> None:
         """Sends what has no answer."""
@@ -178,6 +217,19 @@ class Connection:
         self._transport.abort()
         self._thread.join()
 
+    def _expect(self, request_id: int, on_cursor: OnCursor | None) -> Pending:
+        pending = Pending(request_id, on_cursor)
+        with self._lock:
+            if self.reason is not None:
+                raise self.lost()
+            self._pending[request_id] = pending
+        return pending
+
+    def _drop(self, pending: Pending) -> bool:
+        """Forgets a request; says whether there is anything to forget."""
+        with self._lock:
+            return self._pending.pop(pending.request_id, None) is not None
+
     def _settle(self) -> None:
         """Gives the reader a moment to come to the end by itself, and makes one where it does not."""
         if not self._ended.wait(_SETTLE_TIMEOUT):
@@ -195,6 +247,7 @@ class Connection:
         reason = "snapd closed it"
         try:
             while (body := self._frames.read_frame()) is not None:
+                self._look_ahead(body)
                 self._dispatch(decode_message(body))
             if self._transport.aborted:
                 reason = "it was broken off here, in the middle of a request"
@@ -212,6 +265,21 @@ class Connection:
                 reason = f"{reason}; {ending}"
             self._fail(reason)
             self._transport.reap()
+
+    def _look_ahead(self, body: bytes) -> None:
+        """Tells whoever waits for this answer where the next page begins."""
+        found = _RESULT.match(body)
+        if found is None:
+            return
+        with self._lock:
+            pending = self._pending.get(int(found[1]))
+        if pending is None:
+            return
+        pending.size = len(body)
+        if pending.on_cursor is not None:
+            cursor = _CURSOR.search(body, max(0, len(body) - _LONGEST_CURSOR))
+            if cursor is not None:
+                pending.on_cursor(cursor[1].decode("ascii"), len(body))
 
     def _fail(self, reason: str) -> None:
         with self._lock:

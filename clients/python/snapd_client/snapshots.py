@@ -9,7 +9,7 @@ from snapd_client.uris import folder_uri, is_uri, quote, to_uri
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import Any
 
     from snapd_client import types
@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from snapd_client.uris import FileName
 
 __all__ = ["SnapshotRequests"]
+
+_FIRST_FILES = 64
+_PAGE_BYTES = 2 << 20
+"""What an answer should have where many come one after the other: a few milliseconds' work for either side."""
 
 
 class SnapshotRequests(ABC):
@@ -42,6 +46,16 @@ class SnapshotRequests(ABC):
         on_progress: OnProgress | None = None,
     ) -> Any:
         """Sends a request and waits for its result."""
+
+    @abstractmethod
+    def _pages(
+        self,
+        method: str,
+        params: Callable[[str | None, int], dict[str, Any]],
+        timeout: float | None,
+        on_progress: OnProgress | None,
+    ) -> Iterator[Any]:
+        """Gives the pages of an answer; `params` makes those of each request, see `snapd_client.pages`."""
 
     def track(
         self,
@@ -125,26 +139,22 @@ class SnapshotRequests(ABC):
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
     ) -> Iterator[types.FileDiff]:
-        """Goes through the files of every page of `diff_full`, asking for a page when it is needed."""
-        names = None if files is None else list(files)
-        cursor = None
-        while True:
-            page = self.diff_full(
-                from_,
-                to,
-                names,
-                contents=contents,
-                renames=renames,
-                cursor=cursor,
-                limit=limit,
-                workspace_uri=workspace_uri,
-                timeout=timeout,
-                on_progress=on_progress,
-            )
+        """Goes through all the files that differ, at most one page ahead of whoever takes them.
+
+        Pages have `limit` files; where none is given, so many that a page has a few megabytes.
+        """
+        fields = {"from": from_, "to": to, "files": self._names(files, workspace_uri), "contents": contents}
+        fields["renames"] = renames
+        files_a_page = _FIRST_FILES if limit is None else limit
+
+        def params(cursor: str | None, size: int) -> dict[str, Any]:
+            nonlocal files_a_page
+            if cursor is not None and limit is None:
+                files_a_page = min(2 * files_a_page, max(1, files_a_page * _PAGE_BYTES // max(size, 1)))
+            return self._params({**fields, "cursor": cursor, "limit": files_a_page}, workspace_uri)
+
+        for page in self._pages("snapshot/diffFull", params, timeout, on_progress):
             yield from page["diffs"]
-            cursor = page.get("nextCursor")
-            if cursor is None:
-                return
 
     def file_at(
         self,
@@ -170,15 +180,14 @@ class SnapshotRequests(ABC):
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
     ) -> Iterator[str]:
-        """Goes through the names of a snapshot's files, asking for a page of `limit` when it is needed."""
-        cursor = None
-        while True:
-            params = {"hash": hash, "prefix": prefix, "cursor": cursor, "limit": limit}
-            page: types.FilesPage = self._snapshot("listFiles", params, workspace_uri, timeout, on_progress)
+        """Goes through the names of a snapshot's files, at most one page of `limit` ahead of whoever takes them."""
+
+        def params(cursor: str | None, _: int) -> dict[str, Any]:
+            fields = {"hash": hash, "prefix": prefix, "cursor": cursor, "limit": limit}
+            return self._params(fields, workspace_uri)
+
+        for page in self._pages("snapshot/listFiles", params, timeout, on_progress):
             yield from page["files"]
-            cursor = page.get("nextCursor")
-            if cursor is None:
-                return
 
     def file_exists(
         self,
@@ -269,10 +278,15 @@ class SnapshotRequests(ABC):
         timeout: float | None,
         on_progress: OnProgress | None,
     ) -> Any:
+        params = self._params(fields, workspace)
+        return self.request(f"snapshot/{name}", params, timeout=timeout, on_progress=on_progress)
+
+    @staticmethod
+    def _params(fields: Mapping[str, Any], workspace: str | None) -> dict[str, Any]:
         params = {key: value for key, value in fields.items() if value is not None}
         if workspace is not None:
             params["workspaceUri"] = folder_uri(workspace)
-        return self.request(f"snapshot/{name}", params, timeout=timeout, on_progress=on_progress)
+        return params
 
     def _names(self, files: Iterable[FileName] | None, workspace: str | None) -> list[str] | None:
         return None if files is None else [self._name(file, workspace) for file in files]
