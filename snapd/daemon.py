@@ -19,7 +19,7 @@ from filelock import FileLock, Timeout
 
 from snapd.core.errors import os_errors
 from snapd.differ.differ import ProcessDiffer
-from snapd.handlers import encode_event
+from snapd.handlers import encode_news
 from snapd.launch import connect
 from snapd.locations import check_socket_path
 from snapd.rpc.connection import Connection
@@ -92,7 +92,7 @@ class Daemon:
         self._workspaces = Workspaces(
             options.locations, options.xdg_config_home, options.umask, socket_path, self._texts
         )
-        self._hub = Hub(self._loop, encode_event, self._quick)
+        self._hub = Hub(self._loop, encode_news, self._quick)
         self._workspaces.on_open(self._hub.watch)
         self._connections: set[Connection] = set()
         self._tasks: set[asyncio.Task[None]] = set()

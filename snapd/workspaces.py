@@ -10,6 +10,7 @@ import attrs
 
 from snapd.core.errors import WorkspaceGone
 from snapd.core.text import DirectDiffer
+from snapd.core.unsaved import Unsaved
 from snapd.core.workspace import Workspace
 from snapd.locations import store_path
 from snapd.store.store import Store
@@ -53,6 +54,9 @@ class Workspaces:
         umask: of the user, for restored files.
         socket: where other processes find this one, None where they cannot.
         texts: compares texts; None to have it done where it is asked for.
+
+    Attributes:
+        unsaved: which files have unsaved text in an editor, by what the editors tell.
     """
 
     def __init__(
@@ -67,6 +71,7 @@ class Workspaces:
         self._user = GitUser(locations.home, xdg_config_home)
         self._umask = umask
         self._socket = socket
+        self.unsaved = Unsaved()
         self._texts = texts if texts is not None else DirectDiffer()
         self._lock = threading.Lock()
         self._open: dict[str, _Open] = {}
@@ -163,7 +168,13 @@ class Workspaces:
                 store.remember_root(place.root, work_tree.identity)
                 work_tree.attach(os.path.join(place.store, "worktree"), store.knows, store.adopt)
                 return Workspace(
-                    project_id(place.root), work_tree, store, settings.capture, settings.retention, self._texts
+                    project_id(place.root),
+                    work_tree,
+                    store,
+                    settings.capture,
+                    settings.retention,
+                    self._texts,
+                    self.unsaved,
                 )
             except BaseException:
                 store.close()

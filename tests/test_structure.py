@@ -15,6 +15,7 @@ from snapd.wire.methods import METHODS
 ROOT = Path(snapd.__file__).parent
 CLIENT = ROOT.parent / "clients" / "python" / "snapd_client"
 MODULES = sorted(ROOT.rglob("*.py"))
+MACHINE = {"snapd.processes", "snapd.heap"}
 EDGE = {"snapd.config", "snapd.locations", "snapd.workspaces"}
 
 
@@ -66,9 +67,12 @@ def ids(path: Path) -> str:
     ("name", "known"),
     [
         ("core", {"snapd.core"}),
-        ("store", {"snapd.core", "snapd.store"}),
+        ("store", {"snapd.core", "snapd.store", *MACHINE}),
         ("watch", {"snapd.watch"}),
-        ("worktree", {"snapd.core", "snapd.watch", "snapd.worktree"}),
+        ("worktree", {"snapd.core", "snapd.watch", "snapd.worktree", *MACHINE}),
+        ("differ", {"snapd.core", "snapd.differ", "snapd.processes"}),
+        ("processes", set()),
+        ("heap", set()),
         ("wire", {"snapd.wire"}),
         ("handlers", {"snapd.core", "snapd.wire", "snapd.handlers"}),
         ("rpc", {"snapd.core", "snapd.wire", "snapd.handlers", "snapd.rpc", *EDGE}),
@@ -114,9 +118,6 @@ def test_rooms_below_the_edge_read_no_environment(path: Path) -> None:
         # a command of its own, for developers
         return
     outside = {"asyncio", "socket", "argparse", "pygls", "lsprotocol", "rich", "platformdirs", "subprocess"}
-    if path == ROOT / "worktree" / "lister.py":
-        # starts the processes that list directories beside this one
-        outside.remove("subprocess")
     used = {module.partition(".")[0] for module in imports(path)}
     assert used & outside == set()
     for node in ast.walk(parse(path)):

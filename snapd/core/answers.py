@@ -8,6 +8,7 @@ import attrs
 
 if TYPE_CHECKING:
     from .filediff import FileDelta
+    from .history import FileSummary, OperationKind, Session, Step
     from .model import ObjectId, Outcome, RelPath, Skip
 
 
@@ -31,11 +32,11 @@ class Reverted:
     """An operation changed the work tree.
 
     Attributes:
-        kind: "restore" or "revert".
+        kind: which.
         outcome: what it did.
     """
 
-    kind: str
+    kind: OperationKind
     outcome: Outcome
 
 
@@ -54,7 +55,45 @@ class MovedAway:
     truncated: bool
 
 
-Event = Tracked | Reverted | MovedAway
+@attrs.frozen
+class SessionView:
+    """A session, with what can be done in it.
+
+    Attributes:
+        session: it.
+        undoable: how many of its steps can be taken back.
+        redoable: how many of those taken back can be done again.
+    """
+
+    session: Session
+    undoable: int
+    redoable: int
+
+
+@attrs.frozen
+class StepView:
+    """A step, with what is known of its session and what it changed.
+
+    Attributes:
+        step: it.
+        agent: of its session.
+        files: what it changed, its parts included; None while it is open.
+    """
+
+    step: Step
+    agent: str | None
+    files: tuple[FileSummary, ...] | None
+
+
+@attrs.frozen
+class SessionMoved:
+    """A session changed; `step` is the one that it was about."""
+
+    session: SessionView
+    step: StepView | None
+
+
+Notice = Tracked | Reverted | MovedAway | SessionMoved
 """What a workspace tells of by itself."""
 
 

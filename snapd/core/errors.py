@@ -11,6 +11,10 @@ SnapdError
 ├── StoreCorrupt
 ├── StorageFull
 ├── IoError
+├── UnknownSession
+├── UnknownStep
+├── NothingToUndo
+├── NothingToRedo
 ├── FileNotInSnapshot
 ├── Unauthorized
 └── Cancelled
@@ -102,6 +106,30 @@ class IoError(SnapdError):
     """The system's own error, with `data["errno"]` and `data["path"]`."""
 
     kind = "ioError"
+
+
+class UnknownSession(SnapdError):
+    """There is no such session in this workspace, or it has ended; `data["sessionId"]` names it."""
+
+    kind = "unknownSession"
+
+
+class UnknownStep(SnapdError):
+    """There is no such step in this workspace; `data` names it."""
+
+    kind = "unknownStep"
+
+
+class NothingToUndo(SnapdError):
+    """No step of the session is left that could be taken back."""
+
+    kind = "nothingToUndo"
+
+
+class NothingToRedo(SnapdError):
+    """No step of the session is left that was taken back and could be done again."""
+
+    kind = "nothingToRedo"
 
 
 class FileNotInSnapshot(SnapdError):

@@ -18,9 +18,10 @@ from .plan import Delete, Plan, Write
 from .trees import changes, file_at, files, lookup
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from .call import Call
+    from .history import Effect
     from .model import Entry, ObjectId, OnConflict, RelPath, Snapshot
     from .plan import Standing
     from .ports import Store, WorkTree
@@ -29,9 +30,21 @@ if TYPE_CHECKING:
 
 @attrs.frozen
 class _Goal:
+    """What is to become of a file.
+
+    Attributes:
+        path: the file.
+        target: what says whether it was really not there.
+        wanted: what it is to be.
+        merged: whether that is a merge rather than what the target has.
+        decided: whether it was seen to already that what somebody changed since is not lost.
+    """
+
     path: RelPath
     target: Target
     wanted: Entry | None
+    merged: bool = False
+    decided: bool = False
 
 
 class Planner:
@@ -43,16 +56,24 @@ class Planner:
         current: the snapshot taken for this operation.
         base: the last snapshot before it: what the agent left; None where there is none.
         on_conflict: what to do with a file that was changed since `base`.
+        unsaved: files of which an editor has unsaved text: they are not touched.
     """
 
     def __init__(
-        self, store: Store, work_tree: WorkTree, current: Snapshot, base: ObjectId | None, on_conflict: OnConflict
+        self,
+        store: Store,
+        work_tree: WorkTree,
+        current: Snapshot,
+        base: ObjectId | None,
+        on_conflict: OnConflict,
+        unsaved: frozenset[RelPath],
     ) -> None:
         self._store = store
         self._work_tree = work_tree
         self._current = current
         self._base = base
         self._on_conflict = on_conflict
+        self.unsaved = unsaved
         self._writes: dict[RelPath, Write] = {}
         self._deletes: dict[RelPath, Delete] = {}
         self._settled: dict[RelPath, FileOutcome] = {}
@@ -99,6 +120,48 @@ class Planner:
         self._settle(goals.values(), call)
         return self._plan((), ())
 
+    def decided(
+        self,
+        effects: Iterable[Effect],
+        outcomes: Iterable[FileOutcome],
+        targets: Mapping[RelPath, Target],
+        directories: DirectoryGoals,
+        call: Call,
+    ) -> Plan:
+        """The plan that does what was decided file by file: what others made of them since is part of that already.
+
+        Args:
+            effects: what is to become different.
+            outcomes: what that is, for each file that it is about; and what is not to be touched, and why.
+            targets: for each file, the snapshot that says whether it was really not there.
+            directories: empty directories that are to come and to go.
+            call: the request.
+
+        Raises:
+            StoreCorrupt: an object is missing or damaged.
+        """
+        said = {outcome.path: outcome for outcome in outcomes}
+        goals = [
+            _Goal(
+                effect.path,
+                targets[effect.path],
+                effect.new,
+                merged=effect.path in said and said[effect.path].outcome == "merged",
+                decided=True,
+            )
+            for effect in effects
+        ]
+        self._settle(goals, call)
+        for path in said.keys() - {goal.path for goal in goals}:
+            self._settled[path] = said[path]
+        made = sorted(path for path in directories.made if not self._work_tree.is_directory(path))
+        removed = [
+            path
+            for path, target in directories.removed
+            if self._work_tree.is_directory(path) and target.protection(path, is_directory=True) is None
+        ]
+        return self._plan(made, removed)
+
     # -- one file
 
     def _settle(self, goals: Iterable[_Goal], call: Call) -> None:
@@ -112,6 +175,10 @@ class Planner:
                 outcome = self._settle_absence(goal, standing)
             else:
                 outcome = self._settle_presence(goal, goal.wanted, standing)
+            if outcome is None and goal.path in self.unsaved:
+                self._writes.pop(goal.path, None)
+                self._deletes.pop(goal.path, None)
+                outcome = FileOutcome(goal.path, "conflict", "unsavedInEditor")
             if outcome is not None:
                 self._settled[goal.path] = outcome
 
@@ -122,7 +189,7 @@ class Planner:
             return FileOutcome(goal.path, "unchanged")
         if (why := goal.target.protection(goal.path)) is not None:
             return FileOutcome(goal.path, "kept", why)
-        if self._changed_since(goal.path, standing.entry):
+        if self._changed_since(goal, standing.entry):
             return FileOutcome(goal.path, "conflict", "changedSince")
         self._deletes[goal.path] = Delete(goal.path, standing)
         return None
@@ -134,15 +201,15 @@ class Planner:
             return FileOutcome(path, "unchanged")
         if standing is None and (outcome := self._obstacle(path)) is not None:
             return outcome
-        merged = False
-        if self._changed_since(path, ours) and ours is not None:
+        merged = goal.merged
+        if self._changed_since(goal, ours) and ours is not None:
             entry = self._merge(path, ours, wanted)
             if entry is None:
                 return FileOutcome(path, "conflict", "changedSince")
             if entry == ours:
                 return FileOutcome(path, "kept", "changedSince")
             merged, wanted = entry != wanted, entry
-        elif self._changed_since(path, ours):
+        elif self._changed_since(goal, ours):
             return FileOutcome(path, "conflict", "deletedSince")
         self._writes[path] = Write(path, wanted, standing, merged)
         return None
@@ -185,8 +252,8 @@ class Planner:
 
     # -- conflicts
 
-    def _changed_since(self, path: RelPath, ours: Entry | None) -> bool:
-        return self._on_conflict != "overwrite" and self._base_entry(path) != ours
+    def _changed_since(self, goal: _Goal, ours: Entry | None) -> bool:
+        return not goal.decided and self._on_conflict != "overwrite" and self._base_entry(goal.path) != ours
 
     def _base_entry(self, path: RelPath) -> Entry | None:
         return None if self._base is None else file_at(self._store.read_tree, self._base, path)
@@ -268,6 +335,19 @@ class Planner:
             remove_directories=tuple(deepest_first),
             settled=tuple(self._settled.values()),
         )
+
+
+@attrs.frozen
+class DirectoryGoals:
+    """Empty directories that are to come and to go.
+
+    Attributes:
+        made: to come, where they are not there.
+        removed: to go, if nothing is in them; each with the snapshot that says that it was really not there.
+    """
+
+    made: tuple[RelPath, ...] = ()
+    removed: tuple[tuple[RelPath, Target], ...] = ()
 
 
 class _Clashes:

@@ -4,18 +4,32 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from .model import RecordKind
+
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Collection, Iterator, Sequence
 
     from .call import Call
     from .drift import Drift
+    from .history import (
+        Event,
+        Intent,
+        Operated,
+        OperationId,
+        Session,
+        SessionId,
+        SnapshotId,
+        Span,
+        Step,
+        StepId,
+        Summary,
+    )
     from .model import (
         CaptureSettings,
         Entry,
         FileOutcome,
         ObjectId,
-        RecordKind,
         RelPath,
         Snapshot,
         TreeEntry,
@@ -56,6 +70,9 @@ class Blobs(Protocol):
     def read_blob(self, oid: ObjectId) -> bytes:
         """The bytes of a file; raises `StoreCorrupt`."""
 
+    def read_small_blob(self, oid: ObjectId, most: int) -> bytes | None:
+        """The bytes of a file, None where it has more than `most`; raises `StoreCorrupt`."""
+
     def blob_size(self, oid: ObjectId) -> int:
         """The size of a file, bytes; raises `StoreCorrupt`."""
 
@@ -78,6 +95,9 @@ class Store(Blobs, Protocol):
     def read_tree(self, oid: ObjectId) -> tuple[TreeEntry, ...]:
         """The entries of a directory; raises `StoreCorrupt`."""
 
+    def differing(self, old: ObjectId, new: ObjectId) -> list[tuple[TreeEntry | None, TreeEntry | None]]:
+        """The entries in which two directories differ, each before and after; raises `StoreCorrupt`."""
+
     def renames(self, old: ObjectId, new: ObjectId) -> dict[RelPath, RelPath]:
         """The old path of each file that was moved, by its new one."""
 
@@ -97,6 +117,28 @@ class Store(Blobs, Protocol):
     def append(self, snapshot: Snapshot, kind: RecordKind) -> None:
         """Records a snapshot, and makes it durable with all that was stored before."""
 
+    @property
+    def timeline(self) -> Timeline:
+        """The sessions, steps and operations."""
+
+    def identify(self, snapshot: Snapshot) -> SnapshotId:
+        """Which snapshot it is, for an event."""
+
+    def load(self, snapshot: SnapshotId) -> Snapshot:
+        """The snapshot that an event names; raises `StoreCorrupt`."""
+
+    def tell(self, event: Event, snapshot: Snapshot | None = None, kind: RecordKind = RecordKind.TRACK) -> None:
+        """Adds an event to the timeline, and records the snapshot that is its `head`: both or neither, durably."""
+
+    def intend(self, intent: Intent) -> None:
+        """Keeps durably what is about to be done to the work tree."""
+
+    def intent(self) -> Intent | None:
+        """What was kept so and is not done with."""
+
+    def forget_intent(self) -> None:
+        """Says that it is done with."""
+
     def discard(self) -> frozenset[ObjectId]:
         """Gives up objects that were added since the last snapshot was recorded; gives their ids."""
 
@@ -112,6 +154,57 @@ class Store(Blobs, Protocol):
     @property
     def path(self) -> str:
         """Where it lies."""
+
+
+class Timeline(Protocol):
+    """The sessions, steps and operations of a workspace, as `Store.record` was told of them."""
+
+    @property
+    def head(self) -> SnapshotId | None:
+        """The work tree, by the last event."""
+
+    @property
+    def next_seq(self) -> int:
+        """The number of the next event."""
+
+    def session(self, session_id: SessionId) -> Session | None:
+        """A session by its name."""
+
+    def sessions(self) -> tuple[Session, ...]:
+        """All sessions, in the order in which they were first begun."""
+
+    def step(self, step_id: StepId) -> Step | None:
+        """A step by its name."""
+
+    def steps(self, session_id: SessionId) -> tuple[Step, ...]:
+        """The steps of a session, in the order in which they were begun."""
+
+    def parts(self, step_id: StepId) -> tuple[Step, ...]:
+        """The steps that were begun as parts of a step, in that order, whatever their session; not parts of parts."""
+
+    def open_steps(self) -> tuple[Step, ...]:
+        """The steps that are open, of all sessions, in the order in which they were begun."""
+
+    def spans(self, step_id: StepId) -> tuple[Span, ...]:
+        """The spans that have a step among their `steps`, in their order."""
+
+    def beside(self, step_id: StepId) -> tuple[StepId, ...]:
+        """The other steps in these spans."""
+
+    def operation(self, operation_id: OperationId) -> Operated | None:
+        """An operation by its name."""
+
+    def redoable(self, session_id: SessionId) -> tuple[Step, ...]:
+        """The steps that can be done again, in the order in which that is to be: the last one taken back first."""
+
+    def keep_summary(self, step_id: StepId, summary: Summary | None) -> None:
+        """Keeps what a step itself changed, or drops it: it follows from the rest, and may be lost."""
+
+    def events(self, before: int | None, limit: int) -> tuple[Event, ...]:
+        """The latest events with a `seq` below one, or of all, the newest first; so many at most."""
+
+    def reserve(self, count: int) -> int:
+        """Numbers for notifications that were never given out, not even before a crash: the first of so many."""
 
 
 class TextDiffer(Protocol):

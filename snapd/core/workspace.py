@@ -6,37 +6,41 @@ One writer at a time; reads of what is stored run beside it.
 from __future__ import annotations
 
 import stat
-import threading
 import time
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from .answers import DeltaPage, FileContent, NamePage, Reverted, Status, Tracked
+from .answers import DeltaPage, FileContent, NamePage, Status, Tracked
+from .chronicle import Chronicle
+from .deeds import Deeds
 from .errors import FileNotInSnapshot, PathOutsideWorkspace
-from .feed import ChangeFeed, Telling
 from .filediff import describe
-from .model import Outcome, RecordKind
+from .model import RecordKind
 from .paths import parents, shown
-from .planning import Planner
+from .sessions import Sessions
 from .target import Target
 from .trees import changes, file_at, files, is_among
+from .undoing import Undoing
 from .unified import unified
+from .writer import Writer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from .answers import Event
+    from .bulletin import Bulletin
     from .call import Call
     from .filediff import FileDelta
-    from .model import CaptureSettings, Change, Entry, ObjectId, OnConflict, RelPath, Snapshot
+    from .history import Operated, SessionId, StepId
+    from .model import CaptureSettings, Change, Entry, ObjectId, Outcome, RelPath, Snapshot
     from .plan import Plan
+    from .planning import Planner
     from .ports import Store, TextDiffer, WorkTree
+    from .unsaved import Unsaved
+    from .writer import Request
 
 PAGE_BYTES = 32 << 20
 """Contents (bytes) that one page of file differences holds at most, unless a single file has more."""
 
 _DAY_SECONDS = 86400.0
-_LOCK_POLL_SECONDS = 0.1
 
 
 class Workspace:
@@ -46,9 +50,16 @@ class Workspace:
         project_id: the name of its store.
         work_tree: the folder.
         store: where its snapshots are.
-        settings: what is captured; may be replaced at any time.
+        settings: what is captured.
         retention_days: how long snapshots are kept at least.
         texts: compares texts.
+        unsaved: which files have unsaved text in an editor.
+
+    Attributes:
+        sessions: its sessions and their steps.
+        undoing: takes steps back and does them again.
+        deeds: tells what steps changed.
+        chronicle: tells the history.
     """
 
     def __init__(
@@ -59,35 +70,42 @@ class Workspace:
         settings: CaptureSettings,
         retention_days: float,
         texts: TextDiffer,
+        unsaved: Unsaved,
     ) -> None:
         self.project_id = project_id
-        self.settings = settings
         self.retention_days = retention_days
         self.texts = texts
         self._work_tree = work_tree
         self._store = store
-        self._writer = threading.Lock()
-        self._files: int | None = None
+        self._writer = Writer(work_tree, store, settings, texts, unsaved)
+        self.deeds = Deeds(store, texts)
+        self.sessions = Sessions(self._writer, self.deeds)
+        self.chronicle = Chronicle(store.timeline, self.deeds)
+        self.undoing = Undoing(self._writer, self.sessions, self.deeds, texts)
         self._renames: tuple[ObjectId, ObjectId, dict[RelPath, RelPath]] | None = None
-        self._listeners: list[Callable[[Event], None]] = []
-        self._troubled: list[Callable[[Exception], None]] = []
-        self._telling = Telling(work_tree, store, texts, lambda: self.settings, self._writing, self._tell)
-        self._feed = ChangeFeed(work_tree, self._telling, self._tell_trouble)
 
     @property
     def root(self) -> bytes:
         """The folder, absolute and canonical."""
         return self._work_tree.root
 
-    def listen(self, listener: Callable[[Event], None], troubled: Callable[[Exception], None]) -> None:
-        """Has every event told, in order, from the thread that caused it.
+    @property
+    def settings(self) -> CaptureSettings:
+        """What is captured; may be replaced at any time."""
+        return self._writer.settings
 
-        Args:
-            listener: told of each; that the work tree moved away only while that is wanted, see `watch_changes`.
-            troubled: told why that cannot be told, once for the same reason: an error of snapd, or a defect.
-        """
-        self._listeners.append(listener)
-        self._troubled.append(troubled)
+    @settings.setter
+    def settings(self, settings: CaptureSettings) -> None:
+        self._writer.settings = settings
+
+    @property
+    def bulletin(self) -> Bulletin:
+        """What the workspace tells of by itself; that the work tree moved away only while that is wanted."""
+        return self._writer.bulletin
+
+    def listen_to_trouble(self, troubled: Callable[[Exception], None]) -> None:
+        """Has it told why it cannot be told what changes, once for the same reason: an error of snapd, or a defect."""
+        self._writer.listen(troubled)
 
     def watch_changes(self, wanted: bool) -> None:
         """Has it told, or no more, that the work tree moved away from the last snapshot; see `ChangeFeed.listen`.
@@ -95,7 +113,7 @@ class Workspace:
         Raises:
             OSError, RuntimeError: there is no descriptor or no thread left for it.
         """
-        self._feed.listen(wanted)
+        self._writer.feed.listen(wanted)
 
     def check_present(self) -> None:
         """Raises `WorkspaceGone` where the folder is no longer the one that was opened."""
@@ -103,11 +121,7 @@ class Workspace:
 
     def close(self) -> None:
         """Lets go of the folder and the store, when the operation under way is done."""
-        # before: its thread may be waiting for its turn to write
-        self._feed.close()
-        with self._writer:
-            self._work_tree.close()
-            self._store.close()
+        self._writer.close()
 
     # -- taking
 
@@ -125,15 +139,15 @@ class Workspace:
             PathOutsideWorkspace: a forced path leads through a symlink.
             WorkspaceGone, StoreCorrupt, StorageFull, IoError, InvalidParams, Cancelled: there is no new snapshot.
         """
-        with self._writing(call):
+        with self._writer.turn(call):
             paths = tuple(forced)
             self._work_tree.check_present()
             for path in paths:
                 self._check_way(path)
             previous = self._store.last
-            snapshot = self._capture(paths, RecordKind.TRACK, call)
+            snapshot = self._writer.capture(paths, RecordKind.TRACK, call)
             tracked = Tracked(snapshot.tree, previous, snapshot.coverage.skipped)
-            self._tell_snapshot(tracked)
+            self._writer.tell_snapshot(tracked)
         return tracked
 
     # -- comparing
@@ -223,6 +237,50 @@ class Workspace:
             self._renames = None
         return DeltaPage(tuple(found), tree, None)
 
+    def net_of(
+        self,
+        session_id: SessionId,
+        message_id: str | None,
+        step_id: StepId | None,
+        call: Call,
+        *,
+        contents: bool,
+        after: RelPath | None,
+        limit: int | None,
+    ) -> tuple[tuple[FileDelta, ...], RelPath | None]:
+        """The net of what the applied steps of a session changed, file by file.
+
+        Args:
+            session_id: the session.
+            message_id: only the steps of this message.
+            step_id: only this step and its parts.
+            call: the request.
+            contents: whether the texts are wanted.
+            after: the path where the page before ended.
+            limit: files on this page, at most.
+
+        Returns:
+            The files, ordered by path; and the last of them where there are more.
+
+        Raises:
+            UnknownSession, UnknownStep, StoreCorrupt: see there.
+        """
+        net = self.deeds.net(self.sessions.applied(session_id, message_id, step_id))
+        found: list[FileDelta] = []
+        size = 0
+        for path, delta in net.items():
+            call.check()
+            if after is not None and path <= after:
+                continue
+            if (limit is not None and len(found) >= limit) or size >= PAGE_BYTES:
+                return tuple(found), found[-1].path
+            told = describe(self._store, path, delta.old, delta.new, self.texts, call, contents=contents)
+            if found and size + told.size > PAGE_BYTES:
+                return tuple(found), found[-1].path
+            found.append(told)
+            size += told.size
+        return tuple(found), None
+
     # -- looking
 
     def file_at(self, tree: ObjectId, path: RelPath) -> FileContent:
@@ -284,7 +342,7 @@ class Workspace:
         """
         self._work_tree.check_present()
         last = self._store.last
-        count = self._files
+        count = self._writer.files
         if count is None:
             count = sum(1 for _ in files(self._store.read_tree, last)) if last is not None else 0
         return Status(
@@ -298,76 +356,45 @@ class Workspace:
 
     # -- bringing back
 
-    def restore(self, tree: ObjectId, on_conflict: OnConflict, dry_run: bool, call: Call) -> Outcome:
+    def restore(self, tree: ObjectId, request: Request, call: Call) -> Outcome:
         """Makes the work tree what a snapshot was; what is there now is in a snapshot first.
 
         Args:
             tree: the snapshot.
-            on_conflict: what to do with files changed since the last snapshot.
-            dry_run: only say what would be done.
+            request: how it is asked; a conflict is a file changed since the last snapshot.
             call: the request; may be cancelled until the first file is moved.
 
         Raises:
             UnknownSnapshot, StoreCorrupt, StorageFull, WorkspaceGone, IoError, Cancelled: nothing was changed.
         """
-        with self._writing(call):
+        with self._writer.turn(call):
             target = Target(self._store, self._store.find(tree))
-            forced = target.snapshot.coverage.forced
-            return self._operate(
-                "restore", lambda planner: planner.restore(target, call), forced, on_conflict, dry_run, call
-            )
 
-    def revert(
-        self,
-        patches: Sequence[tuple[ObjectId, Sequence[RelPath]]],
-        on_conflict: OnConflict,
-        dry_run: bool,
-        call: Call,
-    ) -> Outcome:
+            def make_plan(planner: Planner, before: Snapshot) -> tuple[Plan, Operated]:
+                return planner.restore(target, call), self._writer.operation("restore", before)
+
+            return self._writer.operate(make_plan, target.snapshot.coverage.forced, request, call)
+
+    def revert(self, patches: Sequence[tuple[ObjectId, Sequence[RelPath]]], request: Request, call: Call) -> Outcome:
         """Brings some files back, each from the first patch that names it.
 
         Args:
             patches: trees of snapshots, each with the files to take from it.
-            on_conflict: as in `restore`.
-            dry_run: as in `restore`.
+            request: as in `restore`.
             call: as in `restore`.
 
         Raises:
             PathOutsideWorkspace: a name leads through a symlink.
             UnknownSnapshot, StoreCorrupt, StorageFull, WorkspaceGone, IoError, Cancelled: nothing was changed.
         """
-        with self._writing(call):
+        with self._writer.turn(call):
             targets = [(Target(self._store, self._store.find(tree)), names) for tree, names in patches]
             forced = tuple({path for target, _ in targets for path in target.snapshot.coverage.forced})
-            return self._operate(
-                "revert", lambda planner: planner.revert(targets, call), forced, on_conflict, dry_run, call
-            )
 
-    def _operate(
-        self,
-        kind: str,
-        make_plan: Callable[[Planner], Plan],
-        forced: tuple[RelPath, ...],
-        on_conflict: OnConflict,
-        dry_run: bool,
-        call: Call,
-    ) -> Outcome:
-        before = self._look(forced, call)
-        plan = make_plan(Planner(self._store, self._work_tree, before, self._store.last, on_conflict))
-        if dry_run or (on_conflict == "fail" and plan.conflicts):
-            # what was refused is not what the agent left: asked again, it has to be refused again
-            self._record(before, RecordKind.LOOK)
-            return Outcome(False, before.tree, before.tree, plan.foretold())
-        self._record(before, RecordKind.BEFORE)
-        if plan.is_empty:
-            return Outcome(True, before.tree, before.tree, plan.foretold())
-        results = self._work_tree.apply(plan, self._store.blob_chunks, call)
-        # what somebody changed since the last snapshot and still has must not pass for what an agent left
-        left_alone = any(result.outcome == "conflict" or result.reason == "changedSince" for result in results)
-        after = self._capture(forced, RecordKind.PARTLY if left_alone else RecordKind.AFTER, call)
-        outcome = Outcome(True, before.tree, after.tree, results)
-        self._tell_snapshot(Reverted(kind, outcome))
-        return outcome
+            def make_plan(planner: Planner, before: Snapshot) -> tuple[Plan, Operated]:
+                return planner.revert(targets, call), self._writer.operation("revert", before)
+
+            return self._writer.operate(make_plan, forced, request, call)
 
     # -- housekeeping
 
@@ -385,7 +412,7 @@ class Workspace:
             StoreCorrupt, StorageFull, IoError: see there.
         """
         days = self.retention_days if older_than_days is None else older_than_days
-        with self._writing(call):
+        with self._writer.turn(call):
             self._store.check_present()
             keep = self._work_tree.tree
             if keep is None:
@@ -394,41 +421,6 @@ class Workspace:
             return self._store.expire(time.time() - days * _DAY_SECONDS, keep)
 
     # -- inside
-
-    @contextmanager
-    def _writing(self, call: Call) -> Iterator[None]:
-        while not self._writer.acquire(timeout=_LOCK_POLL_SECONDS):
-            call.check()
-        try:
-            call.check()
-            yield
-        except BaseException:
-            # what could not be made durable may be needed by nobody any more, and must not be in the way next time
-            self._work_tree.forget(self._store.discard())
-            raise
-        finally:
-            self._writer.release()
-
-    def _capture(self, forced: tuple[RelPath, ...], kind: RecordKind, call: Call) -> Snapshot:
-        snapshot = self._look(forced, call)
-        self._record(snapshot, kind)
-        return snapshot
-
-    def _look(self, forced: tuple[RelPath, ...], call: Call) -> Snapshot:
-        self._store.check_present()
-        try:
-            with self._store.batch() as batch:
-                snapshot = self._work_tree.capture(self.settings, forced, batch, call)
-        except BaseException:
-            # what the clock had told was given back to it, and it does not tell it twice
-            self._feed.hear()
-            raise
-        self._files = self._work_tree.count()
-        return snapshot
-
-    def _record(self, snapshot: Snapshot, kind: RecordKind) -> None:
-        if kind is not RecordKind.LOOK or not self._store.knows(snapshot.tree):
-            self._store.append(snapshot, kind)
 
     def _check_way(self, path: RelPath) -> None:
         for above in parents(path):
@@ -440,13 +432,14 @@ class Workspace:
         snapshot = self._store.find(old)
         if new is not None:
             return self._store.find(new).tree
-        with self._writing(call):
-            return self._capture(snapshot.coverage.forced, RecordKind.LOOK, call).tree
+        with self._writer.turn(call):
+            return self._writer.capture(snapshot.coverage.forced, RecordKind.LOOK, call).tree
 
     def _changes(
         self, old: ObjectId, new: ObjectId, only: Sequence[RelPath], call: Call, after: RelPath | None = None
     ) -> Iterator[Change]:
-        for change in changes(self._store.read_tree, old, new, after=after, only=only):
+        store = self._store
+        for change in changes(store.read_tree, old, new, after=after, only=only, differing=store.differing):
             call.check()
             yield change
 
@@ -456,15 +449,3 @@ class Workspace:
         if kept is None or kept[:2] != (old, new):
             kept = self._renames = (old, new, self._store.renames(old, new))
         return kept[2]
-
-    def _tell_snapshot(self, event: Tracked | Reverted) -> None:
-        self._telling.forget()
-        self._tell(event)
-
-    def _tell(self, event: Event) -> None:
-        for listener in self._listeners:
-            listener(event)
-
-    def _tell_trouble(self, error: Exception) -> None:
-        for troubled in self._troubled:
-            troubled(error)

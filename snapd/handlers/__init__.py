@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from . import session, step, undo
 from .bring_back import restore, revert
 from .compare import diff, diff_full, patch
 from .context import Context
-from .events import encode_event
+from .events import encode_news, events
 from .keep import cleanup, status
 from .look import file_at, file_exists, list_files
 from .track import track
@@ -24,7 +25,22 @@ HANDLERS: dict[str, Any] = {
     "snapshot/revert": revert,
     "snapshot/status": status,
     "snapshot/cleanup": cleanup,
+    "snapshot/events": events,
+    "session/start": session.start,
+    "session/end": session.end,
+    "session/list": session.list_sessions,
+    "session/steps": session.steps,
+    "session/diff": session.diff,
+    "session/undo": undo.undo,
+    "session/redo": undo.redo,
+    "session/revert": undo.revert,
+    "session/unrevert": undo.unrevert,
+    "session/history": session.tell_history,
+    "step/begin": step.begin,
+    "step/end": step.end,
+    "step/hunks": step.hunks,
+    "step/revertHunks": step.revert_hunks,
 }
 """For each method of the wire's table, the function that takes a `Context` and its params and gives its result."""
 
-__all__ = ["HANDLERS", "Context", "encode_event"]
+__all__ = ["HANDLERS", "Context", "encode_news"]

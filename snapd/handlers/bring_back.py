@@ -21,7 +21,7 @@ _DEFAULT: OnConflict = "overwrite"
 def restore(context: Context, params: RestoreParams) -> Outcome:
     """Makes the work tree what a snapshot was."""
     result = context.workspace.restore(
-        convert.tree(params.hash), params.on_conflict or _DEFAULT, params.dry_run, context.call
+        convert.tree(params.hash), convert.request(params.on_conflict, _DEFAULT, params.dry_run), context.call
     )
     return convert.outcome(context.workspace.root, result)
 
@@ -32,5 +32,7 @@ def revert(context: Context, params: RevertParams) -> Outcome:
         (convert.tree(patch.hash), convert.paths(context, patch.files, f"patches[{at}].files"))
         for at, patch in enumerate(params.patches)
     ]
-    result = context.workspace.revert(patches, params.on_conflict or _DEFAULT, params.dry_run, context.call)
+    result = context.workspace.revert(
+        patches, convert.request(params.on_conflict, _DEFAULT, params.dry_run), context.call
+    )
     return convert.outcome(context.workspace.root, result)

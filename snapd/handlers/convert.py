@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from snapd.core.errors import InvalidParams
 from snapd.core.paths import is_utf8, relative, shown, to_uri
+from snapd.core.writer import Request
 from snapd.wire import values as wire
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from snapd.core.filediff import FileDelta
-    from snapd.core.model import FileOutcome, ObjectId, Outcome, RelPath, Skip
+    from snapd.core.model import FileOutcome, ObjectId, OnConflict, Outcome, RelPath, Skip
 
     from .context import Context
 
@@ -56,6 +57,17 @@ def name(root: bytes, found: RelPath) -> Name:
 def mode(bits: int | None) -> str | None:
     """A mode as the wire has it."""
     return None if bits is None else f"{bits:o}"
+
+
+def request(on_conflict: OnConflict | None, default: OnConflict, dry_run: bool) -> Request:
+    """How an operation is asked for.
+
+    Args:
+        on_conflict: what the client said of conflicts.
+        default: what holds where it said nothing.
+        dry_run: whether it only wants to know.
+    """
+    return Request(on_conflict or default, on_conflict is not None, dry_run)
 
 
 def skipped(root: bytes, skips: Iterable[Skip]) -> list[wire.Skipped]:

@@ -1,42 +1,80 @@
-"""The core's events as notifications."""
+"""What a workspace tells of by itself, as notifications; and `snapshot/events`, for who missed some of them."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from snapd.core.answers import MovedAway, Tracked
+from snapd.core.answers import MovedAway, SessionMoved, Tracked
+from snapd.core.paths import to_uri
 from snapd.wire.converter import unstructure
+from snapd.wire.events import EventsParams, EventsResult, ToldNotification
+from snapd.wire.notifications import DidChangeParams, DidRevertParams, DidTrackParams, SessionDidChangeParams
 
-from . import convert
+from . import convert, history
 
 if TYPE_CHECKING:
-    from snapd.core.answers import Event
+    from snapd.core.bulletin import News
+
+    from .context import Context
 
 
-def encode_event(root: bytes, event: Event) -> tuple[str, dict[str, Any]]:
-    """The method of the notification that tells of an event, and its params but for `workspaceUri` and `seq`.
+def events(context: Context, params: EventsParams) -> EventsResult:
+    """Gives the notifications after one."""
+    found, latest = context.workspace.bulletin.since(params.since)
+    if found is None:
+        return EventsResult(reset=True, latest=latest)
+    return EventsResult(events=[_told(context.workspace.root, news) for news in found], latest=latest)
+
+
+def encode_news(root: bytes, news: News) -> tuple[str, dict[str, Any]]:
+    """The method of the notification that tells of something, and its params as JSON values.
 
     Args:
         root: of the workspace that it happened in.
-        event: what happened.
+        news: what happened.
     """
+    told = _told(root, news)
+    return told.method, unstructure(told.params)
+
+
+def _told(root: bytes, news: News) -> ToldNotification:
+    uri, seq, event = to_uri(root), news.seq, news.event
     if isinstance(event, Tracked):
-        params: dict[str, Any] = {"hash": event.tree.hex()}
-        if event.previous is not None:
-            params["previous"] = event.previous.hex()
-        return "snapshot/didTrack", params
+        previous = None if event.previous is None else event.previous.hex()
+        return ToldNotification(
+            method="snapshot/didTrack",
+            params=DidTrackParams(workspace_uri=uri, seq=seq, hash=event.tree.hex(), previous=previous),
+        )
     if isinstance(event, MovedAway):
-        params = {
-            "base": event.base.hex(),
-            "files": [unstructure(convert.file_change(root, delta)) for delta in event.files],
-        }
-        if event.truncated:
-            params["truncated"] = True
-        return "snapshot/didChange", params
+        return ToldNotification(
+            method="snapshot/didChange",
+            params=DidChangeParams(
+                workspace_uri=uri,
+                seq=seq,
+                base=event.base.hex(),
+                files=[convert.file_change(root, delta) for delta in event.files],
+                truncated=True if event.truncated else None,
+            ),
+        )
+    if isinstance(event, SessionMoved):
+        return ToldNotification(
+            method="session/didChange",
+            params=SessionDidChangeParams(
+                workspace_uri=uri,
+                seq=seq,
+                session=history.session(event.session),
+                step=None if event.step is None else history.step(root, event.step),
+            ),
+        )
     outcome = event.outcome
-    return "snapshot/didRevert", {
-        "kind": event.kind,
-        "before": outcome.before.hex(),
-        "after": outcome.after.hex(),
-        "files": [unstructure(file) for file in convert.file_outcomes(root, outcome.files)],
-    }
+    return ToldNotification(
+        method="snapshot/didRevert",
+        params=DidRevertParams(
+            workspace_uri=uri,
+            seq=seq,
+            kind=event.kind,
+            before=outcome.before.hex(),
+            after=outcome.after.hex(),
+            files=convert.file_outcomes(root, outcome.files),
+        ),
+    )

@@ -24,6 +24,7 @@ from snapd.wire.errors import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND,
 from snapd.wire.methods import METHODS, NOTIFICATIONS, PROTOCOL_VERSION
 from snapd.workspaces import apply_settings
 
+from .documents import Documents
 from .envelope import EnvelopeError, Notification, Request, parse
 from .errors import RpcError
 from .folders import Folders
@@ -53,6 +54,10 @@ _LSP_TYPES: dict[str, Any] = {
     lsp.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS: lsp.DidChangeWorkspaceFoldersParams,
     lsp.WORKSPACE_DID_CHANGE_CONFIGURATION: lsp.DidChangeConfigurationParams,
     lsp.CANCEL_REQUEST: lsp.CancelParams,
+    lsp.TEXT_DOCUMENT_DID_OPEN: lsp.DidOpenTextDocumentParams,
+    lsp.TEXT_DOCUMENT_DID_CHANGE: lsp.DidChangeTextDocumentParams,
+    lsp.TEXT_DOCUMENT_DID_SAVE: lsp.DidSaveTextDocumentParams,
+    lsp.TEXT_DOCUMENT_DID_CLOSE: lsp.DidCloseTextDocumentParams,
 }
 
 _AT_ONCE = 8
@@ -72,6 +77,10 @@ _NOTIFICATIONS = frozenset(
         lsp.CANCEL_REQUEST,
         lsp.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS,
         lsp.WORKSPACE_DID_CHANGE_CONFIGURATION,
+        lsp.TEXT_DOCUMENT_DID_OPEN,
+        lsp.TEXT_DOCUMENT_DID_CHANGE,
+        lsp.TEXT_DOCUMENT_DID_SAVE,
+        lsp.TEXT_DOCUMENT_DID_CLOSE,
     }
 )
 """What a client may say without asking; all else that it says so is passed over."""
@@ -141,6 +150,7 @@ class Connection(JsonRPCServer):
         self._max_message_bytes = max_message_bytes
         self._token = token
         self._folders = Folders(workspaces, quick, self._opened, self._closed)
+        self._documents = Documents(workspaces.unsaved, quick)
         self._pending: dict[MessageId, _Pending] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
         self._slots = asyncio.Semaphore(_AT_ONCE)
@@ -175,6 +185,7 @@ class Connection(JsonRPCServer):
         finally:
             self._cancel_all()
             self._folders.remove_all()
+            await self._documents.close()
             await self._outbox.close()
 
     def stop(self) -> None:
@@ -264,6 +275,10 @@ class Connection(JsonRPCServer):
             lsp.SET_TRACE: _ignore,
             lsp.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS: self._change_folders,
             lsp.WORKSPACE_DID_CHANGE_CONFIGURATION: self._change_configuration,
+            lsp.TEXT_DOCUMENT_DID_OPEN: self._documents.did_open,
+            lsp.TEXT_DOCUMENT_DID_CHANGE: self._documents.did_change,
+            lsp.TEXT_DOCUMENT_DID_SAVE: self._documents.did_save,
+            lsp.TEXT_DOCUMENT_DID_CLOSE: self._documents.did_close,
             **{method: partial(self._request, method) for method in METHODS},
         }
         for method, feature in features.items():
@@ -285,6 +300,9 @@ class Connection(JsonRPCServer):
         self._tell_unknown(unknown, "initializationOptions")
         result = lsp.InitializeResult(
             capabilities=lsp.ServerCapabilities(
+                text_document_sync=lsp.TextDocumentSyncOptions(
+                    open_close=True, change=lsp.TextDocumentSyncKind.Full, save=True
+                ),
                 workspace=lsp.WorkspaceOptions(
                     workspace_folders=lsp.WorkspaceFoldersServerCapabilities(supported=True, change_notifications=True)
                 ),
@@ -359,6 +377,7 @@ class Connection(JsonRPCServer):
         try:
             async with contextlib.nullcontext() if quick else self._slots:
                 await self._outbox.writable()
+                await self._documents.settled()
                 pending.waiting = False
                 folder = await self._folders.find(params.workspace_uri)
                 settings = self._settings

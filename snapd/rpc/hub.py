@@ -1,4 +1,4 @@
-"""Notifications: numbered once per workspace, encoded once, sent to every client that has the folder open."""
+"""Notifications: encoded once, sent to every client that has the folder open."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 import attrs
 
 from snapd.core.errors import SnapdError
-from snapd.core.paths import to_uri
 
 from .framing import encode, frame
 
@@ -21,10 +20,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from concurrent.futures import Executor
 
-    from snapd.core.answers import Event
+    from snapd.core.bulletin import News
     from snapd.core.workspace import Workspace
 
-    Encode = Callable[[bytes, Event], tuple[str, dict[str, Any]]]
+    Encode = Callable[[bytes, News], tuple[str, dict[str, Any]]]
 
 logger = logging.getLogger(__name__)
 
@@ -34,12 +33,6 @@ class Subscriber(Protocol):
 
     def push(self, framed: bytes) -> None:
         """Sends a frame without waiting; a client that does not read is dropped."""
-
-
-@attrs.define
-class _Channel:
-    seq: int = 0
-    subscribers: list[Subscriber] = attrs.field(factory=list)
 
 
 @attrs.define
@@ -60,8 +53,8 @@ class Hub:
 
     Args:
         loop: on which everything here but `watch`ed events happens.
-        encode: makes a workspace's root and an event into the method and the params (JSON values, without
-            `workspaceUri` and `seq`) of a notification.
+        encode: makes a workspace's root and a piece of its news into the method and the params (JSON values) of a
+            notification.
         executor: where what may have to wait is done.
     """
 
@@ -69,28 +62,29 @@ class Hub:
         self._loop = loop
         self._encode = encode
         self._executor = executor
-        self._channels: dict[bytes, _Channel] = {}
+        self._subscribers: dict[bytes, list[Subscriber]] = {}
         self._feeds: weakref.WeakKeyDictionary[Workspace, _Feed] = weakref.WeakKeyDictionary()
 
     def watch(self, workspace: Workspace) -> None:
         """Tells a workspace's events from now on. May be called from any thread."""
 
-        def tell(event: Event) -> None:
-            self._loop.call_soon_threadsafe(self._publish, workspace.root, event)
+        def tell(news: News) -> None:
+            self._loop.call_soon_threadsafe(self._publish, workspace.root, news)
 
-        workspace.listen(tell, partial(_tell_trouble, workspace.root))
+        workspace.bulletin.listen(tell)
+        workspace.listen_to_trouble(partial(_tell_trouble, workspace.root))
 
     def subscribe(self, workspace: Workspace, subscriber: Subscriber) -> None:
         """Has a client told of a workspace's events."""
-        channel = self._channels.setdefault(workspace.root, _Channel())
-        if subscriber not in channel.subscribers:
-            channel.subscribers.append(subscriber)
+        subscribers = self._subscribers.setdefault(workspace.root, [])
+        if subscriber not in subscribers:
+            subscribers.append(subscriber)
 
     def unsubscribe(self, workspace: Workspace, subscriber: Subscriber) -> None:
         """The contrary; harmless where it was not subscribed."""
-        channel = self._channels.get(workspace.root)
-        if channel is not None and subscriber in channel.subscribers:
-            channel.subscribers.remove(subscriber)
+        subscribers = self._subscribers.get(workspace.root, [])
+        if subscriber in subscribers:
+            subscribers.remove(subscriber)
         self.want_changes(workspace, subscriber, False)
 
     def want_changes(self, workspace: Workspace, subscriber: Subscriber, wanted: bool) -> None:
@@ -104,17 +98,13 @@ class Hub:
         if bool(feed.subscribers) != before:
             self._executor.submit(_switch, workspace, feed)
 
-    def _publish(self, root: bytes, event: Event) -> None:
-        method, params = self._encode(root, event)
-        channel = self._channels.setdefault(root, _Channel())
-        channel.seq += 1
-        message = {
-            "jsonrpc": "2.0",
-            "method": method,
-            "params": {"workspaceUri": to_uri(root), "seq": channel.seq, **params},
-        }
-        framed = frame(encode(message))
-        for subscriber in list(channel.subscribers):
+    def _publish(self, root: bytes, news: News) -> None:
+        subscribers = self._subscribers.get(root)
+        if not subscribers:
+            return
+        method, params = self._encode(root, news)
+        framed = frame(encode({"jsonrpc": "2.0", "method": method, "params": params}))
+        for subscriber in list(subscribers):
             subscriber.push(framed)
 
 

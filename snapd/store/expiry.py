@@ -34,14 +34,12 @@ PACK_ENDINGS = ("idx", "pack", "rev", "bitmap", "mtimes")
 """The files of a pack, in the order in which they go."""
 
 
-def expire(
-    repository: ShadowRepository, roots: Iterable[tuple[ObjectId, ObjectId, ObjectId]], keep: ObjectId | None
-) -> None:
+def expire(repository: ShadowRepository, roots: Iterable[tuple[ObjectId, ...]], keep: ObjectId | None) -> None:
     """Removes every object that is not held.
 
     Args:
         repository: nobody may write to it meanwhile.
-        roots: commit, tree and coverage blob of every snapshot that stays.
+        roots: of every snapshot and every event that stays, the commit, its tree, and the blobs that it has besides.
         keep: a tree that stays besides, recorded or not.
 
     Raises:
@@ -51,20 +49,18 @@ def expire(
     held = _held(repository, roots, keep)
     drop_summaries(repository)
     try:
-        for name in pack_names(repository):
+        for name in pack_names(repository.pack_directory):
             _sweep_pack(repository, name, held)
         _sweep_loose(repository, held)
     finally:
         repository.swept()
 
 
-def _held(
-    repository: ShadowRepository, roots: Iterable[tuple[ObjectId, ObjectId, ObjectId]], keep: ObjectId | None
-) -> set[ObjectId]:
+def _held(repository: ShadowRepository, roots: Iterable[tuple[ObjectId, ...]], keep: ObjectId | None) -> set[ObjectId]:
     held: set[ObjectId] = set()
     pending: list[ObjectId] = [keep] if keep is not None else []
-    for commit, tree, coverage in roots:
-        held.update((commit, coverage))
+    for commit, tree, *blobs in roots:
+        held.update((commit, *blobs))
         pending.append(tree)
     while pending:
         tree = pending.pop()
@@ -92,10 +88,10 @@ def drop_summaries(repository: ShadowRepository) -> None:
                     os.unlink(entry.path)
 
 
-def pack_names(repository: ShadowRepository) -> list[str]:
-    """The packs of a repository that have an index, each by its name without an ending."""
-    with os_errors(repository.pack_directory):
-        names = os.listdir(repository.pack_directory)
+def pack_names(directory: str) -> list[str]:
+    """The packs in `objects/pack` that have an index, each by its name without an ending."""
+    with os_errors(directory):
+        names = os.listdir(directory)
     return sorted(name[:-4] for name in names if name.startswith("pack-") and name.endswith(".idx"))
 
 

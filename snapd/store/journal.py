@@ -134,20 +134,23 @@ class Journal:
             references: by name, what each is to point to.
 
         Raises:
-            StorageFull, IoError: the references did not move (or, where the journal took the frame and the repository
-                did not, move when the store is next opened after a crash); the objects wait for the next flush.
+            StorageFull, IoError: the references did not move; the objects wait for the next flush. (Where the disk
+                fails more than once here, some may have moved, or may when the store is next opened after a crash.)
         """
         with self._lock:
             frame = Frame(self._waiting, references or {})
             if not frame.objects and not frame.references:
                 return
             with os_errors(self._directory):
-                file = self._append(frame)
-            for oid, packed in frame.objects.items():
-                place(self._objects, oid, packed)
+                file, at = self._append(frame)
+            try:
+                for oid, packed in frame.objects.items():
+                    place(self._objects, oid, packed)
+                self._move(frame.references)
+            except BaseException:
+                self._take_back(file, at, frame)
+                raise
             self.placed += len(frame.objects)
-            for name, target in frame.references.items():
-                self._point(name, target)
             self._waiting = {}
             self._waiting_bytes = 0
             if file.frames >= FILE_FRAMES or file.size >= FILE_BYTES:
@@ -174,7 +177,8 @@ class Journal:
 
     # -- writing
 
-    def _append(self, frame: Frame) -> _File:
+    def _append(self, frame: Frame) -> tuple[_File, int]:
+        """Gives the file that has the frame, and where in it the frame begins."""
         file = self._file or self._begin()
         assert file.descriptor is not None
         data = encode_frame(file.start, frame)
@@ -190,9 +194,23 @@ class Journal:
             raise
         file.objects |= frame.objects.keys()
         file.references |= frame.references.keys()
+        at = len(file.start) + file.size
         file.frames += 1
         file.size += len(data)
-        return file
+        return file, at
+
+    def _take_back(self, file: _File, at: int, frame: Frame) -> None:
+        """Writes a frame over by one that moves nothing: of its objects some may be placed, and need their frame."""
+        assert file.descriptor is not None
+        data = encode_frame(file.start, Frame(frame.objects, {}))
+        try:
+            # shorter than what it replaces, so it needs no space
+            os.pwrite(file.descriptor, data, at)
+            os.ftruncate(file.descriptor, at + len(data))
+            sync_data(file.descriptor)
+        except OSError as error:
+            logger.warning("%s may move references that were given up: %s", file.path, error.strerror)
+        self._retire()
 
     def _begin(self) -> _File:
         make_directories(self._directory)
@@ -218,25 +236,32 @@ class Journal:
                     os.close(file.descriptor)
                 file.descriptor = None
 
-    def _point(self, name: str, target: ObjectId) -> None:
-        path = os.path.join(self._store, name)
-        # not beside the reference: git would take it for one
-        temporary = os.path.join(self._directory, f"tmp_ref_{secrets.token_hex(8)}")
-        with os_errors(path):
-            descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE_FILE)
-            try:
-                try:
-                    write_all(descriptor, target.hex().encode() + b"\n")
-                finally:
-                    os.close(descriptor)
-                try:
-                    os.rename(temporary, path)
-                except FileNotFoundError:
-                    make_directories(os.path.dirname(path))
-                    os.rename(temporary, path)
-            except BaseException:
+    def _move(self, references: Mapping[str, ObjectId]) -> None:
+        """Moves references: all of them, unless a rename itself fails."""
+        moves: list[tuple[str, str]] = []
+        try:
+            for name, target in references.items():
+                # not beside the reference: git would take it for one
+                temporary = os.path.join(self._directory, f"tmp_ref_{secrets.token_hex(8)}")
+                path = os.path.join(self._store, name)
+                moves.append((temporary, path))
+                with os_errors(path):
+                    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE_FILE)
+                    try:
+                        write_all(descriptor, target.hex().encode() + b"\n")
+                    finally:
+                        os.close(descriptor)
+            for temporary, path in moves:
+                with os_errors(path):
+                    try:
+                        os.rename(temporary, path)
+                    except FileNotFoundError:
+                        make_directories(os.path.dirname(path))
+                        os.rename(temporary, path)
+        except BaseException:
+            for temporary, _ in moves:
                 remove_if_there(temporary)
-                raise
+            raise
 
     # -- settling
 
@@ -312,12 +337,11 @@ class Journal:
                         place(self._objects, oid, packed, durable=True)
                 self._old.append(file)
                 self._number = number
-            for name, target in references.items():
-                self._point(name, target)
+            self._move(references)
         self._settle_old()
 
     def _numbers(self) -> Collection[int]:
-        """The numbers of the journal files, ascending; what else lies there is a leftover of `_point`."""
+        """The numbers of the journal files, ascending; what else lies there is a leftover of `_move`."""
         try:
             names = os.listdir(self._directory)
         except FileNotFoundError:

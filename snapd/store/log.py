@@ -12,20 +12,24 @@ import os
 import re
 import threading
 import time
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import attrs
 
 from snapd.core.errors import StoreCorrupt, UnknownSnapshot, os_errors
+from snapd.core.history import SnapshotId
 from snapd.core.model import ObjectId, RecordKind, Snapshot
 
 from .coverage import Coverages, encode
 from .durable import make_directories, sync_if_there, write_file
-from .loose import pack_loose
+from .loose import pack_loose, prepare
 from .objects import encode_commit, object_id
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterator, Mapping
+
+    from snapd.core.model import Coverage
 
     from .repository import ShadowRepository
 
@@ -113,17 +117,42 @@ class SnapshotLog:
         with self._lock:
             return self._newest.tree if self._newest is not None else None
 
-    def append(self, snapshot: Snapshot, kind: RecordKind) -> None:
+    def identify(self, snapshot: Snapshot) -> SnapshotId:
+        """Which snapshot it is; sees to it that its coverage is stored with the next one that is recorded.
+
+        Raises:
+            StorageFull, IoError: its coverage could not be stored.
+        """
+        with self._lock:
+            coverage = self._coverages.blob_id(snapshot.coverage)
+            if coverage not in self._coverage_known:
+                self._store(snapshot.coverage)
+        return SnapshotId(snapshot.tree, coverage)
+
+    def load(self, snapshot: SnapshotId) -> Snapshot:
+        """The snapshot that this names, recorded or not.
+
+        Raises:
+            StoreCorrupt: its coverage cannot be read.
+        """
+        with self._lock:
+            return Snapshot(snapshot.tree, self._coverages.decoded(snapshot.coverage, self._repository.read_blob))
+
+    def append(
+        self, snapshot: Snapshot, kind: RecordKind, references: Mapping[str, ObjectId] = MappingProxyType({})
+    ) -> None:
         """Records a snapshot, and makes it durable with all that was stored before.
 
-        What says the same as the newest record of the day is not recorded again, and costs no system call.
+        What says the same as the newest record of the day is not recorded again, and where nothing else waits costs no
+        system call.
 
         Args:
             snapshot: its objects were committed already.
             kind: why it was taken.
+            references: what moves together with it: by name, what each is to point to.
 
         Raises:
-            StorageFull, IoError: it was not recorded.
+            StorageFull, IoError: it was not recorded, and nothing moved.
         """
         now = int(time.time())
         with self._lock:
@@ -136,23 +165,23 @@ class SnapshotLog:
                 and record.same_state(newest)
                 and newest.seconds // _DAY_SECONDS == now // _DAY_SECONDS
             ):
-                if self._repository.journal:
-                    self._repository.journal.flush()
+                self._repository.journal.flush(references)
                 return
             # a number that a failed attempt may have put into the journal is not used again
+            if not self._heads:
+                # the first snapshot of a store has time for what each later one would have to do in passing
+                prepare(self._repository.objects)
             self._seq = record.seq
-            day = _day(now)
-            references = {}
+            day = day_of(now)
+            moving = dict(references)
             if coverage not in self._coverage_known:
-                with self._repository.batch() as batch:
-                    batch.blob(encode(snapshot.coverage))
-                    batch.commit()
-                references[_COVERAGE + coverage.hex()] = coverage
+                self._store(snapshot.coverage)
+                moving[_COVERAGE + coverage.hex()] = coverage
             data = _encode_record(record, self._heads.get(day))
             commit = object_id("commit", data)
-            references[_SNAPSHOTS + day] = commit
+            moving[_SNAPSHOTS + day] = commit
             self._repository.journal.add({commit: pack_loose("commit", data)})
-            self._repository.journal.flush(references)
+            self._repository.journal.flush(moving)
             self._coverage_known.add(coverage)
             self._heads[day] = commit
             self._take(record)
@@ -166,12 +195,13 @@ class SnapshotLog:
                 for commit, record in self._chain(head)
             ]
 
-    def expire(self, before: float, keep: ObjectId | None) -> int:
+    def expire(self, before: float, keep: ObjectId | None, named: Collection[ObjectId] = ()) -> int:
         """Drops the records that are older than a time; `last` always stays.
 
         Args:
             before: seconds since 1970.
             keep: a tree whose newest record stays too.
+            named: likewise.
 
         Returns:
             How many were dropped.
@@ -182,7 +212,8 @@ class SnapshotLog:
         The caller saw to it that the journal is empty: one that is replayed later must not set a reference back.
         """
         with self._lock:
-            kept = {record for record in (self._newest, self._by_tree.get(keep) if keep else None) if record}
+            trees = {*named, *([keep] if keep is not None else [])}
+            kept = {record for record in (self._newest, *map(self._by_tree.get, trees)) if record is not None}
             removed = 0
             survivors: list[Record] = []
             for day, head in list(self._heads.items()):
@@ -205,6 +236,11 @@ class SnapshotLog:
                 with os_errors(path):
                     sync_if_there(path)
         return removed
+
+    def _store(self, coverage: Coverage) -> None:
+        with self._repository.batch() as batch:
+            batch.blob(encode(coverage))
+            batch.commit()
 
     def _rewrite(self, day: str, records: list[Record]) -> None:
         head: ObjectId | None = None
@@ -277,7 +313,8 @@ class SnapshotLog:
         return record, bytes.fromhex(parent.decode()) if parent else None
 
 
-def _day(seconds: int) -> str:
+def day_of(seconds: int) -> str:
+    """The day, in UTC, of a time in seconds since 1970."""
     # time.strftime would look at the time zone's file each time
     return datetime.date.fromordinal(_EPOCH + seconds // _DAY_SECONDS).isoformat()
 

@@ -8,15 +8,15 @@ import threading
 from typing import TYPE_CHECKING
 
 import pygit2
-from pygit2.enums import ConfigLevel
 
 from snapd.core.errors import StoreCorrupt, from_os_error, os_errors
 
 from .batch import ObjectBatch
 from .durable import make_directories, write_file
 from .journal import JOURNAL, Journal
+from .libgit2 import open_repository
 from .loose import object_path, read_chunks, read_whole
-from .objects import KINDS, decode_tree
+from .objects import KINDS, decode_tree, differing_entries
 from .packindex import PackIndexes, directory_stamp
 
 if TYPE_CHECKING:
@@ -43,12 +43,6 @@ _CONFIG = f"""[core]
 """
 # so that a git run by hand on the store converts and hides nothing
 _ATTRIBUTES = "* -text -ident !eol !filter !working-tree-encoding !diff !merge\n"
-
-# what libgit2 itself writes (a merged blob) has to last as what we write does
-pygit2.settings.enable_fsync_gitdir(True)
-# what the user or the system configures for git has no part in a store, nor may a broken file of theirs close it
-for _level in (ConfigLevel.PROGRAMDATA, ConfigLevel.SYSTEM, ConfigLevel.XDG, ConfigLevel.GLOBAL):
-    pygit2.settings.search_path[_level] = ""
 
 
 class ShadowRepository:
@@ -102,8 +96,9 @@ class ShadowRepository:
         """Whether no object was ever stored."""
         if self._is_empty and not self.journal:
             with os_errors(self.objects):
-                names = set(os.listdir(self.objects)) - {"info", "pack"}
-                self._is_empty = not names and not os.listdir(self.pack_directory)
+                self._is_empty = not any(
+                    os.listdir(os.path.join(self.objects, name)) for name in os.listdir(self.objects) if name != "info"
+                )
         return self._is_empty and not self.journal
 
     def has(self, oid: ObjectId) -> bool:
@@ -121,6 +116,17 @@ class ShadowRepository:
         """
         return self._read(oid, "blob")
 
+    def read_small_blob(self, oid: ObjectId, most: int) -> bytes | None:
+        """The bytes of a file; None where it has more than `most`.
+
+        Raises:
+            StoreCorrupt: missing, damaged, or no blob.
+        """
+        found = self.packs.read(oid, most)
+        if found is not None and found[0] == "blob":
+            return found[1]
+        return None if self.blob_size(oid) > most else self.read_blob(oid)
+
     def read_tree(self, oid: ObjectId) -> tuple[TreeEntry, ...]:
         """The entries of a directory.
 
@@ -128,6 +134,14 @@ class ShadowRepository:
             StoreCorrupt: missing, damaged, or no tree.
         """
         return decode_tree(self._read(oid, "tree"), oid)
+
+    def differing(self, old: ObjectId, new: ObjectId) -> list[tuple[TreeEntry | None, TreeEntry | None]]:
+        """The entries in which two directories differ, each before and after; in no order.
+
+        Raises:
+            StoreCorrupt: either is missing, damaged, or no tree.
+        """
+        return differing_entries((old, self._read(old, "tree")), (new, self._read(new, "tree")))
 
     def read_commit(self, oid: ObjectId) -> bytes:
         """The bytes of a commit.
@@ -252,10 +266,7 @@ class ShadowRepository:
         packs = (self._sweeps, directory_stamp(self.pack_directory))
         handle: pygit2.Repository | None = getattr(self._threads, "handle", None)
         if handle is None or self._threads.packs != packs:
-            try:
-                handle = pygit2.Repository(self.path)
-            except pygit2.GitError as error:
-                raise StoreCorrupt(f"{self.path} is no git repository: {error}", object=self.path) from error
+            handle = open_repository(self.path)
             self._threads.handle, self._threads.packs = handle, packs
         return handle
 

@@ -6,6 +6,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from snapd.core.errors import SnapdError
+from snapd.core.model import RecordKind
 
 from . import comparing
 from .adopt import adopt
@@ -13,12 +14,14 @@ from .expiry import expire
 from .log import SnapshotLog
 from .ownership import Ownership
 from .repository import ShadowRepository
+from .timeline import IntentFile, Timeline
 from .upkeep import Upkeep
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-    from snapd.core.model import Entry, ObjectId, RecordKind, RelPath, Snapshot, TreeEntry
+    from snapd.core.history import Event, Intent, SnapshotId
+    from snapd.core.model import Entry, ObjectId, RelPath, Snapshot, TreeEntry
 
     from .batch import ObjectBatch
 
@@ -33,6 +36,10 @@ class Store:
         path: its directory.
         socket: where this process can be reached by others that want the same store, None where it cannot.
 
+    Attributes:
+        path: see above.
+        timeline: the sessions, steps and operations.
+
     Raises:
         StoreLocked: another process owns it.
         StoreCorrupt: it cannot be read, or was made by a newer snapd.
@@ -46,6 +53,8 @@ class Store:
             self._repository = ShadowRepository(path)
             self._log = SnapshotLog(self._repository)
             self._upkeep = Upkeep(self._repository)
+            self.timeline = Timeline(self._repository)
+            self._intent = IntentFile(path)
         except BaseException:
             self._ownership.release()
             raise
@@ -53,6 +62,7 @@ class Store:
     def close(self) -> None:
         """Makes the repository whole without a journal, and lets another process own the store."""
         self._upkeep.stop()
+        self.timeline.close()
         try:
             self._repository.check_present()
             self._repository.journal.checkpoint()
@@ -93,9 +103,17 @@ class Store:
         """The entries of a directory; raises `StoreCorrupt`."""
         return self._repository.read_tree(oid)
 
+    def differing(self, old: ObjectId, new: ObjectId) -> list[tuple[TreeEntry | None, TreeEntry | None]]:
+        """The entries in which two directories differ, each before and after; raises `StoreCorrupt`."""
+        return self._repository.differing(old, new)
+
     def read_blob(self, oid: ObjectId) -> bytes:
         """The bytes of a file; raises `StoreCorrupt`."""
         return self._repository.read_blob(oid)
+
+    def read_small_blob(self, oid: ObjectId, most: int) -> bytes | None:
+        """The bytes of a file, None where it has more than `most`; raises `StoreCorrupt`."""
+        return self._repository.read_small_blob(oid, most)
 
     def blob_size(self, oid: ObjectId) -> int:
         """The size of a file, bytes; raises `StoreCorrupt`."""
@@ -135,23 +153,79 @@ class Store:
         self._log.append(snapshot, kind)
         self._upkeep.consider()
 
+    def identify(self, snapshot: Snapshot) -> SnapshotId:
+        """Which snapshot it is, for an event; raises `StorageFull`, `IoError`."""
+        return self._log.identify(snapshot)
+
+    def load(self, snapshot: SnapshotId) -> Snapshot:
+        """The snapshot that an event names; raises `StoreCorrupt`."""
+        return self._log.load(snapshot)
+
+    def tell(self, event: Event, snapshot: Snapshot | None = None, kind: RecordKind = RecordKind.TRACK) -> None:
+        """Adds an event to the timeline, and records the snapshot that is its head: both or neither, with one sync.
+
+        Args:
+            event: the next one; what it names was stored or waits to be.
+            snapshot: its head, where that is to be recorded with it.
+            kind: why that was taken.
+
+        Raises:
+            ValueError: the event cannot follow those before, or the snapshot is not its head.
+            InvalidParams: a text in the event is not valid Unicode.
+            StoreCorrupt: it names an object that is not stored.
+            StorageFull, IoError: there is neither.
+        """
+        if snapshot is not None and event.head != self.identify(snapshot):
+            raise ValueError("the snapshot to be recorded is not the head of the event")
+        with self.timeline.adding(event) as references:
+            if snapshot is not None:
+                self._log.append(snapshot, kind, references)
+            else:
+                self._repository.journal.flush(references)
+        self._upkeep.consider()
+
+    def intend(self, intent: Intent) -> None:
+        """Keeps durably what is about to be done to the work tree, with all that was stored before.
+
+        Raises:
+            InvalidParams: a text in it is not valid Unicode.
+            StorageFull, IoError: it was not kept.
+        """
+        self._repository.journal.flush()
+        self._intent.keep(intent)
+
+    def intent(self) -> Intent | None:
+        """What was kept so and is not done with: an operation that is in the timeline is."""
+        intent = self._intent.read()
+        if intent is None or self.timeline.operation(intent.operation.operation_id) is None:
+            return intent
+        self._intent.forget()
+        return None
+
+    def forget_intent(self) -> None:
+        """Says, durably, that it is done with; raises `IoError`."""
+        self._intent.forget()
+
     def expire(self, before: float, keep: ObjectId | None) -> tuple[int, int]:
-        """Drops snapshots older than a time and what only they held, and packs the rest anew.
+        """Drops sessions, operations and snapshots older than a time and what only they held; packs the rest anew.
+
+        What the sessions and operations name that stay (see `Timeline.expire`) stays too, however old.
 
         Args:
             before: seconds since 1970.
             keep: a tree that stays, with its newest snapshot if there is one, however old.
 
         Returns:
-            How many records were dropped, and the bytes freed.
+            How many snapshots were dropped, and the bytes freed.
         """
         self._upkeep.stop()
         # a replay must not set a reference back to what is dropped here
         self._repository.journal.checkpoint()
         bytes_before = self._repository.bytes_on_disk()
-        removed = self._log.expire(before, keep)
-        if removed:
-            expire(self._repository, self._log.roots(), keep)
+        forgotten = self.timeline.expire(before)
+        removed = self._log.expire(before, keep, self.timeline.named_trees())
+        if removed or forgotten:
+            expire(self._repository, [*self._log.roots(), *self.timeline.roots()], keep)
         self._upkeep.consolidate_all()
         return removed, max(0, bytes_before - self._repository.bytes_on_disk())
 

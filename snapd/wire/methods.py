@@ -4,7 +4,41 @@ from __future__ import annotations
 
 import attrs
 
-from .notifications import DidChangeParams, DidRevertParams, DidTrackParams, NotificationParams
+from .events import EventsParams, EventsResult
+from .notifications import (
+    DidChangeParams,
+    DidRevertParams,
+    DidTrackParams,
+    NotificationParams,
+    SessionDidChangeParams,
+)
+from .session import (
+    HistoryParams,
+    HistoryResult,
+    RevertOutcome,
+    SessionDiffParams,
+    SessionDiffResult,
+    SessionEndParams,
+    SessionEndResult,
+    SessionListParams,
+    SessionListResult,
+    SessionRedoParams,
+    SessionRevertParams,
+    SessionStartParams,
+    SessionStartResult,
+    SessionStepsParams,
+    SessionStepsResult,
+    SessionUndoParams,
+    SessionUnrevertParams,
+    StepBeginParams,
+    StepBeginResult,
+    StepEndParams,
+    StepEndResult,
+    StepHunksParams,
+    StepHunksResult,
+    StepRevertHunksParams,
+    StepsOutcome,
+)
 from .snapshot import (
     CleanupParams,
     CleanupResult,
@@ -160,6 +194,118 @@ METHODS: dict[str, Method] = {
             "Removes old snapshots, and frees what they alone held.",
             _ALWAYS,
         ),
+        Method(
+            "snapshot/events",
+            EventsParams,
+            EventsResult,
+            "Gives the notifications that a client missed. The latest 1,000 are kept, and none across a restart of the "
+            "daemon: then, and for a number that was never given out, the answer is `reset`.",
+            _ALWAYS,
+        ),
+        Method(
+            "session/start",
+            SessionStartParams,
+            SessionStartResult,
+            "Starts a session, or takes up one that was started before; ended or not, it goes on.",
+            _ALWAYS,
+        ),
+        Method(
+            "session/end",
+            SessionEndParams,
+            SessionEndResult,
+            "Ends a session and the steps that are open in it. What it did can be undone as before.",
+            (*_ALWAYS, "unknownSession"),
+        ),
+        Method(
+            "session/list",
+            SessionListParams,
+            SessionListResult,
+            "Lists the sessions of the workspace.",
+            _ALWAYS,
+        ),
+        Method(
+            "session/steps",
+            SessionStepsParams,
+            SessionStepsResult,
+            "Lists the steps of a session.",
+            (*_ALWAYS, "unknownSession"),
+        ),
+        Method(
+            "session/diff",
+            SessionDiffParams,
+            SessionDiffResult,
+            "Gives what the session's own applied steps changed, all together: not what the user or another session "
+            "changed between them.",
+            (*_ALWAYS, "unknownSession", "unknownStep"),
+        ),
+        Method(
+            "session/undo",
+            SessionUndoParams,
+            StepsOutcome,
+            "Takes back the last applied steps of a session that changed something, or one step alone, with its parts "
+            "and wherever it is in the history. What others changed since stays: see [Conflicts](#conflicts). A step "
+            "that conflicts is undone all the same, as far as its files go.",
+            (*_ALWAYS, "unknownSession", "unknownStep", "nothingToUndo"),
+        ),
+        Method(
+            "session/redo",
+            SessionRedoParams,
+            StepsOutcome,
+            "Takes back the undo of steps, the last one first. Not after a later step of the session has changed "
+            "something: the undone ones are reached by their hashes then.",
+            (*_ALWAYS, "unknownSession", "nothingToRedo"),
+        ),
+        Method(
+            "session/revert",
+            SessionRevertParams,
+            RevertOutcome,
+            "Goes back to before a message, or a part of it: takes back all steps of the session from the first one "
+            "that belongs to it.",
+            (*_ALWAYS, "unknownSession", "unknownStep"),
+        ),
+        Method(
+            "session/unrevert",
+            SessionUnrevertParams,
+            Outcome,
+            "Takes back `session/revert`; what others changed since stays.",
+            (*_ALWAYS, "unknownSession", "nothingToRedo"),
+        ),
+        Method(
+            "session/history",
+            HistoryParams,
+            HistoryResult,
+            "Tells what happened in the workspace: the steps of all sessions, the operations, and what changed while "
+            "no step was open.",
+            _ALWAYS,
+        ),
+        Method(
+            "step/begin",
+            StepBeginParams,
+            StepBeginResult,
+            "Begins a step, on a snapshot of the working tree. What changes until it ends is its own.",
+            (*_ALWAYS, "unknownSession", "unknownStep"),
+        ),
+        Method(
+            "step/end",
+            StepEndParams,
+            StepEndResult,
+            "Ends a step, with a snapshot of the working tree. One that has ended is told as it is.",
+            (*_ALWAYS, "unknownStep", "pathOutsideWorkspace"),
+        ),
+        Method(
+            "step/hunks",
+            StepHunksParams,
+            StepHunksResult,
+            "Gives what a step changed in a file, hunk by hunk, as `git diff --no-renames` shows it.",
+            (*_ALWAYS, "unknownStep", "pathOutsideWorkspace"),
+        ),
+        Method(
+            "step/revertHunks",
+            StepRevertHunksParams,
+            Outcome,
+            "Takes some of these hunks back. The step stays applied.",
+            (*_ALWAYS, "unknownStep", "pathOutsideWorkspace"),
+        ),
     )
 }
 
@@ -179,5 +325,10 @@ NOTIFICATIONS: dict[str, Notification] = {
             "at least one of the clients that have the folder open has snapshots on.",
         ),
         Notification("snapshot/didRevert", DidRevertParams, "An operation changed the working tree."),
+        Notification(
+            "session/didChange",
+            SessionDidChangeParams,
+            "A session was started or has ended, or one of its steps was begun, has ended, or was undone or redone.",
+        ),
     )
 }

@@ -7,6 +7,7 @@ from typing import Literal
 import attrs
 from attrs import field
 
+from .session import Session, Step
 from .values import FileChange, FileOutcome, RevertKind, TreeHash, says
 
 
@@ -47,3 +48,11 @@ class DidRevertParams(NotificationParams):
     before: TreeHash = field(metadata=says("The working tree before it."))
     after: TreeHash = field(metadata=says("The working tree after it."))
     files: list[FileOutcome] = field(metadata=says("The files that it was about."))
+
+
+@attrs.frozen(kw_only=True)
+class SessionDidChangeParams(NotificationParams):
+    """The params of `session/didChange`."""
+
+    session: Session = field(metadata=says("The session, as it is now."))
+    step: Step | None = field(default=None, metadata=says("The step that it is about, where it is about one."))

@@ -23,9 +23,9 @@ from .values import (
 _FILE = "The file: a relative path, an absolute one, or a `file:` URI."
 _FILES = "These files alone: relative paths, absolute ones, or `file:` URIs."
 _TO = "The snapshot to compare with; without it, the working tree."
-_CURSOR = "The `nextCursor` of the page before."
-_NEXT_CURSOR = "There where more follows: the `cursor` of the next page."
-_DRY_RUN = "Say what would be done, and do nothing."
+CURSOR = "The `nextCursor` of the page before."
+NEXT_CURSOR = "There where more follows: the `cursor` of the next page."
+DRY_RUN = "Say what would be done, and do nothing."
 _ON_CONFLICT = 'What happens to a file that was changed since, by default `"overwrite"`: see [Conflicts](#conflicts).'
 
 
@@ -81,7 +81,7 @@ class DiffFullParams(RequestParams):
     files: list[str] | None = field(default=None, metadata=says(_FILES))
     contents: bool = field(default=True, metadata=says("Whether `before` and `after` are filled in."))
     renames: bool = field(default=False, metadata=says("Whether renames are looked for."))
-    cursor: str | None = field(default=None, metadata=says(_CURSOR))
+    cursor: str | None = field(default=None, metadata=says(CURSOR))
     limit: Limit | None = field(default=None, metadata=says("The most files in one answer, at least 1."))
 
 
@@ -90,7 +90,7 @@ class DiffFullResult:
     """The result of `snapshot/diffFull`."""
 
     diffs: list[FileDiff] = field(metadata=says("What differs, ordered by file."))
-    next_cursor: str | None = field(default=None, metadata=says(_NEXT_CURSOR))
+    next_cursor: str | None = field(default=None, metadata=says(NEXT_CURSOR))
 
 
 @attrs.frozen(kw_only=True)
@@ -121,7 +121,7 @@ class ListFilesParams(RequestParams):
     prefix: str | None = field(
         default=None, metadata=says("Only files that start with this, compared as a string and not part by part.")
     )
-    cursor: str | None = field(default=None, metadata=says(_CURSOR))
+    cursor: str | None = field(default=None, metadata=says(CURSOR))
     limit: Limit | None = field(default=None, metadata=says("The most files in one answer, at least 1."))
 
 
@@ -132,7 +132,7 @@ class ListFilesResult:
     files: list[str] = field(
         metadata=says("Relative to the workspace root; a name that is not valid UTF-8 stands as its `file:` URI.")
     )
-    next_cursor: str | None = field(default=None, metadata=says(_NEXT_CURSOR))
+    next_cursor: str | None = field(default=None, metadata=says(NEXT_CURSOR))
 
 
 @attrs.frozen(kw_only=True)
@@ -155,7 +155,7 @@ class RestoreParams(RequestParams):
     """The params of `snapshot/restore`."""
 
     hash: TreeHash = field(metadata=says("The snapshot."))
-    dry_run: bool = field(default=False, metadata=says(_DRY_RUN))
+    dry_run: bool = field(default=False, metadata=says(DRY_RUN))
     on_conflict: OnConflict | None = field(default=None, metadata=says(_ON_CONFLICT))
 
 
@@ -166,7 +166,7 @@ class RevertParams(RequestParams):
     patches: list[Patch] = field(
         metadata=says("What to take back; of patches that name the same file, the first one wins.")
     )
-    dry_run: bool = field(default=False, metadata=says(_DRY_RUN))
+    dry_run: bool = field(default=False, metadata=says(DRY_RUN))
     on_conflict: OnConflict | None = field(default=None, metadata=says(_ON_CONFLICT))
 
 

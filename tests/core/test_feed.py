@@ -86,18 +86,24 @@ def test_however_it_comes(seed: int) -> None:
 # -- what
 
 
+def listen(bench: Bench, told: Callable[[Any], None]) -> None:
+    """Has all that a workspace tells told, and its troubles."""
+    bench.workspace.bulletin.listen(lambda news: told(news.event))
+    bench.workspace.listen_to_trouble(told)
+
+
 class Told:
     """What a workspace tells, looked at by hand: no thread, no time."""
 
     def __init__(self, bench: Bench) -> None:
         self.bench = bench
         self.events: list[Any] = []
-        bench.workspace.listen(self.events.append, self.events.append)
+        listen(bench, self.events.append)
 
     def look(self) -> list[MovedAway]:
         """What is told by one look."""
         self.events.clear()
-        self.bench.workspace._telling.look(Call())
+        self.bench.workspace._writer._telling.look(Call())
         return list(self.events)
 
     def files(self) -> list[tuple[str, str, int, int, bool]]:
@@ -455,7 +461,7 @@ def test_it_looks_when_it_starts_and_when_it_hears() -> None:
 def test_a_snapshot_that_failed_is_looked_after(told: Told) -> None:
     workspace = told.bench.workspace
     looking = Looking()
-    workspace._feed._telling = looking  # type: ignore[assignment]
+    workspace._writer.feed._telling = looking  # type: ignore[assignment]
     workspace.watch_changes(True)
     looking.looked.get(timeout=PATIENCE)
     # from now on the clock says nothing
@@ -464,7 +470,7 @@ def test_a_snapshot_that_failed_is_looked_after(told: Told) -> None:
     call = Call()
     call.cancel()
     with pytest.raises(Cancelled):
-        workspace._look((), call)
+        workspace._writer.look((), call)
     looking.looked.get(timeout=PATIENCE)
 
 
@@ -498,7 +504,7 @@ def test_closed_while_it_waits_for_its_turn(told: Told) -> None:
     workspace = told.bench.workspace
     told.bench.write({"a.txt": b"other\n"})
     reached = threading.Event()
-    writing = workspace._telling._writing
+    writing = workspace._writer._telling._writing
 
     @contextmanager
     def reaching(call: Call) -> Iterator[None]:
@@ -506,8 +512,8 @@ def test_closed_while_it_waits_for_its_turn(told: Told) -> None:
         with writing(call):
             yield
 
-    workspace._telling._writing = reaching
-    with workspace._writing(Call()):
+    workspace._writer._telling._writing = reaching
+    with workspace._writer.turn(Call()):
         workspace.watch_changes(True)
         assert reached.wait(PATIENCE)
         workspace.watch_changes(False)
@@ -515,12 +521,12 @@ def test_closed_while_it_waits_for_its_turn(told: Told) -> None:
     assert told.events == []
     # and the whole workspace, from beside the one who writes
     reached.clear()
-    workspace._writer.acquire()
+    workspace._writer._lock.acquire()
     workspace.watch_changes(True)
     assert reached.wait(PATIENCE)
     closing = threading.Thread(target=told.bench.close)
     closing.start()
-    workspace._writer.release()
+    workspace._writer._lock.release()
     closing.join(PATIENCE)
     assert not closing.is_alive()
     assert threads() == []
@@ -541,7 +547,7 @@ def test_a_cancelled_look_ends_the_thread() -> None:
 
 def test_with_the_real_clock(told: Told) -> None:
     events: queue.Queue[Any] = queue.Queue()
-    told.bench.workspace.listen(events.put, events.put)
+    listen(told.bench, events.put)
     told.bench.workspace.watch_changes(True)
     for at in range(3):
         told.bench.write({f"dir{at}/new": b"1\n"})
@@ -567,12 +573,12 @@ def test_changes_that_go_on_while_it_is_looked(told: Told, monkeypatch: pytest.M
             told.bench.write({"late": data})
 
     events: queue.Queue[Any] = queue.Queue()
-    told.bench.workspace.listen(events.put, events.put)
+    listen(told.bench, events.put)
     told.bench.workspace.watch_changes(True)
     # from now on the clock says nothing
     told.bench.workspace._work_tree.stop_listening()
     monkeypatch.setattr(Look, "at", busy)
     told.bench.write({"a.txt": b"other\n"})
-    told.bench.workspace._feed.hear()
+    told.bench.workspace._writer.feed.hear()
     while b"late" not in [one.path for one in events.get(timeout=PATIENCE).files]:
         pass

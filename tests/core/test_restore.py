@@ -11,6 +11,7 @@ import pytest
 
 from snapd.core.call import Call
 from snapd.core.errors import Cancelled, PathOutsideWorkspace, StorageFull, UnknownSnapshot
+from snapd.core.writer import Request
 from snapd.worktree import apply
 from tests.support.git import run_git
 from tests.support.workspace import Bench, Executable, Items, Symlink, make, outcomes, write
@@ -496,7 +497,7 @@ def test_cancelled_while_many_are_written_at_once(tmp_path: Path) -> None:
 
     call = Call(report)
     with pytest.raises(Cancelled):
-        bench.workspace.restore(tree, "overwrite", False, call)
+        bench.workspace.restore(tree, Request("overwrite", True, False), call)
     assert bench.read() == now
 
 

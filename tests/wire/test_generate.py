@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import attrs
 import pytest
 
-from snapd.wire import notifications, snapshot, values
+from snapd.wire import events, notifications, session, snapshot, values
 from snapd.wire.__main__ import ROOT, main
 from snapd.wire.converter import wire_name
 from snapd.wire.generate import outputs, protocol_markdown, protocol_typescript
@@ -32,12 +32,29 @@ REQUESTS = {
     "snapshot/revert": ("patches dryRun? onConflict?", OUTCOME),
     "snapshot/status": ("", "enabled workspaceUri projectId files watcher watcherReason? lastHash? store"),
     "snapshot/cleanup": ("olderThanDays?", "removed freedBytes"),
+    "snapshot/events": ("since", "events? reset? latest"),
+    "session/start": ("sessionId? agent? title?", "sessionId"),
+    "session/end": ("sessionId", ""),
+    "session/list": ("", "sessions"),
+    "session/steps": ("sessionId", "steps"),
+    "session/diff": ("sessionId messageId? stepId? contents? cursor? limit?", "diffs nextCursor?"),
+    "session/undo": ("sessionId count? stepId? dryRun? onConflict?", f"{OUTCOME} steps"),
+    "session/redo": ("sessionId count? dryRun? onConflict?", f"{OUTCOME} steps"),
+    "session/revert": ("sessionId messageId partId? dryRun? onConflict?", f"{OUTCOME} messageId partId? snapshot diff"),
+    "session/unrevert": ("sessionId", OUTCOME),
+    "step/begin": ("sessionId parentStepId? messageId? partId? tool? description?", "stepId hash"),
+    "step/end": ("stepId files?", "stepId from to files"),
+    "step/hunks": ("stepId file", "hunks"),
+    "step/revertHunks": ("stepId file hunks dryRun? onConflict?", OUTCOME),
 }
+ADDED = {"session/history": ("cursor? limit?", "entries nextCursor?")}
+"""What the contract does not have: a method may be added to it."""
 
 PUSHED = {
     "snapshot/didTrack": "workspaceUri seq hash previous?",
     "snapshot/didChange": "workspaceUri seq base files truncated?",
     "snapshot/didRevert": "workspaceUri seq kind before after files",
+    "session/didChange": "workspaceUri seq session step?",
 }
 
 VALUES = {
@@ -49,6 +66,11 @@ VALUES = {
     values.FileOutcome: "file uri? outcome reason?",
     values.Outcome: OUTCOME,
     values.StoreInfo: "path bytes",
+    session.Session: "sessionId agent? title? startedAt endedAt? stepCount undoable redoable",
+    session.Step: "stepId sessionId index parentStepId? messageId? partId? agent? tool? description? startedAt "
+    "endedAt? from to? state files?",
+    session.Hunk: "index header lines",
+    events.ToldNotification: "method params",
 }
 
 
@@ -61,7 +83,7 @@ def test_version() -> None:
 
 
 def test_requests_have_exactly_the_fields_of_the_contract() -> None:
-    expected = {name: ((COMMON + params).strip(), result) for name, (params, result) in REQUESTS.items()}
+    expected = {name: ((COMMON + params).strip(), result) for name, (params, result) in (REQUESTS | ADDED).items()}
 
     assert {name: (fields(each.params), fields(each.result)) for name, each in METHODS.items()} == expected
 
@@ -81,7 +103,7 @@ def test_defaults_of_the_contract() -> None:
     assert (params.contents, params.renames) == (True, False)
 
 
-@pytest.mark.parametrize("module", [values, snapshot, notifications])
+@pytest.mark.parametrize("module", [values, snapshot, session, events, notifications])
 def test_every_field_has_its_doc(module: object) -> None:
     classes = [each for each in vars(module).values() if isinstance(each, type) and attrs.has(each)]
     marks = {values.Hexadecimal, values.AtLeast}
@@ -122,7 +144,7 @@ def test_the_checkout_is_where_the_files_are() -> None:
 def test_the_reference_has_every_method_and_no_unfilled_slot() -> None:
     page = protocol_markdown()
 
-    assert re.findall(r"^### `(.+)`$", page, re.MULTILINE) == [*REQUESTS, *PUSHED]
+    assert re.findall(r"^### `(.+)`$", page, re.MULTILINE) == [*METHODS, *PUSHED]
     assert "{{" not in page
     assert "| `limit?` | `integer` |" in page
     assert '| `onConflict?` | `"merge" \\| "fail" \\| "overwrite"` |' in page

@@ -288,6 +288,12 @@ export interface CleanupResult {
   freedBytes: number;
 }
 
+/** The params of `snapshot/events`. */
+export interface EventsParams extends RequestParams {
+  /** The `seq` of the last notification that the client knows. */
+  since: number;
+}
+
 /** What the params of every notification have. */
 export interface NotificationParams {
   /** The workspace that it is about. */
@@ -296,12 +302,24 @@ export interface NotificationParams {
   seq: number;
 }
 
-/** The params of `snapshot/didTrack`. */
-export interface DidTrackParams extends NotificationParams {
-  /** The snapshot. */
-  hash: TreeHash;
-  /** The snapshot before it, where there is one. */
-  previous?: TreeHash;
+/** A session: the work of one agent, step by step. */
+export interface Session {
+  /** Its name. */
+  sessionId: string;
+  /** Who works in it. */
+  agent?: string;
+  /** For people. */
+  title?: string;
+  /** In UTC, as RFC 3339 has it, with milliseconds. */
+  startedAt: string;
+  /** There once it has ended. In UTC, as RFC 3339 has it, with milliseconds. */
+  endedAt?: string;
+  /** How many steps were begun in it. */
+  stepCount: number;
+  /** How many of its steps can be undone: applied ones that changed something. */
+  undoable: number;
+  /** How many of its undone steps can be redone. */
+  redoable: number;
 }
 
 /** One file that changed, without its contents. */
@@ -320,6 +338,56 @@ export interface FileChange {
   binary: boolean;
   /** A step of another session was open too, so that the change belongs to both. */
   shared?: true;
+}
+
+/** A step of a session, and what it changed. */
+export interface Step {
+  /** Its name. */
+  stepId: string;
+  /** Its session. */
+  sessionId: string;
+  /** Its place among the steps of the session, from 0. */
+  index: number;
+  /** The step that it is a part of. */
+  parentStepId?: string;
+  /** The message that it belongs to, by whatever name the agent has for it. */
+  messageId?: string;
+  /** The part of that message, likewise. */
+  partId?: string;
+  /** Who works in the session. */
+  agent?: string;
+  /** What was used in it. */
+  tool?: string;
+  /** For people. */
+  description?: string;
+  /** In UTC, as RFC 3339 has it, with milliseconds. */
+  startedAt: string;
+  /** There once it has ended. In UTC, as RFC 3339 has it, with milliseconds. */
+  endedAt?: string;
+  /** The snapshot that it was begun on. */
+  from: TreeHash;
+  /** The snapshot that it was ended with. */
+  to?: TreeHash;
+  /** What became of it. */
+  state: "open" | "applied" | "undone";
+  /** What changed while it was open, ordered by file; there once it has ended. */
+  files?: FileChange[];
+}
+
+/** The params of `session/didChange`. */
+export interface SessionDidChangeParams extends NotificationParams {
+  /** The session, as it is now. */
+  session: Session;
+  /** The step that it is about, where it is about one. */
+  step?: Step;
+}
+
+/** The params of `snapshot/didTrack`. */
+export interface DidTrackParams extends NotificationParams {
+  /** The snapshot. */
+  hash: TreeHash;
+  /** The snapshot before it, where there is one. */
+  previous?: TreeHash;
 }
 
 /** The params of `snapshot/didChange`. */
@@ -344,6 +412,277 @@ export interface DidRevertParams extends NotificationParams {
   files: FileOutcome[];
 }
 
+/** A notification as it was sent. */
+export interface ToldNotification {
+  /** Which one. */
+  method: string;
+  /** Its params. */
+  params: SessionDidChangeParams | DidTrackParams | DidChangeParams | DidRevertParams;
+}
+
+/** The result of `snapshot/events`. */
+export interface EventsResult {
+  /** The notifications after `since`, oldest first. */
+  events?: ToldNotification[];
+  /** Instead of `events`: they are not kept any more; begin anew. */
+  reset?: true;
+  /** The `seq` of the last notification. */
+  latest: number;
+}
+
+/** The params of `session/start`. */
+export interface SessionStartParams extends RequestParams {
+  /** A name for it, else one is made. A session of this name is taken up again. */
+  sessionId?: string;
+  /** Who works in it. */
+  agent?: string;
+  /** For people. */
+  title?: string;
+}
+
+/** The result of `session/start`. */
+export interface SessionStartResult {
+  /** The session. */
+  sessionId: string;
+}
+
+/** The params of `session/end`. */
+export interface SessionEndParams extends RequestParams {
+  /** The session. */
+  sessionId: string;
+}
+
+/** The result of `session/end`. */
+export interface SessionEndResult {
+}
+
+/** The params of `session/list`. */
+export type SessionListParams = RequestParams;
+
+/** The result of `session/list`. */
+export interface SessionListResult {
+  /** In the order in which they were first started. */
+  sessions: Session[];
+}
+
+/** The params of `session/steps`. */
+export interface SessionStepsParams extends RequestParams {
+  /** The session. */
+  sessionId: string;
+}
+
+/** The result of `session/steps`. */
+export interface SessionStepsResult {
+  /** Oldest first; those undone are among them. */
+  steps: Step[];
+}
+
+/** The params of `session/diff`. */
+export interface SessionDiffParams extends RequestParams {
+  /** The session. */
+  sessionId: string;
+  /** Only the steps of this message. */
+  messageId?: string;
+  /** Only this step and its parts. */
+  stepId?: string;
+  /** Whether `before` and `after` are filled in. */
+  contents?: boolean;
+  /** The `nextCursor` of the page before. */
+  cursor?: string;
+  /** The most files in one answer, at least 1. */
+  limit?: number;
+}
+
+/** The result of `session/diff`. */
+export interface SessionDiffResult {
+  /** The net of what the session's own applied steps changed, ordered by file. */
+  diffs: FileDiff[];
+  /** There where more follows: the `cursor` of the next page. */
+  nextCursor?: string;
+}
+
+/** The params of `session/undo`. */
+export interface SessionUndoParams extends RequestParams {
+  /** The session. */
+  sessionId: string;
+  /** How many steps; more than there are stands for all. */
+  count?: number;
+  /** This step alone, with its parts; the later ones are kept. */
+  stepId?: string;
+  /** Say what would be done, and do nothing. */
+  dryRun?: boolean;
+  /** What happens to a file that is not what the step left, by default `"merge"`: see Conflicts. */
+  onConflict?: OnConflict;
+}
+
+/** What `session/undo` and `session/redo` did. */
+export interface StepsOutcome extends Outcome {
+  /** The steps that it was about, in the order in which they were taken. */
+  steps: Step[];
+}
+
+/** The params of `session/redo`. */
+export interface SessionRedoParams extends RequestParams {
+  /** The session. */
+  sessionId: string;
+  /** How many steps; more than there are stands for all. */
+  count?: number;
+  /** Say what would be done, and do nothing. */
+  dryRun?: boolean;
+  /** What happens to a file that is not what the step left, by default `"merge"`: see Conflicts. */
+  onConflict?: OnConflict;
+}
+
+/** The params of `session/revert`. */
+export interface SessionRevertParams extends RequestParams {
+  /** The session. */
+  sessionId: string;
+  /** Back to before this message. */
+  messageId: string;
+  /** Back to before this part of it. */
+  partId?: string;
+  /** Say what would be done, and do nothing. */
+  dryRun?: boolean;
+  /** What happens to a file that is not what the step left, by default `"merge"`: see Conflicts. */
+  onConflict?: OnConflict;
+}
+
+/** What `session/revert` did: a `RevertInfo` and an `Outcome`. */
+export interface RevertOutcome extends Outcome {
+  /** The message that was gone back before. */
+  messageId: string;
+  /** The part of it. */
+  partId?: string;
+  /** The working tree before, which `session/unrevert` leads back to. */
+  snapshot: TreeHash;
+  /** What it changed, as a unified diff. */
+  diff: string;
+}
+
+/** The params of `session/unrevert`. */
+export interface SessionUnrevertParams extends RequestParams {
+  /** The session. */
+  sessionId: string;
+}
+
+/** The params of `session/history`. */
+export interface HistoryParams extends RequestParams {
+  /** The `nextCursor` of the page before. */
+  cursor?: string;
+  /** The most entries in one answer, at least 1. */
+  limit?: number;
+}
+
+/** An entry of the history: a step, an operation, or what changed while no step was open. */
+export interface Entry {
+  /** What it is; `user` where no step was open. */
+  kind: "step" | "user" | "restore" | "revert" | "undo" | "redo" | "unrevert" | "hunks";
+  /** When it began; of `user`, when it was noticed. In UTC, as RFC 3339 has it, with milliseconds. */
+  at: string;
+  /** Of a step: it. */
+  step?: Step;
+  /** Of an operation: the session that it was about. */
+  sessionId?: string;
+  /** Of an operation: the steps that it turned. */
+  steps?: string[];
+  /** The working tree before it. */
+  before: TreeHash;
+  /** The working tree after it; not there while it is open. */
+  after?: TreeHash;
+  /** What it changed, ordered by file. */
+  files: FileChange[];
+}
+
+/** The result of `session/history`. */
+export interface HistoryResult {
+  /** The latest first. */
+  entries: Entry[];
+  /** There where more follows: the `cursor` of the next page. */
+  nextCursor?: string;
+}
+
+/** The params of `step/begin`. */
+export interface StepBeginParams extends RequestParams {
+  /** The session. */
+  sessionId: string;
+  /** The step that it is a part of, of whatever session: that of a subagent, say. */
+  parentStepId?: string;
+  /** The message that it belongs to, by whatever name the agent has for it. */
+  messageId?: string;
+  /** The part of that message, likewise. */
+  partId?: string;
+  /** What is used in it. */
+  tool?: string;
+  /** For people. */
+  description?: string;
+}
+
+/** The result of `step/begin`. */
+export interface StepBeginResult {
+  /** The step. */
+  stepId: string;
+  /** The snapshot that it was begun on. */
+  hash: TreeHash;
+}
+
+/** The params of `step/end`. */
+export interface StepEndParams extends RequestParams {
+  /** The step. */
+  stepId: string;
+  /** What the agent knows that it wrote, where steps overlap; a directory stands for all in it. Of what changed meanwhile, it is the author of these files and of no others. */
+  files?: string[];
+}
+
+/** The result of `step/end`. */
+export interface StepEndResult {
+  /** The step. */
+  stepId: string;
+  /** The snapshot that it was begun on. */
+  from: TreeHash;
+  /** The snapshot that it was ended with. */
+  to: TreeHash;
+  /** What changed while it was open, ordered by file. */
+  files: FileChange[];
+}
+
+/** The params of `step/hunks`. */
+export interface StepHunksParams extends RequestParams {
+  /** The step. */
+  stepId: string;
+  /** The file: a relative path, an absolute one, or a `file:` URI. */
+  file: string;
+}
+
+/** A hunk of what a step changed in a file. */
+export interface Hunk {
+  /** From 0. */
+  index: number;
+  /** The line with `@@`. */
+  header: string;
+  /** Each with its ` `, `+`, `-` or `\` in front. */
+  lines: string[];
+}
+
+/** The result of `step/hunks`. */
+export interface StepHunksResult {
+  /** None for a binary file, and where only the mode changed. */
+  hunks: Hunk[];
+}
+
+/** The params of `step/revertHunks`. */
+export interface StepRevertHunksParams extends RequestParams {
+  /** The step. */
+  stepId: string;
+  /** The file: a relative path, an absolute one, or a `file:` URI. */
+  file: string;
+  /** Which hunks, by their indexes. */
+  hunks: number[];
+  /** Say what would be done, and do nothing. */
+  dryRun?: boolean;
+  /** What happens to a file that is not what the step left, by default `"merge"`: see Conflicts. */
+  onConflict?: OnConflict;
+}
+
 /** What each request takes and gives. */
 export interface Requests {
   "snapshot/track": { params: TrackParams; result: TrackResult };
@@ -357,6 +696,21 @@ export interface Requests {
   "snapshot/revert": { params: RevertParams; result: Outcome };
   "snapshot/status": { params: StatusParams; result: StatusResult };
   "snapshot/cleanup": { params: CleanupParams; result: CleanupResult };
+  "snapshot/events": { params: EventsParams; result: EventsResult };
+  "session/start": { params: SessionStartParams; result: SessionStartResult };
+  "session/end": { params: SessionEndParams; result: SessionEndResult };
+  "session/list": { params: SessionListParams; result: SessionListResult };
+  "session/steps": { params: SessionStepsParams; result: SessionStepsResult };
+  "session/diff": { params: SessionDiffParams; result: SessionDiffResult };
+  "session/undo": { params: SessionUndoParams; result: StepsOutcome };
+  "session/redo": { params: SessionRedoParams; result: StepsOutcome };
+  "session/revert": { params: SessionRevertParams; result: RevertOutcome };
+  "session/unrevert": { params: SessionUnrevertParams; result: Outcome };
+  "session/history": { params: HistoryParams; result: HistoryResult };
+  "step/begin": { params: StepBeginParams; result: StepBeginResult };
+  "step/end": { params: StepEndParams; result: StepEndResult };
+  "step/hunks": { params: StepHunksParams; result: StepHunksResult };
+  "step/revertHunks": { params: StepRevertHunksParams; result: Outcome };
 }
 
 /** What each notification of the daemon holds. */
@@ -364,6 +718,7 @@ export interface Notifications {
   "snapshot/didTrack": DidTrackParams;
   "snapshot/didChange": DidChangeParams;
   "snapshot/didRevert": DidRevertParams;
+  "session/didChange": SessionDidChangeParams;
 }
 
 /** What `error.data.kind` may be. */

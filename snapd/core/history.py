@@ -1,0 +1,297 @@
+"""The plain data of the timeline: sessions, their steps, what changed when, and the operations that changed it back.
+
+The history is a sequence of events. Each tells how the work tree was found (`Event.head`) and, where it had moved since
+the event before, which steps were open meanwhile (`Event.seen`). What a step changed follows from these spans.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import attrs
+
+from .model import Entry, ObjectId, RelPath
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+SessionId = str
+StepId = str
+OperationId = str
+
+StepState = Literal["open", "applied", "undone"]
+OperationKind = Literal["restore", "revert", "undo", "redo", "unrevert", "hunks"]
+
+
+@attrs.frozen
+class SnapshotId:
+    """Which snapshot: one tree can be recorded with several coverages, which differ in empty directories, say.
+
+    Attributes:
+        tree: its tree.
+        coverage: the blob of its coverage, as `Store.identify` gives it.
+    """
+
+    tree: ObjectId
+    coverage: ObjectId
+
+
+@attrs.frozen
+class Span:
+    """What changed between two looks at the work tree, other than by an operation.
+
+    Attributes:
+        before: as it was found the time before.
+        after: as it was found then.
+        steps: those that were open meanwhile, but for one in which another of them is open, in the order in which
+            they were begun; empty: it was the user.
+    """
+
+    before: SnapshotId
+    after: SnapshotId
+    steps: tuple[StepId, ...]
+
+
+@attrs.frozen
+class SessionStarted:
+    """A session was begun, or taken up again; what is None says nothing new of one taken up."""
+
+    session_id: SessionId
+    agent: str | None
+    title: str | None
+
+
+@attrs.frozen
+class SessionEnded:
+    """A session ended; its steps had ended before."""
+
+    session_id: SessionId
+
+
+@attrs.frozen
+class StepBegun:
+    """A step was begun, on what `Event.head` says.
+
+    Attributes:
+        step_id: new.
+        session_id: its session.
+        index: its place among the steps of the session, from 0.
+        parent: the step that it is a part of.
+        message_id: the message that it belongs to.
+        part_id: the part of it.
+        tool: what is used in it.
+        description: for people.
+    """
+
+    step_id: StepId
+    session_id: SessionId
+    index: int
+    parent: StepId | None
+    message_id: str | None
+    part_id: str | None
+    tool: str | None
+    description: str | None
+
+
+@attrs.frozen
+class StepEnded:
+    """A step ended, with what `Event.head` says.
+
+    Attributes:
+        step_id: the step.
+        claims: the files that its agent knows that it wrote, None where it said nothing of that. A directory stands
+            for all in it.
+        changed: whether it changed anything: then what its session took back before cannot be done again.
+    """
+
+    step_id: StepId
+    claims: tuple[RelPath, ...] | None
+    changed: bool
+
+
+@attrs.frozen
+class Effect:
+    """What an operation did to a path; `old` or `new` is None where it was not there."""
+
+    path: RelPath
+    old: Entry | None
+    new: Entry | None
+
+
+@attrs.frozen
+class StepTurned:
+    """A step that an operation took back, or did again.
+
+    Attributes:
+        step_id: the step.
+        state: what it is since.
+        effects: what that alone did, in a series of such: between the one before it and the one after it.
+        made_directories: empty directories that it made.
+        removed_directories: empty directories that it removed.
+    """
+
+    step_id: StepId
+    state: Literal["applied", "undone"]
+    effects: tuple[Effect, ...]
+    made_directories: tuple[RelPath, ...] = ()
+    removed_directories: tuple[RelPath, ...] = ()
+
+
+@attrs.frozen
+class Operated:
+    """An operation changed the work tree; `Event.head` is what it left.
+
+    Attributes:
+        operation_id: new.
+        kind: what it was.
+        session_id: the session that it was about; None where it was about none.
+        before: the snapshot taken first.
+        turned: the steps that it turned, in the order in which it did.
+        undoes: the operation that it took back, where it was one alone.
+        root: the step that was named, to be taken back with its parts; they are done again together.
+        message_id: of `session/revert`: the message.
+        part_id: likewise: the part.
+    """
+
+    operation_id: OperationId
+    kind: OperationKind
+    session_id: SessionId | None
+    before: SnapshotId
+    turned: tuple[StepTurned, ...] = ()
+    undoes: OperationId | None = None
+    message_id: str | None = None
+    part_id: str | None = None
+    root: StepId | None = None
+
+
+@attrs.frozen
+class Intent:
+    """What an operation is about to do to the work tree: kept until its event is in the timeline.
+
+    Attributes:
+        operation: as it will be told, if all goes as planned.
+        files: what is to become of each file.
+        made_directories: empty directories to make, parents first.
+        removed_directories: directories to remove if nothing is in them, the deepest first.
+        forced: ignored paths that it looks at all the same.
+    """
+
+    operation: Operated
+    files: tuple[Effect, ...]
+    made_directories: tuple[RelPath, ...]
+    removed_directories: tuple[RelPath, ...]
+    forced: tuple[RelPath, ...]
+
+
+Happening = SessionStarted | SessionEnded | StepBegun | StepEnded | Operated
+
+
+@attrs.frozen
+class Event:
+    """One entry of the timeline.
+
+    Attributes:
+        seq: grows by one with each event of a workspace; the first is 1.
+        milliseconds: when, since 1970. Order is by `seq`: clocks jump.
+        head: the work tree, by this event; None where nobody looked and nobody had before.
+        seen: what changed since the event before, where something did.
+        what: what happened.
+    """
+
+    seq: int
+    milliseconds: int
+    head: SnapshotId | None
+    seen: Span | None
+    what: Happening
+
+
+@attrs.frozen
+class Session:
+    """A session as the events leave it.
+
+    Attributes:
+        session_id: its name.
+        agent: who works in it.
+        title: for people.
+        started: milliseconds since 1970.
+        ended: likewise; None while it goes on.
+        step_count: how many steps were begun in it.
+    """
+
+    session_id: SessionId
+    agent: str | None
+    title: str | None
+    started: int
+    ended: int | None
+    step_count: int
+
+
+@attrs.frozen
+class FileSummary:
+    """A file that a step changed; `shared`: another session's step may have changed it as well."""
+
+    path: RelPath
+    status: Literal["added", "deleted", "modified"]
+    additions: int
+    deletions: int
+    binary: bool
+    shared: bool
+
+
+@attrs.frozen
+class Summary:
+    """What a step itself changed, its sub-steps left out.
+
+    Attributes:
+        files: ordered by path.
+        directories: how many empty directories came or went.
+    """
+
+    files: tuple[FileSummary, ...]
+    directories: int
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it changed nothing."""
+        return not self.files and not self.directories
+
+
+@attrs.frozen
+class Step:
+    """A step as the events leave it.
+
+    Attributes:
+        begun: how it was begun.
+        started: milliseconds since 1970.
+        ended: likewise; None while it is open.
+        from_: what it was begun on.
+        to: what it was ended with.
+        state: "undone" where the last operation that turned it took it back.
+        claims: see `StepEnded`.
+        turned_by: the last operation that turned it.
+        redoable: whether it was taken back, and no later step of the session changed anything.
+        summary: what it changed, where that was kept; see `Timeline.keep_summary`.
+    """
+
+    begun: StepBegun
+    started: int
+    ended: int | None
+    from_: SnapshotId
+    to: SnapshotId | None
+    state: StepState
+    claims: tuple[RelPath, ...] | None
+    turned_by: OperationId | None
+    redoable: bool
+    summary: Summary | None
+
+    @property
+    def step_id(self) -> StepId:
+        """Its name."""
+        return self.begun.step_id
+
+
+def working(open_steps: Iterable[Step]) -> tuple[StepId, ...]:
+    """Of the steps that are open, those in which no other is: what changes now is theirs."""
+    steps = tuple(open_steps)
+    around = {step.begun.parent for step in steps}
+    return tuple(step.step_id for step in steps if step.step_id not in around)

@@ -1,0 +1,81 @@
+"""An operation between its first file and its last: what is kept of it, and how it is ended after a crash."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+
+from .history import Effect, Intent
+from .model import FileOutcome
+from .plan import Delete, Plan, Write
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from .history import Operated
+    from .model import RelPath
+    from .ports import WorkTree
+
+_NOT_DONE = frozenset({"conflict", "kept", "skipped", "failed"})
+
+
+def intent_of(plan: Plan, operation: Operated, forced: tuple[RelPath, ...]) -> Intent:
+    """What to keep of an operation that is about to begin.
+
+    Args:
+        plan: what it will do.
+        operation: as the timeline will tell it.
+        forced: ignored paths that it looks at all the same.
+    """
+    writes = [
+        Effect(write.path, write.standing.entry if write.standing is not None else None, write.entry)
+        for write in plan.writes
+    ]
+    deletes = [Effect(delete.path, delete.standing.entry, None) for delete in plan.deletes]
+    return Intent(operation, (*deletes, *writes), plan.make_directories, plan.remove_directories, forced)
+
+
+def remaining(intent: Intent, work_tree: WorkTree) -> Plan:
+    """What is left to be done of an operation that was cut short.
+
+    A file that still is as the operation found it is brought where it was to go; one that somebody changed since is
+    theirs.
+
+    Args:
+        intent: what was kept.
+        work_tree: as of a capture just taken.
+    """
+    writes: list[Write] = []
+    deletes: list[Delete] = []
+    settled: list[FileOutcome] = []
+    for effect in intent.files:
+        standing = work_tree.standing(effect.path)
+        now = standing.entry if standing is not None else None
+        if now == effect.new:
+            settled.append(FileOutcome(effect.path, "deleted" if now is None else "restored"))
+        elif now != effect.old:
+            settled.append(FileOutcome(effect.path, "conflict", "changedSince"))
+        elif effect.new is not None:
+            writes.append(Write(effect.path, effect.new, standing))
+        elif standing is not None:
+            deletes.append(Delete(effect.path, standing))
+    return Plan(
+        writes=tuple(sorted(writes, key=lambda write: write.path)),
+        deletes=tuple(sorted(deletes, key=lambda delete: delete.path)),
+        make_directories=tuple(path for path in intent.made_directories if not work_tree.is_directory(path)),
+        remove_directories=tuple(path for path in intent.removed_directories if work_tree.is_directory(path)),
+        settled=tuple(settled),
+    )
+
+
+def finished(operation: Operated, results: Iterable[FileOutcome]) -> Operated:
+    """An operation as it turned out: what was not done to a file is not told."""
+    not_done = {result.path for result in results if result.outcome in _NOT_DONE}
+    if not not_done:
+        return operation
+    turned = tuple(
+        attrs.evolve(turn, effects=tuple(effect for effect in turn.effects if effect.path not in not_done))
+        for turn in operation.turned
+    )
+    return attrs.evolve(operation, turned=turned)

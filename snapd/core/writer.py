@@ -1,0 +1,248 @@
+"""The one who may change a workspace: takes its snapshots and carries out plans, one request at a time."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import attrs
+
+from .answers import Reverted, Tracked
+from .bulletin import Bulletin
+from .call import Call
+from .feed import ChangeFeed, Telling
+from .history import Event, Operated, SnapshotId, Span, working
+from .model import Outcome, RecordKind
+from .pending import finished, intent_of, remaining
+from .planning import Planner
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from .answers import Notice
+    from .history import Happening, OperationKind
+    from .model import CaptureSettings, OnConflict, RelPath, Snapshot
+    from .plan import Plan
+    from .ports import Store, TextDiffer, WorkTree
+    from .unsaved import Unsaved
+
+_LOCK_POLL_SECONDS = 0.1
+
+
+@attrs.frozen
+class Request:
+    """What is asked of an operation, whatever it does.
+
+    Attributes:
+        on_conflict: what to do with files that are not what the agent left.
+        by_name: whether that was asked for, and is no default.
+        dry_run: only say what would be done.
+    """
+
+    on_conflict: OnConflict
+    by_name: bool
+    dry_run: bool
+
+    @property
+    def respects_editors(self) -> bool:
+        """Whether files with unsaved text in an editor are left alone."""
+        return not (self.on_conflict == "overwrite" and self.by_name)
+
+
+class Writer:
+    """Takes snapshots of one folder, and changes it.
+
+    Args:
+        work_tree: the folder.
+        store: where its snapshots are.
+        settings: what is captured; may be replaced at any time.
+        texts: compares texts.
+        unsaved: which files have unsaved text in an editor.
+    """
+
+    def __init__(
+        self, work_tree: WorkTree, store: Store, settings: CaptureSettings, texts: TextDiffer, unsaved: Unsaved
+    ) -> None:
+        self.work_tree = work_tree
+        self.store = store
+        self.settings = settings
+        self.unsaved = unsaved
+        self.bulletin = Bulletin(store.timeline.reserve)
+        self.files: int | None = None
+        self._lock = threading.Lock()
+        self._settled = False
+        self._troubled: list[Callable[[Exception], None]] = []
+        self._telling = Telling(work_tree, store, texts, lambda: self.settings, self.turn, self.tell)
+        self.feed = ChangeFeed(work_tree, self._telling, self._tell_trouble)
+
+    def listen(self, troubled: Callable[[Exception], None]) -> None:
+        """Has it told why nothing can be told of the work tree, once for the same reason: an error, or a defect."""
+        self._troubled.append(troubled)
+
+    def close(self) -> None:
+        """Lets go of the folder and the store, when the operation under way is done."""
+        # before: its thread may be waiting for its turn to write
+        self.feed.close()
+        with self._lock:
+            self.work_tree.close()
+            self.store.close()
+
+    @contextmanager
+    def turn(self, call: Call) -> Iterator[None]:
+        """The right to write, which one request has at a time.
+
+        Raises:
+            Cancelled: the request was taken back while it waited.
+        """
+        while not self._lock.acquire(timeout=_LOCK_POLL_SECONDS):
+            call.check()
+        try:
+            call.check()
+            self._settle()
+            yield
+        except BaseException:
+            # what could not be made durable may be needed by nobody any more, and must not be in the way next time
+            self.work_tree.forget(self.store.discard())
+            raise
+        finally:
+            self._lock.release()
+
+    # -- taking
+
+    def look(self, forced: tuple[RelPath, ...], call: Call) -> Snapshot:
+        """Captures the work tree; what was found is recorded by nobody yet."""
+        self.store.check_present()
+        try:
+            with self.store.batch() as batch:
+                snapshot = self.work_tree.capture(self.settings, forced, batch, call)
+        except BaseException:
+            # what the clock had told was given back to it, and it does not tell it twice
+            self.feed.hear()
+            raise
+        self.files = self.work_tree.count()
+        return snapshot
+
+    def record(self, snapshot: Snapshot, kind: RecordKind) -> None:
+        """Records a snapshot durably."""
+        if kind is not RecordKind.LOOK or not self.store.knows(snapshot.tree):
+            self.store.append(snapshot, kind)
+
+    def capture(self, forced: tuple[RelPath, ...], kind: RecordKind, call: Call) -> Snapshot:
+        """Looks and records."""
+        snapshot = self.look(forced, call)
+        self.record(snapshot, kind)
+        return snapshot
+
+    def track(self, snapshot: Snapshot, what: Happening) -> None:
+        """Records a snapshot as asked for, with an event of the timeline that it is the head of; and tells of it."""
+        previous = self.store.last
+        found = self.store.identify(snapshot)
+        self.store.tell(self._event(found, self._span(found), what), snapshot)
+        self.tell_snapshot(Tracked(snapshot.tree, previous, snapshot.coverage.skipped))
+
+    def note(self, what: Happening) -> None:
+        """Adds an event to the timeline for which nobody had to look."""
+        self.store.tell(self._event(self.store.timeline.head, None, what))
+
+    # -- changing
+
+    def operate(
+        self,
+        make_plan: Callable[[Planner, Snapshot], tuple[Plan, Operated]],
+        forced: tuple[RelPath, ...],
+        request: Request,
+        call: Call,
+    ) -> Outcome:
+        """Carries out an operation; what is there now is in a snapshot first.
+
+        Args:
+            make_plan: given a planner and the work tree as it is, says what to do and how the timeline is to tell it.
+            forced: ignored paths that are looked at all the same.
+            request: how it was asked.
+            call: the request; may be cancelled until the first file is moved.
+
+        Raises:
+            StoreCorrupt, StorageFull, WorkspaceGone, IoError, Cancelled: nothing was changed.
+        """
+        before = self.look(forced, call)
+        unsaved = self.unsaved.below(self.work_tree.root) if request.respects_editors else frozenset()
+        planner = Planner(self.store, self.work_tree, before, self.store.last, request.on_conflict, unsaved)
+        plan, operation = make_plan(planner, before)
+        if request.dry_run or (request.on_conflict == "fail" and plan.conflicts):
+            # what was refused is not what the agent left: asked again, it has to be refused again
+            self.record(before, RecordKind.LOOK)
+            return Outcome(False, before.tree, before.tree, plan.foretold())
+        self.record(before, RecordKind.BEFORE)
+        if plan.is_empty and not operation.turned:
+            return Outcome(True, before.tree, before.tree, plan.foretold())
+        if plan.is_empty:
+            results = plan.foretold()
+        else:
+            self.store.intend(intent_of(plan, operation, forced))
+            try:
+                results = self.work_tree.apply(plan, self.store.blob_chunks, call)
+            except BaseException:
+                self.store.forget_intent()
+                raise
+        # what somebody changed since the last snapshot and still has must not pass for what an agent left
+        left_alone = any(result.outcome == "conflict" or result.reason == "changedSince" for result in results)
+        after = self.look(forced, call)
+        self._conclude(finished(operation, results), after, RecordKind.PARTLY if left_alone else RecordKind.AFTER)
+        outcome = Outcome(True, before.tree, after.tree, results)
+        self.tell_snapshot(Reverted(operation.kind, outcome))
+        return outcome
+
+    def operation(self, kind: OperationKind, before: Snapshot) -> Operated:
+        """How the timeline tells an operation that is about no session."""
+        return Operated(secrets.token_hex(8), kind, None, self.store.identify(before))
+
+    # -- telling
+
+    def tell_snapshot(self, notice: Tracked | Reverted) -> None:
+        """Tells of a snapshot, from which what changes next is told."""
+        self._telling.forget()
+        self.tell(notice)
+
+    def tell(self, notice: Notice) -> None:
+        """Tells everyone who listens."""
+        self.bulletin.tell(notice)
+
+    def _tell_trouble(self, error: Exception) -> None:
+        for troubled in self._troubled:
+            troubled(error)
+
+    # -- the timeline
+
+    def _conclude(self, operation: Operated, after: Snapshot, kind: RecordKind) -> None:
+        event = self._event(self.store.identify(after), self._span(operation.before), operation)
+        self.store.tell(event, after, kind)
+        self.store.forget_intent()
+
+    def _event(self, head: SnapshotId | None, seen: Span | None, what: Happening) -> Event:
+        return Event(self.store.timeline.next_seq, time.time_ns() // 1_000_000, head, seen, what)
+
+    def _span(self, found: SnapshotId) -> Span | None:
+        """What changed since the last event, by whom."""
+        head = self.store.timeline.head
+        if head is None or head == found:
+            return None
+        return Span(head, found, working(self.store.timeline.open_steps()))
+
+    def _settle(self) -> None:
+        """Ends an operation in which this or another process was killed: finishes it where nobody changed the rest."""
+        if self._settled:
+            return
+        intent = self.store.intent()
+        if intent is not None:
+            # whoever asks for something else now does not ask for this, and cannot take it back
+            call = Call()
+            before = self.look(intent.forced, call)
+            results = self.work_tree.apply(remaining(intent, self.work_tree), self.store.blob_chunks, call)
+            after = self.look(intent.forced, call)
+            operation = finished(intent.operation, results)
+            self._conclude(operation, after, RecordKind.AFTER)
+            self.tell_snapshot(Reverted(operation.kind, Outcome(True, before.tree, after.tree, results)))
+        self._settled = True

@@ -1,0 +1,98 @@
+"""Between the wire's sessions, steps and history, and the core's."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta, timezone
+from typing import TYPE_CHECKING
+
+from snapd.wire import session as wire
+from snapd.wire.values import FileChange
+
+from . import convert
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from snapd.core.answers import SessionView, StepView
+    from snapd.core.chronicle import Entry
+    from snapd.core.history import FileSummary
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+
+
+def moment(milliseconds: int) -> str:
+    """A time as the wire has it."""
+    when = _EPOCH + timedelta(milliseconds=milliseconds)
+    return when.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def session(view: SessionView) -> wire.Session:
+    """A session."""
+    found = view.session
+    return wire.Session(
+        session_id=found.session_id,
+        agent=found.agent,
+        title=found.title,
+        started_at=moment(found.started),
+        ended_at=None if found.ended is None else moment(found.ended),
+        step_count=found.step_count,
+        undoable=view.undoable,
+        redoable=view.redoable,
+    )
+
+
+def step(root: bytes, view: StepView) -> wire.Step:
+    """A step.
+
+    Args:
+        root: of the workspace.
+        view: the step.
+    """
+    found = view.step
+    return wire.Step(
+        step_id=found.step_id,
+        session_id=found.begun.session_id,
+        index=found.begun.index,
+        parent_step_id=found.begun.parent,
+        message_id=found.begun.message_id,
+        part_id=found.begun.part_id,
+        agent=view.agent,
+        tool=found.begun.tool,
+        description=found.begun.description,
+        started_at=moment(found.started),
+        ended_at=None if found.ended is None else moment(found.ended),
+        from_=found.from_.tree.hex(),
+        to=None if found.to is None else found.to.tree.hex(),
+        state=found.state,
+        files=None if view.files is None else files(root, view.files),
+    )
+
+
+def files(root: bytes, summaries: Iterable[FileSummary]) -> list[FileChange]:
+    """Changed files, without their contents."""
+    return [
+        FileChange(
+            **convert.name(root, summary.path),
+            status=summary.status,
+            additions=summary.additions,
+            deletions=summary.deletions,
+            binary=summary.binary,
+            shared=True if summary.shared else None,
+        )
+        for summary in summaries
+    ]
+
+
+def entry(root: bytes, found: Entry) -> wire.Entry:
+    """An entry of the history."""
+    is_operation = found.kind not in ("step", "user")
+    return wire.Entry(
+        kind=found.kind,
+        at=moment(found.milliseconds),
+        step=None if found.step is None else step(root, found.step),
+        session_id=found.session_id,
+        steps=list(found.turned) if is_operation else None,
+        before=found.before.hex(),
+        after=None if found.after is None else found.after.hex(),
+        files=files(root, found.files),
+    )

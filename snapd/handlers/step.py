@@ -1,0 +1,68 @@
+"""`step/begin`, `end`, `hunks` and `revertHunks`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from snapd.core.errors import InvalidParams
+from snapd.wire.session import (
+    Hunk,
+    StepBeginParams,
+    StepBeginResult,
+    StepEndParams,
+    StepEndResult,
+    StepHunksParams,
+    StepHunksResult,
+    StepRevertHunksParams,
+)
+from snapd.wire.values import Outcome
+
+from . import convert, history
+
+if TYPE_CHECKING:
+    from .context import Context
+
+
+def begin(context: Context, params: StepBeginParams) -> StepBeginResult:
+    """Begins a step."""
+    if not context.enabled:
+        raise InvalidParams("snapshots are off for this client, so there is nothing to begin a step on", field="params")
+    step = context.workspace.sessions.begin(
+        params.session_id,
+        params.parent_step_id,
+        params.message_id,
+        params.part_id,
+        params.tool,
+        params.description,
+        context.call,
+    )
+    return StepBeginResult(step_id=step.step_id, hash=step.from_.tree.hex())
+
+
+def end(context: Context, params: StepEndParams) -> StepEndResult:
+    """Ends a step."""
+    claims = None if params.files is None else convert.paths(context, params.files, "files")
+    view = context.workspace.sessions.finish(params.step_id, claims, context.call)
+    step = view.step
+    assert step.to is not None
+    return StepEndResult(
+        step_id=step.step_id,
+        from_=step.from_.tree.hex(),
+        to=step.to.tree.hex(),
+        files=history.files(context.workspace.root, view.files or ()),
+    )
+
+
+def hunks(context: Context, params: StepHunksParams) -> StepHunksResult:
+    """Gives the hunks of what a step changed in a file."""
+    path = convert.path(context, params.file, "file")
+    found = context.workspace.undoing.hunks(params.step_id, path, context.call)
+    return StepHunksResult(hunks=[Hunk(index=hunk.index, header=hunk.header, lines=list(hunk.lines)) for hunk in found])
+
+
+def revert_hunks(context: Context, params: StepRevertHunksParams) -> Outcome:
+    """Takes some of them back."""
+    path = convert.path(context, params.file, "file")
+    asked = convert.request(params.on_conflict, "merge", params.dry_run)
+    result = context.workspace.undoing.revert_hunks(params.step_id, path, params.hunks, asked, context.call)
+    return convert.outcome(context.workspace.root, result)

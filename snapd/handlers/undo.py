@@ -1,0 +1,75 @@
+"""`session/undo`, `redo`, `revert` and `unrevert`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from snapd.core.writer import Request
+from snapd.wire.session import (
+    RevertOutcome,
+    SessionRedoParams,
+    SessionRevertParams,
+    SessionUndoParams,
+    SessionUnrevertParams,
+    StepsOutcome,
+)
+from snapd.wire.values import Outcome
+
+from . import convert, history
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from snapd.core import model
+    from snapd.core.answers import StepView
+
+    from .context import Context
+
+
+def undo(context: Context, params: SessionUndoParams) -> StepsOutcome:
+    """Takes steps back."""
+    asked = convert.request(params.on_conflict, "merge", params.dry_run)
+    return _with_steps(
+        context,
+        *context.workspace.undoing.undo(params.session_id, params.count, params.step_id, asked, context.call),
+    )
+
+
+def redo(context: Context, params: SessionRedoParams) -> StepsOutcome:
+    """Does steps again."""
+    asked = convert.request(params.on_conflict, "merge", params.dry_run)
+    return _with_steps(context, *context.workspace.undoing.redo(params.session_id, params.count, asked, context.call))
+
+
+def revert(context: Context, params: SessionRevertParams) -> RevertOutcome:
+    """Goes back to before a message."""
+    workspace = context.workspace
+    asked = convert.request(params.on_conflict, "merge", params.dry_run)
+    result = workspace.undoing.revert(params.session_id, params.message_id, params.part_id, asked, context.call)
+    return RevertOutcome(
+        applied=result.applied,
+        before=result.before.hex(),
+        after=result.after.hex(),
+        files=convert.file_outcomes(workspace.root, result.files),
+        message_id=params.message_id,
+        part_id=params.part_id,
+        snapshot=result.before.hex(),
+        diff=workspace.diff(result.before, result.after, (), context.call) if result.before != result.after else "",
+    )
+
+
+def unrevert(context: Context, params: SessionUnrevertParams) -> Outcome:
+    """Undoes `revert`."""
+    result = context.workspace.undoing.unrevert(params.session_id, Request("merge", False, False), context.call)
+    return convert.outcome(context.workspace.root, result)
+
+
+def _with_steps(context: Context, result: model.Outcome, steps: Iterable[StepView]) -> StepsOutcome:
+    root = context.workspace.root
+    return StepsOutcome(
+        applied=result.applied,
+        before=result.before.hex(),
+        after=result.after.hex(),
+        files=convert.file_outcomes(root, result.files),
+        steps=[history.step(root, step) for step in steps],
+    )

@@ -1,0 +1,396 @@
+"""The timeline's database: what the events come to, in SQLite."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from snapd.core.history import (
+    Event,
+    Operated,
+    Session,
+    SessionEnded,
+    SessionStarted,
+    SnapshotId,
+    Span,
+    Step,
+    StepBegun,
+    StepEnded,
+)
+
+from .codec import (
+    decode_claims,
+    decode_event,
+    decode_summary,
+    encode_claims,
+    encode_summary,
+)
+from .schema import FINISHED, LINKS, TABLES, VERSION
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from snapd.core.history import Happening, OperationId, SessionId, StepId, Summary
+    from snapd.core.model import ObjectId
+
+    from .chain import Link
+
+_SESSION = "SELECT session_id, agent, title, started, ended, step_count FROM sessions"
+_STEP = """
+SELECT step_id, session_id, place, parent, message_id, part_id, tool, description, started, ended, from_tree,
+    from_coverage, to_tree, to_coverage, state, claims, turned_by, redoable, summary
+FROM steps
+"""
+_OF_A_CHAIN = ("turns", "spans", "operations", "steps", "sessions")
+
+
+class Database:
+    """An open database. Its user sees to it that one thread at a time calls it.
+
+    Nothing of it is ever synced, and its own journal is in memory: a process that dies within a transaction may leave a
+    file that is none any more. See `sealed`.
+
+    Args:
+        path: a file, empty or of `create`; None for one that is in memory alone.
+
+    Every method raises `sqlite3.Error` where the file cannot be read or written, or is damaged.
+    """
+
+    def __init__(self, path: str | None) -> None:
+        self._connection = sqlite3.connect(path or ":memory:", isolation_level=None, check_same_thread=False)
+        try:
+            for pragma in ("page_size = 1024", "locking_mode = EXCLUSIVE", "journal_mode = MEMORY", "synchronous = OFF",
+                           "temp_store = MEMORY", "foreign_keys = ON"):  # fmt: skip
+                self._connection.execute(f"PRAGMA {pragma}")
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Closes the file."""
+        self._connection.close()
+
+    def create(self, links: Iterable[Link]) -> None:
+        """Makes the tables, and fills them.
+
+        Args:
+            links: all events, in their order.
+
+        Raises:
+            ValueError, sqlite3.IntegrityError: they do not fit together.
+        """
+        with self._transaction():
+            for statement in TABLES:
+                self._connection.execute(statement)
+            self._connection.execute(f"PRAGMA user_version = {VERSION}")
+            previous = None
+            for link in links:
+                self.add(link, previous)
+                previous = link.event.seq
+
+    @property
+    def is_current(self) -> bool:
+        """Whether it has the tables that this version makes."""
+        return bool(self._value("PRAGMA user_version") == VERSION)
+
+    def begin(self) -> None:
+        """Begins a transaction: all until `commit`, or nothing of it."""
+        self._connection.execute("BEGIN IMMEDIATE")
+
+    def commit(self) -> None:
+        """Ends it."""
+        self._connection.execute("COMMIT")
+
+    def roll_back(self) -> None:
+        """Ends it, or finds that an error did: nothing of it was done."""
+        if self._connection.in_transaction:
+            self._connection.execute("ROLLBACK")
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self.begin()
+        try:
+            yield
+            self.commit()
+        except BaseException:
+            self.roll_back()
+            raise
+
+    # -- what the events come to
+
+    def add(self, link: Link, previous: int | None) -> None:
+        """Takes in the next event.
+
+        Args:
+            link: the event.
+            previous: the `seq` of the one before it.
+
+        Raises:
+            ValueError, sqlite3.IntegrityError: it cannot follow those that are there.
+        """
+        event = link.event
+        head = event.head
+        self._run(
+            "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            event.seq,
+            previous,
+            link.chain,
+            link.commit,
+            link.tree,
+            event.milliseconds,
+            head.tree if head is not None else None,
+            head.coverage if head is not None else None,
+            link.payload,
+        )
+        if event.seen is not None:
+            for place, step_id in enumerate(event.seen.steps):
+                self._run("INSERT INTO spans VALUES (?, ?, ?)", step_id, event.seq, place)
+        match event.what:
+            case SessionStarted() as what:
+                self._start_session(event, what)
+            case SessionEnded(session_id):
+                self._one("UPDATE sessions SET ended = ? WHERE session_id = ?", event.milliseconds, session_id)
+            case StepBegun() as what:
+                self._begin_step(event, what)
+            case StepEnded() as what:
+                self._end_step(event, what)
+            case Operated() as what:
+                self._operate(event, what)
+
+    def _start_session(self, event: Event, what: SessionStarted) -> None:
+        self._run(
+            "INSERT INTO sessions (session_id, seq, agent, title, started) VALUES (?, ?, ?, ?, ?) "
+            "ON CONFLICT (session_id) DO UPDATE "
+            "SET ended = NULL, agent = COALESCE(excluded.agent, agent), title = COALESCE(excluded.title, title)",
+            what.session_id,
+            event.seq,
+            what.agent,
+            what.title,
+            event.milliseconds,
+        )
+
+    def _begin_step(self, event: Event, what: StepBegun) -> None:
+        if event.head is None:
+            raise ValueError(f"step {what.step_id} is begun on nothing")
+        self._run(
+            "INSERT INTO steps (step_id, seq, session_id, place, parent, message_id, part_id, tool, description, "
+            "started, from_tree, from_coverage) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            what.step_id,
+            event.seq,
+            what.session_id,
+            what.index,
+            what.parent,
+            what.message_id,
+            what.part_id,
+            what.tool,
+            what.description,
+            event.milliseconds,
+            event.head.tree,
+            event.head.coverage,
+        )
+        self._one("UPDATE sessions SET step_count = step_count + 1 WHERE session_id = ?", what.session_id)
+
+    def _end_step(self, event: Event, what: StepEnded) -> None:
+        if event.head is None:
+            raise ValueError(f"step {what.step_id} is ended with nothing")
+        if what.changed:
+            self._run(
+                "UPDATE steps SET redoable = 0 "
+                "WHERE redoable AND session_id = (SELECT session_id FROM steps WHERE step_id = ?)",
+                what.step_id,
+            )
+        self._one(
+            "UPDATE steps SET ended = ?, to_tree = ?, to_coverage = ?, state = 'applied', claims = ? "
+            "WHERE step_id = ? AND state = 'open'",
+            event.milliseconds,
+            event.head.tree,
+            event.head.coverage,
+            encode_claims(what.claims) if what.claims is not None else None,
+            what.step_id,
+        )
+
+    def _operate(self, event: Event, what: Operated) -> None:
+        self._run(
+            "INSERT INTO operations VALUES (?, ?, ?, ?, ?)",
+            what.operation_id,
+            event.seq,
+            what.session_id,
+            what.undoes,
+            what.root,
+        )
+        for place, turned in enumerate(what.turned):
+            self._run("INSERT INTO turns VALUES (?, ?, ?)", event.seq, place, turned.step_id)
+            self._one(
+                "UPDATE steps SET state = ?, turned_by = ?, turned_seq = ?, redoable = ? WHERE step_id = ?",
+                turned.state,
+                what.operation_id,
+                event.seq,
+                turned.state == "undone",
+                turned.step_id,
+            )
+
+    def keep_summary(self, step_id: StepId, summary: Summary | None) -> None:
+        """Keeps what a step changed, or drops it."""
+        shown = encode_summary(summary) if summary is not None else None
+        self._run("UPDATE steps SET summary = ? WHERE step_id = ?", shown, step_id)
+
+    def drop(self, chains: Iterable[str]) -> None:
+        """Forgets chains that nothing links to others that stay."""
+        with self._transaction():
+            # a step may go before its parts do
+            self._connection.execute("PRAGMA defer_foreign_keys = ON")
+            for chain in chains:
+                for table in _OF_A_CHAIN:
+                    # the tables are named above
+                    self._run(f"DELETE FROM {table} WHERE seq IN (SELECT seq FROM events WHERE chain = ?)", chain)  # noqa: S608
+                self._run("DELETE FROM events WHERE chain = ?", chain)
+
+    # -- the chains
+
+    def heads(self) -> dict[str, ObjectId]:
+        """The newest commit of each chain."""
+        rows = self._rows("SELECT chain, commit_id, MAX(seq) FROM events GROUP BY chain")
+        return {chain: commit for chain, commit, _ in rows}
+
+    def finished(self, before: int) -> set[str]:
+        """The chains that may be dropped, those that they are linked with permitting.
+
+        Args:
+            before: milliseconds since 1970: what is as young stays.
+        """
+        return {chain for (chain,) in self._rows(FINISHED, before)}
+
+    def links(self) -> list[tuple[str, str]]:
+        """The chains of which one has an event that names something of the other."""
+        return self._rows(LINKS)
+
+    def roots(self) -> list[tuple[ObjectId, ObjectId]]:
+        """The commit of each event, and the tree of that commit."""
+        return self._rows("SELECT commit_id, pins FROM events")
+
+    # -- questions
+
+    def last(self) -> tuple[int, SnapshotId | None] | None:
+        """The `seq` and the head of the newest event."""
+        rows = self._rows("SELECT seq, head_tree, head_coverage FROM events ORDER BY seq DESC LIMIT 1")
+        return (rows[0][0], _snapshot(*rows[0][1:])) if rows else None
+
+    def session_of(self, what: Happening) -> SessionId | None:
+        """The session that something happened in; None for none, and where it is told of a step that is not known."""
+        if isinstance(what, StepEnded):
+            session_id: str | None = self._value("SELECT session_id FROM steps WHERE step_id = ?", what.step_id)
+            return session_id
+        return what.session_id
+
+    def session(self, session_id: SessionId) -> Session | None:
+        """See `Timeline`; so below."""
+        rows = self._rows(f"{_SESSION} WHERE session_id = ?", session_id)
+        return Session(*rows[0]) if rows else None
+
+    def sessions(self) -> tuple[Session, ...]:
+        """All sessions."""
+        return tuple([Session(*row) for row in self._rows(f"{_SESSION} ORDER BY seq")])
+
+    def step(self, step_id: StepId) -> Step | None:
+        """A step."""
+        steps = self._steps("WHERE step_id = ?", step_id)
+        return steps[0] if steps else None
+
+    def steps(self, session_id: SessionId) -> tuple[Step, ...]:
+        """Those of a session."""
+        return self._steps("WHERE session_id = ? ORDER BY seq", session_id)
+
+    def parts(self, step_id: StepId) -> tuple[Step, ...]:
+        """Those that are parts of a step."""
+        return self._steps("WHERE parent = ? ORDER BY seq", step_id)
+
+    def open_steps(self) -> tuple[Step, ...]:
+        """Those that are open."""
+        return self._steps("WHERE state = 'open' ORDER BY seq")
+
+    def redoable(self, session_id: SessionId) -> tuple[Step, ...]:
+        """Those that can be done again."""
+        return self._steps(
+            "WHERE session_id = ? AND redoable ORDER BY turned_seq DESC, "
+            "(SELECT MAX(turns.place) FROM turns WHERE turns.seq = turned_seq AND turns.step_id = steps.step_id) DESC",
+            session_id,
+        )
+
+    def spans(self, step_id: StepId) -> tuple[Span, ...]:
+        """The spans of a step."""
+        rows = self._rows(
+            "SELECT payload, commit_id FROM spans JOIN events USING (seq) WHERE step_id = ? ORDER BY seq", step_id
+        )
+        events = [decode_event(*row)[0] for row in rows]
+        return tuple([event.seen for event in events if event.seen is not None])
+
+    def beside(self, step_id: StepId) -> tuple[StepId, ...]:
+        """The other steps in these."""
+        rows = self._rows(
+            "SELECT there.step_id FROM spans AS here JOIN spans AS there USING (seq) "
+            "WHERE here.step_id = ? AND there.step_id != here.step_id "
+            "GROUP BY there.step_id ORDER BY MIN(there.seq), MIN(there.place)",
+            step_id,
+        )
+        return tuple([step for (step,) in rows])
+
+    def operation(self, operation_id: OperationId) -> Operated | None:
+        """An operation."""
+        rows = self._rows(
+            "SELECT payload, commit_id FROM operations JOIN events USING (seq) WHERE operation_id = ?", operation_id
+        )
+        if not rows:
+            return None
+        event, _ = decode_event(*rows[0])
+        assert isinstance(event.what, Operated)
+        return event.what
+
+    def events(self, before: int | None, limit: int) -> tuple[Event, ...]:
+        """The latest events."""
+        where, values = ("", ()) if before is None else ("WHERE seq < ?", (before,))
+        # nothing of the question is in the text
+        rows = self._rows(f"SELECT payload, commit_id FROM events {where} ORDER BY seq DESC LIMIT ?", *values, limit)  # noqa: S608
+        return tuple([decode_event(*row)[0] for row in rows])
+
+    # -- statements
+
+    def _steps(self, clause: str, *values: Any) -> tuple[Step, ...]:
+        return tuple([_step(row) for row in self._rows(_STEP + clause, *values)])
+
+    def _rows(self, statement: str, *values: Any) -> list[Any]:
+        return self._connection.execute(statement, values).fetchall()
+
+    def _value(self, statement: str, *values: Any) -> Any:
+        row = self._connection.execute(statement, values).fetchone()
+        return row[0] if row is not None else None
+
+    def _run(self, statement: str, *values: Any) -> int:
+        return self._connection.execute(statement, values).rowcount
+
+    def _one(self, statement: str, *values: Any) -> None:
+        if self._run(statement, *values) != 1:
+            raise ValueError(f"{values[-1]} is not known, or not so that this can happen to it")
+
+
+def _snapshot(tree: ObjectId | None, coverage: ObjectId | None) -> SnapshotId | None:
+    return SnapshotId(tree, coverage) if tree is not None and coverage is not None else None
+
+
+def _step(row: tuple[Any, ...]) -> Step:
+    step_id, session_id, index, parent, message_id, part_id, tool, description = row[:8]
+    started, ended, from_tree, from_coverage, to_tree, to_coverage, state, claims, turned_by, redoable, summary = row[
+        8:
+    ]
+    return Step(
+        begun=StepBegun(step_id, session_id, index, parent, message_id, part_id, tool, description),
+        started=started,
+        ended=ended,
+        from_=SnapshotId(from_tree, from_coverage),
+        to=_snapshot(to_tree, to_coverage),
+        state=state,
+        claims=decode_claims(claims) if claims is not None else None,
+        turned_by=turned_by,
+        redoable=bool(redoable),
+        summary=decode_summary(summary) if summary is not None else None,
+    )

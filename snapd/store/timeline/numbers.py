@@ -1,0 +1,68 @@
+"""The numbers of notifications: given out in blocks, and none of them twice, whatever crashes."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import threading
+import time
+import zlib
+
+from snapd.core.errors import os_errors
+from snapd.store.durable import write_file
+
+logger = logging.getLogger(__name__)
+
+NAME = "notifications"
+
+_LINE = re.compile(rb"([1-9][0-9]*) ([0-9a-f]{8})\n")
+
+
+class Numbers:
+    """The numbers of a store. Safe to use from several threads.
+
+    The first that was not given out stands in a file of its own, not in the database, which may be lost. No file says
+    that none was given, since it is durable before the first one is. One that is damaged is as good as a number that
+    is higher than any: the milliseconds since 1970.
+
+    Args:
+        directory: the store's, which the caller owns.
+    """
+
+    def __init__(self, directory: str) -> None:
+        self._path = os.path.join(directory, NAME)
+        self._lock = threading.Lock()
+        self._next: int | None = None
+
+    def reserve(self, count: int) -> int:
+        """Gives out numbers, durably.
+
+        Args:
+            count: how many.
+
+        Returns:
+            The first of them.
+
+        Raises:
+            StorageFull, IoError: none was given out.
+        """
+        with self._lock:
+            first = self._next if self._next is not None else self._read()
+            shown = b"%d" % (first + count)
+            write_file(self._path, b"%s %08x\n" % (shown, zlib.crc32(shown)))
+            self._next = first + count
+        return first
+
+    def _read(self) -> int:
+        with os_errors(self._path):
+            try:
+                with open(self._path, "rb") as file:
+                    data = file.read()
+            except FileNotFoundError:
+                return 1
+        found = _LINE.fullmatch(data)
+        if found is None or zlib.crc32(found[1]) != int(found[2], 16):
+            logger.warning("%s is damaged: notifications are numbered by the clock from here on", self._path)
+            return int(time.time() * 1000)
+        return int(found[1])

@@ -1,0 +1,120 @@
+"""The tables of the timeline's database."""
+
+from __future__ import annotations
+
+VERSION = 1
+"""Of the tables: a database of another version is made anew from the events."""
+
+TABLES = (
+    # append-only; `previous` is the event before, `chain` and `commit_id` say where it stands in the repository, `pins`
+    # is the tree of that commit
+    """
+    CREATE TABLE events (
+        seq INTEGER PRIMARY KEY,
+        previous INTEGER,
+        chain TEXT NOT NULL,
+        commit_id BLOB NOT NULL,
+        pins BLOB NOT NULL,
+        milliseconds INTEGER NOT NULL,
+        head_tree BLOB,
+        head_coverage BLOB,
+        payload TEXT NOT NULL
+    )
+    """,
+    "CREATE INDEX events_of_a_chain ON events (chain, seq)",
+    # everywhere below, `seq` is the event that a row comes from
+    """
+    CREATE TABLE sessions (
+        session_id TEXT PRIMARY KEY,
+        seq INTEGER NOT NULL UNIQUE,
+        agent TEXT,
+        title TEXT,
+        started INTEGER NOT NULL,
+        ended INTEGER,
+        step_count INTEGER NOT NULL DEFAULT 0
+    )
+    """,
+    """
+    CREATE TABLE steps (
+        step_id TEXT PRIMARY KEY,
+        seq INTEGER NOT NULL UNIQUE,
+        session_id TEXT NOT NULL REFERENCES sessions,
+        place INTEGER NOT NULL,
+        parent TEXT REFERENCES steps,
+        message_id TEXT,
+        part_id TEXT,
+        tool TEXT,
+        description TEXT,
+        started INTEGER NOT NULL,
+        ended INTEGER,
+        from_tree BLOB NOT NULL,
+        from_coverage BLOB NOT NULL,
+        to_tree BLOB,
+        to_coverage BLOB,
+        state TEXT NOT NULL DEFAULT 'open',
+        claims TEXT,
+        turned_by TEXT,
+        turned_seq INTEGER,
+        redoable INTEGER NOT NULL DEFAULT 0,
+        summary TEXT,
+        UNIQUE (session_id, place)
+    )
+    """,
+    "CREATE INDEX steps_of_a_step ON steps (parent, seq) WHERE parent IS NOT NULL",
+    "CREATE INDEX open_steps ON steps (seq) WHERE state = 'open'",
+    "CREATE INDEX redoable_steps ON steps (session_id) WHERE redoable",
+    # the steps of `Event.seen`
+    """
+    CREATE TABLE spans (
+        step_id TEXT NOT NULL REFERENCES steps,
+        seq INTEGER NOT NULL,
+        place INTEGER NOT NULL,
+        PRIMARY KEY (step_id, seq)
+    ) WITHOUT ROWID
+    """,
+    "CREATE INDEX steps_of_a_span ON spans (seq, place)",
+    """
+    CREATE TABLE operations (
+        operation_id TEXT PRIMARY KEY,
+        seq INTEGER NOT NULL UNIQUE,
+        session_id TEXT REFERENCES sessions,
+        undoes TEXT REFERENCES operations,
+        root TEXT REFERENCES steps
+    )
+    """,
+    # the steps of `Operated.turned`
+    """
+    CREATE TABLE turns (
+        seq INTEGER NOT NULL,
+        place INTEGER NOT NULL,
+        step_id TEXT NOT NULL REFERENCES steps,
+        PRIMARY KEY (seq, place)
+    ) WITHOUT ROWID
+    """,
+    "CREATE INDEX turns_of_a_step ON turns (step_id)",
+)
+
+LINKS = """
+SELECT here.chain, there.chain
+FROM (
+    SELECT spans.seq AS here, steps.seq AS there FROM spans JOIN steps USING (step_id)
+    UNION SELECT turns.seq, steps.seq FROM turns JOIN steps USING (step_id)
+    UNION SELECT operations.seq, steps.seq FROM operations JOIN steps ON steps.step_id = operations.root
+    UNION SELECT part.seq, whole.seq FROM steps AS part JOIN steps AS whole ON whole.step_id = part.parent
+    UNION SELECT back.seq, back_to.seq FROM operations AS back JOIN operations AS back_to
+        ON back_to.operation_id = back.undoes
+) AS links
+JOIN events AS here ON here.seq = links.here
+JOIN events AS there ON there.seq = links.there
+WHERE here.chain != there.chain
+GROUP BY here.chain, there.chain
+"""
+"""Which chains have an event that names something of another chain."""
+
+FINISHED = """
+SELECT chain FROM events GROUP BY chain
+HAVING MAX(milliseconds) < ? AND MAX(seq) < (SELECT MAX(seq) FROM events)
+EXCEPT
+SELECT chain FROM sessions JOIN events USING (seq) WHERE ended IS NULL
+"""
+"""The chains that may go by themselves: all in them is older than a time, no session goes on, and not the newest."""

@@ -1,0 +1,353 @@
+"""The sessions, steps and operations of a workspace: what `core.ports.Timeline` asks for.
+
+The commits of `chain` are the truth. The database is made of them, and is there so that questions are answered fast: it
+is believed only where it was closed in order (`sealed`) and knows the same newest commits as the references; else it is
+made anew. So an event is added in this order:
+
+1. A transaction of the database takes the event in: one that cannot follow is refused, and nothing is written.
+2. The journal takes its commit, its reference and the snapshot that is its head, with one sync: from then on it stands.
+   Where that fails, the transaction is rolled back, and there is neither event nor snapshot.
+3. The transaction is committed. A process that is killed before leaves a database that is not as it was closed, and is
+   made anew when it is next asked. Where it fails (no space), the event stands, and the database goes on in memory.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sqlite3
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, TypeVar
+
+from snapd.core.errors import StoreCorrupt
+
+from .chain import Chains
+from .database import Database
+from .numbers import Numbers
+from .pins import snapshots
+from .sealed import fresh, is_sealed, seal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from snapd.core.history import (
+        Event,
+        Operated,
+        OperationId,
+        Session,
+        SessionId,
+        SnapshotId,
+        Span,
+        Step,
+        StepId,
+        Summary,
+    )
+    from snapd.core.model import ObjectId
+    from snapd.store.repository import ShadowRepository
+
+    from .chain import Link
+
+logger = logging.getLogger(__name__)
+
+NAME = "timeline.db"
+
+_ALL = -1
+
+T = TypeVar("T")
+
+
+class Timeline:
+    """The timeline of a repository. Safe to use from several threads.
+
+    It is read when it is first asked something; `StoreCorrupt` or `IoError` come from any method where it cannot be.
+
+    Args:
+        repository: where the events lie; its caller owns it.
+    """
+
+    def __init__(self, repository: ShadowRepository) -> None:
+        self._repository = repository
+        self._path = os.path.join(repository.path, NAME)
+        self._numbers = Numbers(repository.path)
+        self._lock = threading.RLock()
+        self._chains: Chains | None = None
+        self._database: Database | None = None
+        self._in_file = True
+        self._attempted = 0
+
+    def close(self) -> None:
+        """Closes the database, so that it will be believed; nothing is at stake where that cannot be done.
+
+        Who asks later is answered from memory: by then the file may be another process's.
+        """
+        with self._lock:
+            database, self._database = self._database, None
+            in_file, self._in_file = self._in_file, False
+            if database is None:
+                return
+            try:
+                database.close()
+                if in_file and self._opened_chains().heads:
+                    seal(self._path)
+            except (OSError, sqlite3.Error) as error:
+                logger.warning("%s will be made anew: %s", self._path, error)
+
+    # -- adding
+
+    @contextmanager
+    def adding(self, event: Event) -> Iterator[dict[str, ObjectId]]:
+        """Adds an event.
+
+        Args:
+            event: the next one.
+
+        Yields:
+            The references that move with it. The block is to make them durable, with all that waits in the journal;
+            there is no event where it raises.
+
+        Raises:
+            ValueError: the event cannot follow those that are there.
+            InvalidParams: a text in it is not valid Unicode.
+            StoreCorrupt: it names an object that is not stored.
+            StorageFull, IoError: it was not added.
+        """
+        with self._lock:
+            link = self._begin(event)
+            try:
+                yield {link.chain: link.commit}
+            except BaseException:
+                # what a failed attempt may have put into the journal all the same must not have the number of another
+                self._attempted = event.seq
+                self._end(Database.roll_back)
+                raise
+            self._opened_chains().attach(link)
+            self._end(Database.commit)
+
+    def _begin(self, event: Event) -> Link:
+        """Has a transaction of the database take in an event whose commit waits in the journal."""
+        if event.seq != self.next_seq:
+            raise ValueError(f"event {event.seq} is not the next one, which is {self.next_seq}")
+        last = self._ask(Database.last)
+        previous = last[0] if last is not None else None
+        session_id = self._ask(lambda database: database.session_of(event.what))
+        chains = self._opened_chains()
+        link = chains.prepare(event, session_id, previous)
+        if self._in_file and not chains.heads:
+            # no file is made before there is something to be kept in it
+            self._let_go()
+            self._database = self._from_file(chains)
+
+        def take_in(database: Database) -> None:
+            database.begin()
+            try:
+                database.add(link, previous)
+            except BaseException:
+                database.roll_back()
+                raise
+
+        try:
+            self._ask(take_in)
+        except sqlite3.IntegrityError as error:
+            raise ValueError(f"event {event.seq} cannot follow: {error}") from error
+        return link
+
+    def _end(self, how: Callable[[Database], None]) -> None:
+        """Ends the transaction; a database that cannot do it is made anew when it is next asked."""
+        assert self._database is not None
+        try:
+            how(self._database)
+        except sqlite3.Error as error:
+            self._go_on_in_memory(error)
+
+    def keep_summary(self, step_id: StepId, summary: Summary | None) -> None:
+        """Keeps what a step itself changed, or drops it; see `core.ports.Timeline`, here and below."""
+        self._ask(lambda database: database.keep_summary(step_id, summary))
+
+    def reserve(self, count: int) -> int:
+        """Gives out numbers for notifications, durably; raises `StorageFull`, `IoError`."""
+        return self._numbers.reserve(count)
+
+    # -- expiry
+
+    def expire(self, before: float) -> bool:
+        """Drops sessions that have ended, and operations that are of none, when all of them is older than a time.
+
+        What is linked goes together or stays together: a change that was seen with an event of one session may be a
+        step's of another, and whose it is depends on both. The chain of the newest event always stays.
+
+        Args:
+            before: seconds since 1970.
+
+        Returns:
+            Whether anything was dropped.
+
+        Raises:
+            StoreCorrupt, StorageFull, IoError: some may be dropped and others not.
+
+        The caller saw to it that the journal is empty: one that is replayed later must not set a reference back.
+        """
+        with self._lock:
+            going = self._ask(lambda database: _unlinked(database.finished(int(before * 1000)), database.links()))
+            if going:
+                try:
+                    self._opened_chains().drop(going)
+                except BaseException:
+                    # whatever it came to, the references tell
+                    self._let_go()
+                    raise
+                self._ask(lambda database: database.drop(going))
+        return bool(going)
+
+    def roots(self) -> list[tuple[ObjectId, ObjectId]]:
+        """The commit of each event, and its tree, which has all that the event names."""
+        return self._ask(Database.roots)
+
+    def named_trees(self) -> set[ObjectId]:
+        """The trees of the snapshots that events name."""
+        events = self._ask(lambda database: database.events(None, _ALL))
+        return {snapshot.tree for event in events for snapshot in snapshots(event).values()}
+
+    # -- questions
+
+    @property
+    def head(self) -> SnapshotId | None:
+        """The work tree, by the last event."""
+        last = self._ask(Database.last)
+        return last[1] if last is not None else None
+
+    @property
+    def next_seq(self) -> int:
+        """The number of the next event."""
+        last = self._ask(Database.last)
+        return max(self._attempted, last[0] if last is not None else 0) + 1
+
+    def session(self, session_id: SessionId) -> Session | None:
+        """A session by its name."""
+        return self._ask(lambda database: database.session(session_id))
+
+    def sessions(self) -> tuple[Session, ...]:
+        """All sessions, in the order in which they were first begun."""
+        return self._ask(Database.sessions)
+
+    def step(self, step_id: StepId) -> Step | None:
+        """A step by its name."""
+        return self._ask(lambda database: database.step(step_id))
+
+    def steps(self, session_id: SessionId) -> tuple[Step, ...]:
+        """The steps of a session, in the order in which they were begun."""
+        return self._ask(lambda database: database.steps(session_id))
+
+    def parts(self, step_id: StepId) -> tuple[Step, ...]:
+        """The steps that were begun as parts of a step, in that order."""
+        return self._ask(lambda database: database.parts(step_id))
+
+    def open_steps(self) -> tuple[Step, ...]:
+        """The steps that are open, in the order in which they were begun."""
+        return self._ask(Database.open_steps)
+
+    def spans(self, step_id: StepId) -> tuple[Span, ...]:
+        """The spans that have a step among their `steps`, in their order."""
+        return self._ask(lambda database: database.spans(step_id))
+
+    def beside(self, step_id: StepId) -> tuple[StepId, ...]:
+        """The other steps in these spans."""
+        return self._ask(lambda database: database.beside(step_id))
+
+    def operation(self, operation_id: OperationId) -> Operated | None:
+        """An operation by its name."""
+        return self._ask(lambda database: database.operation(operation_id))
+
+    def redoable(self, session_id: SessionId) -> tuple[Step, ...]:
+        """The steps that can be done again, the last one taken back first."""
+        return self._ask(lambda database: database.redoable(session_id))
+
+    def events(self, before: int | None, limit: int) -> tuple[Event, ...]:
+        """The latest events with a `seq` below one, or of all, the newest first; so many at most."""
+        return self._ask(lambda database: database.events(before, limit))
+
+    # -- the database
+
+    def _ask(self, question: Callable[[Database], T]) -> T:
+        with self._lock:
+            try:
+                return question(self._opened())
+            except sqlite3.IntegrityError:
+                raise
+            except sqlite3.Error as error:
+                self._go_on_in_memory(error)
+                return question(self._opened())
+
+    def _opened(self) -> Database:
+        if self._database is None:
+            chains = self._opened_chains()
+            in_file = self._in_file and chains.heads
+            self._database = self._from_file(chains) if in_file else _made(None, chains)
+        return self._database
+
+    def _opened_chains(self) -> Chains:
+        if self._chains is None:
+            self._chains = Chains(self._repository)
+        return self._chains
+
+    def _from_file(self, chains: Chains) -> Database:
+        """The database as it was closed; else one that is made anew, in the file if that can be."""
+        try:
+            return self._believed(chains) or self._anew(chains)
+        except (OSError, sqlite3.Error) as error:
+            self._go_on_in_memory(error)
+            return _made(None, chains)
+
+    def _believed(self, chains: Chains) -> Database | None:
+        if not is_sealed(self._path):
+            return None
+        database = Database(self._path)
+        try:
+            if database.is_current and database.heads() == chains.heads:
+                return database
+        except BaseException:
+            database.close()
+            raise
+        database.close()
+        return None
+
+    def _anew(self, chains: Chains) -> Database:
+        fresh(self._path)
+        return _made(self._path, chains)
+
+    def _go_on_in_memory(self, error: OSError | sqlite3.Error) -> None:
+        logger.warning("%s cannot be used, so that its contents are in memory for now: %s", self._path, error)
+        self._in_file = False
+        self._let_go()
+
+    def _let_go(self) -> None:
+        database, self._database = self._database, None
+        if database is not None:
+            database.close()
+
+
+def _made(path: str | None, chains: Chains) -> Database:
+    """A database that is made of the events; raises `StoreCorrupt` where they do not fit together."""
+    links = chains.read()
+    database = Database(path)
+    try:
+        database.create(links)
+    except (ValueError, sqlite3.IntegrityError) as error:
+        database.close()
+        raise StoreCorrupt(f"the events of the timeline do not fit together: {error}", object=NAME) from error
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
+def _unlinked(chains: set[str], links: list[tuple[str, str]]) -> set[str]:
+    """Those of the chains that are linked with each other at most."""
+    going = set(chains)
+    count = -1
+    while count != len(going):
+        count = len(going)
+        for here, there in links:
+            if not {here, there} <= going:
+                going -= {here, there}
+    return going

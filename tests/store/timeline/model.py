@@ -1,0 +1,162 @@
+"""The timeline as a list of events: what the store must answer, found by reading all of it again each time."""
+
+from __future__ import annotations
+
+import itertools
+
+import attrs
+
+from snapd.core.history import (
+    Event,
+    Operated,
+    Session,
+    SessionEnded,
+    SessionStarted,
+    SnapshotId,
+    Span,
+    Step,
+    StepBegun,
+    StepEnded,
+    Summary,
+)
+from snapd.store.store import Store
+
+
+@attrs.define
+class Model:
+    """What was told.
+
+    Attributes:
+        events: in their order.
+        summaries: of steps.
+    """
+
+    events: list[Event] = attrs.field(factory=list)
+    summaries: dict[str, Summary] = attrs.field(factory=dict)
+
+    @property
+    def head(self) -> SnapshotId | None:
+        return self.events[-1].head if self.events else None
+
+    @property
+    def next_seq(self) -> int:
+        return self.events[-1].seq + 1 if self.events else 1
+
+    def sessions(self) -> dict[str, Session]:
+        found: dict[str, Session] = {}
+        for event in self.events:
+            what = event.what
+            if isinstance(what, SessionStarted):
+                old = found.get(what.session_id)
+                found[what.session_id] = (
+                    Session(what.session_id, what.agent, what.title, event.milliseconds, None, 0)
+                    if old is None
+                    else attrs.evolve(
+                        old,
+                        ended=None,
+                        agent=old.agent if what.agent is None else what.agent,
+                        title=old.title if what.title is None else what.title,
+                    )
+                )
+            elif isinstance(what, SessionEnded):
+                found[what.session_id] = attrs.evolve(found[what.session_id], ended=event.milliseconds)
+            elif isinstance(what, StepBegun):
+                old = found[what.session_id]
+                found[what.session_id] = attrs.evolve(old, step_count=old.step_count + 1)
+        return found
+
+    def steps(self) -> dict[str, Step]:
+        found: dict[str, Step] = {}
+        for event in self.events:
+            what = event.what
+            if isinstance(what, StepBegun):
+                assert event.head is not None
+                found[what.step_id] = Step(
+                    begun=what,
+                    started=event.milliseconds,
+                    ended=None,
+                    from_=event.head,
+                    to=None,
+                    state="open",
+                    claims=None,
+                    turned_by=None,
+                    redoable=False,
+                    summary=self.summaries.get(what.step_id),
+                )
+            elif isinstance(what, StepEnded):
+                step = found[what.step_id]
+                if what.changed:
+                    for other in found.values():
+                        if other.begun.session_id == step.begun.session_id:
+                            found[other.step_id] = attrs.evolve(other, redoable=False)
+                found[what.step_id] = attrs.evolve(
+                    found[what.step_id], ended=event.milliseconds, to=event.head, state="applied", claims=what.claims
+                )
+            elif isinstance(what, Operated):
+                for turned in what.turned:
+                    found[turned.step_id] = attrs.evolve(
+                        found[turned.step_id],
+                        state=turned.state,
+                        turned_by=what.operation_id,
+                        redoable=turned.state == "undone",
+                    )
+        return found
+
+    def operations(self) -> dict[str, Operated]:
+        return {event.what.operation_id: event.what for event in self.events if isinstance(event.what, Operated)}
+
+    def spans(self, step_id: str) -> list[Span]:
+        return [event.seen for event in self.events if event.seen is not None and step_id in event.seen.steps]
+
+    def redoable(self, session_id: str) -> list[str]:
+        steps = self.steps()
+        order: list[str] = []
+        for operation in reversed(self.operations().values()):
+            for turned in reversed(operation.turned):
+                step = steps[turned.step_id]
+                if step.turned_by == operation.operation_id and step.redoable and step.step_id not in order:
+                    order.append(step.step_id)
+        return [step_id for step_id in order if steps[step_id].begun.session_id == session_id]
+
+    def check(self, store: Store, *, summaries: bool = True) -> None:
+        """Each question has the right answer.
+
+        Args:
+            store: that was told.
+            summaries: whether those that were kept have to be there.
+        """
+        timeline = store.timeline
+
+        def seen(step: Step | None) -> Step | None:
+            return step if summaries or step is None else attrs.evolve(step, summary=None)
+
+        assert timeline.head == self.head
+        assert timeline.next_seq == self.next_seq
+        sessions = self.sessions()
+        steps = {step_id: seen(step) for step_id, step in self.steps().items()}
+        assert timeline.sessions() == tuple(sessions.values())
+        assert [seen(step) for step in timeline.open_steps()] == [
+            step for step in steps.values() if step is not None and step.state == "open"
+        ]
+        for session_id, session in sessions.items():
+            assert timeline.session(session_id) == session
+            own = [step for step in steps.values() if step is not None and step.begun.session_id == session_id]
+            assert [seen(step) for step in timeline.steps(session_id)] == own
+            assert [step.step_id for step in timeline.redoable(session_id)] == self.redoable(session_id)
+        for step_id, step in steps.items():
+            assert seen(timeline.step(step_id)) == step
+            spans = self.spans(step_id)
+            assert timeline.spans(step_id) == tuple(spans)
+            beside = dict.fromkeys(itertools.chain.from_iterable(span.steps for span in spans))
+            assert timeline.beside(step_id) == tuple(other for other in beside if other != step_id)
+            parts = [part for part in steps.values() if part is not None and part.begun.parent == step_id]
+            assert [seen(part) for part in timeline.parts(step_id)] == parts
+        for operation_id, operation in self.operations().items():
+            assert timeline.operation(operation_id) == operation
+        for nothing in (timeline.session("none"), timeline.step("none"), timeline.operation("none")):
+            assert nothing is None
+        newest = self.events[::-1]
+        assert timeline.events(None, 1000) == tuple(newest)
+        if newest:
+            middle = newest[len(newest) // 2].seq
+            assert timeline.events(middle, 3) == tuple([event for event in newest if event.seq < middle][:3])

@@ -1,0 +1,192 @@
+"""A store that is told legal events, and the model of what it must answer."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from snapd.core.history import (
+    Effect,
+    Event,
+    FileSummary,
+    Happening,
+    Operated,
+    SessionEnded,
+    SessionStarted,
+    SnapshotId,
+    Span,
+    StepBegun,
+    StepEnded,
+    StepTurned,
+    Summary,
+)
+from snapd.core.model import REGULAR, Coverage, Entry, ObjectId, RecordKind, Snapshot
+from snapd.store.store import Store
+from tests.store.steps import write_tree
+from tests.support.git import run_git
+
+from .model import Model
+
+DAY = 86_400_000
+
+
+class Telling:
+    """A store, and what it was told.
+
+    Attributes:
+        path: where the store lies.
+        store: it, open.
+        model: what it must answer.
+        now: milliseconds since 1970, of the next event.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.model = Model()
+        self.now = 1_700_000_000_000
+        self.store = Store(str(path), None)
+        self._files = {"a.txt": b"first\n", "d/b": b"x" * 500}
+        self._number = 0
+        self._snapshot = self._stored(Coverage())
+
+    @property
+    def database(self) -> Path:
+        return self.path / "timeline.db"
+
+    # -- the work tree
+
+    def edit(self) -> SnapshotId:
+        """Changes the work tree; gives what it is now, as the next event will see it."""
+        self._number += 1
+        self._files["a.txt"] = b"edit %d\n" % self._number
+        coverage = Coverage(empty_dirs=(b"empty%d" % (self._number % 3),))
+        self._snapshot = self._stored(coverage)
+        return self.store.identify(self._snapshot)
+
+    def blob(self, data: bytes) -> ObjectId:
+        """Stores a file that is in no tree."""
+        with self.store.batch() as batch:
+            oid = batch.blob(data)
+            batch.commit()
+        return oid
+
+    def _stored(self, coverage: Coverage) -> Snapshot:
+        with self.store.batch() as batch:
+            tree = write_tree(batch, self._files)
+            batch.commit()
+        return Snapshot(tree, coverage)
+
+    # -- events
+
+    def tell(self, what: Happening, kind: RecordKind = RecordKind.TRACK) -> Event:
+        """Tells what happened, with a look at the work tree."""
+        event = self.event(what)
+        self.store.tell(event, self._snapshot, kind)
+        self.model.events.append(event)
+        self.now += 1000
+        return event
+
+    def event(self, what: Happening) -> Event:
+        """The next event."""
+        found = self.store.identify(self._snapshot)
+        before = self.model.head
+        seen = None
+        if before is not None and before != found and not isinstance(what, Operated):
+            seen = Span(before, found, self.working())
+        return Event(self.model.next_seq, self.now, found, seen, what)
+
+    def working(self) -> tuple[str, ...]:
+        """The open steps in which no other is open."""
+        steps = [step for step in self.model.steps().values() if step.state == "open"]
+        around = {step.begun.parent for step in steps}
+        return tuple(step.step_id for step in steps if step.step_id not in around)
+
+    def start(self, session: str, agent: str | None = None, title: str | None = None) -> Event:
+        return self.tell(SessionStarted(session, agent, title))
+
+    def end_session(self, session: str) -> Event:
+        return self.tell(SessionEnded(session))
+
+    def begin(self, session: str, step: str, parent: str | None = None) -> Event:
+        index = self.model.sessions()[session].step_count
+        return self.tell(StepBegun(step, session, index, parent, "message", None, "edit", "é\nline"))
+
+    def end(self, step: str, claims: tuple[bytes, ...] | None = None, *, changed: bool = True) -> Event:
+        return self.tell(StepEnded(step, claims, changed))
+
+    def operate(
+        self,
+        name: str,
+        session: str | None,
+        turned: dict[str, bool],
+        undoes: str | None = None,
+        root: str | None = None,
+    ) -> Event:
+        """An operation.
+
+        Args:
+            name: of it.
+            session: what it is about.
+            turned: steps, and whether they are undone now.
+            undoes: another operation.
+            root: the step that was named.
+        """
+        before = self.store.identify(self._snapshot)
+        self.edit()
+        merged = self.blob(b"merged by %s\n" % name.encode())
+        effects = (
+            Effect(b"a.txt", None, Entry(REGULAR, merged)),
+            Effect(b'raw \xff\n"', Entry(REGULAR, merged), None),
+        )
+        turns = tuple(
+            StepTurned(step, "undone" if undone else "applied", effects, (b"made",), (b"gone\xfe",))
+            for step, undone in turned.items()
+        )
+        kind = "undo" if session is not None else "restore"
+        return self.tell(
+            Operated(name, kind, session, before, turns, undoes, "message", "part", root), RecordKind.AFTER
+        )
+
+    def summarize(self, step: str) -> None:
+        """Keeps a summary."""
+        summary = Summary((FileSummary(b"a\xff", "modified", 2, 1, False, True),), self._number)
+        self.store.timeline.keep_summary(step, summary)
+        self.model.summaries[step] = summary
+
+    # -- the process
+
+    def check(self) -> None:
+        self.model.check(self.store)
+
+    def reopen(self) -> None:
+        """Closes the store and opens it again."""
+        self.store.close()
+        self.store = Store(str(self.path), None)
+
+    def kill(self) -> None:
+        """Ends its process without a close; summaries may be lost."""
+        self.store._ownership.release()
+        self.store.timeline._let_go()
+        self.opened()
+
+    def closed(self) -> Path:
+        """Closes the store; gives its database, for something to be done to it before `opened`."""
+        self.store.close()
+        return self.database
+
+    def opened(self) -> None:
+        """Opens the store again; summaries may be lost, or old."""
+        self.store = Store(str(self.path), None)
+        for step in self.model.steps():
+            self.store.timeline.keep_summary(step, None)
+        self.model.summaries.clear()
+
+    def keep_copy(self, where: Path) -> None:
+        """Copies the database and its seal, as they are after a close."""
+        where.mkdir(exist_ok=True)
+        for path in self.path.glob("timeline.db*"):
+            shutil.copy2(path, where)
+
+    def git(self, *args: str) -> bytes:
+        """Runs git on the store."""
+        return run_git(self.path, "--git-dir=.", *args)

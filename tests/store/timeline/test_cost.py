@@ -1,0 +1,91 @@
+"""What an event costs, counted call by call: one sync and a handful of files, however long the history."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import textwrap
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from snapd.core.history import StepBegun
+from snapd.store.loose import prepare
+from snapd.store.timeline.chain import Chains
+
+from .telling import Telling
+from .test_model import some_history
+
+COUNTED = ("open", "write", "rename", "fsync", "fdatasync", "stat", "unlink", "listdir", "scandir", "pwrite")
+
+
+def test_a_step_begun_on_nothing_new_is_one_sync(telling: Telling, monkeypatch: pytest.MonkeyPatch) -> None:
+    prepare(str(telling.path / "objects"))
+    some_history(telling)
+    telling.begin("one", "x")
+    event = telling.event(StepBegun("z", "one", 9, None, None, None, None, None))
+    calls: Counter[str] = Counter()
+
+    def noting(name: str) -> Any:
+        real = getattr(os, name)
+
+        def call(*args: Any, **options: Any) -> Any:
+            calls[name] += 1
+            return real(*args, **options)
+
+        return call
+
+    for name in COUNTED:
+        monkeypatch.setattr(os, name, noting(name))
+    telling.store.tell(event, telling._snapshot)
+    monkeypatch.undo()
+    # a frame; a commit and a reference, each written aside
+    assert calls == {"fdatasync": 1, "write": 3, "open": 2, "rename": 2}
+
+
+@pytest.mark.skipif(shutil.which("strace") is None, reason="counts with strace")
+def test_the_database_syncs_nothing(tmp_path: Path) -> None:
+    script = textwrap.dedent("""
+        import os, sys
+        from pathlib import Path
+        from tests.store.timeline.telling import Telling
+        from tests.store.timeline.test_model import some_history
+        telling = Telling(Path(sys.argv[1]))
+        some_history(telling)
+        telling.begin("one", "x")
+        telling.edit()
+        os.getppid()
+        telling.end("x")
+        os.getppid()
+        telling.store.close()
+    """)
+    trace = tmp_path / "trace"
+    called = ["strace", "-f", "-o", str(trace), sys.executable, "-c", script, str(tmp_path / "store")]
+    subprocess.run(called, check=True, cwd=Path(__file__).parents[3])
+    _, between, _ = trace.read_text().split("getppid()")
+    names = Counter(line.split()[1].partition("(")[0] for line in between.splitlines()[1:] if "(" in line)
+    assert names["fdatasync"] + names["fsync"] == 1
+    # a step that changed one file: blob, tree, coverage, two records, what keeps them, and three references at most
+    assert 4 <= names["rename"] <= 9
+
+
+def test_a_store_that_was_closed_reads_no_events(telling: Telling, monkeypatch: pytest.MonkeyPatch) -> None:
+    some_history(telling)
+
+    def read(_: Chains) -> None:
+        pytest.fail("events were read")
+
+    monkeypatch.setattr(Chains, "read", read)
+    telling.reopen()
+    telling.check()
+
+
+def test_an_open_store_is_not_asked_for_its_references_again(telling: Telling) -> None:
+    some_history(telling)
+    chains = telling.store.timeline._chains
+    telling.begin("one", "x")
+    assert telling.store.timeline._chains is chains

@@ -1,0 +1,355 @@
+"""Kills, full and failing disks at each point of telling: an event is there with its snapshot, or neither is."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pytest
+
+from snapd.core.errors import SnapdError, StorageFull
+from snapd.core.history import SessionStarted, StepBegun
+from snapd.core.model import Coverage
+from snapd.store.store import Store
+from snapd.store.timeline.database import Database
+from tests.store.steps import Disk, read_files
+
+from .telling import Telling
+from .test_model import some_history
+
+FULL = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+class Refusal:
+    """Has the system refuse one call, once.
+
+    Args:
+        monkeypatch: puts it there.
+        name: the function of `os`.
+        at: which call of it is refused, from 0.
+        concerns: whether a call counts, by its arguments.
+    """
+
+    def __init__(
+        self,
+        monkeypatch: pytest.MonkeyPatch,
+        name: str,
+        at: int = 0,
+        concerns: Callable[..., bool] = lambda *_: True,
+    ) -> None:
+        self.left = at
+        self.done = False
+        real = getattr(os, name)
+
+        def call(*args: Any, **options: Any) -> Any:
+            if not self.done and concerns(*args):
+                if self.left == 0:
+                    self.done = True
+                    raise FULL
+                self.left -= 1
+            return real(*args, **options)
+
+        monkeypatch.setattr(os, name, call)
+
+
+def refused(telling: Telling) -> None:
+    """Tells a step and its snapshot, which must leave nothing; what comes later must not bring it back."""
+    telling.edit()
+    tree = telling._snapshot.tree
+    event = telling.event(StepBegun("refused", "two", 2, None, None, None, None, None))
+    with pytest.raises(StorageFull):
+        telling.store.tell(event, telling._snapshot)
+    telling.store.discard()
+    assert not telling.store.knows(tree)
+    assert telling.store.timeline.events(None, 1000) == tuple(telling.model.events[::-1])
+
+
+@pytest.mark.parametrize("name", ["fdatasync", "write", "open", "rename"])
+@pytest.mark.parametrize("at", range(8))
+def test_a_full_disk_leaves_neither(telling: Telling, name: str, at: int) -> None:
+    some_history(telling)
+    with pytest.MonkeyPatch.context() as patch:
+        refusal = Refusal(patch, name, at)
+        telling.edit()
+        event = telling.event(StepBegun("refused", "two", 2, None, None, None, None, None))
+        tree = telling._snapshot.tree
+        try:
+            telling.store.tell(event, telling._snapshot)
+        except StorageFull:
+            told = False
+        else:
+            told = True
+            telling.model.events.append(event)
+    if not refusal.done:
+        assert told
+    telling.store.discard()
+    assert telling.store.knows(tree) == told
+    assert telling.store.timeline.events(None, 1000) == tuple(telling.model.events[::-1])
+    if name != "rename":
+        # a rename that fails after another was made is what the disk cannot take back
+        telling.store._ownership.release()
+        telling.store = Store(str(telling.path), None)
+        assert telling.store.knows(tree) == told
+        assert telling.store.timeline.events(None, 1000) == tuple(telling.model.events[::-1])
+
+
+def test_what_was_refused_does_not_come_back(telling: Telling, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither with what is told next, nor after a kill."""
+    some_history(telling)
+    Refusal(monkeypatch, "fdatasync")
+    refused(telling)
+    # its number is not used again: nobody can tell what a disk that fails has of it
+    assert telling.store.timeline.next_seq == telling.model.next_seq + 1
+    monkeypatch.undo()
+    head = telling.model.head
+    assert head is not None
+    telling._snapshot = telling.store.load(head)
+    later = telling.event(SessionStarted("three", None, None))
+    later = attrs.evolve(later, seq=later.seq + 1)
+    telling.store.tell(later, telling._snapshot)
+    telling.model.events.append(later)
+    telling.check()
+    telling.kill()
+    telling.check()
+
+
+def test_a_frame_is_taken_back_where_the_repository_is_full(telling: Telling, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The journal had it durably, and yet it must not come with the next opening."""
+    some_history(telling)
+    Refusal(monkeypatch, "open", 0, lambda path, *_: "tmp_ref_" in str(path))
+    refused(telling)
+    monkeypatch.undo()
+    telling.kill()
+    telling.check()
+
+
+@pytest.mark.parametrize("names_stay", [True, False])
+def test_what_a_refused_step_placed_is_durable(
+    telling: Telling, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, names_stay: bool
+) -> None:
+    """It counts as stored, so that the next step with the same files does not store it again."""
+    some_history(telling)
+    disk = Disk(telling.path, monkeypatch)
+    with pytest.MonkeyPatch.context() as patch:
+        Refusal(patch, "open", 0, lambda path, *_: "tmp_ref_" in str(path))
+        refused(telling)
+    telling._snapshot = telling._stored(Coverage())
+    event = telling.event(StepBegun("again", "two", 2, None, None, None, None, None))
+    event = attrs.evolve(event, seq=telling.store.timeline.next_seq)
+    telling.store.tell(event, telling._snapshot)
+    telling.model.events.append(event)
+    found = disk.after_a_cut(tmp_path / "found", names_stay)
+    disk.close()
+    telling.store.close()
+    telling.path = found
+    telling.opened()
+    telling.check()
+    assert read_files(telling.store, telling._snapshot.tree)["a.txt"] == telling._files["a.txt"]
+
+
+@pytest.mark.parametrize("names_stay", [True, False])
+def test_a_power_cut_after_an_answer(
+    telling: Telling, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, names_stay: bool
+) -> None:
+    disk = Disk(telling.path, monkeypatch)
+    some_history(telling)
+    telling.operate("restore", None, {})
+    found = disk.after_a_cut(tmp_path / "found", names_stay)
+    disk.close()
+    telling.store.close()
+    telling.path = found
+    telling.opened()
+    telling.check()
+
+
+def test_a_power_cut_with_the_database_as_it_was_closed(
+    telling: Telling, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The names that went when it was opened are there again, and its bytes in part."""
+    some_history(telling)
+    telling.closed()
+    telling.keep_copy(tmp_path / "copy")
+    telling.opened()
+    telling.edit()
+    telling.end("c")
+    telling.store._ownership.release()
+    for path in (tmp_path / "copy").iterdir():
+        if path.suffix == ".sha1":
+            shutil.copy2(path, telling.path)
+    telling.opened()
+    telling.check()
+
+
+def test_a_kill_between_the_journal_and_the_database(telling: Telling, monkeypatch: pytest.MonkeyPatch) -> None:
+    some_history(telling)
+    telling.reopen()
+
+    class Killed(BaseException):
+        pass
+
+    def killed(_: Database) -> None:
+        raise Killed
+
+    monkeypatch.setattr(Database, "commit", killed)
+    event = telling.event(StepBegun("d", "two", 2, None, None, None, None, None))
+    with pytest.raises(Killed):
+        telling.store.tell(event, telling._snapshot)
+    monkeypatch.undo()
+    telling.model.events.append(event)
+    telling.kill()
+    telling.check()
+
+
+@pytest.mark.parametrize("point", ["begin", "add", "commit"])
+def test_a_database_without_room_goes_on_in_memory(
+    telling: Telling, monkeypatch: pytest.MonkeyPatch, point: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The event stands, and the next opening has the database in its file again."""
+    some_history(telling)
+    real = getattr(Database, point)
+    failed = []
+
+    def once(*args: Any) -> None:
+        if not failed:
+            failed.append(point)
+            raise sqlite3.OperationalError("database or disk is full")
+        real(*args)
+
+    monkeypatch.setattr(Database, point, once)
+    telling.edit()
+    telling.end("c")
+    assert failed
+    assert "in memory" in caplog.text
+    telling.model.summaries.clear()
+    telling.check()
+    telling.begin("one", "d")
+    telling.check()
+    telling.reopen()
+    telling.check()
+
+
+def test_a_disk_that_is_really_full_for_the_database(telling: Telling) -> None:
+    some_history(telling)
+    database = telling.store.timeline._database
+    assert database is not None
+    (pages,) = database._connection.execute("PRAGMA page_count").fetchone()
+    database._connection.execute(f"PRAGMA max_page_count = {pages}")
+    for number in range(20):
+        telling.edit()
+        telling.operate(f"full {number}", None, {})
+    assert telling.store.timeline._database is not database
+    telling.model.summaries.clear()
+    telling.check()
+    telling.reopen()
+    telling.check()
+
+
+def test_a_database_that_cannot_be_read_any_more(telling: Telling) -> None:
+    some_history(telling)
+    database = telling.store.timeline._database
+    assert database is not None
+    database.close()
+    telling.model.summaries.clear()
+    telling.check()
+
+
+def test_a_directory_that_cannot_take_a_database(telling: Telling, monkeypatch: pytest.MonkeyPatch) -> None:
+    some_history(telling)
+    telling.closed().unlink()
+    Refusal(monkeypatch, "open", 0, lambda path, *_: "timeline.db" in str(path))
+    telling.opened()
+    telling.check()
+    telling.end("c")
+    telling.check()
+
+
+KILLED = textwrap.dedent("""
+    import os, sys
+    sys.path.insert(0, sys.argv[3])
+    from pathlib import Path
+    from tests.store.timeline.telling import Telling
+    from tests.store.timeline.test_model import some_history
+    name, at = sys.argv[2].split()
+    telling = Telling(Path(sys.argv[1]))
+    some_history(telling)
+    left = int(at)
+    real = getattr(os, name)
+    def call(*args, **options):
+        global left
+        left -= 1
+        if left < 0:
+            os.kill(os.getpid(), 9)
+        return real(*args, **options)
+    setattr(os, name, call)
+    try:
+        for number in range(6):
+            telling.edit()
+            telling.begin("one", f"more {number}")
+            # what it answered
+            sys.stdout.write(".")
+            sys.stdout.flush()
+    finally:
+        os._exit(0)
+""")
+
+
+@pytest.mark.parametrize("where", [f"{name} {at}" for name in ("fdatasync", "rename", "write") for at in (0, 1, 7, 16)])
+def test_a_real_kill(tmp_path: Path, where: str) -> None:
+    """What was answered is there, and of what was not, nothing or all."""
+    path = tmp_path / "store"
+    root = str(Path(__file__).parents[3])
+    done = subprocess.run([sys.executable, "-c", KILLED, str(path), where, root], capture_output=True, check=False)
+    assert done.returncode in (0, -9), done.stderr
+    answered = len(done.stdout)
+    expected = Telling(tmp_path / "expected")
+    some_history(expected)
+    store = Store(str(path), None)
+    try:
+        events = store.timeline.events(None, 1000)[::-1]
+        assert len(events) in (len(expected.model.events) + answered, len(expected.model.events) + answered + 1)
+        assert store.timeline.head == events[-1].head
+        head = events[-1].head
+        assert head is not None
+        assert store.knows(head.tree)
+        assert [event.seq for event in events] == list(range(1, len(events) + 1))
+    finally:
+        store.close()
+        expected.store.close()
+    assert b"missing" not in subprocess.run(
+        ["git", f"--git-dir={path}", "fsck", "--strict"], capture_output=True, check=False
+    ).stdout  # fmt: skip
+
+
+def test_nobody_else_is_needed_to_close(telling: Telling, caplog: pytest.LogCaptureFixture) -> None:
+    some_history(telling)
+    telling.database.unlink()
+    telling.store.close()
+    assert "made anew" in caplog.text
+    telling.opened()
+    telling.check()
+
+
+def test_a_question_after_the_close_leaves_the_file_alone(telling: Telling) -> None:
+    some_history(telling)
+    old = telling.store
+    telling.reopen()
+    telling.model.check(old, summaries=False)
+    telling.check()
+    telling.reopen()
+    telling.check()
+
+
+def test_the_errors_are_typed(telling: Telling, monkeypatch: pytest.MonkeyPatch) -> None:
+    some_history(telling)
+    Refusal(monkeypatch, "fdatasync")
+    with pytest.raises(SnapdError):
+        telling.begin("one", "x")
