@@ -102,6 +102,8 @@ class Look:
         except ListerLost:
             logger.warning("a process that lists directories ended early: looking without")
             self._deep = False
+            # a directory may have been judged by new rules, and those in it that were still to come by the old ones
+            self.memory.judge_anew()
             self._walk_all()
 
     def at(self, marks: Marks, doubted: Iterable[RelPath]) -> None:

@@ -68,6 +68,11 @@ class Memory:
             node = node.parent
         return b"/".join(reversed(parts)) if node is self.root else None
 
+    def judge_anew(self) -> None:
+        """Has every directory judged anew by the next look: what judged them is not known for all of them alike."""
+        for _, node in self.root.walk():
+            node.verdict = None
+
     def holds(self, node: DirectoryNode) -> bool:
         """Whether a directory is still there."""
         return node.parent is not None or node is self.root

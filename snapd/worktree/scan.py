@@ -265,7 +265,7 @@ class Scanner:
             rules = self._source.read(settings.exclude)
             if self._kept_rules is not None:
                 if self._kept_rules != digest(rules.tracked, forced):
-                    self._judge_all_anew()
+                    self.memory.judge_anew()
                 self._kept_rules = None
             if self.memory.root.inode == 0:
                 lister = start_lister(self._root, self._clock, tracked(rules.tracked.paths))
@@ -342,13 +342,9 @@ class Scanner:
             doubted |= differing(rules.tracked, before.tracked)
         if self.captured is None or len(doubted) >= _MANY:
             # a look that failed may have judged some of it by other rules
-            self._judge_all_anew()
+            self.memory.judge_anew()
             return True, frozenset()
         return changed, doubted
-
-    def _judge_all_anew(self) -> None:
-        for _, node in self.memory.root.walk():
-            node.verdict = None
 
     # -- storing
 

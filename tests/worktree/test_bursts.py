@@ -10,8 +10,8 @@ from tests.worktree.bursts import CASES, Generator, explain, play
 from tests.worktree.edits import Editor
 from tests.worktree.oracle import Oracle
 
-SEEDS = (11,)
-BURSTS = 100
+SEEDS = (11, 12)
+BURSTS = 125
 """For each case and seed; `python -m tests.worktree.bursts ROUNDS` runs as many as one likes."""
 
 

@@ -20,6 +20,7 @@ from snapd.worktree import lister_process, look
 from snapd.worktree.directories import open_directory
 from snapd.worktree.lister import Lister, ListerLost
 from snapd.worktree.listing import Listing, decode, encode, failed, list_directory
+from tests.support.git import run_git
 from tests.support.workspace import make, without_rights, write
 from tests.worktree.oracle import Oracle
 
@@ -289,6 +290,28 @@ def test_a_look_over_which_a_process_is_killed_gives_the_right_tree(
     bench.write({"d3/e3/f": b"later"})
     assert bench.track() == Oracle(bench.root, 1 << 20).tree()
     assert children() == before
+
+
+def test_new_rules_hold_everywhere_though_a_process_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(look, "_WORTH_HELP", 1)
+    files = {f"d{at}/{name}": b"%d" % at for at in range(20) for name in ("kept", "other")}
+    bench = make(tmp_path, files, git=True, watcher="none")
+    run_git(bench.root, "add", "d3/kept", "d7/kept")
+    bench.track()
+    real, calls = Lister.answers, [0]
+
+    def answers(lister: Lister[Any]) -> list[tuple[Any, Listing]]:
+        calls[0] += 1
+        if calls[0] == 1:
+            # the root was judged, and nothing below it
+            raise ListerLost
+        return real(lister)
+
+    monkeypatch.setattr(Lister, "answers", answers)
+    bench.write({".gitignore": b"d*/\n"})
+    tree = bench.track()
+    assert calls[0] >= 1
+    assert bench.names(tree) == [".gitignore", "d3/kept", "d7/kept"]
 
 
 def test_a_look_with_help_gives_the_same_tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
