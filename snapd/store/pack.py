@@ -20,6 +20,8 @@ from .objects import ObjectKind
 
 _KINDS: dict[ObjectKind, int] = {"commit": 1, "tree": 2, "blob": 3}
 _READ_SIZE = 1 << 20
+_ENTRY = struct.Struct(">20sIQ")
+"""What the index is to say of an object: its id, the CRC-32 of its bytes in the pack, and where they begin."""
 
 
 def _entry_header(kind: ObjectKind, size: int) -> bytes:
@@ -46,7 +48,8 @@ class PackWriter:
     def __init__(self, directory: str) -> None:
         self._directory = directory
         self._temporary = os.path.join(directory, f"tmp_pack_{secrets.token_hex(8)}")
-        self._entries: list[tuple[ObjectId, int, int]] = []
+        # packed: tens of thousands of objects, each with some of its own, would leave holes in the memory behind them
+        self._entries = bytearray()
         with os_errors(directory):
             descriptor = os.open(self._temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, PRIVATE_FILE)
         self._file = os.fdopen(descriptor, "w+b", buffering=_READ_SIZE)
@@ -65,7 +68,7 @@ class PackWriter:
             StorageFull, IoError: the pack is of no use any more; `discard` it.
         """
         start = _entry_header(kind, size)
-        self._entries.append((oid, zlib.crc32(compressed, zlib.crc32(start)), self._offset))
+        self._entries += _ENTRY.pack(oid, zlib.crc32(compressed, zlib.crc32(start)), self._offset)
         with os_errors(self._temporary):
             self._file.write(start)
             self._file.write(compressed)
@@ -100,7 +103,7 @@ class PackWriter:
 
     def _seal(self) -> bytes:
         self._file.seek(0)
-        self._file.write(struct.pack(">4sII", b"PACK", 2, len(self._entries)))
+        self._file.write(struct.pack(">4sII", b"PACK", 2, len(self._entries) // _ENTRY.size))
         self._file.seek(0)
         digest = hashlib.sha1()
         while chunk := self._file.read(_READ_SIZE):
@@ -112,7 +115,7 @@ class PackWriter:
         return digest.digest()
 
     def _write_index(self, path: str, checksum: bytes) -> None:
-        entries = sorted(self._entries)
+        entries = sorted(_ENTRY.iter_unpack(self._entries))
         counts = [0] * 256
         for oid, _, _ in entries:
             counts[oid[0]] += 1
