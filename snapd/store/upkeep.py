@@ -15,18 +15,49 @@ from .consolidate import Due, consolidate, tidy
 from .permission import Permission, Revoked
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from .repository import ShadowRepository
 
 logger = logging.getLogger(__name__)
 
-LOOSE_LIMIT = 2000
-"""So many loose objects, beyond those that the last consolidation left, make the next one due."""
+LOOSE_LIMIT = 6700
+"""So many loose objects, beyond those that the last consolidation left, make the next one due: as `git gc --auto`."""
 
 PACK_LIMIT = 40
 """So many packs, beyond those that the last consolidation left, make the next one due."""
 
 _SAMPLE = "17"
 _DIRECTORIES = 256
+
+
+class _OneAtATime:
+    """Consolidations of all repositories, one after the other: together they would take the whole machine."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._busy = False
+
+    @contextlib.contextmanager
+    def turn(self, permission: Permission) -> Iterator[None]:
+        """Waits for a turn; raises `Revoked` where the permission is withdrawn meanwhile."""
+        with permission.or_else(self._look_again), self._changed:
+            self._changed.wait_for(lambda: permission.revoked or not self._busy)
+            permission.check()
+            self._busy = True
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._busy = False
+                self._changed.notify_all()
+
+    def _look_again(self) -> None:
+        with self._changed:
+            self._changed.notify_all()
+
+
+_queue = _OneAtATime()
 
 
 class Upkeep:
@@ -89,7 +120,7 @@ class Upkeep:
         packs = self._repository.packs.known
         loose = 0
         try:
-            with contextlib.suppress(Revoked):
+            with contextlib.suppress(Revoked), _queue.turn(permission):
                 done = consolidate(self._repository, Due(LOOSE_LIMIT, PACK_LIMIT), permission)
                 loose, packs = done.loose, done.packs
         except SnapdError as error:
