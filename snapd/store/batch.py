@@ -15,6 +15,7 @@ from .pack import PackWriter
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from .packindex import KnownPacks
     from .repository import ShadowRepository
 
 LOOSE_COUNT = 32
@@ -38,6 +39,7 @@ class ObjectBatch:
         self._pack: PackWriter | None = None
         self._loose = LooseWriter(repository.objects)
         self._fresh: bool | None = None
+        self._packs: KnownPacks | None = None
 
     def __enter__(self) -> ObjectBatch:
         return self
@@ -95,8 +97,12 @@ class ObjectBatch:
         if self._fresh is None:
             # not before: objects may have been adopted since this batch was begun
             self._fresh = self._repository.is_empty()
-        if not self._fresh and self._repository.has(oid):
-            return oid
+        if not self._fresh:
+            if self._packs is None:
+                self._packs = self._repository.packs.now()
+            # a pack that goes meanwhile was put into another
+            if self._repository.has(oid, self._packs):
+                return oid
         with self._lock:
             if self._pack is None:
                 self._pending.append((oid, kind, data))

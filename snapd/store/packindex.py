@@ -184,7 +184,7 @@ def _is_pack(path: str, count: int, checksum: bytes) -> bool:
 
 
 @attrs.frozen
-class _Seen:
+class KnownPacks:
     """What the directory held when it was listed.
 
     Attributes:
@@ -197,6 +197,9 @@ class _Seen:
     indexes: dict[str, PackIndex]
     has_others: bool
 
+    def __contains__(self, oid: ObjectId) -> bool:
+        return any(oid in index for index in self.indexes.values())
+
 
 class PackIndexes:
     """All packs of a repository, as they come and go. Safe to use from several threads.
@@ -208,10 +211,18 @@ class PackIndexes:
     def __init__(self, directory: str) -> None:
         self._directory = directory
         self._lock = threading.Lock()
-        self._seen: _Seen | None = None
+        self._seen: KnownPacks | None = None
 
-    def __contains__(self, oid: ObjectId) -> bool:
-        return any(oid in index for index in self._now().indexes.values())
+    def now(self) -> KnownPacks:
+        """The packs that there are; costs one system call where none came or went."""
+        seen = self._seen
+        with os_errors(self._directory):
+            stamp = directory_stamp(self._directory)
+        if seen is not None and seen.stamp is not None and seen.stamp == stamp:
+            return seen
+        with self._lock, os_errors(self._directory):
+            self._seen = seen = self._look(self._seen.indexes if self._seen is not None else {})
+        return seen
 
     def read(self, oid: ObjectId, most: int | None = None) -> tuple[ObjectKind, bytes] | None:
         """The type and the bytes of an object that some pack has stored whole.
@@ -228,21 +239,16 @@ class PackIndexes:
         """
         seen = self._seen
         found = None if seen is None else _read_first(seen, oid, most)
-        if found is None and (now := self._now()) is not seen:
+        if found is None and (now := self.now()) is not seen:
             found = _read_first(now, oid, most)
         return found
 
     def among(self, wanted: Collection[ObjectId]) -> set[ObjectId]:
         """Those of `wanted` that some pack holds."""
         found: set[ObjectId] = set()
-        for index in self._now().indexes.values():
+        for index in self.now().indexes.values():
             found |= index.among(wanted)
         return found
-
-    @property
-    def has_others(self) -> bool:
-        """Whether there are indexes that only libgit2 can read."""
-        return self._now().has_others
 
     @property
     def known(self) -> int:
@@ -255,26 +261,16 @@ class PackIndexes:
         with self._lock:
             self._seen = None
 
-    def _now(self) -> _Seen:
-        seen = self._seen
-        with os_errors(self._directory):
-            stamp = directory_stamp(self._directory)
-        if seen is not None and seen.stamp is not None and seen.stamp == stamp:
-            return seen
-        with self._lock, os_errors(self._directory):
-            self._seen = seen = self._look(self._seen.indexes if self._seen is not None else {})
-        return seen
-
     def _time(self, name: str) -> int:
         try:
             return os.stat(os.path.join(self._directory, name)).st_mtime_ns
         except FileNotFoundError:
             return 0
 
-    def _look(self, known: dict[str, PackIndex]) -> _Seen:
+    def _look(self, known: dict[str, PackIndex]) -> KnownPacks:
         stamp = directory_stamp(self._directory)
         if stamp is None:
-            return _Seen(None, {}, False)
+            return KnownPacks(None, {}, False)
         now = time.time_ns()
         indexes: dict[str, PackIndex] = {}
         has_others = False
@@ -292,10 +288,10 @@ class PackIndexes:
             else:
                 has_others = has_others or _is_version_1(path)
         settled = now - max(stamp) > _TICK_NS
-        return _Seen(stamp if settled else None, indexes, has_others)
+        return KnownPacks(stamp if settled else None, indexes, has_others)
 
 
-def _read_first(seen: _Seen, oid: ObjectId, most: int | None) -> tuple[ObjectKind, bytes] | None:
+def _read_first(seen: KnownPacks, oid: ObjectId, most: int | None) -> tuple[ObjectKind, bytes] | None:
     for index in seen.indexes.values():
         if (found := index.read(oid, most)) is not None:
             return found

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from snapd.core.model import ObjectId, TreeEntry
 
     from .objects import ObjectKind
+    from .packindex import KnownPacks
 
 FORMAT_VERSION = 1
 
@@ -101,12 +102,18 @@ class ShadowRepository:
                 )
         return self._is_empty and not self.journal
 
-    def has(self, oid: ObjectId) -> bool:
-        """Whether the object is stored."""
+    def has(self, oid: ObjectId, packs: KnownPacks | None = None) -> bool:
+        """Whether the object is stored.
+
+        Args:
+            oid: its id.
+            packs: those that there were a moment ago, for who asks for many.
+        """
+        known = packs if packs is not None else self.packs.now()
         # the journal first: what waits there becomes a file before it goes from there
-        if oid in self.journal or oid in self.packs or os.path.exists(object_path(self.objects, oid)):
+        if oid in self.journal or oid in known or os.path.exists(object_path(self.objects, oid)):
             return True
-        return self.packs.has_others and pygit2.Oid(raw=oid) in self._libgit2().odb
+        return known.has_others and pygit2.Oid(raw=oid) in self._libgit2().odb
 
     def read_blob(self, oid: ObjectId) -> bytes:
         """The bytes of a file.

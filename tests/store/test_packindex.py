@@ -135,17 +135,17 @@ def test_sha256_is_not_read_as_sha1(tmp_path: Path) -> None:
 
 def test_packs_that_come_and_go_are_seen(tmp_path: Path) -> None:
     packs = PackIndexes(str(tmp_path / "here" / "pack"))
-    assert b"x" * 20 not in packs
+    assert b"x" * 20 not in packs.now()
     (tmp_path / "here" / "pack").mkdir(parents=True)
-    assert b"x" * 20 not in packs
+    assert b"x" * 20 not in packs.now()
     made = [make_packed(tmp_path / str(at), 3 + at) for at in range(3)]
     for objects, ids in made:
-        only = [oid for oid in ids if oid not in packs]
+        only = [oid for oid in ids if oid not in packs.now()]
         assert only
         for path in files(objects):
             shutil.copy(path, tmp_path / "here" / "pack")
         assert packs.among(ids) == set(ids)
-        assert all(oid in packs for oid in ids)
+        assert all(oid in packs.now() for oid in ids)
     for objects, ids in reversed(made):
         for path in files(objects):
             os.unlink(tmp_path / "here" / "pack" / os.path.basename(path))
@@ -192,8 +192,8 @@ def test_libgit2_answers_for_version_1(tmp_path: Path) -> None:
     objects, ids = make_packed(tmp_path / "git", 10, version=1)
     for path in files(objects):
         shutil.copy(path, repository.pack_directory)
-    assert repository.packs.has_others
-    assert not any(oid in repository.packs for oid in ids)
+    assert repository.packs.now().has_others
+    assert not any(oid in repository.packs.now() for oid in ids)
     assert all(repository.has(oid) for oid in ids)
     assert not repository.has(b"x" * 20)
 
