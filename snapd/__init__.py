@@ -1,7 +1,7 @@
 """snapd: snapshots of working directories that agents edit, what changed in them, and getting it back.
 
-`Snapshot` is the library's face; `snapd serve` is the daemon. What a name needs is loaded when it is first used, so
-that the command line starts at once.
+`Snapshot` is the library's face, its `session` gives steps and their undo; `snapd serve` is the daemon. What a name
+needs is loaded when it is first used, so that the command line starts at once.
 """
 
 from __future__ import annotations
@@ -14,7 +14,11 @@ __version__ = "0.1.0"
 _HOMES = {
     "Snapshot": "snapd.library",
     "FileDiff": "snapd.library",
+    "Outcome": "snapd.library",
     "Patch": "snapd.library",
+    "RevertOutcome": "snapd.library",
+    "Session": "snapd.library",
+    "Step": "snapd.library",
     "init_snapshot": "snapd.sessions",
     "track_snapshot": "snapd.sessions",
     "compute_diff": "snapd.sessions",
@@ -30,6 +34,10 @@ _HOMES = {
     "StorageFull": "snapd.core.errors",
     "IoError": "snapd.core.errors",
     "FileNotInSnapshot": "snapd.core.errors",
+    "UnknownSession": "snapd.core.errors",
+    "UnknownStep": "snapd.core.errors",
+    "NothingToUndo": "snapd.core.errors",
+    "NothingToRedo": "snapd.core.errors",
 }
 
 if TYPE_CHECKING:
@@ -37,17 +45,21 @@ if TYPE_CHECKING:
         FileNotInSnapshot,
         InvalidParams,
         IoError,
+        NothingToRedo,
+        NothingToUndo,
         PathOutsideWorkspace,
         SnapdError,
         StorageFull,
         StoreCorrupt,
         StoreLocked,
+        UnknownSession,
         UnknownSnapshot,
+        UnknownStep,
         WorkspaceGone,
         WorkspaceNotOpen,
         WorkspaceRefused,
     )
-    from snapd.library import FileDiff, Patch, Snapshot
+    from snapd.library import FileDiff, Outcome, Patch, RevertOutcome, Session, Snapshot, Step
     from snapd.sessions import compute_diff, init_snapshot, track_snapshot
 
 __all__ = [
@@ -55,14 +67,22 @@ __all__ = [
     "FileNotInSnapshot",
     "InvalidParams",
     "IoError",
+    "NothingToRedo",
+    "NothingToUndo",
+    "Outcome",
     "Patch",
     "PathOutsideWorkspace",
+    "RevertOutcome",
+    "Session",
     "SnapdError",
     "Snapshot",
+    "Step",
     "StorageFull",
     "StoreCorrupt",
     "StoreLocked",
+    "UnknownSession",
     "UnknownSnapshot",
+    "UnknownStep",
     "WorkspaceGone",
     "WorkspaceNotOpen",
     "WorkspaceRefused",

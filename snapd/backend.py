@@ -181,7 +181,10 @@ class RemoteBackend:
                 report(progress.message or progress.title or method, progress.percentage)
 
         with _client_errors():
-            return self._client.request(method, params, on_progress=tell if report is not None else None)
+            try:
+                return self._client.request(method, params, on_progress=tell if report is not None else None)
+            except ValueError as error:
+                raise core_errors.InvalidParams(f"params: JSON cannot say them: {error}", field="params") from error
 
     def close(self) -> None:
         """See `Backend.close`."""

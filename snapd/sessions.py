@@ -1,6 +1,7 @@
 """Helpers for an agent's message loop: one `Snapshot` for each session, and the hashes that it took.
 
-The shape is that of `core/snapshots.py` in the agents that keep their snapshots by session.
+The shape is that of `core/snapshots.py` in the agents that keep their snapshots by session. It knows which snapshots a
+session took, not who changed what between them; steps that can be taken back alone are those of `Snapshot.session`.
 """
 
 from __future__ import annotations

@@ -80,7 +80,7 @@ def ids(path: Path) -> str:
         ("locations", {"snapd.core"}),
         ("launch", {"snapd.core", "snapd.locations"}),
         ("workspaces", {"snapd.core", "snapd.store", "snapd.worktree", "snapd.config", "snapd.locations"}),
-        ("library", {"snapd.core", "snapd.wire", "snapd.backend", "snapd.config", "snapd.locations"}),
+        ("library", {"snapd.core", "snapd.wire", "snapd.backend", "snapd.config", "snapd.locations", "snapd.library"}),
         ("sessions", {"snapd.library"}),
     ],
 )

@@ -48,7 +48,7 @@ def _remote(locations: Locations, folder: str, socket: str | None) -> Backend:
     from snapd.launch import ensure_daemon
 
     path = os.path.abspath(socket) if socket else locations.socket
-    own = _own_settings()
+    own = own_settings()
     try:
         ensure_daemon(locations, path).close()
     except IoError as error:
@@ -60,7 +60,7 @@ def _remote(locations: Locations, folder: str, socket: str | None) -> Backend:
     return open_remote(path, folder, own)
 
 
-def _own_settings() -> dict[str, Any]:
+def own_settings() -> dict[str, Any]:
     """What this command's environment says, which a daemon started elsewhere has not seen."""
     names = {name for name in os.environ if name.startswith("SNAPD_")} - {"SNAPD_DATA_DIR", "SNAPD_RUNTIME_DIR"}
     if not names:

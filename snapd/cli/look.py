@@ -60,9 +60,13 @@ def diff(options: argparse.Namespace) -> int:
 
 
 def show(options: argparse.Namespace) -> int:
-    """Prints a file as it was, byte for byte."""
+    """Prints a file as it was, byte for byte; or shows a step."""
     file, at, hash_ = options.what.rpartition("@")
-    if not at or not file:
+    if not at:
+        from .history import show_step
+
+        return show_step(options)
+    if not file:
         raise InvalidParams("expected FILE@HASH", field="FILE@HASH")
     with backend(options) as found:
         result = ask(found, "snapshot/fileAt", {"hash": resolve(found, hash_), "file": in_folder(options, file)})

@@ -9,10 +9,20 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable
+    from typing import TextIO
 
 _RESET = "\033[0m"
-_STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
-_LETTERS = {"added": ("A", "green"), "deleted": ("D", "red"), "modified": ("M", "yellow")}
+_STYLES = {
+    "bold": "1",
+    "dim": "2",
+    "red": "31",
+    "green": "32",
+    "yellow": "33",
+    "blue": "34",
+    "magenta": "35",
+    "cyan": "36",
+}
+LETTERS = {"added": ("A", "green"), "deleted": ("D", "red"), "modified": ("M", "yellow")}
 _OUTCOMES = {
     "restored": "green",
     "deleted": "red",
@@ -32,11 +42,12 @@ class Painter:
 
     Args:
         options: of the command; `color` says when.
+        stream: where the text goes; default: standard output.
     """
 
-    def __init__(self, options: argparse.Namespace) -> None:
+    def __init__(self, options: argparse.Namespace, stream: TextIO | None = None) -> None:
         wanted = options.color
-        terminal = sys.stdout.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
+        terminal = (stream or sys.stdout).isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
         self._on = wanted == "always" or (wanted == "auto" and terminal)
 
     def paint(self, text: str, style: str) -> str:
@@ -48,7 +59,7 @@ class Painter:
         if not self._on:
             return text
         lines = []
-        in_hunk = False
+        in_hunk = text.startswith("@@ ")
         # a line ends at a line feed alone: contents may hold everything else that Python takes for an end
         for line in text.split("\n"):
             if line.startswith("diff --git "):
@@ -85,7 +96,7 @@ def _title(row: dict[str, Any]) -> str:
 
 
 def _row(painter: Painter, row: dict[str, Any], width: int, most: int) -> str:
-    letter, style = ("R", "cyan") if "renamedFrom" in row else _LETTERS[row["status"]]
+    letter, style = ("R", "cyan") if "renamedFrom" in row else LETTERS[row["status"]]
     start = f"{painter.paint(letter, style)} {_title(row).ljust(width)}"
     if row["binary"] or row.get("tooLarge"):
         return f"{start}  {painter.paint('binary' if row['binary'] else 'over 10 MB', 'dim')}"
@@ -107,6 +118,22 @@ def outcomes(painter: Painter, files: Iterable[dict[str, Any]]) -> str:
             f"{painter.paint(row['outcome'].ljust(9), _OUTCOMES[row['outcome']])} {printable(row['file'])}{reason}"
         )
     return "\n".join(lines)
+
+
+def counts(painter: Painter, row: dict[str, Any]) -> str:
+    """How much of a file changed."""
+    if row["binary"]:
+        return painter.paint("binary", "dim")
+    added, deleted = f"+{row['additions']}", f"-{row['deletions']}"
+    return f"{painter.paint(added, 'green')} {painter.paint(deleted, 'red')}"
+
+
+def step_line(painter: Painter, step: dict[str, Any]) -> str:
+    """A step on one line: who, and what."""
+    words = [printable(" ".join(step[key].split())) for key in ("tool", "description") if step.get(key)]
+    agent = [printable(step["agent"])] if step.get("agent") else []
+    said = " ".join([*agent, *(words or [f"step {step['index'] + 1}"])])
+    return f"{painter.paint(step['stepId'][:8], 'yellow')} {said}"
 
 
 def size(count: int) -> str:

@@ -6,6 +6,9 @@ import argparse
 
 from snapd import __version__
 
+from .session_parser import add_sessions
+from .shared_options import FOLDER, changing, common
+
 COMMANDS = {
     "track": ("look", "track"),
     "patch": ("look", "patch"),
@@ -15,6 +18,13 @@ COMMANDS = {
     "status": ("look", "status"),
     "revert": ("bring_back", "revert"),
     "restore": ("bring_back", "restore"),
+    "sessions": ("history", "sessions"),
+    "log": ("history", "log"),
+    "undo": ("undo", "undo"),
+    "redo": ("undo", "redo"),
+    "revert-hunk": ("hunk", "revert_hunk"),
+    "step": ("step", "step"),
+    "run": ("run", "run"),
     "serve": ("serve", "serve"),
     "connect": ("connect", "connect"),
     "stop": ("stop", "stop"),
@@ -24,7 +34,6 @@ COMMANDS = {
 """For each command, the module below `snapd.cli` and the function that runs it."""
 
 _HASH = "a snapshot's hash (40 hex digits), or 'last'"
-_FOLDER = "the folder (default: this one)"
 _EPILOG = (
     "exit codes: 0 done; 1 failed, nothing changed; 2 wrong usage or settings; 3 done, but not for every file; "
     "4 no daemon; 130 interrupted"
@@ -39,61 +48,45 @@ def build_parser() -> argparse.ArgumentParser:
         epilog=_EPILOG,
     )
     parser.add_argument("--version", action="version", version=f"snapd {__version__}")
-    parser.add_argument("-C", dest="directory", metavar="DIR", default=".", help=_FOLDER)
+    parser.add_argument("-C", dest="directory", metavar="DIR", default=".", help=FOLDER)
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
-    for add in (_add_looking, _add_bringing_back, _add_serving):
+    for add in (_add_looking, _add_bringing_back, add_sessions, _add_serving):
         add(commands)
     return parser
 
 
-def _common() -> argparse.ArgumentParser:
-    common = argparse.ArgumentParser(add_help=False)
-    common.add_argument("-C", dest="directory", metavar="DIR", default=argparse.SUPPRESS, help=_FOLDER)
-    common.add_argument("--socket", metavar="PATH", help="of the daemon (default: the user's own)")
-    common.add_argument("--no-daemon", action="store_true", help="do the work in this process")
-    common.add_argument("--json", action="store_true", help="print the answer as JSON")
-    common.add_argument(
-        "--color", choices=("auto", "always", "never"), default="auto", help="colour (default: on a terminal)"
-    )
-    return common
-
-
 def _add_looking(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    common = _common()
-    track = commands.add_parser("track", parents=[common], help="take a snapshot and print its hash")
+    shared = common()
+    track = commands.add_parser("track", parents=[shared], help="take a snapshot and print its hash")
     track.add_argument(
         "--force", action="append", metavar="PATH", help="capture this ignored path all the same (repeatable)"
     )
-    patch = commands.add_parser("patch", parents=[common], help="list what changed since a snapshot, with counts")
+    patch = commands.add_parser("patch", parents=[shared], help="list what changed since a snapshot, with counts")
     patch.add_argument("hash", metavar="HASH", help=_HASH)
     patch.add_argument("to", metavar="TO", nargs="?", help="another snapshot (default: the files as they are)")
     patch.add_argument("--renames", action="store_true", help="show moved files as one")
-    diff = commands.add_parser("diff", parents=[common], help="show what changed since a snapshot as a unified diff")
+    diff = commands.add_parser("diff", parents=[shared], help="show what changed since a snapshot as a unified diff")
     diff.add_argument("hash", metavar="HASH", help=_HASH)
     diff.add_argument("to", metavar="TO", nargs="?", help="another snapshot (default: the files as they are)")
     diff.add_argument("--file", action="append", metavar="FILE", dest="files", help="only this file (repeatable)")
-    show = commands.add_parser("show", parents=[common], help="print a file as it was")
-    show.add_argument("what", metavar="FILE@HASH", help="a file and the snapshot to take it from")
-    files = commands.add_parser("files", parents=[common], help="list the files of a snapshot")
+    show = commands.add_parser("show", parents=[shared], help="print a file as it was, or show a step and its diff")
+    show.add_argument(
+        "what", metavar="FILE@HASH | STEP", help="a file and the snapshot to take it from; or a step, see 'snapd log'"
+    )
+    files = commands.add_parser("files", parents=[shared], help="list the files of a snapshot")
     files.add_argument("hash", metavar="HASH", help=_HASH)
     files.add_argument("prefix", metavar="PREFIX", nargs="?", default="", help="only names that start with this")
-    commands.add_parser("status", parents=[common], help="show what is known of the folder")
+    commands.add_parser("status", parents=[shared], help="show what is known of the folder")
 
 
 def _add_bringing_back(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    common = _common()
-    common.add_argument("-n", "--dry-run", action="store_true", help="only show what would be done")
-    common.add_argument("-y", "--yes", action="store_true", help="do not ask")
-    common.add_argument(
-        "--on-conflict",
-        choices=("overwrite", "merge", "fail"),
-        default="overwrite",
-        help="for files changed since the last snapshot (default: overwrite; what is there is kept in a snapshot)",
+    shared = changing(
+        "for files changed since the last snapshot (default: overwrite; what is there is kept in a snapshot)"
     )
-    revert = commands.add_parser("revert", parents=[common], help="bring some files back from a snapshot")
+    revert = commands.add_parser("revert", parents=[shared], help="bring some files back from a snapshot")
     revert.add_argument("hash", metavar="HASH", help=_HASH)
     revert.add_argument("files", metavar="FILE", nargs="+", help="files or directories")
-    restore = commands.add_parser("restore", parents=[common], help="make the folder what a snapshot was")
+    restore = commands.add_parser("restore", parents=[shared], help="make the folder what a snapshot was")
     restore.add_argument("hash", metavar="HASH", help=_HASH)
 
 
@@ -120,6 +113,6 @@ def _add_serving(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     connect.add_argument("--stdio", action="store_true", help="taken and ignored: editors append it")
     stop = commands.add_parser("stop", help="end the daemon")
     stop.add_argument("--socket", metavar="PATH", help="of the daemon (default: the user's own)")
-    commands.add_parser("doctor", parents=[_common()], help="check this installation and this folder")
+    commands.add_parser("doctor", parents=[common()], help="check this installation and this folder")
     completion = commands.add_parser("completion", help="print the completion script of a shell")
     completion.add_argument("shell", choices=("bash", "zsh", "tcsh"))

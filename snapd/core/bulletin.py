@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from .answers import MovedAway, Reverted
+from .answers import MovedAway, Reverted, SessionMoved
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -100,4 +100,6 @@ class Bulletin:
 def _weight(event: Notice) -> int:
     if isinstance(event, Reverted):
         return len(event.outcome.files)
+    if isinstance(event, SessionMoved):
+        return len(event.step.files or ()) if event.step is not None else 0
     return len(event.files) if isinstance(event, MovedAway) else 0

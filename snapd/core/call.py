@@ -33,6 +33,11 @@ class Call:
         if self._cancelled.is_set() and not self._committed:
             raise Cancelled("the request was cancelled")
 
+    @property
+    def is_committed(self) -> bool:
+        """Whether the point of no return is behind it."""
+        return self._committed
+
     def commit(self) -> None:
         """The point of no return: checks a last time; from here on a cancel has no effect.
 

@@ -39,13 +39,16 @@ class Deeds:
         """What a step itself changed so far, its parts left out; raises `StoreCorrupt`."""
         return self._own(step.step_id, self._store.timeline.spans(step.step_id), {})
 
-    def will_have_changed(self, step: Step, found: SnapshotId, claims: tuple[RelPath, ...] | None) -> bool:
-        """Whether a step that is about to end will have changed anything.
+    def ended_with(self, step: Step, found: SnapshotId, claims: tuple[RelPath, ...] | None) -> OwnChanges:
+        """What a step itself will have changed that is about to end.
 
         Args:
             step: open.
             found: the work tree as it is.
             claims: what its agent knows that it wrote.
+
+        Raises:
+            StoreCorrupt: see there.
         """
         timeline = self._store.timeline
         spans = list(timeline.spans(step.step_id))
@@ -54,12 +57,8 @@ class Deeds:
             authors = working(timeline.open_steps())
             if step.step_id in authors:
                 spans.append(Span(head, found, authors))
-        own = self._own(
-            step.step_id,
-            spans,
-            {step.step_id: Author(step.begun.session_id, None if claims is None else frozenset(claims))},
-        )
-        return bool(own.files or own.directories)
+        author = Author(step.begun.session_id, None if claims is None else frozenset(claims))
+        return self._own(step.step_id, spans, {step.step_id: author})
 
     def summary(self, step: Step, call: Call) -> Summary:
         """What a step itself changed, file by file; kept once it has ended.
@@ -69,11 +68,12 @@ class Deeds:
         """
         if step.summary is not None:
             return step.summary
+        next_seq = self._store.timeline.next_seq
         own = self.own(step)
         files = tuple(self._file(path, chain, call) for path, chain in own.files.items())
         summary = Summary(tuple(file for file in files if file is not None), len(own.directories))
         if step.ended is not None:
-            self._store.timeline.keep_summary(step.step_id, summary)
+            self._store.timeline.keep_summary(step.step_id, summary, next_seq)
         return summary
 
     def view(self, step: Step, agent: str | None, call: Call) -> StepView:
@@ -104,9 +104,11 @@ class Deeds:
 
     def with_parts(self, step: Step) -> tuple[Step, ...]:
         """A step and all that is part of it, each before its own parts, in the order in which they were begun."""
-        found = [step]
-        for part in self._store.timeline.parts(step.step_id):
-            found += self.with_parts(part)
+        found: list[Step] = []
+        waiting = [step]
+        while waiting:
+            found.append(waiting.pop())
+            waiting += reversed(self._store.timeline.parts(found[-1].step_id))
         return tuple(found)
 
     def net(self, steps: Iterable[Step]) -> dict[RelPath, Delta]:

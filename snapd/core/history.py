@@ -290,6 +290,21 @@ class Step:
         return self.begun.step_id
 
 
+@attrs.frozen
+class Tally:
+    """What can be done in a session, as far as the summaries tell that are kept.
+
+    Attributes:
+        undoable: applied steps that changed something.
+        redoable: steps that can be done again.
+        unknown: applied steps of which no summary is kept.
+    """
+
+    undoable: int
+    redoable: int
+    unknown: tuple[Step, ...]
+
+
 def working(open_steps: Iterable[Step]) -> tuple[StepId, ...]:
     """Of the steps that are open, those in which no other is: what changes now is theirs."""
     steps = tuple(open_steps)

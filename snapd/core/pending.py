@@ -8,6 +8,7 @@ import attrs
 
 from .history import Effect, Intent
 from .model import FileOutcome
+from .paths import parents
 from .plan import Delete, Plan, Write
 
 if TYPE_CHECKING:
@@ -69,9 +70,27 @@ def remaining(intent: Intent, work_tree: WorkTree) -> Plan:
     )
 
 
+def abandoned(plan: Plan) -> tuple[FileOutcome, ...]:
+    """What became of the files of a plan that cannot be carried out, because what it needs is damaged."""
+    paths = [*(write.path for write in plan.writes), *(delete.path for delete in plan.deletes)]
+    outcomes = [*plan.settled, *(FileOutcome(path, "failed", "storeCorrupt") for path in paths)]
+    return tuple(sorted(outcomes, key=lambda outcome: outcome.path))
+
+
+def directories(intent: Intent) -> tuple[RelPath, ...]:
+    """Where an operation may have left files aside that it was about to move into place."""
+    return tuple(sorted({b"", *(above for effect in intent.files for above in parents(effect.path))}))
+
+
+def done(intent: Intent, results: Iterable[FileOutcome]) -> tuple[Effect, ...]:
+    """What an operation did to files, as it turned out."""
+    not_done = _not_done(results)
+    return tuple(effect for effect in intent.files if effect.path not in not_done)
+
+
 def finished(operation: Operated, results: Iterable[FileOutcome]) -> Operated:
     """An operation as it turned out: what was not done to a file is not told."""
-    not_done = {result.path for result in results if result.outcome in _NOT_DONE}
+    not_done = _not_done(results)
     if not not_done:
         return operation
     turned = tuple(
@@ -79,3 +98,7 @@ def finished(operation: Operated, results: Iterable[FileOutcome]) -> Operated:
         for turn in operation.turned
     )
     return attrs.evolve(operation, turned=turned)
+
+
+def _not_done(results: Iterable[FileOutcome]) -> set[RelPath]:
+    return {result.path for result in results if result.outcome in _NOT_DONE}

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         Step,
         StepId,
         Summary,
+        Tally,
     )
     from .model import (
         CaptureSettings,
@@ -197,8 +198,19 @@ class Timeline(Protocol):
     def redoable(self, session_id: SessionId) -> tuple[Step, ...]:
         """The steps that can be done again, in the order in which that is to be: the last one taken back first."""
 
-    def keep_summary(self, step_id: StepId, summary: Summary | None) -> None:
-        """Keeps what a step itself changed, or drops it: it follows from the rest, and may be lost."""
+    def tally(self, session_id: SessionId) -> Tally:
+        """What can be done in a session."""
+
+    def keep_summary(self, step_id: StepId, summary: Summary, next_seq: int) -> None:
+        """Keeps what a step itself changed, unless something happened since: it follows from the rest, and may be lost.
+
+        It is dropped when a step ends that was open beside it: who wrote what may look different then.
+
+        Args:
+            step_id: the step.
+            summary: what it changed.
+            next_seq: as it was when that was found out.
+        """
 
     def events(self, before: int | None, limit: int) -> tuple[Event, ...]:
         """The latest events with a `seq` below one, or of all, the newest first; so many at most."""
@@ -295,6 +307,20 @@ class WorkTree(Protocol):
 
     def apply(self, plan: Plan, chunks: Callable[[ObjectId], Iterator[bytes]], call: Call) -> tuple[FileOutcome, ...]:
         """Carries out a plan."""
+
+    def sweep(
+        self,
+        directories: Collection[RelPath],
+        entries: Collection[Entry],
+        chunks: Callable[[ObjectId], Iterator[bytes]],
+    ) -> None:
+        """Clears away what an `apply` that was killed left aside.
+
+        Args:
+            directories: where it may be.
+            entries: what that may have, as a whole or in part; whatever has other bytes is kept, and captured from now.
+            chunks: gives a blob's bytes.
+        """
 
     def forget(self, objects: frozenset[ObjectId]) -> None:
         """Takes objects for not stored that were stored by a capture: what has them is read again."""

@@ -5,19 +5,34 @@ from __future__ import annotations
 import secrets
 from typing import TYPE_CHECKING
 
+import attrs
+
 from .answers import SessionMoved, SessionView, StepView
+from .call import Call
 from .errors import UnknownSession, UnknownStep
 from .history import SessionEnded, SessionStarted, StepBegun, StepEnded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from .call import Call
     from .deeds import Deeds
     from .history import Session, SessionId, Step, StepId
     from .model import RelPath
     from .ports import Timeline
     from .writer import Writer
+
+
+@attrs.frozen
+class Ended:
+    """A step that just ended.
+
+    Attributes:
+        step: it.
+        beside: the ended steps that were open beside it, as they were before.
+    """
+
+    step: Step
+    beside: tuple[Step, ...]
 
 
 class Sessions:
@@ -53,7 +68,7 @@ class Sessions:
         name = session_id if session_id is not None else secrets.token_hex(8)
         with self._writer.turn(call):
             self._writer.note(SessionStarted(name, agent, title))
-            self.tell(name, None, call)
+            self.tell(name, None)
         return name
 
     def end(self, session_id: SessionId, call: Call) -> None:
@@ -66,11 +81,11 @@ class Sessions:
         with self._writer.turn(call):
             if self.known(session_id).ended is not None:
                 return
-            for step in reversed(self._timeline.steps(session_id)):
-                if step.state == "open":
-                    self.end_open(step, None, call)
+            for step in reversed(self._timeline.open_steps()):
+                if step.begun.session_id == session_id:
+                    self.tell_ended(self.end_open(step, None, call))
             self._writer.note(SessionEnded(session_id))
-            self.tell(session_id, None, call)
+            self.tell(session_id, None)
 
     def all(self, call: Call) -> tuple[SessionView, ...]:
         """All sessions, in the order in which they were first begun."""
@@ -83,7 +98,11 @@ class Sessions:
             UnknownSession: see there.
         """
         session = self.known(session_id)
-        return tuple(self._deeds.view(step, session.agent, call) for step in self._timeline.steps(session_id))
+        found: list[StepView] = []
+        for step in self._timeline.steps(session_id):
+            call.check()
+            found.append(self._deeds.view(step, session.agent, call))
+        return tuple(found)
 
     # -- steps
 
@@ -124,9 +143,9 @@ class Sessions:
             step_id = secrets.token_hex(8)
             begun = StepBegun(step_id, session_id, session.step_count, parent, message_id, part_id, tool, description)
             self._writer.work_tree.check_present()
-            self._writer.track(self._writer.look((), call), begun)
+            self._writer.track(self._writer.look((), call), begun, call)
             step = self.known_step(step_id)
-            self.tell(session_id, step, call)
+            self.tell(session_id, self._deeds.view(step, session.agent, call))
         return step
 
     def finish(self, step_id: StepId, claims: Iterable[RelPath] | None, call: Call) -> StepView:
@@ -143,22 +162,29 @@ class Sessions:
         """
         with self._writer.turn(call):
             step = self.known_step(step_id)
+            ended = None
             if step.state == "open":
-                step = self.end_open(step, None if claims is None else tuple(claims), call)
-        return self._deeds.view(step, self.known(step.begun.session_id).agent, call)
+                ended = self.end_open(step, None if claims is None else tuple(claims), call)
+        if ended is None:
+            return self.shown(step, call)
+        # the lines of a large step are counted while others may write
+        view = self.shown(ended.step, call)
+        with self._writer.turn(call):
+            self.tell_ended(ended)
+        return view
 
-    def end_open(self, step: Step, claims: tuple[RelPath, ...] | None, call: Call) -> Step:
-        """Ends an open step; for who has the right to write."""
+    def end_open(self, step: Step, claims: tuple[RelPath, ...] | None, call: Call) -> Ended:
+        """Ends an open step; for who has the right to write, and tells of it by `tell_ended`.
+
+        Raises:
+            WorkspaceGone, StoreCorrupt, StorageFull, IoError, Cancelled: it is open.
+        """
         self._writer.work_tree.check_present()
         snapshot = self._writer.look((), call)
-        changed = self._deeds.will_have_changed(step, self._writer.store.identify(snapshot), claims)
-        self._writer.track(snapshot, StepEnded(step.step_id, claims, changed))
-        for other in (step.step_id, *self._timeline.beside(step.step_id)):
-            # who wrote what may look different now
-            self._timeline.keep_summary(other, None)
-        ended = self.known_step(step.step_id)
-        self.tell(step.begun.session_id, ended, call)
-        return ended
+        beside = [self.known_step(other) for other in self._timeline.beside(step.step_id)]
+        own = self._deeds.ended_with(step, self._writer.store.identify(snapshot), claims)
+        self._writer.track(snapshot, StepEnded(step.step_id, claims, bool(own.files or own.directories)), call)
+        return Ended(self.known_step(step.step_id), tuple(other for other in beside if other.ended is not None))
 
     # -- showing
 
@@ -197,13 +223,37 @@ class Sessions:
         return step
 
     def view(self, session: Session, call: Call) -> SessionView:
-        """A session, with what can be done in it."""
-        steps = self._timeline.steps(session.session_id)
-        undoable = sum(step.state == "applied" and not self._deeds.summary(step, call).is_empty for step in steps)
-        return SessionView(session, undoable, len(self._timeline.redoable(session.session_id)))
+        """A session, with what can be done in it; raises as `Deeds.summary`."""
+        tally = self._timeline.tally(session.session_id)
+        more = sum(not self._deeds.summary(step, call).is_empty for step in tally.unknown)
+        return SessionView(session, tally.undoable + more, tally.redoable)
 
-    def tell(self, session_id: SessionId, step: Step | None, call: Call) -> None:
-        """Tells that a session changed, by a step or as a whole."""
-        session = self.known(session_id)
-        shown = self._deeds.view(step, session.agent, call) if step is not None else None
-        self._writer.tell(SessionMoved(self.view(session, call), shown))
+    def shown(self, step: Step, call: Call) -> StepView:
+        """A step, with what it changed; raises as `Deeds.view`."""
+        return self._deeds.view(step, self.known(step.begun.session_id).agent, call)
+
+    # -- telling
+
+    def tell(self, session_id: SessionId, *steps: StepView | None) -> None:
+        """Tells that a session changed, by each of some steps, or as a whole: None."""
+        # what was done is told, whoever does not want to know any more
+        session = self.view(self.known(session_id), Call())
+        for step in steps:
+            self._writer.tell(SessionMoved(session, step))
+
+    def tell_steps(self, steps: Iterable[StepView]) -> None:
+        """Tells that some steps changed, of whatever session."""
+        of: dict[SessionId, list[StepView]] = {}
+        for view in steps:
+            of.setdefault(view.step.begun.session_id, []).append(view)
+        for session_id, views in of.items():
+            self.tell(session_id, *views)
+
+    def tell_ended(self, ended: Ended) -> None:
+        """Tells that a step ended, and of those whose changes look different by that."""
+        steps = [self.known_step(ended.step.step_id)]
+        for before in ended.beside:
+            step = self.known_step(before.step_id)
+            if self._deeds.summary(step, Call()) != before.summary:
+                steps.append(step)
+        self.tell_steps([self.shown(step, Call()) for step in steps])

@@ -6,18 +6,19 @@ redo takes back what the undo did.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import attrs
 
+from .call import Call
 from .errors import InvalidParams, NothingToRedo, NothingToUndo, UnknownStep
 from .history import Operated, StepTurned
 from .hunks import hunks, without
-from .model import REGULAR, Entry, FileOutcome
+from .model import SYMLINK, Entry, FileOutcome
 from .ownership import own_moves
 from .paths import parents, shown
-from .planning import DirectoryGoals
 from .target import Target
+from .task import DirectoryOverlay, Task
 from .text import is_binary
 from .threeway import Overlay, TakenBack, combined, inverse, take_back
 
@@ -25,9 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from .answers import StepView
-    from .call import Call
     from .deeds import Deeds
-    from .history import OperationKind, SessionId, SnapshotId, Step, StepId
+    from .history import OperationId, OperationKind, SessionId, SnapshotId, Step, StepId
     from .hunks import Hunk
     from .model import Outcome, RelPath, Snapshot
     from .ownership import Delta
@@ -36,31 +36,6 @@ if TYPE_CHECKING:
     from .ports import Store, TextDiffer, Timeline
     from .sessions import Sessions
     from .writer import Request, Writer
-
-
-@attrs.frozen
-class _Task:
-    """Something to take back.
-
-    Attributes:
-        step: the step that it is about.
-        state: what that is to be.
-        files: for each file the changes to take back, the oldest first.
-        made: empty directories to make.
-        removed: empty directories to remove, with those above them that were not there either.
-        renames: the old path by the new one, of files that were moved by what is to be taken back.
-        left: what it left.
-        target: what the files are to be again.
-    """
-
-    step: Step
-    state: Literal["applied", "undone"]
-    files: Mapping[RelPath, Sequence[Delta]]
-    made: tuple[RelPath, ...]
-    removed: tuple[RelPath, ...]
-    renames: Mapping[RelPath, RelPath]
-    left: SnapshotId
-    target: Target
 
 
 class Undoing:
@@ -97,7 +72,8 @@ class Undoing:
         Args:
             session_id: the session.
             count: how many; more than there are stands for all.
-            step_id: this step alone; one that is open is ended first.
+            step_id: this step alone; one that is open is ended first, and of one that was taken back already it is
+                what conflicted then.
             request: how it is asked.
             call: the request; may be cancelled until the first file is moved.
 
@@ -112,12 +88,12 @@ class Undoing:
         with self._writer.turn(call):
             self._sessions.known(session_id)
             if step_id is not None:
-                steps = self._named(session_id, step_id, request, call)
+                tasks = self._named(session_id, step_id, request, call)
             else:
-                steps = self._changing(session_id, call)[:count]
-            if not steps:
+                tasks = [self._undoing(step) for step in self._changing(session_id, call)[:count]]
+            if not tasks:
                 raise NothingToUndo("there is nothing to undo", sessionId=session_id)
-            return self._turn("undo", session_id, [self._undoing(step) for step in steps], request, call, root=step_id)
+            return self._turn("undo", session_id, tasks, request, call, root=step_id)
 
     def redo(
         self, session_id: SessionId, count: int, request: Request, call: Call
@@ -143,12 +119,12 @@ class Undoing:
             steps = self._timeline.redoable(session_id)
             if not steps:
                 raise NothingToRedo("there is nothing to redo", sessionId=session_id)
-            return self._turn("redo", session_id, self._redoing(steps, count), request, call)
+            return self._turn("redo", session_id, self._redoing(session_id, steps, count), request, call)
 
     def revert(
         self, session_id: SessionId, message_id: str, part_id: str | None, request: Request, call: Call
     ) -> Outcome:
-        """Goes back to before a message, or a part of it: takes back all steps of the session since.
+        """Goes back to before a message, or a part of it: takes back all steps of the session since, open ones too.
 
         Args:
             session_id: the session.
@@ -176,8 +152,11 @@ class Undoing:
                 raise UnknownStep(
                     "no step of the session belongs to that message or part", messageId=message_id, partId=part_id
                 )
-            steps = [step for step in self._changing(session_id, call) if step.begun.index >= first]
-            tasks = [self._undoing(step) for step in steps]
+            since = [step for step in self._timeline.open_steps() if step.begun.session_id == session_id]
+            since = [step for step in since if step.begun.index >= first]
+            found = self._end(since, request, call)
+            tasks = [self._undoing(step, found) for step in reversed(since) if found is not None]
+            tasks += [self._undoing(step) for step in self._changing(session_id, call) if step.begun.index >= first]
             outcome, _ = self._turn("revert", session_id, tasks, request, call, message_id=message_id, part_id=part_id)
             return outcome
 
@@ -196,7 +175,7 @@ class Undoing:
             )
             if not steps:
                 raise NothingToRedo("there is nothing to unrevert", sessionId=session_id)
-            outcome, _ = self._turn("unrevert", session_id, self._redoing(steps, len(steps)), request, call)
+            outcome, _ = self._turn("unrevert", session_id, self._redoing(session_id, steps, len(steps)), request, call)
             return outcome
 
     # -- hunks
@@ -237,7 +216,7 @@ class Undoing:
                 raise InvalidParams("hunks: the file is binary", field="hunks")
             change = self._deeds.net([step])[path]
             data = without(*sides, indexes, self._texts, call)
-            wanted = self._without(change, data, sides[0])
+            wanted = self._without(change, data, sides)
             task = attrs.evolve(
                 self._undoing(step),
                 files={path: (attrs.evolve(change, old=wanted),)},
@@ -255,16 +234,42 @@ class Undoing:
 
     # -- which steps
 
-    def _named(self, session_id: SessionId, step_id: StepId, request: Request, call: Call) -> list[Step]:
+    def _named(self, session_id: SessionId, step_id: StepId, request: Request, call: Call) -> list[Task]:
+        """What there is to take back of one step and its parts."""
         step = self._sessions.known_step(step_id)
         if step.begun.session_id != session_id:
             raise UnknownStep(f"step {step_id!r} is not one of session {session_id!r}", stepId=step_id)
-        if not request.dry_run:
-            for part in reversed(self._deeds.with_parts(step)):
-                if part.state == "open":
-                    self._sessions.end_open(part, None, call)
-        chosen = [part for part in self._deeds.with_parts(self._sessions.known_step(step_id)) if part.state != "undone"]
-        return chosen[::-1]
+        if step.state == "undone":
+            self._writer.look((), call)
+            again = [self._left_over(part) for part in reversed(self._deeds.with_parts(step)) if part.state == "undone"]
+            return [task for task in again if task.files]
+        found = self._end([part for part in self._deeds.with_parts(step) if part.state == "open"], request, call)
+        parts = self._deeds.with_parts(self._sessions.known_step(step_id))
+        return [self._undoing(part, found) for part in reversed(parts) if part.state != "undone"]
+
+    def _left_over(self, step: Step) -> Task:
+        """What a conflict kept from being taken back of a step: the user has looked, and asks for it once more."""
+        turn = next(turn for turn in self._turned_by(step).turned if turn.step_id == step.step_id)
+        done = {effect.path for effect in turn.effects}
+        task = self._undoing(step)
+        files = {
+            path: chain
+            for path, chain in task.files.items()
+            if path not in done and self._current(path) != chain[0].old
+        }
+        renames = {new: old for new, old in task.renames.items() if new in files and old in files}
+        return attrs.evolve(task, files=files, made=(), removed=(), renames=renames, earlier=turn)
+
+    def _end(self, steps: Sequence[Step], request: Request, call: Call) -> SnapshotId | None:
+        """Ends open steps; for a dry run only looks what they would be ended with: gives that."""
+        if not steps:
+            return None
+        if request.dry_run:
+            return self._store.identify(self._writer.look((), call))
+        for step in reversed(steps):
+            # they have ended, whatever becomes of the rest, which may be cancelled still
+            self._sessions.tell_ended(self._sessions.end_open(step, None, Call()))
+        return None
 
     def _changing(self, session_id: SessionId, call: Call) -> list[Step]:
         """The applied steps of a session that changed something, the newest first."""
@@ -282,14 +287,19 @@ class Undoing:
 
     # -- what is to be taken back
 
-    def _undoing(self, step: Step) -> _Task:
-        own = self._deeds.own(step)
+    def _undoing(self, step: Step, found: SnapshotId | None = None) -> Task:
+        """What there is to take back of a step; of one that is open, as if it had ended with what was found."""
+        if found is not None and step.ended is None:
+            own = self._deeds.ended_with(step, found, step.claims)
+        else:
+            own = self._deeds.own(step)
         target = Target(self._store, self._store.load(step.from_))
+        # an empty directory that may be another session's stays as it is
         went = {path for path, delta in own.directories.items() if not delta.came and not delta.shared}
         came = {path for path, delta in own.directories.items() if delta.came and not delta.shared}
-        left = step.to if step.to is not None else self._timeline.head
+        left = step.to or found or self._timeline.head
         assert left is not None
-        return _Task(
+        return Task(
             step,
             "undone",
             own.files,
@@ -298,11 +308,14 @@ class Undoing:
             self._moved(step, own.files),
             left,
             target,
+            bool(own.files or own.directories),
         )
 
-    def _redoing(self, steps: Sequence[Step], count: int) -> list[_Task]:
-        """What to do for so many of some steps; those that were taken back as the parts of one come with it."""
-        tasks: dict[StepId, _Task] = {}
+    def _redoing(self, session_id: SessionId, steps: Sequence[Step], count: int) -> list[Task]:
+        """What to do for so many of a session's steps; those that it took back as the parts of one come with that."""
+        tasks: dict[StepId, Task] = {}
+        # one that turned a thousand steps is read once
+        operations: dict[OperationId, tuple[Operated, dict[StepId, StepTurned]]] = {}
         taken = 0
         for step in steps:
             if step.step_id in tasks:
@@ -310,21 +323,23 @@ class Undoing:
             if taken == count:
                 break
             taken += 1
-            operation = self._turned_by(step)
-            together = {step.step_id}
-            if operation.root is not None:
-                together = {turn.step_id for turn in operation.turned}
-            for turn in reversed(operation.turned):
-                if turn.step_id in together:
-                    part = self._sessions.known_step(turn.step_id)
-                    if part.turned_by == operation.operation_id and part.state == "undone":
-                        tasks[turn.step_id] = self._again(part, turn, operation)
+            assert step.turned_by is not None
+            if step.turned_by not in operations:
+                operation = self._turned_by(step)
+                operations[step.turned_by] = (operation, {turn.step_id: turn for turn in operation.turned})
+            operation, turns = operations[step.turned_by]
+            together = [step]
+            if operation.root is not None and operation.session_id == session_id:
+                parts = [self._sessions.known_step(turn.step_id) for turn in reversed(operation.turned)]
+                together = [part for part in parts if part.turned_by == step.turned_by and part.state == "undone"]
+            for part in together:
+                tasks[part.step_id] = self._again(part, turns[part.step_id], operation)
         return list(tasks.values())
 
-    def _again(self, step: Step, turn: StepTurned, operation: Operated) -> _Task:
+    def _again(self, step: Step, turn: StepTurned, operation: Operated) -> Task:
         files = inverse(turn.effects)
         moved = self._moved(step, self._deeds.own(step).files)
-        return _Task(
+        return Task(
             step,
             "applied",
             files,
@@ -333,6 +348,7 @@ class Undoing:
             {old: new for new, old in moved.items()},
             operation.before,
             Target(self._store, self._store.load(operation.before)),
+            True,
         )
 
     def _moved(self, step: Step, files: Mapping[RelPath, Sequence[Delta]]) -> Mapping[RelPath, RelPath]:
@@ -350,7 +366,7 @@ class Undoing:
         self,
         kind: OperationKind,
         session_id: SessionId,
-        tasks: Sequence[_Task],
+        tasks: Sequence[Task],
         request: Request,
         call: Call,
         *,
@@ -358,8 +374,11 @@ class Undoing:
         message_id: str | None = None,
         part_id: str | None = None,
     ) -> tuple[Outcome, tuple[StepView, ...]]:
+        # where nothing was changed nothing is turned: there is nothing to do again
+        turning = tasks if any(task.is_change for task in tasks) else ()
+
         def make_plan(planner: Planner, before: Snapshot) -> tuple[Plan, Operated]:
-            plan, turned = self._plan(planner, before, tasks, request, call)
+            plan, turned = self._plan(planner, before, turning, request, call)
             operation = attrs.evolve(
                 self._writer.operation(kind, before),
                 session_id=session_id,
@@ -370,27 +389,22 @@ class Undoing:
             )
             return plan, operation
 
-        changing = [task for task in tasks if task.files or task.made or task.removed]
-        tasks = changing
         outcome = self._writer.operate(make_plan, (), request, call)
-        steps = [self._sessions.known_step(task.step.step_id) for task in tasks]
+        steps = [self._sessions.known_step(task.step.step_id) for task in turning]
+        views = tuple(self._sessions.shown(step, call) for step in steps)
         if outcome.applied:
-            for step in steps:
-                self._sessions.tell(step.begun.session_id, step, call)
-        agents = {step.begun.session_id: self._sessions.known(step.begun.session_id).agent for step in steps}
-        views = tuple(self._deeds.view(step, agents[step.begun.session_id], call) for step in steps)
+            self._sessions.tell_steps(views)
         return outcome, views
 
     def _plan(
-        self, planner: Planner, before: Snapshot, tasks: Sequence[_Task], request: Request, call: Call
+        self, planner: Planner, before: Snapshot, tasks: Sequence[Task], request: Request, call: Call
     ) -> tuple[Plan, tuple[StepTurned, ...]]:
         overlay = Overlay(self._current, self._writer.work_tree.captured_below)
         done: list[TakenBack] = []
         targets: dict[RelPath, Target] = {}
         pairs: list[tuple[RelPath, RelPath]] = []
         turned: list[StepTurned] = []
-        made: dict[RelPath, None] = {}
-        removed: dict[RelPath, Target] = {}
+        directories = DirectoryOverlay(self._writer.work_tree, overlay)
         for task in tasks:
             call.check()
             taken = take_back(
@@ -404,17 +418,15 @@ class Undoing:
             done.append(taken)
             targets.update((effect.path, task.target) for effect in taken.effects)
             pairs += task.renames.items()
-            gone = [path for path in task.removed if not task.target.has_directory(path)]
-            removed.update((path, task.target) for path in gone)
-            made.update(dict.fromkeys(task.made))
-            turned.append(StepTurned(task.step.step_id, task.state, taken.effects, task.made, tuple(gone)))
+            made, removed = directories.take_back(task, taken)
+            turned.append(task.turned(taken.effects, made, removed))
         outcomes = {outcome.path: outcome for outcome in combined(overlay, done)}
+        outcomes |= {path: FileOutcome(path, "conflict", "occupied") for path in directories.blocked}
         effects = {effect.path: effect for effect in overlay.effects()}
         for path in self._untouchable(planner, effects.keys(), pairs):
             outcomes[path] = FileOutcome(path, "conflict", "unsavedInEditor")
             effects.pop(path, None)
-        goals = DirectoryGoals(tuple(made), tuple(removed.items()))
-        plan = planner.decided(effects.values(), outcomes.values(), targets, goals, call)
+        plan = planner.decided(effects.values(), outcomes.values(), targets, directories.goals(), call)
         return plan, tuple(turned)
 
     def _untouchable(
@@ -440,19 +452,24 @@ class Undoing:
     # -- texts
 
     def _sides(self, step: Step, path: RelPath) -> tuple[bytes, bytes] | None:
-        """What a step made of a file, before and after; None where either is binary."""
+        """What a step made of a file, before and after; None where either is binary, or a symlink became a file."""
         change = self._deeds.net([step]).get(path)
         if change is None:
             raise InvalidParams(f"file: step {step.step_id!r} did not change {shown(path)}", field="file")
+        if len({side.mode == SYMLINK for side in (change.old, change.new) if side is not None}) > 1:
+            return None
         old, new = (b"" if side is None else self._store.read_blob(side.oid) for side in (change.old, change.new))
         return None if is_binary(old) or is_binary(new) else (old, new)
 
-    def _without(self, change: Delta, data: bytes, old: bytes) -> Entry | None:
+    def _without(self, change: Delta, data: bytes, sides: tuple[bytes, bytes]) -> Entry | None:
         """A file with some of its hunks taken back."""
-        if data == old and (change.old is None or change.new is None):
+        if data == sides[1]:
+            return change.new
+        if data == sides[0] and (change.old is None or change.new is None):
             return change.old
-        mode = change.new.mode if change.new is not None else REGULAR
+        left = change.new or change.old
+        assert left is not None
         with self._store.batch() as batch:
             oid = batch.blob(data)
             batch.commit()
-        return Entry(mode, oid)
+        return Entry(left.mode, oid)

@@ -13,18 +13,20 @@ import attrs
 from .answers import Reverted, Tracked
 from .bulletin import Bulletin
 from .call import Call
+from .errors import StoreCorrupt
 from .feed import ChangeFeed, Telling
 from .history import Event, Operated, SnapshotId, Span, working
+from .meanwhile import left_by
 from .model import Outcome, RecordKind
-from .pending import finished, intent_of, remaining
+from .pending import abandoned, directories, done, finished, intent_of, remaining
 from .planning import Planner
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from .answers import Notice
-    from .history import Happening, OperationKind
-    from .model import CaptureSettings, OnConflict, RelPath, Snapshot
+    from .history import Happening, Intent, OperationKind
+    from .model import CaptureSettings, FileOutcome, OnConflict, RelPath, Snapshot
     from .plan import Plan
     from .ports import Store, TextDiffer, WorkTree
     from .unsaved import Unsaved
@@ -136,10 +138,15 @@ class Writer:
         self.record(snapshot, kind)
         return snapshot
 
-    def track(self, snapshot: Snapshot, what: Happening) -> None:
-        """Records a snapshot as asked for, with an event of the timeline that it is the head of; and tells of it."""
+    def track(self, snapshot: Snapshot, what: Happening, call: Call) -> None:
+        """Records a snapshot as asked for, with an event of the timeline that it is the head of; and tells of it.
+
+        Raises:
+            StorageFull, StoreCorrupt, IoError, Cancelled: neither was done; later on it cannot be cancelled any more.
+        """
         previous = self.store.last
         found = self.store.identify(snapshot)
+        call.commit()
         self.store.tell(self._event(found, self._span(found), what), snapshot)
         self.tell_snapshot(Tracked(snapshot.tree, previous, snapshot.coverage.skipped))
 
@@ -159,7 +166,8 @@ class Writer:
         """Carries out an operation; what is there now is in a snapshot first.
 
         Args:
-            make_plan: given a planner and the work tree as it is, says what to do and how the timeline is to tell it.
+            make_plan: given a planner and the work tree as it is without `forced`, says what to do and how the timeline
+                is to tell it.
             forced: ignored paths that are looked at all the same.
             request: how it was asked.
             call: the request; may be cancelled until the first file is moved.
@@ -167,10 +175,12 @@ class Writer:
         Raises:
             StoreCorrupt, StorageFull, WorkspaceGone, IoError, Cancelled: nothing was changed.
         """
-        before = self.look(forced, call)
+        # what was captured only because the operation looks at it is nobody's change
+        seen = self.look((), call)
+        before = self.look(forced, call) if forced else seen
         unsaved = self.unsaved.below(self.work_tree.root) if request.respects_editors else frozenset()
         planner = Planner(self.store, self.work_tree, before, self.store.last, request.on_conflict, unsaved)
-        plan, operation = make_plan(planner, before)
+        plan, operation = make_plan(planner, seen)
         if request.dry_run or (request.on_conflict == "fail" and plan.conflicts):
             # what was refused is not what the agent left: asked again, it has to be refused again
             self.record(before, RecordKind.LOOK)
@@ -178,19 +188,13 @@ class Writer:
         self.record(before, RecordKind.BEFORE)
         if plan.is_empty and not operation.turned:
             return Outcome(True, before.tree, before.tree, plan.foretold())
+        intent = intent_of(plan, operation, forced)
         if plan.is_empty:
+            call.commit()
             results = plan.foretold()
         else:
-            self.store.intend(intent_of(plan, operation, forced))
-            try:
-                results = self.work_tree.apply(plan, self.store.blob_chunks, call)
-            except BaseException:
-                self.store.forget_intent()
-                raise
-        # what somebody changed since the last snapshot and still has must not pass for what an agent left
-        left_alone = any(result.outcome == "conflict" or result.reason == "changedSince" for result in results)
-        after = self.look(forced, call)
-        self._conclude(finished(operation, results), after, RecordKind.PARTLY if left_alone else RecordKind.AFTER)
+            results = self._apply(plan, intent, call)
+        after = self._conclude(intent, results, call)
         outcome = Outcome(True, before.tree, after.tree, results)
         self.tell_snapshot(Reverted(operation.kind, outcome))
         return outcome
@@ -216,10 +220,38 @@ class Writer:
 
     # -- the timeline
 
-    def _conclude(self, operation: Operated, after: Snapshot, kind: RecordKind) -> None:
-        event = self._event(self.store.identify(after), self._span(operation.before), operation)
-        self.store.tell(event, after, kind)
+    def _apply(self, plan: Plan, intent: Intent, call: Call) -> tuple[FileOutcome, ...]:
+        self.store.intend(intent)
+        # whatever fails from here on: before anything else is done, it is ended and told
+        self._settled = False
+        try:
+            return self.work_tree.apply(plan, self.store.blob_chunks, call)
+        except BaseException:
+            if not call.is_committed:
+                # no file was moved
+                self.store.forget_intent()
+                self._settled = True
+            raise
+
+    def _conclude(self, intent: Intent, results: Sequence[FileOutcome], call: Call) -> Snapshot:
+        """Tells the timeline of an operation, as it turned out; gives the work tree after it."""
+        operation = finished(intent.operation, results)
+        after = self.look(intent.forced, call)
+        plain = self.look((), call) if intent.forced else after
+        before = self.store.load(operation.before)
+        head = left_by(self.store, self.work_tree, before, plain, done(intent, results), intent.forced)
+        # what somebody changed since the last snapshot and still has must not pass for what an agent left
+        left_alone = any(result.outcome == "conflict" or result.reason == "changedSince" for result in results)
+        kind = RecordKind.PARTLY if left_alone or head != plain else RecordKind.AFTER
+        event = self._event(self.store.identify(head), self._span(operation.before), operation)
+        if head == after:
+            self.store.tell(event, after, kind)
+        else:
+            self.store.append(after, kind)
+            self.store.tell(event, head, RecordKind.LOOK)
         self.store.forget_intent()
+        self._settled = True
+        return after
 
     def _event(self, head: SnapshotId | None, seen: Span | None, what: Happening) -> Event:
         return Event(self.store.timeline.next_seq, time.time_ns() // 1_000_000, head, seen, what)
@@ -232,17 +264,23 @@ class Writer:
         return Span(head, found, working(self.store.timeline.open_steps()))
 
     def _settle(self) -> None:
-        """Ends an operation in which this or another process was killed: finishes it where nobody changed the rest."""
+        """Ends an operation that failed halfway, or was killed: finishes it where nobody changed the rest."""
         if self._settled:
             return
         intent = self.store.intent()
         if intent is not None:
             # whoever asks for something else now does not ask for this, and cannot take it back
             call = Call()
-            before = self.look(intent.forced, call)
-            results = self.work_tree.apply(remaining(intent, self.work_tree), self.store.blob_chunks, call)
-            after = self.look(intent.forced, call)
-            operation = finished(intent.operation, results)
-            self._conclude(operation, after, RecordKind.AFTER)
-            self.tell_snapshot(Reverted(operation.kind, Outcome(True, before.tree, after.tree, results)))
+            entries = [entry for effect in intent.files for entry in (effect.old, effect.new) if entry is not None]
+            self.work_tree.sweep(directories(intent), entries, self.store.blob_chunks)
+            self.look(intent.forced, call)
+            plan = remaining(intent, self.work_tree)
+            try:
+                results = self.work_tree.apply(plan, self.store.blob_chunks, call)
+            except StoreCorrupt:
+                # what it wanted cannot be had any more, and must not keep everyone from everything else
+                results = abandoned(plan)
+            after = self._conclude(intent, results, call)
+            before = intent.operation.before.tree
+            self.tell_snapshot(Reverted(intent.operation.kind, Outcome(True, before, after.tree, results)))
         self._settled = True

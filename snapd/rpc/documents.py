@@ -33,6 +33,7 @@ class Documents:
         self._unsaved = unsaved
         self._executor = executor
         self._last: asyncio.Future[None] | None = None
+        self._marked: dict[bytes, set[bytes]] = {}
 
     def did_open(self, params: lsp.DidOpenTextDocumentParams) -> None:
         """A document was opened, most often from the disk; an editor that was closed with unsaved text brings it."""
@@ -78,25 +79,29 @@ class Documents:
         if before is not None:
             await asyncio.wait((before,))
 
-        def mark() -> None:
-            real = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
-            self._unsaved.mark(self, real, is_unsaved(real))
+        await asyncio.get_running_loop().run_in_executor(self._executor, self._mark_now, path, is_unsaved)
 
-        await asyncio.get_running_loop().run_in_executor(self._executor, mark)
+    def _mark_now(self, path: bytes, is_unsaved: Callable[[bytes], bool]) -> None:
+        name = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
+        unsaved = is_unsaved(name)
+        # what is typed into a symlink is saved into the file that it leads to
+        names = {name, os.path.realpath(name)}
+        for other in self._marked.pop(path, set()) - names:
+            self._unsaved.mark(self, other, False)
+        for each in names:
+            self._unsaved.mark(self, each, unsaved)
+        if unsaved:
+            self._marked[path] = names
 
 
 def _differs(path: bytes, text: str, *, unreadable: bool) -> bool:
     """Whether a text is another than that of a file; `unreadable` where nobody can tell, as for another encoding."""
     data = text.encode("utf-8", "surrogatepass")
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with open(path, "rb", buffering=0, opener=_without_waiting) as file:
+            found = file.read(len(data) + len(_BOM) + 1) or b""
     except OSError:
         return unreadable
-    with open(descriptor, "rb", buffering=0) as file:
-        try:
-            found = file.read(len(data) + len(_BOM) + 1) or b""
-        except OSError:
-            return unreadable
     if found.removeprefix(_BOM) == data.removeprefix(_BOM):
         return False
     try:
@@ -105,3 +110,7 @@ def _differs(path: bytes, text: str, *, unreadable: bool) -> bool:
     except UnicodeDecodeError:
         return unreadable
     return True
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NONBLOCK)

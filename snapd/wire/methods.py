@@ -244,7 +244,8 @@ METHODS: dict[str, Method] = {
             StepsOutcome,
             "Takes back the last applied steps of a session that changed something, or one step alone, with its parts "
             "and wherever it is in the history. What others changed since stays: see [Conflicts](#conflicts). A step "
-            "that conflicts is undone all the same, as far as its files go.",
+            "that conflicts is undone all the same, as far as its files go; named again by `stepId`, what conflicted "
+            "is tried again: with `overwrite`, say, once the user has chosen.",
             (*_ALWAYS, "unknownSession", "unknownStep", "nothingToUndo"),
         ),
         Method(

@@ -12,16 +12,17 @@ from snapd.watch.choose import open_clock
 
 from .apply import Applier
 from .disk import lstat_at
+from .leftovers import sweep
 from .records import entry_of, signature_of
 from .rules import RuleSource
 from .scan import Scanner
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterator
 
     from snapd.core.call import Call
     from snapd.core.drift import Drift
-    from snapd.core.model import CaptureSettings, FileOutcome, ObjectId, RelPath, Snapshot, TreeEntry
+    from snapd.core.model import CaptureSettings, Entry, FileOutcome, ObjectId, RelPath, Snapshot, TreeEntry
     from snapd.core.plan import Plan
     from snapd.core.ports import Adopt
     from snapd.watch.choose import WatcherSetting
@@ -184,3 +185,13 @@ class WorkTree:
         """Carries out a plan; see `Applier.apply`."""
         self.check_present()
         return Applier(self._descriptor, self._umask, chunks).apply(plan, call)
+
+    def sweep(
+        self,
+        directories: Collection[RelPath],
+        entries: Collection[Entry],
+        chunks: Callable[[ObjectId], Iterator[bytes]],
+    ) -> None:
+        """Clears away what an `apply` that was killed left aside; see `leftovers.sweep`."""
+        self.check_present()
+        sweep(self._descriptor, directories, entries, chunks)

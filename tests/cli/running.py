@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import pty
@@ -10,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import termios
 import time
 from typing import Any
 
@@ -104,9 +106,18 @@ class Terminal:
         args: its arguments.
         out: False where standard output is a pipe and the terminal has the rest.
         env: what its environment has besides.
+        keys: whether it controls the command: then Ctrl-C is a signal.
     """
 
-    def __init__(self, home: Home, cwd: str, *args: str, out: bool = True, env: dict[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        home: Home,
+        cwd: str,
+        *args: str,
+        out: bool = True,
+        env: dict[str, str] | None = None,
+        keys: bool = False,
+    ) -> None:
         self._master, slave = pty.openpty()
         self.process = home.popen(
             cwd,
@@ -116,14 +127,15 @@ class Terminal:
             stdout=slave if out else subprocess.PIPE,
             stderr=slave,
             start_new_session=True,
+            preexec_fn=(lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0)) if keys else None,
         )
         os.close(slave)
         self.seen = b""
 
-    def wait_for(self, text: bytes) -> None:
-        """Waits until the terminal shows a text."""
+    def wait_for(self, text: bytes, times: int = 1) -> None:
+        """Waits until the terminal shows a text, so many times."""
         deadline = time.monotonic() + WAIT
-        while text not in self.seen:
+        while self.seen.count(text) < times:
             assert time.monotonic() < deadline, self.seen
             assert self._read(1.0), self.seen
 
@@ -144,8 +156,10 @@ class Terminal:
         return Result(code, out, self.seen.decode("utf-8", "replace"))
 
     def _read(self, seconds: float) -> bool:
-        ready, _, _ = select.select([self._master], [], [], seconds)
-        if not ready:
+        # select.select cannot wait for a descriptor over 1023
+        poll = select.poll()
+        poll.register(self._master, select.POLLIN)
+        if not poll.poll(seconds * 1000):
             return True
         try:
             chunk = os.read(self._master, 1 << 16)

@@ -277,7 +277,7 @@ def test_off_by_the_environment(home: Home, project: str) -> None:
         (("diff", UNKNOWN.upper()), "expected 40 lower-case hexadecimal digits"),
         (("diff", UNKNOWN, "last"), "there is no snapshot of this folder yet"),
         (("restore", "--yes", "abc"), "got 'abc'"),
-        (("show", "README.md"), "expected FILE@HASH"),
+        (("show", "README.md"), "expected a step"),
         (("show", "@" + UNKNOWN), "expected FILE@HASH"),
     ],
 )

@@ -8,6 +8,7 @@ import pytest
 
 from snapd import Snapshot
 from tests.cli.running import Home
+from tests.library.others import Daemon
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,3 +37,11 @@ def project(tmp_path: Path) -> Path:
 def snap(home: Home, project: Path) -> Iterator[Snapshot]:
     with Snapshot(project) as made:
         yield made
+
+
+@pytest.fixture
+def daemon(home: Home, project: Path) -> Iterator[Daemon]:
+    made = Daemon(home, project)
+    yield made
+    if made.process.poll() is None:
+        made.stop()

@@ -3,95 +3,18 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
-import sys
-import time
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from snapd_client import Client
 
 from snapd import FileNotInSnapshot, IoError, Patch, Snapshot, StoreLocked, UnknownSnapshot
+from tests.library.others import WAIT, Breaking, Daemon, other_process, tell
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from tests.cli.running import Home
 
-WAIT = 30.0
 UNKNOWN = "0123456789abcdef0123456789abcdef01234567"
-
-OTHER = """
-import sys
-from snapd import Snapshot
-snapshot = Snapshot(sys.argv[1])
-print(snapshot.track(), flush=True)
-sys.stdin.readline()
-snapshot.close()
-print("closed", flush=True)
-sys.stdin.readline()
-"""
-
-
-class Daemon:
-    """`snapd serve` on a socket of its own, with a client that keeps the project open."""
-
-    def __init__(self, home: Home, project: Path) -> None:
-        self.socket = home.at("d.sock")
-        self.process = home.popen(home.path, "serve", "--socket", self.socket, stderr=subprocess.DEVNULL)
-        deadline = time.monotonic() + WAIT
-        while not os.path.exists(self.socket):
-            assert self.process.poll() is None
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
-        self.client = Client.connect(self.socket, timeout=WAIT)
-        self.client.initialize([project])
-        self.client.track()
-
-    def stop(self) -> None:
-        self.process.send_signal(signal.SIGTERM)
-        assert self.process.wait(WAIT) == 0
-        self.client.close()
-
-    def kill(self) -> None:
-        self.process.kill()
-        self.process.wait(WAIT)
-        self.client.close()
-
-
-@pytest.fixture
-def daemon(home: Home, project: Path) -> Iterator[Daemon]:
-    made = Daemon(home, project)
-    yield made
-    if made.process.poll() is None:
-        made.stop()
-
-
-@contextmanager
-def other_process(home: Home, project: Path) -> Iterator[subprocess.Popen[str]]:
-    """Another process with the library on the same folder."""
-    pipe = subprocess.PIPE
-    command = [sys.executable, "-c", OTHER, str(project)]
-    with subprocess.Popen(command, env=home.env, stdin=pipe, stdout=pipe, text=True) as process:
-        assert process.stdout is not None
-        assert len(process.stdout.readline()) == 41
-        try:
-            yield process
-        finally:
-            process.kill()
-
-
-def tell(process: subprocess.Popen[str]) -> str:
-    """Lets the other process go on, and gives what it says next."""
-    assert process.stdin is not None
-    assert process.stdout is not None
-    process.stdin.write("\n")
-    process.stdin.flush()
-    return process.stdout.readline()
 
 
 def use(snap: Snapshot, project: Path) -> list[object]:
@@ -201,22 +124,6 @@ def test_an_owner_that_died(home: Home, project: Path) -> None:
             assert snap.track() is not None
 
 
-class Breaking:
-    """A connection that looks alive and breaks with the request."""
-
-    def __init__(self) -> None:
-        self.asked: list[str] = []
-        self.is_open = True
-
-    def request(self, method: str, params: object, report: object = None) -> object:
-        self.asked.append(method)
-        self.is_open = False
-        raise IoError("the daemon: it ended", errno="EPIPE")
-
-    def close(self) -> None:
-        pass
-
-
 def test_a_connection_that_breaks_with_the_request(home: Home, project: Path) -> None:
     with Snapshot(project) as snap:
         tree = snap.track()
@@ -224,12 +131,12 @@ def test_a_connection_that_breaks_with_the_request(home: Home, project: Path) ->
         (project / "new").write_text("n")
         snap.close()
         # asking twice does no harm
-        snap._backend = broken = Breaking()
+        snap._project._backend = broken = Breaking()
         assert snap.patch(tree).files == [f"{project}/new"]
         assert broken.asked == ["snapshot/patch"]
         snap.close()
         # but what may have been done is not done again
-        snap._backend = Breaking()
+        snap._project._backend = Breaking()
         with pytest.raises(IoError, match="it ended"):
             snap.revert(tree, ["new"])
         assert (project / "new").exists()
@@ -240,10 +147,10 @@ def test_an_owner_that_is_about_to_end(home: Home, project: Path, monkeypatch: p
     with other_process(home, project) as other:
         (note,) = Path(home.at("data")).rglob("owner.json")
         note.write_text(json.dumps({"pid": other.pid, "socket": home.at("gone.sock")}))
-        monkeypatch.setattr("snapd.library._OPEN_SECONDS", 0.0)
+        monkeypatch.setattr("snapd.library.project._OPEN_SECONDS", 0.0)
         with pytest.raises(StoreLocked):
             Snapshot(project).track()
-        monkeypatch.setattr("snapd.library._OPEN_SECONDS", WAIT)
+        monkeypatch.setattr("snapd.library.project._OPEN_SECONDS", WAIT)
 
         def refuse(*_: object) -> None:
             # it listens no more, then lets go of the store

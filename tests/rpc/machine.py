@@ -87,8 +87,7 @@ class Raw:
     def send(self, data: bytes) -> None:
         view = memoryview(data)
         while view:
-            _, ready, _ = select.select([], [self._write_fd], [], PATIENCE)
-            assert ready, "the daemon does not read"
+            assert _is_ready(self._write_fd, select.POLLOUT), "the daemon does not read"
             view = view[os.write(self._write_fd, view[: 1 << 16]) :]
 
     def send_as_much_as_is_read(self, data: bytes) -> None:
@@ -97,8 +96,7 @@ class Raw:
             self.send(data)
 
     def _more(self) -> bool:
-        ready, _, _ = select.select([self._read_fd], [], [], PATIENCE)
-        assert ready, f"the daemon says nothing; others: {self.others}"
+        assert _is_ready(self._read_fd, select.POLLIN), f"the daemon says nothing; others: {self.others}"
         try:
             chunk = os.read(self._read_fd, 1 << 16)
         except ConnectionResetError:
@@ -372,3 +370,10 @@ def error_of(answer: dict[str, Any]) -> tuple[int, str | None]:
 def messages(frames: Sequence[dict[str, Any]], method: str) -> list[dict[str, Any]]:
     """The params of those notifications that are of a method."""
     return [frame["params"] for frame in frames if frame.get("method") == method]
+
+
+def _is_ready(descriptor: int, what: int) -> bool:
+    # select.select cannot wait for a descriptor over 1023
+    poll = select.poll()
+    poll.register(descriptor, what)
+    return bool(poll.poll(PATIENCE * 1000))

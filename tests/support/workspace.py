@@ -304,6 +304,9 @@ def without_rights() -> Iterator[Path]:
         if is_root:
             os.seteuid(0)
         close_all()
-        for above, _, _ in os.walk(folder):
-            os.chmod(above, 0o700)
+        # what cannot be listed has to be opened up by the folder above, before the walk comes there
+        for above, directories, _ in os.walk(folder):
+            for name in directories:
+                if not os.path.islink(path := os.path.join(above, name)):
+                    os.chmod(path, 0o700)
         shutil.rmtree(folder)

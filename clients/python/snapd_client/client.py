@@ -13,6 +13,7 @@ from snapd_client.errors import ConnectionLost
 from snapd_client.framing import MAX_MESSAGE, encode_message
 from snapd_client.notifications import DISCONNECTED, RECONNECTED, Notification, Subscription
 from snapd_client.pages import Pages
+from snapd_client.sessions import SessionRequests
 from snapd_client.snapshots import SnapshotRequests
 from snapd_client.uris import folder_uri, workspace_folder
 
@@ -33,7 +34,7 @@ __all__ = ["Client"]
 _SHUTDOWN_TIMEOUT = 10.0
 
 
-class Client(SnapshotRequests):
+class Client(SnapshotRequests, SessionRequests):
     """A connection to snapd that any number of threads may use at once.
 
     `connect`, `spawn` and `tcp` make one; `initialize` has to come first. Used as a context manager it closes itself.

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import os
-from abc import ABC, abstractmethod
-
-from snapd_client.uris import folder_uri, is_uri, quote, to_uri
+from snapd_client.requests import Requests
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from typing import Any
 
     from snapd_client import types
@@ -18,44 +15,9 @@ if TYPE_CHECKING:
 
 __all__ = ["SnapshotRequests"]
 
-_FIRST_FILES = 64
-_PAGE_BYTES = 2 << 20
-"""What an answer should have where many come one after the other: a few milliseconds' work for either side."""
 
-
-class SnapshotRequests(ABC):
-    """What a client can ask about snapshots.
-
-    Every request takes `workspace_uri` (a URI or a path), which is needed where several folders are open. Files are
-    names relative to the workspace, absolute paths or URIs; a name that is not valid UTF-8 may be given as bytes or as
-    Python's str for it.
-    """
-
-    @property
-    @abstractmethod
-    def folders(self) -> list[str]:
-        """The URIs of the folders that are open."""
-
-    @abstractmethod
-    def request(
-        self,
-        method: str,
-        params: dict[str, Any] | None = None,
-        *,
-        timeout: float | None = None,
-        on_progress: OnProgress | None = None,
-    ) -> Any:
-        """Sends a request and waits for its result."""
-
-    @abstractmethod
-    def _pages(
-        self,
-        method: str,
-        params: Callable[[str | None, int], dict[str, Any]],
-        timeout: float | None,
-        on_progress: OnProgress | None,
-    ) -> Iterator[Any]:
-        """Gives the pages of an answer; `params` makes those of each request, see `snapd_client.pages`."""
+class SnapshotRequests(Requests):
+    """What a client can ask about snapshots; see `Requests` for workspaces and files."""
 
     def track(
         self,
@@ -145,16 +107,7 @@ class SnapshotRequests(ABC):
         """
         fields = {"from": from_, "to": to, "files": self._names(files, workspace_uri), "contents": contents}
         fields["renames"] = renames
-        files_a_page = _FIRST_FILES if limit is None else limit
-
-        def params(cursor: str | None, size: int) -> dict[str, Any]:
-            nonlocal files_a_page
-            if cursor is not None and limit is None:
-                files_a_page = min(2 * files_a_page, max(1, files_a_page * _PAGE_BYTES // max(size, 1)))
-            return self._params({**fields, "cursor": cursor, "limit": files_a_page}, workspace_uri)
-
-        for page in self._pages("snapshot/diffFull", params, timeout, on_progress):
-            yield from page["diffs"]
+        return self._diffs("snapshot/diffFull", fields, limit, workspace_uri, timeout, on_progress)
 
     def file_at(
         self,
@@ -278,29 +231,4 @@ class SnapshotRequests(ABC):
         timeout: float | None,
         on_progress: OnProgress | None,
     ) -> Any:
-        params = self._params(fields, workspace)
-        return self.request(f"snapshot/{name}", params, timeout=timeout, on_progress=on_progress)
-
-    @staticmethod
-    def _params(fields: Mapping[str, Any], workspace: str | None) -> dict[str, Any]:
-        params = {key: value for key, value in fields.items() if value is not None}
-        if workspace is not None:
-            params["workspaceUri"] = folder_uri(workspace)
-        return params
-
-    def _names(self, files: Iterable[FileName] | None, workspace: str | None) -> list[str] | None:
-        return None if files is None else [self._name(file, workspace) for file in files]
-
-    def _name(self, file: FileName, workspace: str | None) -> str:
-        """Gives a file as a request says it: as a URI where it could not be said or would be taken for one."""
-        name = os.fsdecode(file)
-        if isinstance(file, str) and is_uri(file):
-            return file
-        if not is_uri(name) and not any("\ud800" <= character <= "\udfff" for character in name):
-            return name
-        if os.path.isabs(name):
-            return to_uri(name)
-        folders = self.folders if workspace is None else [folder_uri(workspace)]
-        if len(folders) != 1:
-            raise ValueError(f"{name!r} needs a workspace to make its URI; {len(folders)} are open")
-        return f"{folders[0].rstrip('/')}/{quote(os.fsencode(name))}"
+        return self._ask(f"snapshot/{name}", fields, workspace, timeout, on_progress)

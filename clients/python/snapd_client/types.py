@@ -1,4 +1,4 @@
-"""The shapes of the values that the snapshot requests take and give, as the wire contract names them."""
+"""The shapes of the values that requests take and give and notifications tell, as the wire contract names them."""
 
 from __future__ import annotations
 
@@ -7,26 +7,47 @@ from typing import Any, Literal, TypedDict
 __all__ = [
     "Cleanup",
     "DidChange",
+    "DidRevert",
+    "DidTrack",
     "Diff",
     "DiffPage",
+    "Entry",
     "Events",
     "FileChange",
     "FileContent",
     "FileDiff",
     "FileOutcome",
     "FilesPage",
+    "HistoryPage",
+    "Hunk",
+    "Hunks",
     "InitializeResult",
     "OnConflict",
     "Outcome",
     "Patch",
+    "RevertKind",
+    "RevertOutcome",
+    "Session",
+    "SessionDidChange",
+    "SessionId",
+    "Sessions",
     "Skipped",
     "Status",
+    "Step",
+    "StepBegun",
+    "StepEnded",
+    "Steps",
+    "StepsOutcome",
     "Store",
+    "Told",
     "Track",
 ]
 
 OnConflict = Literal["merge", "fail", "overwrite"]
 """What happens to a file that is no longer what the agent left."""
+
+RevertKind = Literal["restore", "revert", "undo", "redo", "unrevert", "hunks"]
+"""An operation that writes the working tree."""
 
 
 class _SkippedRequired(TypedDict):
@@ -79,6 +100,7 @@ class FileDiff(_FileDiffRequired, total=False):
 
     uri: str
     tooLarge: bool
+    encoding: str
     renamedFrom: str
     oldMode: str
     newMode: str
@@ -181,9 +203,154 @@ class FileChange(_FileChangeRequired, total=False):
     shared: bool
 
 
-class _DidChangeRequired(TypedDict):
+class _SessionRequired(TypedDict):
+    sessionId: str
+    startedAt: str
+    stepCount: int
+    undoable: int
+    redoable: int
+
+
+class Session(_SessionRequired, total=False):
+    """A session: `endedAt` is there once it has ended."""
+
+    agent: str
+    title: str
+    endedAt: str
+
+
+_From = TypedDict("_From", {"from": str})
+
+
+class _StepRequired(_From, TypedDict):
+    stepId: str
+    sessionId: str
+    index: int
+    startedAt: str
+    state: Literal["open", "applied", "undone"]
+
+
+class Step(_StepRequired, TypedDict, total=False):
+    """A step of a session; `endedAt`, `to` and `files` are there once it has ended."""
+
+    parentStepId: str
+    messageId: str
+    partId: str
+    agent: str
+    tool: str
+    description: str
+    endedAt: str
+    to: str
+    files: list[FileChange]
+
+
+class SessionId(TypedDict):
+    """The answer of `session/start`."""
+
+    sessionId: str
+
+
+class Sessions(TypedDict):
+    """The answer of `session/list`, in the order in which they were first started."""
+
+    sessions: list[Session]
+
+
+class Steps(TypedDict):
+    """The answer of `session/steps`, oldest first; those undone are among them."""
+
+    steps: list[Step]
+
+
+class StepsOutcome(Outcome):
+    """The answer of `session/undo` and `session/redo`: the steps, in the order in which they were taken."""
+
+    steps: list[Step]
+
+
+class _RevertOutcomeRequired(Outcome):
+    messageId: str
+    snapshot: str
+    diff: str
+
+
+class RevertOutcome(_RevertOutcomeRequired, total=False):
+    """The answer of `session/revert`; `snapshot` is what `session/unrevert` leads back to."""
+
+    partId: str
+
+
+class StepBegun(TypedDict):
+    """The answer of `step/begin`."""
+
+    stepId: str
+    hash: str
+
+
+class StepEnded(_From, TypedDict):
+    """The answer of `step/end`: the snapshots before and after, and what changed while it was open."""
+
+    stepId: str
+    to: str
+    files: list[FileChange]
+
+
+class Hunk(TypedDict):
+    """A hunk of what a step changed in a file; each line has its sign in front."""
+
+    index: int
+    header: str
+    lines: list[str]
+
+
+class Hunks(TypedDict):
+    """The answer of `step/hunks`."""
+
+    hunks: list[Hunk]
+
+
+class _EntryRequired(TypedDict):
+    kind: Literal["step", "user", "restore", "revert", "undo", "redo", "unrevert", "hunks"]
+    at: str
+    before: str
+    files: list[FileChange]
+
+
+class Entry(_EntryRequired, total=False):
+    """An entry of the history: a step, an operation with the `steps` that it turned, or the user's own changes."""
+
+    step: Step
+    sessionId: str
+    steps: list[str]
+    after: str
+
+
+class _HistoryPageRequired(TypedDict):
+    entries: list[Entry]
+
+
+class HistoryPage(_HistoryPageRequired, total=False):
+    """One page of `session/history`, the latest first; more follow where there is a `nextCursor`."""
+
+    nextCursor: str
+
+
+class _Notified(TypedDict):
     workspaceUri: str
     seq: int
+
+
+class _DidTrackRequired(_Notified):
+    hash: str
+
+
+class DidTrack(_DidTrackRequired, total=False):
+    """The params of `snapshot/didTrack`."""
+
+    previous: str
+
+
+class _DidChangeRequired(_Notified):
     base: str
     files: list[FileChange]
 
@@ -194,6 +361,32 @@ class DidChange(_DidChangeRequired, total=False):
     truncated: bool
 
 
+class DidRevert(_Notified):
+    """The params of `snapshot/didRevert`: what an operation did."""
+
+    kind: RevertKind
+    before: str
+    after: str
+    files: list[FileOutcome]
+
+
+class _SessionDidChangeRequired(_Notified):
+    session: Session
+
+
+class SessionDidChange(_SessionDidChangeRequired, total=False):
+    """The params of `session/didChange`: the session as it is now, and the step that it is about."""
+
+    step: Step
+
+
+class Told(TypedDict):
+    """A notification as it was sent."""
+
+    method: str
+    params: DidTrack | DidChange | DidRevert | SessionDidChange
+
+
 class _EventsRequired(TypedDict):
     latest: int
 
@@ -201,7 +394,7 @@ class _EventsRequired(TypedDict):
 class Events(_EventsRequired, total=False):
     """The answer of `snapshot/events`: whole notifications, or `reset` where they are no longer kept."""
 
-    events: list[dict[str, Any]]
+    events: list[Told]
     reset: bool
 
 

@@ -17,6 +17,7 @@ from snapd.core.history import (
     Step,
     StepBegun,
     StepEnded,
+    Tally,
 )
 
 from .codec import (
@@ -209,6 +210,9 @@ class Database:
             encode_claims(what.claims) if what.claims is not None else None,
             what.step_id,
         )
+        # who wrote what may look different now
+        for other in (what.step_id, *self.beside(what.step_id)):
+            self._run("UPDATE steps SET summary = NULL, is_empty = NULL WHERE step_id = ?", other)
 
     def _operate(self, event: Event, what: Operated) -> None:
         self._run(
@@ -230,10 +234,14 @@ class Database:
                 turned.step_id,
             )
 
-    def keep_summary(self, step_id: StepId, summary: Summary | None) -> None:
-        """Keeps what a step changed, or drops it."""
-        shown = encode_summary(summary) if summary is not None else None
-        self._run("UPDATE steps SET summary = ? WHERE step_id = ?", shown, step_id)
+    def keep_summary(self, step_id: StepId, summary: Summary) -> None:
+        """Keeps what a step changed, until a step ends that was open beside it."""
+        self._run(
+            "UPDATE steps SET summary = ?, is_empty = ? WHERE step_id = ?",
+            encode_summary(summary),
+            summary.is_empty,
+            step_id,
+        )
 
     def drop(self, chains: Iterable[str]) -> None:
         """Forgets chains that nothing links to others that stay."""
@@ -316,6 +324,17 @@ class Database:
             "(SELECT MAX(turns.place) FROM turns WHERE turns.seq = turned_seq AND turns.step_id = steps.step_id) DESC",
             session_id,
         )
+
+    def tally(self, session_id: SessionId) -> Tally:
+        """What can be done in a session."""
+        undoable, redoable = self._rows(
+            "SELECT TOTAL(state = 'applied' AND NOT is_empty), TOTAL(redoable) FROM steps WHERE session_id = ?",
+            session_id,
+        )[0]
+        unknown = self._steps(
+            "WHERE session_id = ? AND state = 'applied' AND is_empty IS NULL ORDER BY seq", session_id
+        )
+        return Tally(int(undoable), int(redoable), unknown)
 
     def spans(self, step_id: StepId) -> tuple[Span, ...]:
         """The spans of a step."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-VERSION = 1
+VERSION = 2
 """Of the tables: a database of another version is made anew from the events."""
 
 TABLES = (
@@ -57,6 +57,7 @@ TABLES = (
         turned_seq INTEGER,
         redoable INTEGER NOT NULL DEFAULT 0,
         summary TEXT,
+        is_empty INTEGER,
         UNIQUE (session_id, place)
     )
     """,

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
         Step,
         StepId,
         Summary,
+        Tally,
     )
     from snapd.core.model import ObjectId
     from snapd.store.repository import ShadowRepository
@@ -160,9 +161,11 @@ class Timeline:
         except sqlite3.Error as error:
             self._go_on_in_memory(error)
 
-    def keep_summary(self, step_id: StepId, summary: Summary | None) -> None:
-        """Keeps what a step itself changed, or drops it; see `core.ports.Timeline`, here and below."""
-        self._ask(lambda database: database.keep_summary(step_id, summary))
+    def keep_summary(self, step_id: StepId, summary: Summary, next_seq: int) -> None:
+        """Keeps what a step itself changed, unless something happened since; see `core.ports.Timeline`, as below."""
+        with self._lock:
+            if self.next_seq == next_seq:
+                self._ask(lambda database: database.keep_summary(step_id, summary))
 
     def reserve(self, count: int) -> int:
         """Gives out numbers for notifications, durably; raises `StorageFull`, `IoError`."""
@@ -261,6 +264,10 @@ class Timeline:
     def redoable(self, session_id: SessionId) -> tuple[Step, ...]:
         """The steps that can be done again, the last one taken back first."""
         return self._ask(lambda database: database.redoable(session_id))
+
+    def tally(self, session_id: SessionId) -> Tally:
+        """What can be done in a session."""
+        return self._ask(lambda database: database.tally(session_id))
 
     def events(self, before: int | None, limit: int) -> tuple[Event, ...]:
         """The latest events with a `seq` below one, or of all, the newest first; so many at most."""

@@ -118,6 +118,11 @@ class Model:
                     order.append(step.step_id)
         return [step_id for step_id in order if steps[step_id].begun.session_id == session_id]
 
+    def drop_summaries(self, step_id: str) -> None:
+        """A step ended: of it, and of those that were open beside it, they may be wrong."""
+        for other in {step_id, *itertools.chain.from_iterable(span.steps for span in self.spans(step_id))}:
+            self.summaries.pop(other, None)
+
     def check(self, store: Store, *, summaries: bool = True) -> None:
         """Each question has the right answer.
 
@@ -143,6 +148,13 @@ class Model:
             own = [step for step in steps.values() if step is not None and step.begun.session_id == session_id]
             assert [seen(step) for step in timeline.steps(session_id)] == own
             assert [step.step_id for step in timeline.redoable(session_id)] == self.redoable(session_id)
+            tally = timeline.tally(session_id)
+            assert tally.redoable == len(self.redoable(session_id))
+            if summaries:
+                applied = [step for step in own if step.state == "applied"]
+                assert tally.unknown == tuple(step for step in applied if step.summary is None)
+                known = [step.summary for step in applied if step.summary is not None]
+                assert tally.undoable == sum(not summary.is_empty for summary in known)
         for step_id, step in steps.items():
             assert seen(timeline.step(step_id)) == step
             spans = self.spans(step_id)

@@ -83,6 +83,8 @@ class Telling:
         event = self.event(what)
         self.store.tell(event, self._snapshot, kind)
         self.model.events.append(event)
+        if isinstance(what, StepEnded):
+            self.model.drop_summaries(what.step_id)
         self.now += 1000
         return event
 
@@ -150,7 +152,9 @@ class Telling:
     def summarize(self, step: str) -> None:
         """Keeps a summary."""
         summary = Summary((FileSummary(b"a\xff", "modified", 2, 1, False, True),), self._number)
-        self.store.timeline.keep_summary(step, summary)
+        self.store.timeline.keep_summary(step, summary, self.store.timeline.next_seq - 1)
+        assert self.store.timeline.step(step) == self.model.steps()[step]
+        self.store.timeline.keep_summary(step, summary, self.store.timeline.next_seq)
         self.model.summaries[step] = summary
 
     # -- the process
@@ -168,6 +172,8 @@ class Telling:
         self.store._ownership.release()
         self.store.timeline._let_go()
         self.opened()
+        # what waited to be stored with the next event is gone with the process; the files are not
+        self._snapshot = self._stored(self._snapshot.coverage)
 
     def closed(self) -> Path:
         """Closes the store; gives its database, for something to be done to it before `opened`."""
@@ -177,9 +183,10 @@ class Telling:
     def opened(self) -> None:
         """Opens the store again; summaries may be lost, or old."""
         self.store = Store(str(self.path), None)
-        for step in self.model.steps():
-            self.store.timeline.keep_summary(step, None)
-        self.model.summaries.clear()
+        found = {step: self.store.timeline.step(step) for step in self.model.steps()}
+        self.model.summaries = {
+            name: step.summary for name, step in found.items() if step is not None and step.summary is not None
+        }
 
     def keep_copy(self, where: Path) -> None:
         """Copies the database and its seal, as they are after a close."""

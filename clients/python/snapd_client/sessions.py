@@ -1,0 +1,291 @@
+"""The session and step requests of the wire contract as typed methods."""
+
+from __future__ import annotations
+
+from snapd_client.requests import Requests
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Any
+
+    from snapd_client import types
+    from snapd_client.notifications import OnProgress
+    from snapd_client.uris import FileName
+
+__all__ = ["SessionRequests"]
+
+
+class SessionRequests(Requests):
+    """What a client can ask about sessions and their steps; see `Requests` for workspaces and files."""
+
+    def session_start(
+        self,
+        session_id: str | None = None,
+        *,
+        agent: str | None = None,
+        title: str | None = None,
+        workspace_uri: str | None = None,
+        timeout: float | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> types.SessionId:
+        """Begins a session, or takes up again the one of that name."""
+        params = {"sessionId": session_id, "agent": agent, "title": title}
+        result: types.SessionId = self._ask("session/start", params, workspace_uri, timeout, on_progress)
+        return result
+
+    def session_end(
+        self,
+        session_id: str,
+        *,
+        workspace_uri: str | None = None,
+        timeout: float | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> None:
+        """Ends a session and the steps that are open in it; harmless where it has ended."""
+        self._ask("session/end", {"sessionId": session_id}, workspace_uri, timeout, on_progress)
+
+    def session_list(
+        self,
+        *,
+        workspace_uri: str | None = None,
+        timeout: float | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> types.Sessions:
+        """Lists the sessions of the workspace."""
+        result: types.Sessions = self._ask("session/list", {}, workspace_uri, timeout, on_progress)
+        return result
+
+    def session_steps(
+        self,
+        session_id: str,
+        *,
+        workspace_uri: str | None = None,
+        timeout: float | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> types.Steps:
+        """Lists the steps of a session, oldest first."""
+        result: types.Steps = self._ask("session/steps", {"sessionId": session_id}, workspace_uri, timeout, on_progress)
+        return result
+
+    def session_diff(
+        self,
+        session_id: str,
+        *,
+        message_id: str | None = None,
+        step_id: str | None = None,
+        contents: bool | None = None,
+        cursor: str | None = None,
+        limit: int | None = None,
+        workspace_uri: str | None = None,
+        timeout: float | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> types.DiffPage:
+        """Gives one page of the net of what a session's applied steps changed, or those of a message, or one step."""
+        params = {
+            "sessionId": session_id,
+            "messageId": message_id,
+            "stepId": step_id,
+            "contents": contents,
+            "cursor": cursor,
+            "limit": limit,
+        }
+        result: types.DiffPage = self._ask("session/diff", params, workspace_uri, timeout, on_progress)
+        return result
+
+    def session_diff_all(
+        self,
+        session_id: str,
+        *,
+        message_id: str | None = None,
+        step_id: str | None = None,
+        contents: bool | None = None,
+        limit: int | None = None,
+        workspace_uri: str | None = None,
+        timeout: float | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> Iterator[types.FileDiff]:
+        """Goes through all the files of `session_diff`, page by page as `diff_full_all` does."""
+        fields = {"sessionId": session_id, "messageId": message_id, "stepId": step_id, "contents": contents}
+        return self._diffs("session/diff", fields, limit, workspace_uri, timeout, on_progress)
+
+    def session_undo(
+        self,
+        session_id: str,
+        count: int | None = None,
+        *,
+        step_id: str | None = None,
+        dry_run: bool | None = None,
+        on_conflict: types.OnConflict | None = None,
+        workspace_uri: str | None = None,
+        timeout: float | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> types.StepsOutcome:
+        """Takes back the last steps of a session that changed something, or one step, with its parts."""
+        params = {
+            "sessionId": session_id,
+            "count": count,
+            "stepId": step_id,
+            "dryRun": dry_run,
+            "onConflict": on_conflict,
+        }
+        result: types.StepsOutcome = self._ask("session/undo", params, workspace_uri, timeout, on_progress)
+        return result
+
+    def session_redo(
+        self,
+        session_id: str,
+        count: int | None = None,
+        *,
+        dry_run: bool | None = None,
+        on_conflict: types.OnConflict | None = None,
+        workspace_uri: str | None = None,
+        timeout: float | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> types.StepsOutcome:
+        """Does undone steps of a session again, the last one undone first."""
+        params = {"sessionId": session_id, "count": count, "dryRun": dry_run, "onConflict": on_conflict}
+        result: types.StepsOutcome = self._ask("session/redo", params, workspace_uri, timeout, on_progress)
+        return result
+
+    def session_revert(
+        self,
+        session_id: str,
+        message_id: str,
+        part_id: str | None = None,
+        *,
+        dry_run: bool | None = None,
+        on_conflict: types.OnConflict | None = None,
+        workspace_uri: str | None = None,
+        timeout: float | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> types.RevertOutcome:
+        """Goes back to before a message, or a part of it: takes back all steps of the session since."""
+        params = {
+            "sessionId": session_id,
+            "messageId": message_id,
+            "partId": part_id,
+            "dryRun": dry_run,
+            "onConflict": on_conflict,
+        }
+        result: types.RevertOutcome = self._ask("session/revert", params, workspace_uri, timeout, on_progress)
+        return result
+
+    def session_unrevert(
+        self,
+        session_id: str,
+        *,
+        workspace_uri: str | None = None,
+        timeout: float | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> types.Outcome:
+        """Does again what `session_revert` took back."""
+        params = {"sessionId": session_id}
+        result: types.Outcome = self._ask("session/unrevert", params, workspace_uri, timeout, on_progress)
+        return result
+
+    def session_history(
+        self,
+        *,
+        cursor: str | None = None,
+        limit: int | None = None,
+        workspace_uri: str | None = None,
+        timeout: float | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> types.HistoryPage:
+        """Gives one page of what happened in the workspace, the latest first."""
+        params = {"cursor": cursor, "limit": limit}
+        result: types.HistoryPage = self._ask("session/history", params, workspace_uri, timeout, on_progress)
+        return result
+
+    def session_history_all(
+        self,
+        *,
+        limit: int | None = None,
+        workspace_uri: str | None = None,
+        timeout: float | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> Iterator[types.Entry]:
+        """Goes through all that happened, the latest first, at most one page of `limit` ahead of whoever takes it."""
+
+        def params(cursor: str | None, _: int) -> dict[str, Any]:
+            return self._params({"cursor": cursor, "limit": limit}, workspace_uri)
+
+        for page in self._pages("session/history", params, timeout, on_progress):
+            yield from page["entries"]
+
+    def step_begin(
+        self,
+        session_id: str,
+        *,
+        parent_step_id: str | None = None,
+        message_id: str | None = None,
+        part_id: str | None = None,
+        tool: str | None = None,
+        description: str | None = None,
+        workspace_uri: str | None = None,
+        timeout: float | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> types.StepBegun:
+        """Begins a step on a snapshot of the working tree; what changes until it ends is its own."""
+        params = {
+            "sessionId": session_id,
+            "parentStepId": parent_step_id,
+            "messageId": message_id,
+            "partId": part_id,
+            "tool": tool,
+            "description": description,
+        }
+        result: types.StepBegun = self._ask("step/begin", params, workspace_uri, timeout, on_progress)
+        return result
+
+    def step_end(
+        self,
+        step_id: str,
+        files: Iterable[FileName] | None = None,
+        *,
+        workspace_uri: str | None = None,
+        timeout: float | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> types.StepEnded:
+        """Ends a step; `files` says what the agent knows that it wrote, where steps overlap."""
+        params = {"stepId": step_id, "files": self._names(files, workspace_uri)}
+        result: types.StepEnded = self._ask("step/end", params, workspace_uri, timeout, on_progress)
+        return result
+
+    def step_hunks(
+        self,
+        step_id: str,
+        file: FileName,
+        *,
+        workspace_uri: str | None = None,
+        timeout: float | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> types.Hunks:
+        """Gives the hunks of what a step changed in a file."""
+        params = {"stepId": step_id, "file": self._name(file, workspace_uri)}
+        result: types.Hunks = self._ask("step/hunks", params, workspace_uri, timeout, on_progress)
+        return result
+
+    def step_revert_hunks(
+        self,
+        step_id: str,
+        file: FileName,
+        hunks: Iterable[int],
+        *,
+        dry_run: bool | None = None,
+        on_conflict: types.OnConflict | None = None,
+        workspace_uri: str | None = None,
+        timeout: float | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> types.Outcome:
+        """Takes some of these hunks back; the step stays applied."""
+        params = {
+            "stepId": step_id,
+            "file": self._name(file, workspace_uri),
+            "hunks": list(hunks),
+            "dryRun": dry_run,
+            "onConflict": on_conflict,
+        }
+        result: types.Outcome = self._ask("step/revertHunks", params, workspace_uri, timeout, on_progress)
+        return result

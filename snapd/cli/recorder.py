@@ -1,0 +1,183 @@
+"""Records what changes in a folder as the steps of a session; one ends when the folder has been quiet for a while."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+from snapd_client import ClientError
+
+from snapd.core.errors import IoError, SnapdError, UnknownSession
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from snapd_client import Client, Notification
+
+    from snapd.backend import Backend
+
+_HEARD = frozenset({"snapshot/didChange", "snapshot/didTrack", "snapshot/didRevert", "session/didChange"})
+_OWN = 16
+"""Snapshots of our own that are remembered, to know them when they are told."""
+_AGAIN_SECONDS = 0.5
+_PATIENCE = 3
+"""How often the end of a session is tried."""
+_FAILURES = (SnapdError, ClientError, OSError)
+
+
+class Recorder:
+    """Records a session while a thread of its own listens to the daemon.
+
+    Nothing falls between two steps: the next is begun before the one before it ends. What changes between these two
+    belongs to both, so that it is never taken for the user's.
+
+    Args:
+        found: who answers.
+        client: its connection.
+        ensure: makes sure that there is a daemon.
+        quiet: seconds without a change after which a step ends.
+    """
+
+    def __init__(self, found: Backend, client: Client, ensure: Callable[[], None], quiet: float) -> None:
+        self._found = found
+        self._client = client
+        self._ensure = ensure
+        self._quiet = quiet
+        self._subscription = client.subscribe(_HEARD)
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="snapd-recorder", daemon=True)
+        self._own: deque[str] = deque(maxlen=_OWN)
+        self._open: list[str] = []
+        self._base: str | None = None
+        self._changed: float | None = None
+        self.session_id = ""
+        self.trouble: Exception | None = None
+        """What went wrong last, where something did."""
+
+    def start(self, agent: str, title: str) -> None:
+        """Starts the session and its first step.
+
+        Raises:
+            SnapdError: it was not started.
+        """
+        self.session_id = self._found.request("session/start", {"agent": agent, "title": title})["sessionId"]
+        try:
+            self._begin()
+        except BaseException:
+            self._found.request("session/end", {"sessionId": self.session_id})
+            raise
+        self._thread.start()
+
+    def finish(self) -> list[dict[str, Any]]:
+        """Ends the last step and the session.
+
+        Returns:
+            The steps, as `session/steps` tells them.
+
+        Raises:
+            SnapdError, ClientError, OSError: the daemon cannot be asked; the session goes on.
+        """
+        self._stopping.set()
+        self._subscription.close()
+        self._thread.join()
+        for attempt in range(_PATIENCE):
+            try:
+                self._found.request("session/end", {"sessionId": self.session_id})
+                return list(self._found.request("session/steps", {"sessionId": self.session_id})["steps"])
+            except _FAILURES:
+                if attempt == _PATIENCE - 1:
+                    raise
+            self._ensure()
+            self._client.reconnect()
+        raise AssertionError("unreachable")
+
+    # -- the thread
+
+    def _run(self) -> None:
+        while not self._stopping.is_set():
+            try:
+                heard = self._subscription.get(self._left())
+                if heard is not None:
+                    self._hear(heard)
+                elif self._left() == 0:
+                    self._turn()
+            except _FAILURES as error:
+                # whatever it is: the command that is recorded goes on, and so does this
+                self.trouble = error
+                self._recover()
+
+    def _left(self) -> float | None:
+        """Seconds until the step ends, if nothing more changes; None while nothing has."""
+        return None if self._changed is None else max(0.0, self._changed + self._quiet - time.monotonic())
+
+    def _hear(self, told: Notification) -> None:
+        params = told.params
+        if told.method == "snapshot/didChange":
+            # one of before the last snapshot tells of what is in a step that has ended
+            if params["files"] and self._base in (None, params["base"]):
+                self._changed = time.monotonic()
+        elif told.method == "snapshot/didRevert":
+            self._base = params["after"]
+        elif told.method == "snapshot/didTrack":
+            if params["hash"] not in (*self._own, self._base):
+                # somebody else's snapshot: from it on, what changed before is told no more
+                self._changed = time.monotonic()
+            self._base = params["hash"]
+        elif told.method == "session/didChange":
+            step = params.get("step")
+            if step is not None and step["stepId"] in self._open and step["state"] != "open":
+                # somebody ended it; what the command does from now on is to be recorded all the same
+                self._resume()
+        elif not self._client.connected:
+            raise IoError("the daemon is gone", errno="EPIPE")
+
+    def _turn(self) -> None:
+        """Ends the step, the next having begun."""
+        self._changed = None
+        begun = self._begin()
+        while len(self._open) > 1:
+            ended = self._found.request("step/end", {"stepId": self._open[0]})
+            del self._open[0]
+            self._own.append(ended["to"])
+            self._base = ended["to"]
+            if ended["to"] != begun:
+                self._changed = time.monotonic()
+
+    def _begin(self) -> str:
+        begun = self._found.request("step/begin", {"sessionId": self.session_id})
+        self._open.append(begun["stepId"])
+        self._own.append(begun["hash"])
+        self._base = begun["hash"]
+        return str(begun["hash"])
+
+    def _recover(self) -> None:
+        """Connects again where the connection is lost, and finds out which steps are open."""
+        while not self._stopping.wait(_AGAIN_SECONDS):
+            try:
+                if not self._client.connected:
+                    self._ensure()
+                    self._client.reconnect()
+                self._resume()
+            except _FAILURES as error:
+                self.trouble = error
+            else:
+                return
+
+    def _resume(self) -> None:
+        known = {"sessionId": self.session_id}
+        steps = self._found.request("session/steps", known)["steps"]
+        self._open = [step["stepId"] for step in steps if step["state"] == "open"]
+        # whatever was told meanwhile was not heard; the next difference counts, from whichever snapshot
+        self._base = None
+        if self._open:
+            # tried again, where it was the turn of a step that failed
+            self._changed = time.monotonic()
+            return
+        try:
+            self._begin()
+        except UnknownSession:
+            # somebody ended it
+            self._found.request("session/start", known)
+            self._begin()

@@ -1,0 +1,101 @@
+"""What the commands about sessions and their steps take."""
+
+from __future__ import annotations
+
+import argparse
+
+from .shared_options import changing, common
+
+_STEP = "a step: its name, the beginning of it, or 'last'; 'snapd log' shows them"
+_SESSION = "a session: its name or the beginning of it; 'snapd sessions' lists them"
+_CONFLICTS = "for files that are not what the step left (default: merge)"
+
+
+def add_sessions(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Adds these commands."""
+    shared = common()
+    commands.add_parser("sessions", parents=[shared], help="list the sessions of agents")
+    log = commands.add_parser("log", parents=[shared], help="show what happened: steps, undos, and what you changed")
+    log.add_argument("--session", metavar="S", help=f"only {_SESSION}")
+    log.add_argument(
+        "-n", dest="number", metavar="N", type=int, default=25, help="so many entries (default: 25; 0: all)"
+    )
+    _add_undoing(commands)
+    _add_step(commands)
+    _add_run(commands)
+
+
+def _add_undoing(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    shared = changing(_CONFLICTS)
+    undo = commands.add_parser("undo", parents=[shared], help="take back a step, and leave what others changed since")
+    undo.add_argument("step", metavar="STEP", nargs="?", help=f"{_STEP} (default: the last one that changed something)")
+    redo = commands.add_parser("redo", parents=[shared], help="do a step again that was taken back")
+    for command in (undo, redo):
+        command.add_argument("--session", metavar="S", help=f"{_SESSION} (default: where something was changed last)")
+        command.add_argument("--count", metavar="N", type=_positive, help="so many steps (default: 1)")
+    hunk = commands.add_parser(
+        "revert-hunk", parents=[shared], help="take back some hunks of what a step changed in a file"
+    )
+    hunk.add_argument("step", metavar="STEP", help=_STEP)
+    hunk.add_argument("file", metavar="FILE", help="a file that it changed")
+    hunk.add_argument(
+        "hunks", metavar="HUNK", type=_positive, nargs="*", help="their numbers, from 1 (default: asks for each)"
+    )
+
+
+def _add_step(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    step = commands.add_parser("step", help="begin or end a step: for the hooks of agents")
+    actions = step.add_subparsers(dest="action", metavar="ACTION", required=True)
+    shared = common()
+    begin = actions.add_parser("begin", parents=[shared], help="begin a step and print its name")
+    begin.add_argument(
+        "--session", metavar="S", help="its session, started where there is none of that name (default: a new one)"
+    )
+    begin.add_argument("--agent", metavar="NAME", help="who works in a session that is started")
+    begin.add_argument("--tool", metavar="NAME", help="what is used in the step")
+    begin.add_argument("--description", metavar="TEXT", help="what it is about")
+    begin.add_argument("--message", metavar="ID", help="the message that it belongs to")
+    begin.add_argument("--part", metavar="ID", help="the part of that message")
+    begin.add_argument("--parent", metavar="STEP", help="the step that it is a part of")
+    end = actions.add_parser("end", parents=[shared], help="end a step and show what changed")
+    end.add_argument("step", metavar="STEP", help=_STEP)
+    end.add_argument(
+        "--file",
+        action="append",
+        metavar="FILE",
+        dest="files",
+        help="what the agent knows that it wrote, where steps overlap (repeatable)",
+    )
+
+
+def _add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    run = commands.add_parser(
+        "run",
+        parents=[common(alone=False)],
+        help="run a command as a session whose steps are made by themselves",
+        usage="snapd run [options] -- COMMAND ...",
+    )
+    run.add_argument("--agent", metavar="NAME", help="who works in it (default: the command's name)")
+    run.add_argument("--title", metavar="TEXT", help="what it is about (default: the command)")
+    run.add_argument(
+        "--quiet",
+        metavar="SECONDS",
+        type=_seconds,
+        default=2.0,
+        help="a step ends when nothing has changed for so long (default: 2)",
+    )
+    run.add_argument("words", metavar="COMMAND", nargs=argparse.REMAINDER, help="the command and its arguments")
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError("expected a number, at least 1")
+    return number
+
+
+def _seconds(text: str) -> float:
+    number = float(text)
+    if not 0 < number < float("inf"):
+        raise argparse.ArgumentTypeError("expected seconds, more than 0")
+    return number

@@ -1,0 +1,72 @@
+"""`snapd step begin` and `end`: for the hooks of agents that know no more than a shell."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from snapd.core.errors import UnknownSession
+
+from .asking import ask, backend, in_folder
+from .exit_codes import DONE
+from .naming import short, step_id
+from .output import Painter, print_json, summary
+
+if TYPE_CHECKING:
+    import argparse
+
+    from snapd.backend import Backend
+
+
+def step(options: argparse.Namespace) -> int:
+    """Begins a step or ends one."""
+    return _begin(options) if options.action == "begin" else _end(options)
+
+
+def _begin(options: argparse.Namespace) -> int:
+    """Prints the name of the step alone, so that a hook can keep it."""
+    with backend(options) as found:
+        params = {
+            "parentStepId": options.parent and step_id(found, options.parent),
+            "messageId": options.message,
+            "partId": options.part,
+            "tool": options.tool,
+            "description": options.description,
+        }
+        session_id, begun = _begun(found, options, params)
+    if options.json:
+        print_json({"sessionId": session_id, **begun})
+    else:
+        print(begun["stepId"])
+    return DONE
+
+
+def _begun(found: Backend, options: argparse.Namespace, params: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The session, which is started where there is none that goes on by that name; and the step."""
+    if options.session is not None:
+        # that it goes on already is the common case, which costs one request
+        try:
+            return options.session, ask(found, "step/begin", {"sessionId": options.session, **params})
+        except UnknownSession:
+            pass
+    name = options.session and _whole(found, options.session)
+    session_id = str(ask(found, "session/start", {"sessionId": name, "agent": options.agent})["sessionId"])
+    return session_id, ask(found, "step/begin", {"sessionId": session_id, **params})
+
+
+def _whole(found: Backend, word: str) -> str:
+    """The session that is shown by a word, else the word: a new session may have a name that begins another's."""
+    names = [session["sessionId"] for session in ask(found, "session/list", {})["sessions"]]
+    shown = [name for name in names if short(name) == word]
+    return shown[0] if len(shown) == 1 and word not in names else word
+
+
+def _end(options: argparse.Namespace) -> int:
+    """Shows what changed."""
+    with backend(options) as found:
+        files = options.files and [in_folder(options, path) for path in options.files]
+        result = ask(found, "step/end", {"stepId": step_id(found, options.step), "files": files})
+    if options.json:
+        print_json(result)
+    else:
+        print(summary(Painter(options), result["files"]))
+    return DONE

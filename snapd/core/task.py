@@ -1,0 +1,128 @@
+"""Something to take back, and the empty directories where several such things are taken back one after the other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import attrs
+
+from .history import StepTurned
+from .paths import parents
+from .planning import DirectoryGoals
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from .history import Effect, SnapshotId, Step
+    from .model import RelPath
+    from .ownership import Delta
+    from .ports import WorkTree
+    from .target import Target
+    from .threeway import Overlay, TakenBack
+
+
+@attrs.frozen
+class Task:
+    """Something to take back.
+
+    Attributes:
+        step: the step that it is about.
+        state: what that is to be.
+        files: for each file the changes to take back, the oldest first.
+        made: empty directories to make.
+        removed: empty directories to remove, with those above them that were not there either.
+        renames: the old path by the new one, of files that were moved by what is to be taken back.
+        left: what it left.
+        target: what the files are to be again.
+        is_change: whether the step changed anything, even where nothing of that is to be taken back.
+        earlier: what was taken back of the step before, where this is the rest of it.
+    """
+
+    step: Step
+    state: Literal["applied", "undone"]
+    files: Mapping[RelPath, Sequence[Delta]]
+    made: tuple[RelPath, ...]
+    removed: tuple[RelPath, ...]
+    renames: Mapping[RelPath, RelPath]
+    left: SnapshotId
+    target: Target
+    is_change: bool
+    earlier: StepTurned | None = None
+
+    def turned(
+        self, effects: tuple[Effect, ...], made: tuple[RelPath, ...], removed: tuple[RelPath, ...]
+    ) -> StepTurned:
+        """How the timeline tells it: to do the step again is to undo all that was taken back of it.
+
+        Args:
+            effects: what was done to files.
+            made: directories that were made.
+            removed: directories that were removed.
+        """
+        if self.earlier is not None:
+            effects = (*self.earlier.effects, *effects)
+            made = (*self.earlier.made_directories, *made)
+            removed = (*self.earlier.removed_directories, *removed)
+        return StepTurned(self.step.step_id, self.state, effects, made, removed)
+
+
+class DirectoryOverlay:
+    """The empty directories as an operation would leave them, on those that are there.
+
+    Args:
+        work_tree: as of the last capture.
+        files: as the operation would leave them.
+
+    Attributes:
+        blocked: those that were to be made and cannot be, because there is a file.
+    """
+
+    def __init__(self, work_tree: WorkTree, files: Overlay) -> None:
+        self._work_tree = work_tree
+        self._files = files
+        # the snapshot that says that it was really not there; None where it is to be made
+        self._changed: dict[RelPath, Target | None] = {}
+        self._displaced: set[RelPath] = set()
+        self.blocked: set[RelPath] = set()
+
+    def take_back(self, task: Task, taken: TakenBack) -> tuple[tuple[RelPath, ...], tuple[RelPath, ...]]:
+        """Takes back what a step did to directories; gives those that are made by that, and those removed.
+
+        Args:
+            task: about the step.
+            taken: what became of its files: one may take the place of a directory.
+        """
+        wanted: set[RelPath] = set()
+        for path in task.made:
+            ways = {path, *parents(path)}
+            if any(self._files.get(way) is not None for way in ways):
+                self.blocked.add(path)
+            else:
+                wanted |= ways
+        made = {path for path in wanted if not self._is_there(path)}
+        self._changed.update(dict.fromkeys(sorted(made)))
+        displaced = {below for effect in taken.effects if effect.new is not None for below in self._below(effect.path)}
+        removed = {path for path in task.removed if self._is_there(path) and not task.target.has_directory(path)}
+        self._displaced |= displaced
+        gone = removed | (displaced & self._changed.keys())
+        self._changed.update(dict.fromkeys(sorted(gone), task.target))
+        return tuple(sorted(made)), tuple(sorted(displaced | removed))
+
+    def goals(self) -> DirectoryGoals:
+        """What it comes to."""
+        made = tuple(path for path, target in self._changed.items() if target is None)
+        removed = tuple((path, target) for path, target in self._changed.items() if target is not None)
+        return DirectoryGoals(made, removed)
+
+    def _below(self, path: RelPath) -> set[RelPath]:
+        """The directories that a file there takes the place of."""
+        if not self._is_there(path):
+            return set()
+        inside = path + b"/"
+        made = {other for other in self._changed if other.startswith(inside)}
+        return {below for below in {path, *self._work_tree.directories_below(path), *made} if self._is_there(below)}
+
+    def _is_there(self, path: RelPath) -> bool:
+        if path in self._changed:
+            return self._changed[path] is None
+        return path not in self._displaced and self._work_tree.is_directory(path)

@@ -1,0 +1,31 @@
+"""The library: snapshots and sessions of a project, in this process or through the daemon that owns its store."""
+
+from __future__ import annotations
+
+from snapd.wire.session import Entry, Hunk, RevertOutcome, StepsOutcome
+from snapd.wire.session import Session as SessionInfo
+from snapd.wire.session import Step as StepInfo
+from snapd.wire.snapshot import CleanupResult, StatusResult
+from snapd.wire.values import FileChange, FileDiff, FileOutcome, Outcome, Patch
+
+from .session import Session, Step
+from .snapshot import Snapshot
+
+__all__ = [
+    "CleanupResult",
+    "Entry",
+    "FileChange",
+    "FileDiff",
+    "FileOutcome",
+    "Hunk",
+    "Outcome",
+    "Patch",
+    "RevertOutcome",
+    "Session",
+    "SessionInfo",
+    "Snapshot",
+    "StatusResult",
+    "Step",
+    "StepInfo",
+    "StepsOutcome",
+]

@@ -1,0 +1,189 @@
+"""The session and step requests of the Python client, and the shapes of what they give, against the wire's table."""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any, get_type_hints
+
+import attrs
+import pytest
+from snapd_client import Client, types
+from snapd_client.requests import Requests
+from snapd_client.sessions import SessionRequests
+from snapd_client.snapshots import SnapshotRequests
+
+from snapd.wire import converter, events, notifications, session, snapshot, values
+from snapd.wire.converter import wire_name
+from snapd.wire.methods import METHODS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+HASH = "0123456789abcdef0123456789abcdef01234567"
+EVERY = {"workspace_uri": "/w", "timeout": 3.0}
+
+
+class Recorder(SnapshotRequests, SessionRequests):
+    """Keeps what is asked, and answers what it was told to."""
+
+    def __init__(self, *answers: Any) -> None:
+        self.answers = list(answers)
+        self.asked: list[tuple[str, dict[str, Any], float | None]] = []
+
+    @property
+    def folders(self) -> list[str]:
+        return ["file:///w"]
+
+    def request(self, method: str, params: Any = None, *, timeout: float | None = None, on_progress: Any = None) -> Any:
+        self.asked.append((method, params, timeout))
+        return self.answers.pop(0) if self.answers else {}
+
+    def _pages(self, method: str, params: Callable[[str | None, int], Any], *_: Any) -> Iterator[Any]:
+        cursor = None
+        while True:
+            page = self.request(method, params(cursor, 100))
+            yield page
+            cursor = page.get("nextCursor")
+            if cursor is None:
+                return
+
+
+ASKED: list[tuple[Callable[[Recorder], Any], str, dict[str, Any]]] = [
+    (lambda it: it.session_start(), "session/start", {}),
+    (
+        lambda it: it.session_start("s", agent="a", title="t"),
+        "session/start",
+        {"sessionId": "s", "agent": "a", "title": "t"},
+    ),
+    (lambda it: it.session_end("s"), "session/end", {"sessionId": "s"}),
+    (lambda it: it.session_list(), "session/list", {}),
+    (lambda it: it.session_steps("s"), "session/steps", {"sessionId": "s"}),
+    (
+        lambda it: it.session_diff("s", message_id="m", step_id="p", contents=False, cursor="c", limit=2),
+        "session/diff",
+        {"sessionId": "s", "messageId": "m", "stepId": "p", "contents": False, "cursor": "c", "limit": 2},
+    ),
+    (lambda it: it.session_undo("s"), "session/undo", {"sessionId": "s"}),
+    (
+        lambda it: it.session_undo("s", 2, step_id="p", dry_run=True, on_conflict="fail"),
+        "session/undo",
+        {"sessionId": "s", "count": 2, "stepId": "p", "dryRun": True, "onConflict": "fail"},
+    ),
+    (
+        lambda it: it.session_redo("s", 3, dry_run=False, on_conflict="overwrite"),
+        "session/redo",
+        {"sessionId": "s", "count": 3, "dryRun": False, "onConflict": "overwrite"},
+    ),
+    (
+        lambda it: it.session_revert("s", "m", "part", dry_run=True, on_conflict="merge"),
+        "session/revert",
+        {"sessionId": "s", "messageId": "m", "partId": "part", "dryRun": True, "onConflict": "merge"},
+    ),
+    (lambda it: it.session_unrevert("s"), "session/unrevert", {"sessionId": "s"}),
+    (lambda it: it.session_history(cursor="c", limit=9), "session/history", {"cursor": "c", "limit": 9}),
+    (
+        lambda it: it.step_begin(
+            "s", parent_step_id="p", message_id="m", part_id="part", tool="edit", description="about"
+        ),
+        "step/begin",
+        {
+            "sessionId": "s",
+            "parentStepId": "p",
+            "messageId": "m",
+            "partId": "part",
+            "tool": "edit",
+            "description": "about",
+        },
+    ),
+    (lambda it: it.step_end("p"), "step/end", {"stepId": "p"}),
+    (lambda it: it.step_end("p", []), "step/end", {"stepId": "p", "files": []}),
+    (lambda it: it.step_end("p", ["a", b"\xff"]), "step/end", {"stepId": "p", "files": ["a", "file:///w/%FF"]}),
+    (lambda it: it.step_hunks("p", "a"), "step/hunks", {"stepId": "p", "file": "a"}),
+    (
+        lambda it: it.step_revert_hunks("p", "/w/a", (i for i in (0, 2)), dry_run=True, on_conflict="fail"),
+        "step/revertHunks",
+        {"stepId": "p", "file": "/w/a", "hunks": [0, 2], "dryRun": True, "onConflict": "fail"},
+    ),
+    (lambda it: it.events(7), "snapshot/events", {"since": 7}),
+]
+
+
+@pytest.mark.parametrize(("call", "method", "params"), ASKED, ids=[method for _, method, _ in ASKED])
+def test_requests_say_what_the_contract_says(
+    call: Callable[[Recorder], Any], method: str, params: dict[str, Any]
+) -> None:
+    recorder = Recorder()
+    call(recorder)
+    assert recorder.asked == [(method, params, None)]
+    # the daemon takes it, and knows every field of it
+    kind = METHODS[method].params
+    converter.structure(params, kind)
+    assert set(params) <= {wire_name(field.name) for field in attrs.fields(kind)}
+
+
+def test_there_is_a_method_for_each_request() -> None:
+    assert {method for _, method, _ in ASKED} >= {name for name in METHODS if not name.startswith("snapshot/")}
+    for name in METHODS:
+        family, _, verb = name.partition("/")
+        snake = "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in verb)
+        assert hasattr(Client, snake if family == "snapshot" else f"{family}_{snake}"), name
+
+
+def test_each_takes_a_workspace_and_a_time() -> None:
+    for name, function in inspect.getmembers(SessionRequests, inspect.isfunction):
+        if name.startswith("_") or name in vars(Requests):
+            continue
+        parameters = inspect.signature(function).parameters
+        assert {"workspace_uri", "timeout", "on_progress"} <= parameters.keys(), name
+    recorder = Recorder()
+    recorder.session_undo("s", **EVERY)
+    assert recorder.asked == [("session/undo", {"sessionId": "s", "workspaceUri": "file:///w"}, 3.0)]
+
+
+def test_pages_of_a_diff_and_of_the_history() -> None:
+    recorder = Recorder({"diffs": ["a", "b"], "nextCursor": "c"}, {"diffs": ["d"]})
+    assert list(recorder.session_diff_all("s", message_id="m")) == ["a", "b", "d"]
+    first, second = (params for _, params, _ in recorder.asked)
+    assert first == {"sessionId": "s", "messageId": "m", "limit": 64}
+    assert second == {"sessionId": "s", "messageId": "m", "cursor": "c", "limit": 128}
+    recorder = Recorder({"entries": [1], "nextCursor": "c"}, {"entries": [2]})
+    assert list(recorder.session_history_all(limit=1)) == [1, 2]
+    assert [params for _, params, _ in recorder.asked] == [{"limit": 1}, {"limit": 1, "cursor": "c"}]
+
+
+SHAPES = [
+    (types.Session, session.Session),
+    (types.Step, session.Step),
+    (types.SessionId, session.SessionStartResult),
+    (types.Sessions, session.SessionListResult),
+    (types.Steps, session.SessionStepsResult),
+    (types.DiffPage, session.SessionDiffResult),
+    (types.StepsOutcome, session.StepsOutcome),
+    (types.RevertOutcome, session.RevertOutcome),
+    (types.Outcome, values.Outcome),
+    (types.FileOutcome, values.FileOutcome),
+    (types.FileChange, values.FileChange),
+    (types.FileDiff, values.FileDiff),
+    (types.StepBegun, session.StepBeginResult),
+    (types.StepEnded, session.StepEndResult),
+    (types.Hunk, session.Hunk),
+    (types.Hunks, session.StepHunksResult),
+    (types.Entry, session.Entry),
+    (types.HistoryPage, session.HistoryResult),
+    (types.Events, events.EventsResult),
+    (types.Told, events.ToldNotification),
+    (types.DidTrack, notifications.DidTrackParams),
+    (types.DidChange, notifications.DidChangeParams),
+    (types.DidRevert, notifications.DidRevertParams),
+    (types.SessionDidChange, notifications.SessionDidChangeParams),
+    (types.Track, snapshot.TrackResult),
+    (types.Status, snapshot.StatusResult),
+]
+
+
+@pytest.mark.parametrize(("shape", "wire"), SHAPES, ids=[shape.__name__ for shape, _ in SHAPES])
+def test_shapes_are_those_of_the_wire(shape: Any, wire: Any) -> None:
+    fields = {wire_name(field.name): field for field in attrs.fields(wire)}
+    assert set(get_type_hints(shape)) == set(fields)
+    # what the wire leaves out where there is nothing has None for its default
+    assert shape.__optional_keys__ == {name for name, field in fields.items() if field.default is None}

@@ -1,0 +1,154 @@
+"""Agents at work in a workspace, through the core's own objects."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from snapd.core.answers import SessionView, StepView
+from snapd.core.call import Call
+from snapd.core.model import OnConflict, Outcome
+from snapd.core.writer import Request
+
+from .git import run_git
+from .workspace import Bench, Items, outcomes
+
+
+class Agents:
+    """The sessions of a workspace, and what is asked of them.
+
+    Args:
+        bench: the workspace; may be reopened at any time.
+    """
+
+    def __init__(self, bench: Bench) -> None:
+        self.bench = bench
+
+    # -- sessions and steps
+
+    def start(self, name: str | None = None) -> str:
+        return self.bench.workspace.sessions.start(name, "agent", None, Call())
+
+    def begin(
+        self, session: str, parent: str | None = None, message: str | None = None, part: str | None = None
+    ) -> str:
+        begun = self.bench.workspace.sessions.begin(session, parent, message, part, "edit", None, Call())
+        return begun.step_id
+
+    def end(self, step: str, files: Sequence[str] | None = None) -> StepView:
+        claims = None if files is None else [os.fsencode(name) for name in files]
+        return self.bench.workspace.sessions.finish(step, claims, Call())
+
+    def step(
+        self,
+        session: str,
+        work: Items | Callable[[], object],
+        *,
+        message: str | None = None,
+        part: str | None = None,
+        parent: str | None = None,
+    ) -> str:
+        """A step in which files are written, or something else is done."""
+        step = self.begin(session, parent, message, part)
+        if callable(work):
+            work()
+        else:
+            self.bench.write(work)
+        self.end(step)
+        return step
+
+    def session(self, name: str) -> SessionView:
+        return next(view for view in self.bench.workspace.sessions.all(Call()) if view.session.session_id == name)
+
+    def counts(self, name: str) -> tuple[int, int]:
+        """How many steps can be undone, and how many redone."""
+        view = self.session(name)
+        return view.undoable, view.redoable
+
+    def steps(self, session: str) -> tuple[StepView, ...]:
+        return self.bench.workspace.sessions.steps(session, Call())
+
+    def states(self, session: str) -> list[str]:
+        return [view.step.state for view in self.steps(session)]
+
+    def view(self, step: str) -> StepView:
+        sessions = self.bench.workspace.sessions
+        return sessions.shown(sessions.known_step(step), Call())
+
+    def files(self, step: str) -> dict[str, str]:
+        """What a step changed: the status of each file, and whether it is shared."""
+        return {
+            os.fsdecode(file.path): file.status + (":shared" if file.shared else "")
+            for file in self.view(step).files or ()
+        }
+
+    # -- taking back
+
+    def undone(
+        self,
+        session: str,
+        count: int = 1,
+        step: str | None = None,
+        on_conflict: OnConflict = "merge",
+        *,
+        by_name: bool = False,
+        dry_run: bool = False,
+    ) -> tuple[Outcome, list[str]]:
+        outcome, steps = self.bench.workspace.undoing.undo(
+            session, count, step, Request(on_conflict, by_name, dry_run), Call()
+        )
+        return outcome, ids(steps)
+
+    def undo(
+        self,
+        session: str,
+        count: int = 1,
+        step: str | None = None,
+        on_conflict: OnConflict = "merge",
+        *,
+        by_name: bool = False,
+        dry_run: bool = False,
+    ) -> dict[str, str]:
+        """What became of each file."""
+        outcome, _ = self.undone(session, count, step, on_conflict, by_name=by_name, dry_run=dry_run)
+        return outcomes(outcome)
+
+    def redone(self, session: str, count: int = 1, on_conflict: OnConflict = "merge") -> Outcome:
+        return self.bench.workspace.undoing.redo(session, count, Request(on_conflict, False, False), Call())[0]
+
+    def redo(self, session: str, count: int = 1, on_conflict: OnConflict = "merge") -> dict[str, str]:
+        return outcomes(self.redone(session, count, on_conflict))
+
+    def reverted(self, session: str, message: str, part: str | None = None, *, dry_run: bool = False) -> Outcome:
+        request = Request("merge", False, dry_run)
+        return self.bench.workspace.undoing.revert(session, message, part, request, Call())
+
+    def revert(self, session: str, message: str, part: str | None = None, *, dry_run: bool = False) -> dict[str, str]:
+        return outcomes(self.reverted(session, message, part, dry_run=dry_run))
+
+    def unreverted(self, session: str) -> Outcome:
+        return self.bench.workspace.undoing.unrevert(session, Request("merge", False, False), Call())
+
+    def unrevert(self, session: str) -> dict[str, str]:
+        return outcomes(self.unreverted(session))
+
+    def hunks(self, step: str, file: str) -> list[str]:
+        return [hunk.header for hunk in self.bench.workspace.undoing.hunks(step, os.fsencode(file), Call())]
+
+    def revert_hunks(
+        self, step: str, file: str, hunks: Sequence[int], on_conflict: OnConflict = "merge"
+    ) -> dict[str, str]:
+        request = Request(on_conflict, False, False)
+        return outcomes(self.bench.workspace.undoing.revert_hunks(step, os.fsencode(file), hunks, request, Call()))
+
+
+def ids(views: Iterable[StepView]) -> list[str]:
+    """The names of steps."""
+    return [view.step.step_id for view in views]
+
+
+def reachable(store: Path) -> set[str]:
+    """The objects of a store that some reference leads to, by git itself."""
+    lines = run_git(store, "--git-dir=.", "rev-list", "--objects", "--all").splitlines()
+    return {line[:40].decode() for line in lines}
