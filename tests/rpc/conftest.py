@@ -57,5 +57,7 @@ def daemon(_daemon: Machine) -> Iterator[Machine]:
     """The daemon that many tests share; every one of them has to leave it alive and without a defect."""
     seen = len(_daemon.logged())
     yield _daemon
+    # the system has 128 queues for a user, and each open folder takes one
+    _daemon.disconnect()
     assert _daemon.processes[0].poll() is None, f"the daemon ended:\n{_daemon.logged()}"
     _daemon.check_log(seen)
