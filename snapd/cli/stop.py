@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import socket
 import struct
@@ -32,13 +33,25 @@ def stop(options: argparse.Namespace) -> int:
         print("snapd: no daemon is running", file=sys.stderr)
         return DONE
     with connection:
-        os.kill(_peer(connection, path), signal.SIGTERM)
+        process = _peer(connection, path)
+    # the socket goes first: what is in the stores is made whole after that
+    descriptor = os.pidfd_open(process) if sys.platform == "linux" else None
+    os.kill(process, signal.SIGTERM)
     deadline = time.monotonic() + _STOP_SECONDS
-    while os.path.exists(path):
+    while os.path.exists(path) or (descriptor is not None and not _has_ended(descriptor)):
         if time.monotonic() > deadline:
             raise IoError("the daemon does not end: it is finishing a request", path=path, errno="ETIMEDOUT")
         time.sleep(_POLL_SECONDS)
+    if descriptor is not None:
+        os.close(descriptor)
     return DONE
+
+
+def _has_ended(descriptor: int) -> bool:
+    """Whether a process has, waited for or not (pidfd_open(2))."""
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN)
+    return bool(poll.poll(0))
 
 
 def _peer(connection: socket.socket, path: str) -> int:

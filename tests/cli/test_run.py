@@ -35,13 +35,14 @@ sys.exit(10 + len(caught))
 
 OUTSIDE = """
 import os, signal, sys
+both = {signal.SIGINT, signal.SIGUSR1}
+signal.pthread_sigmask(signal.SIG_BLOCK, both)
 os.setpgid(0, 0)
-caught = []
-signal.signal(signal.SIGINT, lambda *_: caught.append(1))
-signal.signal(signal.SIGUSR1, lambda *_: sys.exit(10 + len(caught)))
 print("ready", flush=True)
-while True:
-    signal.pause()
+caught = 0
+while signal.sigwait(both) == signal.SIGINT:
+    caught += 1
+sys.exit(10 + caught)
 """
 """Says how often Ctrl-C was passed on to it, for the terminal does not send it there."""
 
