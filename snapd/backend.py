@@ -99,7 +99,7 @@ class LocalBackend:
             raise core_errors.InvalidParams(str(error), field=error.field) from error
         roots = (self._workspace.root, self._folder)
         call = Call(tell)
-        context = Context(self._workspace, roots, self._enabled, call)
+        context = Context(self._workspace, roots, self, self._enabled, call)
         return _whole(lambda: wire.unstructure(HANDLERS[method](context, structured)), call.cancel)
 
     @property
@@ -108,9 +108,14 @@ class LocalBackend:
         return True
 
     def close(self) -> None:
-        """See `Backend.close`."""
-        if self._workspaces.release(self._workspace):
-            self._workspaces.close_unused()
+        """See `Backend.close`; raises `SnapdError` where steps were left without a look at the work tree."""
+        from snapd.core.call import Call
+
+        try:
+            self._workspace.sessions.leave(self, Call())
+        finally:
+            if self._workspaces.release(self._workspace):
+                self._workspaces.close_unused()
 
 
 _shared: dict[tuple[str, str, str | None], Workspaces] = {}

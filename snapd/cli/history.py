@@ -138,25 +138,24 @@ def show_step(options: argparse.Namespace) -> int:
     with backend(options) as found:
         named = find_step(found, options.what)
         steps = all_steps(found)
-        parts = [_shown(found, step) for step in _with_parts(steps, named)]
+        diffs = _diffs(found, named)
     if options.json:
-        print_json({"step": named, "diff": "".join(diff for _, diffs in parts for diff in diffs)})
+        print_json({"step": named, "diff": "".join(diffs)})
         return DONE
     painter = Painter(options)
     print(_details(painter, named))
-    for step, diffs in parts:
-        if step is not named:
-            print(f"\n{painter.paint('part', 'dim')}      {step_line(painter, step)}")
-        for diff in diffs:
-            sys.stdout.write(f"\n{painter.diff(diff)}")
+    for part in _parts(steps, named):
+        print(f"{painter.paint('part', 'dim')}      {step_line(painter, part)}")
+    for diff in diffs:
+        sys.stdout.write(f"\n{painter.diff(diff)}")
     return DONE
 
 
-def _with_parts(steps: dict[str, dict[str, Any]], step: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    yield step
+def _parts(steps: dict[str, dict[str, Any]], step: dict[str, Any]) -> Iterator[dict[str, Any]]:
     for part in steps.values():
         if part.get("parentStepId") == step["stepId"]:
-            yield from _with_parts(steps, part)
+            yield part
+            yield from _parts(steps, part)
 
 
 def _details(painter: Painter, step: dict[str, Any]) -> str:
@@ -183,24 +182,18 @@ def _details(painter: Painter, step: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _shown(found: Backend, step: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """A step and, for each file, the diff of what is the step's own.
+def _diffs(found: Backend, step: dict[str, Any]) -> list[str]:
+    """For each file the diff of what a step and its parts changed.
 
     That is what `step/hunks` tells, also of a step that was undone, and where others changed the file meanwhile: the
     difference of the two snapshots would show what they did too.
     """
     diffs = []
     for row in step.get("files", ()):
-        try:
-            hunks = ask(found, "step/hunks", {"stepId": step["stepId"], "file": file_of(row)})["hunks"]
-        except InvalidParams as error:
-            if error.data.get("field") != "file":
-                raise
-            # a part of the step changed it, which is shown with its own
-            continue
+        hunks = ask(found, "step/hunks", {"stepId": step["stepId"], "file": file_of(row)})["hunks"]
         if hunks:
             diffs.append(_unified(row, hunks))
-    return step, diffs
+    return diffs
 
 
 def _unified(row: dict[str, Any], hunks: list[dict[str, Any]]) -> str:

@@ -24,6 +24,7 @@ COMMANDS = {
     "redo": ("undo", "redo"),
     "revert-hunk": ("hunk", "revert_hunk"),
     "step": ("step", "step"),
+    "session": ("session", "end_session"),
     "run": ("run", "run"),
     "serve": ("serve", "serve"),
     "connect": ("connect", "connect"),

@@ -22,6 +22,7 @@ def add_sessions(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     _add_undoing(commands)
     _add_step(commands)
+    _add_session(commands)
     _add_run(commands)
 
 
@@ -29,6 +30,7 @@ def _add_undoing(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     shared = changing(_CONFLICTS)
     undo = commands.add_parser("undo", parents=[shared], help="take back a step, and leave what others changed since")
     undo.add_argument("step", metavar="STEP", nargs="?", help=f"{_STEP} (default: the last one that changed something)")
+    undo.add_argument("files", metavar="FILE", nargs="*", help="only what it changed in these files")
     redo = commands.add_parser("redo", parents=[shared], help="do a step again that was taken back")
     for command in (undo, redo):
         command.add_argument("--session", metavar="S", help=f"{_SESSION} (default: where something was changed last)")
@@ -66,6 +68,13 @@ def _add_step(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         dest="files",
         help="what the agent knows that it wrote, where steps overlap (repeatable)",
     )
+
+
+def _add_session(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    session = commands.add_parser("session", help="end a session: for the hooks of agents")
+    actions = session.add_subparsers(dest="action", metavar="ACTION", required=True)
+    end = actions.add_parser("end", parents=[common()], help="end a session, and the steps that are open in it")
+    end.add_argument("session", metavar="SESSION", help=_SESSION)
 
 
 def _add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -31,6 +31,8 @@ def _begin(options: argparse.Namespace) -> int:
             "partId": options.part,
             "tool": options.tool,
             "description": options.description,
+            # this command is gone before the agent begins to work
+            "detached": True,
         }
         session_id, begun = _begun(found, options, params)
     if options.json:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from snapd.core.errors import InvalidParams
 
-from .asking import backend
+from .asking import backend, in_folder
 from .naming import find_session, find_step, latest_session
 from .operating import operate
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def undo(options: argparse.Namespace) -> int:
-    """Takes the last steps of a session back, or one of its steps wherever it is."""
+    """Takes the last steps of a session back, or one of its steps wherever it is, or what it changed in some files."""
     if options.step is not None and options.count is not None:
         raise InvalidParams("--count: not together with a step", field="--count")
     with backend(options) as found:
@@ -26,6 +26,10 @@ def undo(options: argparse.Namespace) -> int:
         else:
             session_id = None if options.session is None else _session(options, found)
             step = find_step(found, options.step, session_id)
+            if options.files:
+                files = [in_folder(options, path) for path in options.files]
+                params = {"stepId": step["stepId"], "files": files}
+                return operate(options, found, "step/revertFiles", params, sure=options.yes)
             params = {"sessionId": step["sessionId"], "stepId": step["stepId"]}
         return operate(options, found, "session/undo", params, sure=options.yes)
 

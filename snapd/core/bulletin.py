@@ -19,7 +19,8 @@ KEPT = 1000
 """News that are kept, at most."""
 KEPT_FILES = 50_000
 """Files that these name, at most."""
-_BLOCK = 1000
+_BLOCK = 4000
+_AHEAD = 1000
 
 
 @attrs.frozen
@@ -56,10 +57,22 @@ class Bulletin:
         with self._lock:
             self._listeners.append(listener)
 
-    def tell(self, event: Notice) -> None:
-        """Something happened."""
+    def prepare(self, count: int = _AHEAD) -> None:
+        """Takes numbers before they are needed: what was done must be told, also where there is no space left by then.
+
+        Args:
+            count: how many may be needed.
+
+        Raises:
+            StorageFull, IoError: they cannot be had.
+        """
         with self._lock:
-            self._renew()
+            self._renew(count)
+
+    def tell(self, event: Notice) -> None:
+        """Something happened; raises `StorageFull`, `IoError` where no number was taken ahead and none can be had."""
+        with self._lock:
+            self._renew(1)
             news = News(self._next, event)
             self._next += 1
             self._kept.append(news)
@@ -73,7 +86,7 @@ class Bulletin:
     def latest(self) -> int:
         """The number of the last that happened, or one below the first that will."""
         with self._lock:
-            self._renew()
+            self._renew(0)
             return self._next - 1
 
     def since(self, seq: int) -> tuple[tuple[News, ...] | None, int]:
@@ -83,18 +96,21 @@ class Bulletin:
             All of it, None where some of it is not kept any more or the number was not given out; and the last number.
         """
         with self._lock:
-            self._renew()
+            self._renew(0)
             latest = self._next - 1
             first = self._kept[0].seq if self._kept else self._next
             if not first - 1 <= seq <= latest:
                 return None, latest
             return tuple(news for news in self._kept if news.seq > seq), latest
 
-    def _renew(self) -> None:
-        if self._next == self._end:
+    def _renew(self, count: int) -> None:
+        if not self._end or self._end - self._next < count:
+            size = max(_BLOCK, count)
+            first = self._reserve(size)
             # a block that continues the one before leaves no gap
-            self._next = self._reserve(_BLOCK)
-            self._end = self._next + _BLOCK
+            if first != self._end or self._next == self._end:
+                self._next = first
+            self._end = first + size
 
 
 def _weight(event: Notice) -> int:

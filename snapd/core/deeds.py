@@ -8,7 +8,7 @@ import attrs
 
 from .answers import StepView
 from .filediff import describe
-from .history import FileSummary, Span, Summary, working
+from .history import FileSummary, Summary, working
 from .ownership import Author, own_changes
 from .threeway import net
 from .trees import changes
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from .call import Call
-    from .history import SnapshotId, Step, StepId
+    from .history import SnapshotId, Span, Step, StepId
     from .model import Change, ObjectId, RelPath
     from .ownership import Delta, OwnChanges
     from .ports import Store, TextDiffer
@@ -39,24 +39,26 @@ class Deeds:
         """What a step itself changed so far, its parts left out; raises `StoreCorrupt`."""
         return self._own(step.step_id, self._store.timeline.spans(step.step_id), {})
 
-    def ended_with(self, step: Step, found: SnapshotId, claims: tuple[RelPath, ...] | None) -> OwnChanges:
+    def ended_with(
+        self, step: Step, seen: Span | None, claims: tuple[RelPath, ...] | None, *, spoken_for: bool
+    ) -> OwnChanges:
         """What a step itself will have changed that is about to end.
 
         Args:
             step: open.
-            found: the work tree as it is.
+            seen: what changed since the last event.
             claims: what its agent knows that it wrote.
+            spoken_for: see `history.StepEnded`.
 
         Raises:
             StoreCorrupt: see there.
         """
-        timeline = self._store.timeline
-        spans = list(timeline.spans(step.step_id))
-        head = timeline.head
-        if head is not None and head != found:
-            authors = working(timeline.open_steps())
-            if step.step_id in authors:
-                spans.append(Span(head, found, authors))
+        spans = list(self._store.timeline.spans(step.step_id, spoken_for=spoken_for))
+        if seen is not None and step.step_id in seen.steps:
+            spans.append(seen)
+        elif seen is not None and spoken_for and step.step_id in seen.left:
+            authors = [other for other in self._store.timeline.open_steps() if other.step_id in seen.steps]
+            spans.append(attrs.evolve(seen, steps=working([*authors, step])))
         author = Author(step.begun.session_id, None if claims is None else frozenset(claims))
         return self._own(step.step_id, spans, {step.step_id: author})
 

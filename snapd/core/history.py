@@ -43,13 +43,16 @@ class Span:
     Attributes:
         before: as it was found the time before.
         after: as it was found then.
-        steps: those that were open meanwhile, but for one in which another of them is open, in the order in which
+        steps: those that were at work meanwhile, but for one in which another of them is open, in the order in which
             they were begun; empty: it was the user.
+        left: those that were open besides, and whose client was gone, likewise: what changed counts as theirs as well
+            once somebody ends them who speaks for them.
     """
 
     before: SnapshotId
     after: SnapshotId
     steps: tuple[StepId, ...]
+    left: tuple[StepId, ...] = ()
 
 
 @attrs.frozen
@@ -81,6 +84,7 @@ class StepBegun:
         part_id: the part of it.
         tool: what is used in it.
         description: for people.
+        detached: whether it goes on without the client that began it.
     """
 
     step_id: StepId
@@ -91,6 +95,18 @@ class StepBegun:
     part_id: str | None
     tool: str | None
     description: str | None
+    detached: bool = False
+
+
+@attrs.frozen
+class StepsLeft:
+    """The client that was at work in some steps is gone; they stay open.
+
+    Attributes:
+        steps: those, in the order in which they were begun.
+    """
+
+    steps: tuple[StepId, ...]
 
 
 @attrs.frozen
@@ -102,11 +118,14 @@ class StepEnded:
         claims: the files that its agent knows that it wrote, None where it said nothing of that. A directory stands
             for all in it.
         changed: whether it changed anything: then what its session took back before cannot be done again.
+        spoken_for: whether somebody ended it by name, who says by that what changed since its client left is its doing
+            too; else it ended with its session, or with what was done to it.
     """
 
     step_id: StepId
     claims: tuple[RelPath, ...] | None
     changed: bool
+    spoken_for: bool
 
 
 @attrs.frozen
@@ -183,7 +202,7 @@ class Intent:
     forced: tuple[RelPath, ...]
 
 
-Happening = SessionStarted | SessionEnded | StepBegun | StepEnded | Operated
+Happening = SessionStarted | SessionEnded | StepBegun | StepsLeft | StepEnded | Operated
 
 
 @attrs.frozen
@@ -265,7 +284,7 @@ class Step:
         started: milliseconds since 1970.
         ended: likewise; None while it is open.
         from_: what it was begun on.
-        to: what it was ended with.
+        to: what it was ended with; where its client had left and nobody spoke for it, what that left.
         state: "undone" where the last operation that turned it took it back.
         claims: see `StepEnded`.
         turned_by: the last operation that turned it.

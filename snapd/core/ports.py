@@ -186,11 +186,18 @@ class Timeline(Protocol):
     def open_steps(self) -> tuple[Step, ...]:
         """The steps that are open, of all sessions, in the order in which they were begun."""
 
-    def spans(self, step_id: StepId) -> tuple[Span, ...]:
-        """The spans that have a step among their `steps`, in their order."""
+    def spans(self, step_id: StepId, *, spoken_for: bool = False) -> tuple[Span, ...]:
+        """The spans that have a step among their `steps`, in their order.
+
+        As here and in `events`, a step that was left stands among the `steps` once somebody spoke for it.
+
+        Args:
+            step_id: the step.
+            spoken_for: as if somebody spoke for it.
+        """
 
     def beside(self, step_id: StepId) -> tuple[StepId, ...]:
-        """The other steps in these spans."""
+        """The other steps in spans that a step is in, be it as one that was left."""
 
     def operation(self, operation_id: OperationId) -> Operated | None:
         """An operation by its name."""

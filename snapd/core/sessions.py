@@ -10,16 +10,20 @@ import attrs
 from .answers import SessionMoved, SessionView, StepView
 from .call import Call
 from .errors import UnknownSession, UnknownStep
-from .history import SessionEnded, SessionStarted, StepBegun, StepEnded
+from .history import SessionEnded, SessionStarted, StepBegun, StepEnded, StepsLeft
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Hashable, Iterable
 
     from .deeds import Deeds
-    from .history import Session, SessionId, Step, StepId
+    from .history import Operated, Session, SessionId, Step, StepId
     from .model import RelPath
     from .ports import Timeline
     from .writer import Writer
+
+
+SPARE = 100
+"""News that an operation tells besides those of steps."""
 
 
 @attrs.frozen
@@ -46,6 +50,7 @@ class Sessions:
     def __init__(self, writer: Writer, deeds: Deeds) -> None:
         self._writer = writer
         self._deeds = deeds
+        writer.on_recovery(self._tell_recovered)
 
     @property
     def _timeline(self) -> Timeline:
@@ -83,7 +88,7 @@ class Sessions:
                 return
             for step in reversed(self._timeline.open_steps()):
                 if step.begun.session_id == session_id:
-                    self.tell_ended(self.end_open(step, None, call))
+                    self.tell_ended(self.end_open(step, None, call, spoken_for=False))
             self._writer.note(SessionEnded(session_id))
             self.tell(session_id, None)
 
@@ -114,6 +119,7 @@ class Sessions:
         part_id: str | None,
         tool: str | None,
         description: str | None,
+        client: Hashable | None,
         call: Call,
     ) -> Step:
         """Begins a step, on a snapshot of the work tree as it is.
@@ -125,6 +131,7 @@ class Sessions:
             part_id: the part of it.
             tool: what is used in it.
             description: for people.
+            client: who is at work in it until it `leave`s; None for a step that is detached from who began it.
             call: the request.
 
         Raises:
@@ -141,9 +148,13 @@ class Sessions:
             if parent is not None:
                 self.known_step(parent)
             step_id = secrets.token_hex(8)
-            begun = StepBegun(step_id, session_id, session.step_count, parent, message_id, part_id, tool, description)
+            begun = StepBegun(
+                step_id, session_id, session.step_count, parent, message_id, part_id, tool, description, client is None
+            )
             self._writer.work_tree.check_present()
             self._writer.track(self._writer.look((), call), begun, call)
+            if client is not None:
+                self._writer.attendance.attend(step_id, client)
             step = self.known_step(step_id)
             self.tell(session_id, self._deeds.view(step, session.agent, call))
         return step
@@ -164,7 +175,7 @@ class Sessions:
             step = self.known_step(step_id)
             ended = None
             if step.state == "open":
-                ended = self.end_open(step, None if claims is None else tuple(claims), call)
+                ended = self.end_open(step, None if claims is None else tuple(claims), call, spoken_for=True)
         if ended is None:
             return self.shown(step, call)
         # the lines of a large step are counted while others may write
@@ -173,8 +184,14 @@ class Sessions:
             self.tell_ended(ended)
         return view
 
-    def end_open(self, step: Step, claims: tuple[RelPath, ...] | None, call: Call) -> Ended:
+    def end_open(self, step: Step, claims: tuple[RelPath, ...] | None, call: Call, *, spoken_for: bool) -> Ended:
         """Ends an open step; for who has the right to write, and tells of it by `tell_ended`.
+
+        Args:
+            step: the step.
+            claims: as of `finish`.
+            call: the request.
+            spoken_for: whether it was named to be ended; see `history.StepEnded`.
 
         Raises:
             WorkspaceGone, StoreCorrupt, StorageFull, IoError, Cancelled: it is open.
@@ -182,9 +199,49 @@ class Sessions:
         self._writer.work_tree.check_present()
         snapshot = self._writer.look((), call)
         beside = [self.known_step(other) for other in self._timeline.beside(step.step_id)]
-        own = self._deeds.ended_with(step, self._writer.store.identify(snapshot), claims)
-        self._writer.track(snapshot, StepEnded(step.step_id, claims, bool(own.files or own.directories)), call)
+        self._writer.bulletin.prepare(len(beside) + SPARE)
+        seen = self._writer.span(self._writer.store.identify(snapshot))
+        own = self._deeds.ended_with(step, seen, claims, spoken_for=spoken_for)
+        event = StepEnded(step.step_id, claims, bool(own.files or own.directories), spoken_for)
+        self._writer.track(snapshot, event, call)
+        self._writer.attendance.drop((step.step_id,))
         return Ended(self.known_step(step.step_id), tuple(other for other in beside if other.ended is not None))
+
+    def left(self, session_id: SessionId) -> tuple[Step, ...]:
+        """The open steps of a session whose client is gone."""
+        gone = self._writer.attendance.left(self._timeline.open_steps())
+        return tuple(step for step in gone if step.begun.session_id == session_id)
+
+    def attended_by(self, client: Hashable) -> bool:
+        """Whether a client is at work in any step."""
+        return bool(self._writer.attendance.of(client))
+
+    def leave(self, client: Hashable, call: Call) -> None:
+        """A client is gone. Its steps stay open, and what changes from now on is not their doing.
+
+        Unless somebody ends them by name later, who speaks for that too: an agent that came back.
+
+        Args:
+            client: as of `begin`.
+            call: the request.
+
+        Raises:
+            WorkspaceGone, StoreCorrupt, StorageFull, IoError, Cancelled: what changed since the last event is not their
+                doing either.
+        """
+        attendance = self._writer.attendance
+        if not attendance.of(client):
+            return
+        try:
+            with self._writer.turn(call):
+                steps = attendance.of(client)
+                self._writer.work_tree.check_present()
+                snapshot = self._writer.look((), call)
+                if steps and self._writer.span(self._writer.store.identify(snapshot)) is not None:
+                    self._writer.track(snapshot, StepsLeft(steps), call)
+                attendance.drop(steps)
+        finally:
+            attendance.drop(attendance.of(client))
 
     # -- showing
 
@@ -248,6 +305,9 @@ class Sessions:
             of.setdefault(view.step.begun.session_id, []).append(view)
         for session_id, views in of.items():
             self.tell(session_id, *views)
+
+    def _tell_recovered(self, operation: Operated) -> None:
+        self.tell_steps([self.shown(self.known_step(turn.step_id), Call()) for turn in operation.turned])
 
     def tell_ended(self, ended: Ended) -> None:
         """Tells that a step ended, and of those whose changes look different by that."""

@@ -16,8 +16,10 @@ from .errors import FileNotInSnapshot, PathOutsideWorkspace
 from .filediff import describe
 from .model import RecordKind
 from .paths import parents, shown
+from .piecemeal import Piecemeal
 from .sessions import Sessions
 from .target import Target
+from .tasks import Tasks
 from .trees import changes, file_at, files, is_among
 from .undoing import Undoing
 from .unified import unified
@@ -58,6 +60,7 @@ class Workspace:
     Attributes:
         sessions: its sessions and their steps.
         undoing: takes steps back and does them again.
+        piecemeal: takes back some files of a step, or some hunks.
         deeds: tells what steps changed.
         chronicle: tells the history.
     """
@@ -81,7 +84,9 @@ class Workspace:
         self.deeds = Deeds(store, texts)
         self.sessions = Sessions(self._writer, self.deeds)
         self.chronicle = Chronicle(store.timeline, self.deeds)
-        self.undoing = Undoing(self._writer, self.sessions, self.deeds, texts)
+        tasks = Tasks(self._writer, self.sessions, self.deeds)
+        self.undoing = Undoing(self._writer, self.sessions, self.deeds, tasks)
+        self.piecemeal = Piecemeal(self._writer, self.sessions, self.deeds, tasks, texts)
         self._renames: tuple[ObjectId, ObjectId, dict[RelPath, RelPath]] | None = None
 
     @property

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 import attrs
 
 from .answers import Reverted, Tracked
+from .attendance import Attendance
 from .bulletin import Bulletin
 from .call import Call
 from .errors import StoreCorrupt
 from .feed import ChangeFeed, Telling
-from .history import Event, Operated, SnapshotId, Span, working
+from .history import Event, Operated, SnapshotId, Span
 from .meanwhile import left_by
 from .model import Outcome, RecordKind
 from .pending import abandoned, directories, done, finished, intent_of, remaining
@@ -73,16 +74,22 @@ class Writer:
         self.settings = settings
         self.unsaved = unsaved
         self.bulletin = Bulletin(store.timeline.reserve)
+        self.attendance = Attendance()
         self.files: int | None = None
         self._lock = threading.Lock()
         self._settled = False
         self._troubled: list[Callable[[Exception], None]] = []
+        self._recovered: list[Callable[[Operated], None]] = []
         self._telling = Telling(work_tree, store, texts, lambda: self.settings, self.turn, self.tell)
         self.feed = ChangeFeed(work_tree, self._telling, self._tell_trouble)
 
     def listen(self, troubled: Callable[[Exception], None]) -> None:
         """Has it told why nothing can be told of the work tree, once for the same reason: an error, or a defect."""
         self._troubled.append(troubled)
+
+    def on_recovery(self, recovered: Callable[[Operated], None]) -> None:
+        """Has an operation told that failed halfway, or was killed, and was ended later."""
+        self._recovered.append(recovered)
 
     def close(self) -> None:
         """Lets go of the folder and the store, when the operation under way is done."""
@@ -98,11 +105,13 @@ class Writer:
 
         Raises:
             Cancelled: the request was taken back while it waited.
+            StorageFull, IoError: there is no space to tell of anything.
         """
         while not self._lock.acquire(timeout=_LOCK_POLL_SECONDS):
             call.check()
         try:
             call.check()
+            self.bulletin.prepare()
             self._settle()
             yield
         except BaseException:
@@ -147,7 +156,7 @@ class Writer:
         previous = self.store.last
         found = self.store.identify(snapshot)
         call.commit()
-        self.store.tell(self._event(found, self._span(found), what), snapshot)
+        self.store.tell(self._event(found, self.span(found), what), snapshot)
         self.tell_snapshot(Tracked(snapshot.tree, previous, snapshot.coverage.skipped))
 
     def note(self, what: Happening) -> None:
@@ -243,7 +252,7 @@ class Writer:
         # what somebody changed since the last snapshot and still has must not pass for what an agent left
         left_alone = any(result.outcome == "conflict" or result.reason == "changedSince" for result in results)
         kind = RecordKind.PARTLY if left_alone or head != plain else RecordKind.AFTER
-        event = self._event(self.store.identify(head), self._span(operation.before), operation)
+        event = self._event(self.store.identify(head), self.span(operation.before), operation)
         if head == after:
             self.store.tell(event, after, kind)
         else:
@@ -256,12 +265,12 @@ class Writer:
     def _event(self, head: SnapshotId | None, seen: Span | None, what: Happening) -> Event:
         return Event(self.store.timeline.next_seq, time.time_ns() // 1_000_000, head, seen, what)
 
-    def _span(self, found: SnapshotId) -> Span | None:
-        """What changed since the last event, by whom."""
+    def span(self, found: SnapshotId) -> Span | None:
+        """What changed since the last event, by whom; None where nothing did."""
         head = self.store.timeline.head
         if head is None or head == found:
             return None
-        return Span(head, found, working(self.store.timeline.open_steps()))
+        return Span(head, found, *self.attendance.split(self.store.timeline.open_steps()))
 
     def _settle(self) -> None:
         """Ends an operation that failed halfway, or was killed: finishes it where nobody changed the rest."""
@@ -283,4 +292,6 @@ class Writer:
             after = self._conclude(intent, results, call)
             before = intent.operation.before.tree
             self.tell_snapshot(Reverted(intent.operation.kind, Outcome(True, before, after.tree, results)))
+            for recovered in self._recovered:
+                recovered(intent.operation)
         self._settled = True

@@ -40,6 +40,7 @@ HANDLERS: dict[str, Any] = {
     "step/end": step.end,
     "step/hunks": step.hunks,
     "step/revertHunks": step.revert_hunks,
+    "step/revertFiles": step.revert_files,
 }
 """For each method of the wire's table, the function that takes a `Context` and its params and gives its result."""
 

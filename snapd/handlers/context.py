@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import attrs
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable
+
     from snapd.core.call import Call
     from snapd.core.workspace import Workspace
 
@@ -18,11 +20,13 @@ class Context:
     Attributes:
         workspace: the one that it is about.
         roots: the paths under which the client may name its files, the canonical one first.
+        client: who asks: the same for all that one client asks.
         enabled: whether this client wants snapshots at all.
         call: its cancellation and progress.
     """
 
     workspace: Workspace
     roots: tuple[bytes, ...]
+    client: Hashable
     enabled: bool
     call: Call

@@ -1,4 +1,4 @@
-"""`step/begin`, `end`, `hunks` and `revertHunks`."""
+"""`step/begin`, `end`, `hunks`, `revertHunks` and `revertFiles`."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from snapd.wire.session import (
     StepEndResult,
     StepHunksParams,
     StepHunksResult,
+    StepRevertFilesParams,
     StepRevertHunksParams,
 )
 from snapd.wire.values import Outcome
@@ -34,6 +35,7 @@ def begin(context: Context, params: StepBeginParams) -> StepBeginResult:
         params.part_id,
         params.tool,
         params.description,
+        None if params.detached else context.client,
         context.call,
     )
     return StepBeginResult(step_id=step.step_id, hash=step.from_.tree.hex())
@@ -56,7 +58,7 @@ def end(context: Context, params: StepEndParams) -> StepEndResult:
 def hunks(context: Context, params: StepHunksParams) -> StepHunksResult:
     """Gives the hunks of what a step changed in a file."""
     path = convert.path(context, params.file, "file")
-    found = context.workspace.undoing.hunks(params.step_id, path, context.call)
+    found = context.workspace.piecemeal.hunks(params.step_id, path, context.call)
     return StepHunksResult(hunks=[Hunk(index=hunk.index, header=hunk.header, lines=list(hunk.lines)) for hunk in found])
 
 
@@ -64,5 +66,13 @@ def revert_hunks(context: Context, params: StepRevertHunksParams) -> Outcome:
     """Takes some of them back."""
     path = convert.path(context, params.file, "file")
     asked = convert.request(params.on_conflict, "merge", params.dry_run)
-    result = context.workspace.undoing.revert_hunks(params.step_id, path, params.hunks, asked, context.call)
+    result = context.workspace.piecemeal.revert_hunks(params.step_id, path, params.hunks, asked, context.call)
+    return convert.outcome(context.workspace.root, result)
+
+
+def revert_files(context: Context, params: StepRevertFilesParams) -> Outcome:
+    """Takes back what it changed in some files."""
+    paths = convert.paths(context, params.files, "files")
+    asked = convert.request(params.on_conflict, "merge", params.dry_run)
+    result = context.workspace.piecemeal.revert_files(params.step_id, paths, asked, context.call)
     return convert.outcome(context.workspace.root, result)

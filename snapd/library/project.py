@@ -33,6 +33,7 @@ _NOT_TWICE = frozenset(
         "session/unrevert",
         "step/begin",
         "step/revertHunks",
+        "step/revertFiles",
     }
 )
 """What must not be done again where it may have been done. A session is started by its name: twice is once."""

@@ -358,6 +358,35 @@ class Session:
 
         return self._project.ask(NOTHING_DONE, ask)
 
+    def revert_files(
+        self,
+        step: Step | StepInfo | str,
+        files: Iterable[FileName],
+        *,
+        dry_run: bool = False,
+        on_conflict: OnConflict = "merge",
+    ) -> Outcome:
+        """Takes back what a step changed in some files; the step stays applied.
+
+        Args:
+            step: the step.
+            files: absolute, or relative to the project.
+            dry_run: only say what would be done.
+            on_conflict: what to do with a file that is not what the step left.
+
+        Raises:
+            InvalidParams: the step did not change one of the files.
+            SnapdError: nothing was changed.
+        """
+        names = list(files)
+
+        def ask() -> Outcome:
+            about = {"stepId": _id_of(step), "files": [self._project.name(file) for file in names]}
+            params = {**about, "dryRun": dry_run, "onConflict": on_conflict}
+            return structure(self._project.request("step/revertFiles", params), Outcome)
+
+        return self._project.ask(NOTHING_DONE, ask)
+
     def _ask(self, empty: T, method: str, params: dict[str, Any], read: Callable[[Any], T]) -> T:
         asked = {"sessionId": self.session_id, **params}
         return self._project.ask(empty, lambda: read(self._project.request(method, asked)))

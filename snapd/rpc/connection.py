@@ -149,7 +149,7 @@ class Connection(JsonRPCServer):
         self._options: Layer = {}
         self._max_message_bytes = max_message_bytes
         self._token = token
-        self._folders = Folders(workspaces, quick, self._opened, self._closed)
+        self._folders = Folders(workspaces, self, quick, self._opened, self._closed)
         self._documents = Documents(workspaces.unsaved, quick)
         self._pending: dict[MessageId, _Pending] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -184,7 +184,7 @@ class Connection(JsonRPCServer):
                 self._reading.result()
         finally:
             self._cancel_all()
-            self._folders.remove_all()
+            await self._folders.remove_all()
             await self._documents.close()
             await self._outbox.close()
 
@@ -382,7 +382,7 @@ class Connection(JsonRPCServer):
                 folder = await self._folders.find(params.workspace_uri)
                 settings = self._settings
                 async with self._folders.use(folder, settings, self._options) as workspace:
-                    context = Context(workspace, folder.roots, settings.snapshot, pending.call)
+                    context = Context(workspace, folder.roots, self, settings.snapshot, pending.call)
                     executor = self._quick if quick else self._executor
                     async with contextlib.nullcontext() if quick else self._turns.turn():
                         return await asyncio.get_running_loop().run_in_executor(

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 import attrs
 
+from snapd.core.call import Call
 from snapd.core.errors import SnapdError, WorkspaceNotOpen
 from snapd.core.paths import from_uri, to_uri
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Container
+    from collections.abc import AsyncIterator, Callable, Container, Hashable
     from concurrent.futures import Executor
 
     from snapd.config import Settings
     from snapd.core.workspace import Workspace
     from snapd.workspaces import Workspaces
+
+logger = logging.getLogger(__name__)
 
 
 @attrs.define(eq=False)
@@ -50,6 +54,7 @@ class Folders:
 
     Args:
         workspaces: shared by all connections.
+        client: whose they are.
         executor: where folders are looked at.
         opened: called on the loop with each workspace that this client opened.
         closed: called on the loop with each that it let go of.
@@ -58,15 +63,18 @@ class Folders:
     def __init__(
         self,
         workspaces: Workspaces,
+        client: Hashable,
         executor: Executor,
         opened: Callable[[Workspace], None],
         closed: Callable[[Workspace], None],
     ) -> None:
         self._workspaces = workspaces
+        self._client = client
         self._executor = executor
         self._opened = opened
         self._closed = closed
         self._folders: dict[bytes, Folder] = {}
+        self._leaving: set[asyncio.Task[None]] = set()
 
     def add(self, uri: str) -> Folder | SnapdError:
         """Takes a folder among those of the client, without opening it yet."""
@@ -86,11 +94,13 @@ class Folders:
         if folder is not None:
             self._close(folder)
 
-    def remove_all(self) -> None:
-        """Closes all."""
+    async def remove_all(self) -> None:
+        """Closes all, and waits until nothing is left to be done for any that was open."""
         while self._folders:
             _, folder = self._folders.popitem()
             self._close(folder)
+        while self._leaving:
+            await asyncio.wait(self._leaving)
 
     @property
     def open_workspaces(self) -> list[Workspace]:
@@ -157,8 +167,24 @@ class Folders:
 
     def _release(self, folder: Folder) -> None:
         if folder.users == 0 and folder.workspace is not None:
-            self._workspaces.release(folder.workspace)
-            folder.workspace = None
+            workspace, folder.workspace = folder.workspace, None
+            if workspace in self.open_workspaces or not workspace.sessions.attended_by(self._client):
+                self._workspaces.release(workspace)
+                return
+            task = asyncio.ensure_future(self._leave(workspace))
+            self._leaving.add(task)
+            task.add_done_callback(self._leaving.discard)
+
+    async def _leave(self, workspace: Workspace) -> None:
+        """The client is at work in steps of a workspace no more."""
+        try:
+            await asyncio.get_running_loop().run_in_executor(
+                self._executor, workspace.sessions.leave, self._client, Call()
+            )
+        except SnapdError as error:
+            logger.warning("%s: steps were left without a look: %s", os.fsdecode(workspace.root), error.message)
+        finally:
+            self._workspaces.release(workspace)
 
 
 def _path_of(uri: str, field: str) -> bytes:

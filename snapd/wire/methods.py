@@ -36,6 +36,7 @@ from .session import (
     StepEndResult,
     StepHunksParams,
     StepHunksResult,
+    StepRevertFilesParams,
     StepRevertHunksParams,
     StepsOutcome,
 )
@@ -305,6 +306,14 @@ METHODS: dict[str, Method] = {
             StepRevertHunksParams,
             Outcome,
             "Takes some of these hunks back. The step stays applied.",
+            (*_ALWAYS, "unknownStep", "pathOutsideWorkspace"),
+        ),
+        Method(
+            "step/revertFiles",
+            StepRevertFilesParams,
+            Outcome,
+            "Takes back what a step and its parts changed in some files, of whatever kind; a moved file by either of "
+            "its names. The step stays applied. Of a step that was undone, it takes back what conflicted then.",
             (*_ALWAYS, "unknownStep", "pathOutsideWorkspace"),
         ),
     )

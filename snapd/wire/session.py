@@ -205,6 +205,10 @@ class StepBeginParams(RequestParams):
     part_id: str | None = field(default=None, metadata=says(_PART))
     tool: str | None = field(default=None, metadata=says("What is used in it."))
     description: str | None = field(default=None, metadata=says("For people."))
+    detached: bool = field(
+        default=False,
+        metadata=says("It goes on without this connection: that of a hook which is gone at once, say. See Sessions."),
+    )
 
 
 @attrs.frozen(kw_only=True)
@@ -270,6 +274,18 @@ class StepRevertHunksParams(RequestParams):
     step_id: str = field(metadata=says(_STEP))
     file: str = field(metadata=says("The file: a relative path, an absolute one, or a `file:` URI."))
     hunks: list[int] = field(metadata=says("Which hunks, by their indexes."))
+    dry_run: bool = field(default=False, metadata=says(DRY_RUN))
+    on_conflict: OnConflict | None = field(default=None, metadata=says(_ON_CONFLICT))
+
+
+@attrs.frozen(kw_only=True)
+class StepRevertFilesParams(RequestParams):
+    """The params of `step/revertFiles`."""
+
+    step_id: str = field(metadata=says(_STEP))
+    files: list[str] = field(
+        metadata=says("Files that it or a part of it changed: relative paths, absolute ones, or `file:` URIs.")
+    )
     dry_run: bool = field(default=False, metadata=says(DRY_RUN))
     on_conflict: OnConflict | None = field(default=None, metadata=says(_ON_CONFLICT))
 

@@ -320,12 +320,13 @@ def _replace(source: int, temporary: bytes, target: int, name: bytes, standing: 
     """Puts the new file there if the old one is still what the plan saw; False where it is not."""
     if _look(target, name) != standing:
         return False
-    if not exchange(source, temporary, target, name):
+    # in this order, for a watcher that believes the last it hears of a name: the new file came after the old one went
+    if not exchange(target, name, source, temporary):
         os.rename(temporary, name, src_dir_fd=source, dst_dir_fd=target)
         return True
     # what was there in the very moment of the swap is now aside, and can be looked at
     if not _look(source, temporary).same_content(standing):
-        exchange(source, temporary, target, name)
+        exchange(target, name, source, temporary)
         return False
     os.unlink(temporary, dir_fd=source)
     return True

@@ -178,8 +178,11 @@ def test_show_a_step_with_parts(home: Home, project: str) -> None:
     home.ok(project, "step", "end", inner)
     home.ok(project, "step", "end", outer)
     shown = home.ok(project, "show", outer)
-    assert shown.index("+++ b/outer.txt") < shown.index(f"part      {inner[:8]} Write") < shown.index("+++ b/inner.txt")
+    assert shown.index(f"part      {inner[:8]} Write") < shown.index("+++ b/inner.txt") < shown.index("+++ b/outer.txt")
     assert shown.count("+i\n") == shown.count("+o\n") == 1
+    alone = home.ok(project, "show", inner)
+    assert "+++ b/inner.txt" in alone
+    assert "outer.txt" not in alone
     assert f"part of   {outer}" in home.ok(project, "show", inner)
     assert f"part of {outer[:8]}" in home.ok(project, "log")
 

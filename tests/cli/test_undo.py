@@ -220,3 +220,23 @@ def test_a_hunk_in_conflict(home: Home, project: str, hunks: str) -> None:
     assert (result.code, "conflict  f.txt" in result.text) == (3, True)
     assert home.run(project, "revert-hunk", hunks, "f.txt", "2").code == 0
     assert read(project, "f.txt") == numbered(40, l3=b"mine", l37=b"c")
+
+
+def test_some_files_of_a_step(home: Home, project: str, steps: list[str]) -> None:
+    shown = home.ok(project, "undo", "--yes", steps[0], "new.txt").splitlines()
+    assert shown[0] == "deleted   new.txt"
+    assert read(project, "new.txt") is None
+    assert read(project, "f.txt") == numbered(20, l2=b"one", l8=b"user", l12=b"codex", l17=b"two")
+    assert home.run(project, "undo", "--yes", steps[0], "none.txt").code == 2
+    # the rest of it is still there to be taken back
+    assert "merged    f.txt" in home.ok(project, "undo", "--yes", steps[0])
+
+
+def test_the_end_of_a_session(home: Home, project: str) -> None:
+    step = home.ok(project, "step", "begin", "--session", "s").strip()
+    put(project, {"f.txt": b"agent\n"})
+    assert home.ok(project, "session", "end", "s") == ""
+    assert home.run(project, "session", "end", "s", "--json").json == {}
+    # begun by a command that was gone at once, it has what changed until its end
+    assert "f.txt" in home.ok(project, "show", step)
+    assert home.run(project, "session", "end", "none").code == 1

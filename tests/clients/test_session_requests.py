@@ -104,6 +104,11 @@ ASKED: list[tuple[Callable[[Recorder], Any], str, dict[str, Any]]] = [
         "step/revertHunks",
         {"stepId": "p", "file": "/w/a", "hunks": [0, 2], "dryRun": True, "onConflict": "fail"},
     ),
+    (
+        lambda it: it.step_revert_files("p", (i for i in ("/w/a", b"\xff")), dry_run=True, on_conflict="fail"),
+        "step/revertFiles",
+        {"stepId": "p", "files": ["/w/a", "file:///w/%FF"], "dryRun": True, "onConflict": "fail"},
+    ),
     (lambda it: it.events(7), "snapshot/events", {"since": 7}),
 ]
 

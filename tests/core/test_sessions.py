@@ -10,7 +10,7 @@ from pathlib import Path
 import attrs
 import pytest
 
-from snapd.core.answers import SessionMoved
+from snapd.core.answers import Reverted, SessionMoved
 from snapd.core.bulletin import KEPT_FILES
 from snapd.core.call import Call
 from snapd.core.errors import Cancelled, InvalidParams, NothingToRedo, NothingToUndo, UnknownSession, UnknownStep
@@ -749,6 +749,154 @@ def test_files_without_hunks(tmp_path: Path) -> None:
         agents.hunks(step, "other")
 
 
+# -- files
+
+
+def test_some_files_of_a_step(tmp_path: Path) -> None:
+    bench = make(tmp_path, {"a.txt": TEXT, "bin": b"\0\1", "gone": b"g\n", "mode": b"m\n", "old": TEXT})
+    agents = Agents(bench)
+    agents.start("one")
+
+    def work() -> None:
+        bench.write({"a.txt": text(l2=b"A"), "bin": b"\0\2", "d/new": b"n\n", "mode": Executable(b"m\n")})
+        (bench.root / "gone").unlink()
+        (bench.root / "old").rename(bench.root / "moved")
+
+    step = agents.step("one", work)
+    after = bench.read()
+    bench.write({"a.txt": text(l2=b"A", l9=b"U")})
+    assert agents.revert_files(step, "bin", "gone", dry_run=True) == {"bin": "restored", "gone": "restored"}
+    assert agents.revert_files(step, "bin", "gone") == {"bin": "restored", "gone": "restored"}
+    assert bench.read() == {**after, "a.txt": text(l2=b"A", l9=b"U"), "bin": b"\0\1", "gone": b"g\n"}
+    assert agents.states("one") == ["applied"]
+    assert agents.revert_files(step, "a.txt", "d/new", "mode") == {
+        "a.txt": "merged", "d/new": "deleted", "mode": "restored",
+    }  # fmt: skip
+    # one that moved goes back as a whole, by whichever of its names
+    assert agents.revert_files(step, "moved") == {"moved": "deleted", "old": "restored"}
+    assert bench.read() == {"a.txt": text(l9=b"U"), "bin": b"\0\1", "gone": b"g\n", "mode": b"m\n", "old": TEXT}
+    assert not (bench.root / "d").exists()
+    assert set(agents.undo("one").values()) == {"unchanged"}
+
+
+def test_files_that_the_step_did_not_change(agents: Agents) -> None:
+    step = agents.step("one", {"a.txt": b"x"})
+    with pytest.raises(InvalidParams, match=r"b\.txt"):
+        agents.revert_files(step, "a.txt", "b.txt")
+    assert agents.bench.read()["a.txt"] == b"x"
+    with pytest.raises(UnknownStep):
+        agents.revert_files("none", "a.txt")
+
+
+def test_files_of_a_part_of_the_step(agents: Agents) -> None:
+    whole = agents.begin("one")
+    agents.step("one", {"a.txt": b"part"}, parent=whole)
+    agents.bench.write({"b.txt": b"whole"})
+    agents.end(whole)
+    assert agents.revert_files(whole, "a.txt", "b.txt") == {"a.txt": "restored", "b.txt": "restored"}
+    assert agents.bench.read() == {"a.txt": TEXT, "b.txt": b"b\n"}
+
+
+def test_one_conflict_of_an_undone_step_is_resolved_and_redone(agents: Agents) -> None:
+    step = agents.step("one", {"a.txt": text(l2=b"A"), "b.txt": b"agent\n", "c": b"c\n"})
+    agents.bench.write({"a.txt": text(l2=b"U"), "b.txt": b"user\n"})
+    assert agents.undo("one") == {
+        "a.txt": "conflict:changedSince", "b.txt": "conflict:changedSince", "c": "deleted",
+    }  # fmt: skip
+    assert agents.revert_files(step, "b.txt", "c", on_conflict="overwrite") == {"b.txt": "restored", "c": "unchanged"}
+    assert agents.bench.read() == {"a.txt": text(l2=b"U"), "b.txt": b"b\n"}
+    assert agents.states("one") == ["undone"]
+    # to do it again is to have again what was overwritten
+    agents.redo("one")
+    assert agents.bench.read() == {"a.txt": text(l2=b"U"), "b.txt": b"user\n", "c": b"c\n"}
+
+
+# -- a client that goes
+
+
+def test_what_changes_when_the_client_is_gone_is_not_the_steps(agents: Agents) -> None:
+    step = agents.begin("one", client="c")
+    agents.bench.write({"a.txt": text(l2=b"A")})
+    agents.leave("c")
+    agents.bench.write({"a.txt": text(l2=b"A", l9=b"U"), "mine": b"m\n"})
+    assert agents.undo("one") == {"a.txt": "merged"}
+    assert agents.bench.read() == {"a.txt": text(l9=b"U"), "b.txt": b"b\n", "mine": b"m\n"}
+    assert agents.files(step) == {"a.txt": "modified"}
+    agents.redo("one")
+    assert agents.bench.read()["a.txt"] == text(l2=b"A", l9=b"U")
+
+
+def test_who_ends_a_step_by_name_speaks_for_what_changed_since(agents: Agents) -> None:
+    step = agents.begin("one", client="c")
+    agents.bench.write({"a.txt": b"first"})
+    agents.leave("c")
+    agents.bench.write({"a.txt": b"second", "b.txt": b"back"})
+    agents.end(step)
+    assert agents.files(step) == {"a.txt": "modified", "b.txt": "modified"}
+    agents.undo("one")
+    assert agents.bench.read() == {"a.txt": TEXT, "b.txt": b"b\n"}
+
+
+def test_a_step_that_is_left_does_not_share_what_others_do(agents: Agents) -> None:
+    agents.start("two")
+    left = agents.begin("one", client="c")
+    agents.leave("c")
+    step = agents.step("two", {"a.txt": b"x"})
+    assert agents.files(step) == {"a.txt": "modified"}
+    assert agents.undo("two") == {"a.txt": "restored"}
+    agents.redo("two")
+    # until somebody says that it was at work all the while
+    agents.end(left)
+    assert agents.files(step) == {"a.txt": "modified:shared"}
+    assert agents.files(left) == {"a.txt": "modified:shared"}
+
+
+def test_a_session_ends_without_what_changed_since_its_client_went(agents: Agents) -> None:
+    step = agents.begin("one", client="c")
+    agents.leave("c")
+    agents.bench.write({"a.txt": b"user"})
+    agents.bench.workspace.sessions.end("one", Call())
+    assert agents.files(step) == {}
+    view = agents.view(step)
+    assert view.step.to == view.step.from_
+    with pytest.raises(NothingToUndo):
+        agents.undo("one")
+
+
+def test_a_restart_leaves_the_steps(agents: Agents) -> None:
+    step = agents.begin("one", client="c")
+    detached = agents.begin("one")
+    agents.bench.write({"a.txt": b"agent"})
+    agents.bench.workspace.track((), Call())
+    agents.bench.reopen()
+    agents.bench.write({"b.txt": b"later"})
+    agents.bench.workspace.sessions.end("one", Call())
+    assert "b.txt" not in agents.files(step)
+    assert "b.txt" in agents.files(detached)
+
+
+def test_nothing_is_told_of_a_client_that_left_nothing_behind(agents: Agents) -> None:
+    agents.begin("one", client="c")
+    told = listen(agents)
+    agents.leave("c")
+    agents.leave("c")
+    agents.leave("nobody")
+    assert told == []
+
+
+def test_a_part_that_is_left_and_spoken_for(agents: Agents) -> None:
+    whole = agents.begin("one", client="c")
+    part = agents.begin("one", parent=whole, client="d")
+    agents.leave("d")
+    agents.bench.write({"a.txt": b"x"})
+    agents.begin("one", client="e")
+    agents.end(part)
+    agents.end(whole)
+    assert agents.files(part) == {"a.txt": "modified"}
+    own = agents.bench.workspace.deeds.own(agents.view(whole).step)
+    assert not own.files
+
+
 # -- what must not be touched
 
 
@@ -1079,7 +1227,14 @@ def test_killed_while_undoing(agents: Agents, monkeypatch: pytest.MonkeyPatch, a
         assert any(name.startswith(".snapd-tmp-") for name in os.listdir(bench.root))
     # the user is at work before anybody asks
     bench.write({"b.txt": b"typed\n", "mine": b"m"})
+    told = listen(agents)
     step = agents.step("one", {})
+    # what was ended is told as if nothing had happened: the files, and the step
+    reverted, moved = told[:2]
+    assert isinstance(reverted, Reverted)
+    assert isinstance(moved, SessionMoved)
+    assert moved.step is not None
+    assert (moved.session.session.session_id, moved.step.step.state) == ("one", "undone")
     assert agents.states("one") == ["undone", "applied"]
     assert agents.files(step) == {}
     assert bench.read() == {"a.txt": TEXT, "b.txt": b"typed\n", "mine": b"m"}

@@ -355,6 +355,10 @@ def test_two_editors_and_odd_documents(daemon: Machine, work: Path) -> None:
         ("step/end", {"stepId": "x"}, (1009, "unknownStep"), {"stepId": "x"}),
         ("step/hunks", {"stepId": "x", "file": "a"}, (1009, "unknownStep"), {"stepId": "x"}),
         ("step/revertHunks", {"stepId": "x", "file": "a", "hunks": [0]}, (1009, "unknownStep"), {"stepId": "x"}),
+        ("step/revertFiles", {"stepId": "x", "files": ["a"]}, (1009, "unknownStep"), {"stepId": "x"}),
+        ("step/revertFiles", {"stepId": "x"}, (-32602, "invalidParams"), {"field": "files"}),
+        ("step/revertFiles", {"stepId": "x", "files": ["../a"]}, (1005, "pathOutsideWorkspace"), {"file": "../a"}),
+        ("step/begin", {"sessionId": "s", "detached": 1}, (-32602, "invalidParams"), {"field": "detached"}),
         ("session/undo", {"sessionId": "s", "stepId": "x"}, (1009, "unknownStep"), {"stepId": "x"}),
         ("session/diff", {"sessionId": "s", "stepId": "x"}, (1009, "unknownStep"), {"stepId": "x"}),
         ("session/revert", {"sessionId": "s", "messageId": "m"}, (1009, "unknownStep"), {"messageId": "m"}),
@@ -399,6 +403,8 @@ def test_errors_of_a_step(daemon: Machine, work: Path) -> None:
         {"stepId": step, "file": "text", "hunks": [0, 0]},
     ):
         assert error_of(raw.ask(1, "step/revertHunks", params)) == (-32602, "invalidParams")
+    params = {"stepId": step, "files": ["text", "a.txt"]}
+    assert error_of(raw.ask(1, "step/revertFiles", params)) == (-32602, "invalidParams")
     assert error_of(raw.ask(1, "step/hunks", {"stepId": step, "file": "a.txt"})) == (-32602, "invalidParams")
     raw.result("session/end", {"sessionId": session})
     assert error_of(raw.ask(1, "step/begin", {"sessionId": session})) == (1009, "unknownSession")
@@ -437,6 +443,68 @@ def test_a_long_undo_tells_how_far_it_is_and_can_be_taken_back(daemon: Machine, 
     else:
         assert (state, found) == ("applied", 4000)
     assert not [name for name in os.listdir(work) if "snapd" in name]
+
+
+# -- a client that goes
+
+
+def undone_by_another(daemon: Machine, work: Path, session: str) -> bytes:
+    """What a second client's undo leaves of the text, to which the user added a line."""
+    other = daemon.raw().open(work)
+    write(work, text=replaced(l2=b"AGENT", l9=b"USER"))
+    other.result("session/undo", {"sessionId": session})
+    return (work / "text").read_bytes()
+
+
+def test_the_users_edits_after_an_agent_died_in_its_step_stay(daemon: Machine, work: Path) -> None:
+    watching = daemon.raw().open(work)
+    agent = daemon.raw().open(work)
+    session = agent.result("session/start")["sessionId"]
+    begun = agent.result("step/begin", {"sessionId": session})
+    write(work, text=replaced(l2=b"AGENT"))
+    agent.close()
+    left = watching.until(
+        lambda message: message.get("method") == "snapshot/didTrack" and message["params"]["hash"] != begun["hash"]
+    )
+    assert left["params"]["previous"] == begun["hash"]
+    assert undone_by_another(daemon, work, session) == replaced(l9=b"USER")
+
+
+def test_a_folder_that_is_closed_is_left(daemon: Machine, work: Path) -> None:
+    watching = daemon.raw().open(work)
+    agent = daemon.raw().open(work)
+    session = agent.result("session/start")["sessionId"]
+    begun = agent.result("step/begin", {"sessionId": session})
+    write(work, text=replaced(l2=b"AGENT"))
+    removed = {"event": {"added": [], "removed": [{"uri": to_uri(work), "name": "w"}]}}
+    agent.send(notification("workspace/didChangeWorkspaceFolders", removed))
+    watching.until(
+        lambda message: message.get("method") == "snapshot/didTrack" and message["params"]["hash"] != begun["hash"]
+    )
+    assert undone_by_another(daemon, work, session) == replaced(l9=b"USER")
+
+
+def test_a_step_is_ended_over_another_connection(daemon: Machine, work: Path) -> None:
+    """Hooks of agents connect anew for each of their calls."""
+    first = daemon.raw().open(work)
+    session = first.result("session/start")["sessionId"]
+    step = first.result("step/begin", {"sessionId": session})["stepId"]
+    first.close()
+    write(work, text=replaced(l2=b"AGENT"))
+    second = daemon.raw().open(work)
+    assert [file["file"] for file in second.result("step/end", {"stepId": step})["files"]] == ["text"]
+
+
+def test_a_detached_step_goes_on(daemon: Machine, work: Path) -> None:
+    watching = daemon.raw().open(work)
+    hook = daemon.raw().open(work)
+    session = hook.result("session/start")["sessionId"]
+    step = hook.result("step/begin", {"sessionId": session, "detached": True})["stepId"]
+    write(work, text=replaced(l2=b"AGENT"))
+    hook.close()
+    write(work, text=replaced(l2=b"AGENT", l9=b"MORE"))
+    watching.result("session/undo", {"sessionId": session, "stepId": step})
+    assert (work / "text").read_bytes() == LINES
 
 
 # -- kill -9

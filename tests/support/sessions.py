@@ -31,9 +31,14 @@ class Agents:
         return self.bench.workspace.sessions.start(name, "agent", None, Call())
 
     def begin(
-        self, session: str, parent: str | None = None, message: str | None = None, part: str | None = None
+        self,
+        session: str,
+        parent: str | None = None,
+        message: str | None = None,
+        part: str | None = None,
+        client: str | None = None,
     ) -> str:
-        begun = self.bench.workspace.sessions.begin(session, parent, message, part, "edit", None, Call())
+        begun = self.bench.workspace.sessions.begin(session, parent, message, part, "edit", None, client, Call())
         return begun.step_id
 
     def end(self, step: str, files: Sequence[str] | None = None) -> StepView:
@@ -134,13 +139,24 @@ class Agents:
         return outcomes(self.unreverted(session))
 
     def hunks(self, step: str, file: str) -> list[str]:
-        return [hunk.header for hunk in self.bench.workspace.undoing.hunks(step, os.fsencode(file), Call())]
+        return [hunk.header for hunk in self.bench.workspace.piecemeal.hunks(step, os.fsencode(file), Call())]
 
     def revert_hunks(
         self, step: str, file: str, hunks: Sequence[int], on_conflict: OnConflict = "merge"
     ) -> dict[str, str]:
         request = Request(on_conflict, False, False)
-        return outcomes(self.bench.workspace.undoing.revert_hunks(step, os.fsencode(file), hunks, request, Call()))
+        return outcomes(self.bench.workspace.piecemeal.revert_hunks(step, os.fsencode(file), hunks, request, Call()))
+
+    def revert_files(
+        self, step: str, *files: str, on_conflict: OnConflict = "merge", dry_run: bool = False
+    ) -> dict[str, str]:
+        request = Request(on_conflict, False, dry_run)
+        names = [os.fsencode(file) for file in files]
+        return outcomes(self.bench.workspace.piecemeal.revert_files(step, names, request, Call()))
+
+    def leave(self, client: str) -> None:
+        """A client is gone."""
+        self.bench.workspace.sessions.leave(client, Call())
 
 
 def ids(views: Iterable[StepView]) -> list[str]:

@@ -42,12 +42,15 @@ REQUESTS = {
     "session/redo": ("sessionId count? dryRun? onConflict?", f"{OUTCOME} steps"),
     "session/revert": ("sessionId messageId partId? dryRun? onConflict?", f"{OUTCOME} messageId partId? snapshot diff"),
     "session/unrevert": ("sessionId", OUTCOME),
-    "step/begin": ("sessionId parentStepId? messageId? partId? tool? description?", "stepId hash"),
+    "step/begin": ("sessionId parentStepId? messageId? partId? tool? description? detached?", "stepId hash"),
     "step/end": ("stepId files?", "stepId from to files"),
     "step/hunks": ("stepId file", "hunks"),
     "step/revertHunks": ("stepId file hunks dryRun? onConflict?", OUTCOME),
 }
-ADDED = {"session/history": ("cursor? limit?", "entries nextCursor?")}
+ADDED = {
+    "session/history": ("cursor? limit?", "entries nextCursor?"),
+    "step/revertFiles": ("stepId files dryRun? onConflict?", OUTCOME),
+}
 """What the contract does not have: a method may be added to it."""
 
 PUSHED = {

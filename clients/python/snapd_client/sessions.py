@@ -289,3 +289,24 @@ class SessionRequests(Requests):
         }
         result: types.Outcome = self._ask("step/revertHunks", params, workspace_uri, timeout, on_progress)
         return result
+
+    def step_revert_files(
+        self,
+        step_id: str,
+        files: Iterable[FileName],
+        *,
+        dry_run: bool | None = None,
+        on_conflict: types.OnConflict | None = None,
+        workspace_uri: str | None = None,
+        timeout: float | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> types.Outcome:
+        """Takes back what a step changed in some files; the step stays applied."""
+        params = {
+            "stepId": step_id,
+            "files": [self._name(file, workspace_uri) for file in files],
+            "dryRun": dry_run,
+            "onConflict": on_conflict,
+        }
+        result: types.Outcome = self._ask("step/revertFiles", params, workspace_uri, timeout, on_progress)
+        return result

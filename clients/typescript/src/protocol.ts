@@ -615,6 +615,8 @@ export interface StepBeginParams extends RequestParams {
   tool?: string;
   /** For people. */
   description?: string;
+  /** It goes on without this connection: that of a hook which is gone at once, say. See Sessions. */
+  detached?: boolean;
 }
 
 /** The result of `step/begin`. */
@@ -683,6 +685,18 @@ export interface StepRevertHunksParams extends RequestParams {
   onConflict?: OnConflict;
 }
 
+/** The params of `step/revertFiles`. */
+export interface StepRevertFilesParams extends RequestParams {
+  /** The step. */
+  stepId: string;
+  /** Files that it or a part of it changed: relative paths, absolute ones, or `file:` URIs. */
+  files: string[];
+  /** Say what would be done, and do nothing. */
+  dryRun?: boolean;
+  /** What happens to a file that is not what the step left, by default `"merge"`: see Conflicts. */
+  onConflict?: OnConflict;
+}
+
 /** What each request takes and gives. */
 export interface Requests {
   "snapshot/track": { params: TrackParams; result: TrackResult };
@@ -711,6 +725,7 @@ export interface Requests {
   "step/end": { params: StepEndParams; result: StepEndResult };
   "step/hunks": { params: StepHunksParams; result: StepHunksResult };
   "step/revertHunks": { params: StepRevertHunksParams; result: Outcome };
+  "step/revertFiles": { params: StepRevertFilesParams; result: Outcome };
 }
 
 /** What each notification of the daemon holds. */

@@ -1,6 +1,7 @@
 """Events, intents and summaries as JSON: what stands in the commits of the timeline, in a file, and in the database.
 
-Everything is ASCII. Whatever reads as an event or an intent is one that this version would have written.
+Everything is ASCII. Whatever reads as an event or an intent is one that this version would have written, or an older
+one.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from snapd.core.history import (
     Span,
     StepBegun,
     StepEnded,
+    StepsLeft,
     StepTurned,
     Summary,
 )
@@ -34,12 +36,14 @@ if TYPE_CHECKING:
 
     from snapd.core.model import ObjectId, RelPath
 
-VERSION = 1
+VERSION = 2
+"""Since 2, steps can be left; what is written as 1 has none."""
 
 _NAMES: dict[type[Happening], str] = {
     SessionStarted: "sessionStarted",
     SessionEnded: "sessionEnded",
     StepBegun: "stepBegun",
+    StepsLeft: "stepsLeft",
     StepEnded: "stepEnded",
     Operated: "operated",
 }
@@ -95,7 +99,7 @@ def decode_event(payload: str, commit: ObjectId) -> tuple[Event, int | None]:
                 f"event {commit.hex()} was written by a newer snapd (format {version})", object=commit.hex()
             )
         read = Fields(document)
-        read.take("version", fields.one_of(VERSION))
+        read.take("version", fields.one_of(*range(1, VERSION + 1)))
         kind = read.take("type", fields.one_of(*_READERS))
         event = Event(
             seq=read.take("seq", fields.number),
@@ -128,7 +132,7 @@ def encode_intent(intent: Intent) -> bytes:
 def decode_intent(data: bytes) -> Intent:
     """The contrary; raises `ValueError`."""
     read = Fields(json.loads(data))
-    read.take("version", fields.one_of(VERSION))
+    read.take("version", fields.one_of(*range(1, VERSION + 1)))
     intent = Intent(
         operation=read.take("operation", _operated),
         files=read.take("files", fields.several(_effect)),
@@ -177,6 +181,7 @@ def _shown_span(span: Span) -> dict[str, Any]:
         "before": shown_snapshot(span.before),
         "after": shown_snapshot(span.after),
         "steps": [shown_text(step, "stepId") for step in span.steps],
+        "left": [shown_text(step, "stepId") for step in span.left],
     }
 
 
@@ -186,6 +191,7 @@ def _span(value: object) -> Span:
         before=read.take("before", fields.snapshot_id),
         after=read.take("after", fields.snapshot_id),
         steps=read.take("steps", fields.several(fields.text)),
+        left=read.given("left", fields.several(fields.text), ()),
     )
     read.end()
     return span
@@ -214,12 +220,16 @@ def _shown_happening(what: Happening) -> dict[str, Any]:
                 "partId": shown_text(what.part_id, "partId"),
                 "tool": shown_text(what.tool, "tool"),
                 "description": shown_text(what.description, "description"),
+                "detached": what.detached,
             }
+        case StepsLeft():
+            return {"steps": [shown_text(step, "stepId") for step in what.steps]}
         case StepEnded():
             return {
                 "stepId": shown_text(what.step_id, "stepId"),
                 "claims": None if what.claims is None else [shown_path(path) for path in what.claims],
                 "changed": what.changed,
+                "spokenFor": what.spoken_for,
             }
         case Operated():
             return {
@@ -278,7 +288,15 @@ def _step_begun(value: object) -> StepBegun:
         part_id=read.take("partId", fields.optional(fields.text)),
         tool=read.take("tool", fields.optional(fields.text)),
         description=read.take("description", fields.optional(fields.text)),
+        detached=read.given("detached", fields.boolean, False),
     )
+    read.end()
+    return happening
+
+
+def _steps_left(value: object) -> StepsLeft:
+    read = Fields(value)
+    happening = StepsLeft(read.take("steps", fields.several(fields.text)))
     read.end()
     return happening
 
@@ -289,6 +307,7 @@ def _step_ended(value: object) -> StepEnded:
         step_id=read.take("stepId", fields.text),
         claims=read.take("claims", fields.optional(fields.several(fields.path))),
         changed=read.take("changed", fields.boolean),
+        spoken_for=read.given("spokenFor", fields.boolean, True),
     )
     read.end()
     return happening
@@ -337,6 +356,7 @@ _READERS: dict[str, Callable[[object], Happening]] = {
     "sessionStarted": _session_started,
     "sessionEnded": _session_ended,
     "stepBegun": _step_begun,
+    "stepsLeft": _steps_left,
     "stepEnded": _step_ended,
     "operated": _operated,
 }

@@ -6,6 +6,8 @@ import sqlite3
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+import attrs
+
 from snapd.core.history import (
     Event,
     Operated,
@@ -17,6 +19,7 @@ from snapd.core.history import (
     Step,
     StepBegun,
     StepEnded,
+    StepsLeft,
     Tally,
 )
 
@@ -40,7 +43,7 @@ if TYPE_CHECKING:
 _SESSION = "SELECT session_id, agent, title, started, ended, step_count FROM sessions"
 _STEP = """
 SELECT step_id, session_id, place, parent, message_id, part_id, tool, description, started, ended, from_tree,
-    from_coverage, to_tree, to_coverage, state, claims, turned_by, redoable, summary
+    from_coverage, to_tree, to_coverage, state, claims, turned_by, redoable, summary, detached
 FROM steps
 """
 _OF_A_CHAIN = ("turns", "spans", "operations", "steps", "sessions")
@@ -145,8 +148,10 @@ class Database:
             link.payload,
         )
         if event.seen is not None:
-            for place, step_id in enumerate(event.seen.steps):
-                self._run("INSERT INTO spans VALUES (?, ?, ?)", step_id, event.seq, place)
+            for place, step_id in enumerate((*event.seen.steps, *event.seen.left)):
+                self._run(
+                    "INSERT INTO spans VALUES (?, ?, ?, ?)", step_id, event.seq, place, step_id in event.seen.left
+                )
         match event.what:
             case SessionStarted() as what:
                 self._start_session(event, what)
@@ -154,6 +159,9 @@ class Database:
                 self._one("UPDATE sessions SET ended = ? WHERE session_id = ?", event.milliseconds, session_id)
             case StepBegun() as what:
                 self._begin_step(event, what)
+            case StepsLeft():
+                # what it tells is the look at the work tree
+                pass
             case StepEnded() as what:
                 self._end_step(event, what)
             case Operated() as what:
@@ -176,7 +184,7 @@ class Database:
             raise ValueError(f"step {what.step_id} is begun on nothing")
         self._run(
             "INSERT INTO steps (step_id, seq, session_id, place, parent, message_id, part_id, tool, description, "
-            "started, from_tree, from_coverage) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "started, from_tree, from_coverage, detached) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             what.step_id,
             event.seq,
             what.session_id,
@@ -189,6 +197,7 @@ class Database:
             event.milliseconds,
             event.head.tree,
             event.head.coverage,
+            what.detached,
         )
         self._one("UPDATE sessions SET step_count = step_count + 1 WHERE session_id = ?", what.session_id)
 
@@ -201,18 +210,29 @@ class Database:
                 "WHERE redoable AND session_id = (SELECT session_id FROM steps WHERE step_id = ?)",
                 what.step_id,
             )
+        to = event.head if what.spoken_for else self._left_with(what.step_id, event.head)
         self._one(
-            "UPDATE steps SET ended = ?, to_tree = ?, to_coverage = ?, state = 'applied', claims = ? "
+            "UPDATE steps SET ended = ?, to_tree = ?, to_coverage = ?, state = 'applied', claims = ?, spoken_for = ? "
             "WHERE step_id = ? AND state = 'open'",
             event.milliseconds,
-            event.head.tree,
-            event.head.coverage,
+            to.tree,
+            to.coverage,
             encode_claims(what.claims) if what.claims is not None else None,
+            what.spoken_for,
             what.step_id,
         )
         # who wrote what may look different now
         for other in (what.step_id, *self.beside(what.step_id)):
             self._run("UPDATE steps SET summary = NULL, is_empty = NULL WHERE step_id = ?", other)
+
+    def _left_with(self, step_id: StepId, found: SnapshotId) -> SnapshotId:
+        """What a step left that ends by itself: what was found, unless its client was gone when that came about."""
+        first = self._value("SELECT MIN(seq) FROM spans WHERE step_id = ? AND is_left", step_id)
+        if first is None:
+            return found
+        event = self._event(*self._rows("SELECT payload, commit_id FROM events WHERE seq = ?", first)[0])
+        assert event.seen is not None
+        return event.seen.before
 
     def _operate(self, event: Event, what: Operated) -> None:
         self._run(
@@ -286,6 +306,8 @@ class Database:
 
     def session_of(self, what: Happening) -> SessionId | None:
         """The session that something happened in; None for none, and where it is told of a step that is not known."""
+        if isinstance(what, StepsLeft):
+            return None
         if isinstance(what, StepEnded):
             session_id: str | None = self._value("SELECT session_id FROM steps WHERE step_id = ?", what.step_id)
             return session_id
@@ -336,16 +358,21 @@ class Database:
         )
         return Tally(int(undoable), int(redoable), unknown)
 
-    def spans(self, step_id: StepId) -> tuple[Span, ...]:
+    def spans(self, step_id: StepId, *, spoken_for: bool) -> tuple[Span, ...]:
         """The spans of a step."""
         rows = self._rows(
-            "SELECT payload, commit_id FROM spans JOIN events USING (seq) WHERE step_id = ? ORDER BY seq", step_id
+            "SELECT payload, commit_id FROM spans JOIN events ON events.seq = spans.seq "
+            "JOIN steps ON steps.step_id = spans.step_id "
+            "WHERE spans.step_id = ? AND (? OR steps.spoken_for OR NOT spans.is_left) ORDER BY spans.seq",
+            step_id,
+            spoken_for,
         )
-        events = [decode_event(*row)[0] for row in rows]
+        speaking = step_id if spoken_for else None
+        events = [self._event(payload, commit, speaking) for payload, commit in rows]
         return tuple([event.seen for event in events if event.seen is not None])
 
     def beside(self, step_id: StepId) -> tuple[StepId, ...]:
-        """The other steps in these."""
+        """The other steps in spans that a step is in, be it as one that was left."""
         rows = self._rows(
             "SELECT there.step_id FROM spans AS here JOIN spans AS there USING (seq) "
             "WHERE here.step_id = ? AND there.step_id != here.step_id "
@@ -370,9 +397,25 @@ class Database:
         where, values = ("", ()) if before is None else ("WHERE seq < ?", (before,))
         # nothing of the question is in the text
         rows = self._rows(f"SELECT payload, commit_id FROM events {where} ORDER BY seq DESC LIMIT ?", *values, limit)  # noqa: S608
-        return tuple([decode_event(*row)[0] for row in rows])
+        return tuple([self._event(*row) for row in rows])
 
     # -- statements
+
+    def _event(self, payload: str, commit: ObjectId, speaking: StepId | None = None) -> Event:
+        """An event; among `seen.steps` are those that were left and that somebody spoke for, or speaks for now."""
+        event, _ = decode_event(payload, commit)
+        if event.seen is None or not event.seen.left:
+            return event
+        rows = self._rows(
+            "SELECT spans.step_id, parent FROM spans JOIN steps ON steps.step_id = spans.step_id "
+            "WHERE spans.seq = ? AND is_left AND (spoken_for OR spans.step_id = ?) ORDER BY spans.place",
+            event.seq,
+            speaking,
+        )
+        parents = {parent for _, parent in rows}
+        steps = [step for step in (*event.seen.steps, *(step for step, _ in rows)) if step not in parents]
+        left = [step for step in event.seen.left if step not in steps]
+        return attrs.evolve(event, seen=attrs.evolve(event.seen, steps=tuple(steps), left=tuple(left)))
 
     def _steps(self, clause: str, *values: Any) -> tuple[Step, ...]:
         return tuple([_step(row) for row in self._rows(_STEP + clause, *values)])
@@ -398,11 +441,10 @@ def _snapshot(tree: ObjectId | None, coverage: ObjectId | None) -> SnapshotId | 
 
 def _step(row: tuple[Any, ...]) -> Step:
     step_id, session_id, index, parent, message_id, part_id, tool, description = row[:8]
-    started, ended, from_tree, from_coverage, to_tree, to_coverage, state, claims, turned_by, redoable, summary = row[
-        8:
-    ]
+    started, ended, from_tree, from_coverage, to_tree, to_coverage, state, claims, turned_by = row[8:17]
+    redoable, summary, detached = row[17:]
     return Step(
-        begun=StepBegun(step_id, session_id, index, parent, message_id, part_id, tool, description),
+        begun=StepBegun(step_id, session_id, index, parent, message_id, part_id, tool, description, bool(detached)),
         started=started,
         ended=ended,
         from_=SnapshotId(from_tree, from_coverage),

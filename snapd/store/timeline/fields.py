@@ -37,6 +37,10 @@ class Fields:
             raise ValueError(f"no {name}")
         return read(self._left.pop(name))
 
+    def given(self, name: str, read: Callable[[object], T], otherwise: T) -> T:
+        """The same of a field that older versions did not write."""
+        return self.take(name, read) if name in self._left else otherwise
+
     def end(self) -> None:
         """Raises `ValueError` where a field was not taken."""
         if self._left:

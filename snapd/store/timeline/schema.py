@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-VERSION = 2
+VERSION = 3
 """Of the tables: a database of another version is made anew from the events."""
 
 TABLES = (
@@ -53,6 +53,8 @@ TABLES = (
         to_coverage BLOB,
         state TEXT NOT NULL DEFAULT 'open',
         claims TEXT,
+        detached INTEGER NOT NULL,
+        spoken_for INTEGER NOT NULL DEFAULT 0,
         turned_by TEXT,
         turned_seq INTEGER,
         redoable INTEGER NOT NULL DEFAULT 0,
@@ -64,12 +66,13 @@ TABLES = (
     "CREATE INDEX steps_of_a_step ON steps (parent, seq) WHERE parent IS NOT NULL",
     "CREATE INDEX open_steps ON steps (seq) WHERE state = 'open'",
     "CREATE INDEX redoable_steps ON steps (session_id) WHERE redoable",
-    # the steps of `Event.seen`
+    # the steps of `Event.seen`, those that were left among them
     """
     CREATE TABLE spans (
         step_id TEXT NOT NULL REFERENCES steps,
         seq INTEGER NOT NULL,
         place INTEGER NOT NULL,
+        is_left INTEGER NOT NULL,
         PRIMARY KEY (step_id, seq)
     ) WITHOUT ROWID
     """,

@@ -249,12 +249,12 @@ class Timeline:
         """The steps that are open, in the order in which they were begun."""
         return self._ask(Database.open_steps)
 
-    def spans(self, step_id: StepId) -> tuple[Span, ...]:
+    def spans(self, step_id: StepId, *, spoken_for: bool = False) -> tuple[Span, ...]:
         """The spans that have a step among their `steps`, in their order."""
-        return self._ask(lambda database: database.spans(step_id))
+        return self._ask(lambda database: database.spans(step_id, spoken_for=spoken_for))
 
     def beside(self, step_id: StepId) -> tuple[StepId, ...]:
-        """The other steps in these spans."""
+        """The other steps in spans that a step is in, be it as one that was left."""
         return self._ask(lambda database: database.beside(step_id))
 
     def operation(self, operation_id: OperationId) -> Operated | None:

@@ -90,7 +90,11 @@ class Model:
                         if other.begun.session_id == step.begun.session_id:
                             found[other.step_id] = attrs.evolve(other, redoable=False)
                 found[what.step_id] = attrs.evolve(
-                    found[what.step_id], ended=event.milliseconds, to=event.head, state="applied", claims=what.claims
+                    found[what.step_id],
+                    ended=event.milliseconds,
+                    to=event.head if what.spoken_for else self.left_with(what.step_id, event),
+                    state="applied",
+                    claims=what.claims,
                 )
             elif isinstance(what, Operated):
                 for turned in what.turned:
@@ -105,8 +109,49 @@ class Model:
     def operations(self) -> dict[str, Operated]:
         return {event.what.operation_id: event.what for event in self.events if isinstance(event.what, Operated)}
 
-    def spans(self, step_id: str) -> list[Span]:
-        return [event.seen for event in self.events if event.seen is not None and step_id in event.seen.steps]
+    def left_with(self, step_id: str, ended: Event) -> SnapshotId | None:
+        """What was there when the client of a step went; where it did not, when the step ended."""
+        for event in self.events:
+            if event.seen is not None and step_id in event.seen.left:
+                return event.seen.before
+        return ended.head
+
+    def as_seen(self, event: Event, speaking: str | None = None) -> Event:
+        """An event with the steps that it counts for by now."""
+        if event.seen is None:
+            return event
+        ends = [other.what for other in self.events if isinstance(other.what, StepEnded)]
+        heard = {end.step_id for end in ends if end.spoken_for} | {speaking}
+        parents = {begun.what.step_id: begun.what.parent for begun in self.events if isinstance(begun.what, StepBegun)}
+        joined = [step for step in event.seen.left if step in heard]
+        around = {parents[step] for step in joined}
+        steps = tuple(step for step in (*event.seen.steps, *joined) if step not in around)
+        left = tuple(step for step in event.seen.left if step not in steps)
+        return attrs.evolve(event, seen=attrs.evolve(event.seen, steps=steps, left=left))
+
+    def spans(self, step_id: str, speaking: str | None = None) -> list[Span]:
+        seen = [self.as_seen(event, speaking).seen for event in self.events]
+        raw = [event.seen for event in self.events]
+        return [
+            span
+            for span, told in zip(seen, raw, strict=True)
+            if span is not None
+            and told is not None
+            and (step_id in told.steps or (step_id in told.left and (step_id in span.steps or self.heard(step_id))))
+        ]
+
+    def heard(self, step_id: str) -> bool:
+        """Whether somebody spoke for a step."""
+        return any(
+            isinstance(event.what, StepEnded) and event.what.step_id == step_id and event.what.spoken_for
+            for event in self.events
+        )
+
+    def beside(self, step_id: str) -> list[str]:
+        """The other steps of spans that a step is in, left or not."""
+        spans = [event.seen for event in self.events if event.seen is not None]
+        groups = [(*span.steps, *span.left) for span in spans if step_id in (*span.steps, *span.left)]
+        return [other for other in dict.fromkeys(itertools.chain.from_iterable(groups)) if other != step_id]
 
     def redoable(self, session_id: str) -> list[str]:
         steps = self.steps()
@@ -120,7 +165,7 @@ class Model:
 
     def drop_summaries(self, step_id: str) -> None:
         """A step ended: of it, and of those that were open beside it, they may be wrong."""
-        for other in {step_id, *itertools.chain.from_iterable(span.steps for span in self.spans(step_id))}:
+        for other in (step_id, *self.beside(step_id)):
             self.summaries.pop(other, None)
 
     def check(self, store: Store, *, summaries: bool = True) -> None:
@@ -159,15 +204,15 @@ class Model:
             assert seen(timeline.step(step_id)) == step
             spans = self.spans(step_id)
             assert timeline.spans(step_id) == tuple(spans)
-            beside = dict.fromkeys(itertools.chain.from_iterable(span.steps for span in spans))
-            assert timeline.beside(step_id) == tuple(other for other in beside if other != step_id)
+            assert timeline.spans(step_id, spoken_for=True) == tuple(self.spans(step_id, step_id))
+            assert timeline.beside(step_id) == tuple(self.beside(step_id))
             parts = [part for part in steps.values() if part is not None and part.begun.parent == step_id]
             assert [seen(part) for part in timeline.parts(step_id)] == parts
         for operation_id, operation in self.operations().items():
             assert timeline.operation(operation_id) == operation
         for nothing in (timeline.session("none"), timeline.step("none"), timeline.operation("none")):
             assert nothing is None
-        newest = self.events[::-1]
+        newest = [self.as_seen(event) for event in reversed(self.events)]
         assert timeline.events(None, 1000) == tuple(newest)
         if newest:
             middle = newest[len(newest) // 2].seq

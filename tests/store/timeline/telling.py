@@ -17,6 +17,7 @@ from snapd.core.history import (
     Span,
     StepBegun,
     StepEnded,
+    StepsLeft,
     StepTurned,
     Summary,
 )
@@ -38,6 +39,7 @@ class Telling:
         store: it, open.
         model: what it must answer.
         now: milliseconds since 1970, of the next event.
+        gone: the steps whose client is gone.
     """
 
     def __init__(self, path: Path) -> None:
@@ -46,6 +48,7 @@ class Telling:
         self.now = 1_700_000_000_000
         self.store = Store(str(path), None)
         self._files = {"a.txt": b"first\n", "d/b": b"x" * 500}
+        self.gone: set[str] = set()
         self._number = 0
         self._snapshot = self._stored(Coverage())
 
@@ -94,14 +97,18 @@ class Telling:
         before = self.model.head
         seen = None
         if before is not None and before != found and not isinstance(what, Operated):
-            seen = Span(before, found, self.working())
+            seen = Span(before, found, self.working(self.gone), self.left())
         return Event(self.model.next_seq, self.now, found, seen, what)
 
-    def working(self) -> tuple[str, ...]:
-        """The open steps in which no other is open."""
-        steps = [step for step in self.model.steps().values() if step.state == "open"]
+    def working(self, gone: set[str]) -> tuple[str, ...]:
+        """The open steps, but for those that are gone, in which no other of them is open."""
+        steps = [step for step in self.model.steps().values() if step.state == "open" and step.step_id not in gone]
         around = {step.begun.parent for step in steps}
         return tuple(step.step_id for step in steps if step.step_id not in around)
+
+    def left(self) -> tuple[str, ...]:
+        """Those that would be among them if their client were there."""
+        return tuple(step for step in self.working(set()) if step in self.gone)
 
     def start(self, session: str, agent: str | None = None, title: str | None = None) -> Event:
         return self.tell(SessionStarted(session, agent, title))
@@ -113,8 +120,21 @@ class Telling:
         index = self.model.sessions()[session].step_count
         return self.tell(StepBegun(step, session, index, parent, "message", None, "edit", "é\nline"))
 
-    def end(self, step: str, claims: tuple[bytes, ...] | None = None, *, changed: bool = True) -> Event:
-        return self.tell(StepEnded(step, claims, changed))
+    def leave(self, *steps: str) -> Event:
+        """The client of some steps is gone."""
+        event = self.tell(StepsLeft(steps))
+        self.gone |= set(steps)
+        return event
+
+    def end(
+        self,
+        step: str,
+        claims: tuple[bytes, ...] | None = None,
+        *,
+        changed: bool = True,
+        spoken_for: bool = True,
+    ) -> Event:
+        return self.tell(StepEnded(step, claims, changed, spoken_for))
 
     def operate(
         self,

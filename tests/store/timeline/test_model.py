@@ -44,7 +44,10 @@ def history(telling: Telling, action: str, number: int) -> None:
             telling.begin(session, f"step {telling.model.next_seq}", parent)
         case "end" if is_open:
             claims = (None, (), (b"a.txt", b"raw \xff"))[number % 3]
-            telling.end(is_open[number % len(is_open)], claims, changed=number % 2 == 0)
+            ending = is_open[number % len(is_open)]
+            telling.end(ending, claims, changed=number % 2 == 0, spoken_for=number % 5 > 1)
+        case "leave" if is_open:
+            telling.leave(is_open[number % len(is_open)])
         case "turn" if done:
             chosen = done[-1 - number % min(3, len(done)) :]
             undoes = list(telling.model.operations())[-1:]
@@ -63,7 +66,7 @@ def history(telling: Telling, action: str, number: int) -> None:
             pass
 
 
-EVENTS = ("edit", "start", "end session", "begin", "end", "turn", "restore", "summarize")
+EVENTS = ("edit", "start", "end session", "begin", "leave", "end", "turn", "restore", "summarize")
 actions = st.lists(
     st.tuples(
         st.sampled_from((*EVENTS, *EVENTS, "begin", "end", "reopen", "kill", "lose", "older", "damage")),
@@ -249,10 +252,10 @@ def test_an_event_that_cannot_follow_is_refused(telling: Telling, illegal: str) 
     whats = {
         "again": StepBegun("a", "one", 9, None, None, None, None, None),
         "unknown session": StepBegun("x", "nobody", 0, None, None, None, None, None),
-        "ended": StepEnded("a", None, True),
+        "ended": StepEnded("a", None, True, True),
         "operation": Operated("o1", "undo", None, head),
     }
-    event = telling.event(whats.get(illegal, StepEnded("c", None, True)))
+    event = telling.event(whats.get(illegal, StepEnded("c", None, True, True)))
     if illegal == "not next":
         event = attrs.evolve(event, seq=event.seq + 1)
     if illegal == "snapshot":

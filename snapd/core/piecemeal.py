@@ -1,0 +1,199 @@
+"""Takes back pieces of what a step changed: some files, or some hunks of one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+
+from .errors import InvalidParams
+from .hunks import hunks, without
+from .model import SYMLINK, Entry, FileOutcome
+from .paths import shown
+from .text import is_binary
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from .call import Call
+    from .deeds import Deeds
+    from .history import Operated, OperationKind, Step, StepId
+    from .hunks import Hunk
+    from .model import Outcome, RelPath, Snapshot
+    from .ownership import Delta
+    from .plan import Plan
+    from .planning import Planner
+    from .ports import Store, TextDiffer
+    from .sessions import Sessions
+    from .task import Task
+    from .tasks import Tasks
+    from .writer import Request, Writer
+
+
+class Piecemeal:
+    """Undo of pieces in one workspace.
+
+    Args:
+        writer: of the workspace.
+        sessions: likewise.
+        deeds: tells what steps changed.
+        tasks: what there is to take back.
+        texts: compares texts.
+    """
+
+    def __init__(self, writer: Writer, sessions: Sessions, deeds: Deeds, tasks: Tasks, texts: TextDiffer) -> None:
+        self._writer = writer
+        self._sessions = sessions
+        self._deeds = deeds
+        self._tasks = tasks
+        self._texts = texts
+
+    @property
+    def _store(self) -> Store:
+        return self._writer.store
+
+    # -- hunks
+
+    def hunks(self, step_id: StepId, path: RelPath, call: Call) -> tuple[Hunk, ...]:
+        """The hunks of what a step changed in a file; none of a binary file.
+
+        Raises:
+            UnknownStep: see there.
+            InvalidParams: the step did not change it.
+            StoreCorrupt, IoError, Cancelled: see there.
+        """
+        step = self._sessions.known_step(step_id)
+        sides = self._sides(step, path)
+        return hunks(*sides, self._texts, call) if sides is not None else ()
+
+    def revert_hunks(
+        self, step_id: StepId, path: RelPath, indexes: Sequence[int], request: Request, call: Call
+    ) -> Outcome:
+        """Takes back some hunks of what a step changed in a file.
+
+        Args:
+            step_id: the step.
+            path: the file.
+            indexes: which hunks.
+            request: how it is asked.
+            call: the request; may be cancelled until the file is moved.
+
+        Raises:
+            UnknownStep: see there.
+            InvalidParams: the step did not change the file, or there are no such hunks.
+            StoreCorrupt, StorageFull, WorkspaceGone, IoError, Cancelled: nothing was changed.
+        """
+        with self._writer.turn(call):
+            step = self._sessions.known_step(step_id)
+            sides = self._sides(step, path)
+            if sides is None:
+                raise InvalidParams("hunks: the file is binary", field="hunks")
+            change = self._net(step)[path]
+            data = without(*sides, indexes, self._texts, call)
+            wanted = self._without(change, data, sides)
+            task = attrs.evolve(
+                self._tasks.undoing(step),
+                files={path: (attrs.evolve(change, old=wanted),)},
+                made=(),
+                removed=(),
+                renames={},
+            )
+            return self._take_back("hunks", step, [task], request, call)
+
+    # -- files
+
+    def revert_files(self, step_id: StepId, paths: Collection[RelPath], request: Request, call: Call) -> Outcome:
+        """Takes back what a step and its parts changed in some files; of what was undone already, what conflicted then.
+
+        Args:
+            step_id: the step, which stays what it is.
+            paths: the files; one that it moved by either of its names.
+            request: how it is asked.
+            call: the request; may be cancelled until the first file is moved.
+
+        Raises:
+            UnknownStep: see there.
+            InvalidParams: the step did not change one of the files.
+            StoreCorrupt, StorageFull, WorkspaceGone, IoError, Cancelled: nothing was changed.
+        """
+        with self._writer.turn(call):
+            step = self._sessions.known_step(step_id)
+            wanted = set(paths)
+            # what is left over is told by the files as they are
+            now = self._store.identify(self._writer.look((), call))
+            found = {part: self._tasks.undoing(part, now) for part in reversed(self._deeds.with_parts(step))}
+            changed = {path for task in found.values() for path in task.files}
+            for path in wanted - changed:
+                raise InvalidParams(f"files: step {step_id!r} did not change {shown(path)}", field="files")
+            for task in found.values():
+                wanted |= {name for pair in task.renames.items() if wanted & set(pair) for name in pair}
+            tasks = [
+                _only(task if part.state != "undone" else self._tasks.left_over(part), wanted)
+                for part, task in found.items()
+            ]
+            tasks = [task for task in tasks if task.files]
+            outcome = self._take_back("revert", step, tasks, request, call)
+            # what was taken back before is as it is to be
+            told = {file.path for file in outcome.files}
+            rest = [FileOutcome(path, "unchanged") for path in wanted & changed - told]
+            return attrs.evolve(outcome, files=tuple(sorted([*outcome.files, *rest], key=lambda file: file.path)))
+
+    def _take_back(
+        self, kind: OperationKind, step: Step, tasks: Sequence[Task], request: Request, call: Call
+    ) -> Outcome:
+        def make_plan(planner: Planner, before: Snapshot) -> tuple[Plan, Operated]:
+            plan, turned = self._tasks.plan(planner, before, tasks, request, call)
+            # a step that is not undone stays so, and one that is has the rest of it taken back by this
+            again = {task.step.step_id for task in tasks if task.earlier is not None}
+            operation = attrs.evolve(
+                self._writer.operation(kind, before),
+                session_id=step.begun.session_id,
+                turned=tuple(turn for turn in turned if turn.step_id in again),
+                root=step.step_id if again else None,
+            )
+            return plan, operation
+
+        outcome = self._writer.operate(make_plan, (), request, call)
+        if outcome.applied:
+            turned = [self._sessions.known_step(task.step.step_id) for task in tasks if task.earlier is not None]
+            self._sessions.tell_steps([self._sessions.shown(each, call) for each in turned])
+        return outcome
+
+    # -- texts
+
+    def _sides(self, step: Step, path: RelPath) -> tuple[bytes, bytes] | None:
+        """What a step made of a file, before and after; None where either is binary, or a symlink became a file."""
+        change = self._net(step).get(path)
+        if change is None:
+            raise InvalidParams(f"file: step {step.step_id!r} did not change {shown(path)}", field="file")
+        if len({side.mode == SYMLINK for side in (change.old, change.new) if side is not None}) > 1:
+            return None
+        old, new = (b"" if side is None else self._store.read_blob(side.oid) for side in (change.old, change.new))
+        return None if is_binary(old) or is_binary(new) else (old, new)
+
+    def _net(self, step: Step) -> dict[RelPath, Delta]:
+        return self._deeds.net(self._deeds.with_parts(step))
+
+    def _without(self, change: Delta, data: bytes, sides: tuple[bytes, bytes]) -> Entry | None:
+        """A file with some of its hunks taken back."""
+        if data == sides[1]:
+            return change.new
+        if data == sides[0] and (change.old is None or change.new is None):
+            return change.old
+        left = change.new or change.old
+        assert left is not None
+        with self._store.batch() as batch:
+            oid = batch.blob(data)
+            batch.commit()
+        return Entry(left.mode, oid)
+
+
+def _only(task: Task, wanted: Collection[RelPath]) -> Task:
+    """What a task does to some files alone."""
+    return attrs.evolve(
+        task,
+        files={path: chain for path, chain in task.files.items() if path in wanted},
+        made=(),
+        removed=(),
+        renames={new: old for new, old in task.renames.items() if new in wanted},
+    )
