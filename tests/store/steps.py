@@ -122,6 +122,7 @@ class Disk:
         self._names: dict[int, dict[str, tuple[int, bool]]] = {}
         # so that no inode number comes again
         self._held: list[int] = []
+        self._listens = True
         self.syncs = 0
         for directory, _, files in os.walk(root):
             for path in (directory, *(os.path.join(directory, name) for name in files)):
@@ -134,8 +135,9 @@ class Disk:
     def _listener(self, real: Callable[[int], None]) -> Callable[[int], None]:
         def sync(descriptor: int) -> None:
             real(descriptor)
-            self.syncs += 1
-            self._note(descriptor)
+            if self._listens:
+                self.syncs += 1
+                self._note(descriptor)
 
         return sync
 
@@ -150,7 +152,8 @@ class Disk:
             self._bytes[status.st_ino] = Path(f"/proc/self/fd/{descriptor}").read_bytes()
 
     def close(self) -> None:
-        """Lets go of what was held."""
+        """Listens no more, and lets go of what was held."""
+        self._listens = False
         while self._held:
             os.close(self._held.pop())
 
