@@ -1,0 +1,11 @@
+import tseslint from "typescript-eslint";
+
+export default tseslint.config(
+  { ignores: ["build/", "dist/", "src/protocol.ts"] },
+  {
+    files: ["**/*.ts"],
+    extends: [tseslint.configs.strictTypeChecked],
+    languageOptions: { parserOptions: { project: "./tsconfig.json", tsconfigRootDir: import.meta.dirname } },
+  },
+  { files: ["**/*.mjs"], extends: [tseslint.configs.strict] },
+);

@@ -1,0 +1,48 @@
+import { ERROR_CODES, RPC_ERROR_CODES, type ErrorKind } from "./protocol.js";
+
+/** The daemon answered a request with an error, or the caller cancelled the request. */
+export class SnapdError extends Error {
+  override readonly name = "SnapdError";
+  /** The code of JSON-RPC: one of `ERROR_CODES` or `RPC_ERROR_CODES`. */
+  readonly code: number;
+  /** What it is, for programs; absent where this version knows no such kind. */
+  readonly kind?: ErrorKind;
+  /** All that the daemon says about it. */
+  readonly data: unknown;
+
+  constructor(message: string, code: number, data?: unknown) {
+    super(message);
+    this.code = code;
+    this.data = data;
+    const kind = kindIn(data);
+    if (kind !== undefined) {
+      this.kind = kind;
+    }
+  }
+
+  /** The error of a request that was cancelled before it was sent. */
+  static cancelled(): SnapdError {
+    return new SnapdError("the request was cancelled", RPC_ERROR_CODES.requestCancelled);
+  }
+}
+
+/** No connection could be made. The message says why, with what a launched command wrote to its stderr. */
+export class ConnectError extends Error {
+  override readonly name = "ConnectError";
+}
+
+/**
+ * The connection ended before the answer came, or there is none any more.
+ *
+ * Whether the daemon did what was asked is not known, so that nothing is sent again by itself.
+ */
+export class ConnectionLostError extends Error {
+  override readonly name = "ConnectionLostError";
+}
+
+function kindIn(data: unknown): ErrorKind | undefined {
+  if (typeof data !== "object" || data === null || !("kind" in data)) {
+    return undefined;
+  }
+  return typeof data.kind === "string" && Object.hasOwn(ERROR_CODES, data.kind) ? (data.kind as ErrorKind) : undefined;
+}
