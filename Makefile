@@ -1,16 +1,26 @@
 # make demo: sets up, runs the main job on a real repository.  make test: sets up, runs every check.
+# make vsix: builds the VS Code extension.  make e2e: drives it in a real VS Code; ONLY=scenario, SHOTS=folder, PUBLISH=1.
 # make bench: sets up, measures snapd against git; TREE=linux, a number of files or a folder; ROWS=one,diff; GROWTH=1.
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
+CLIENT := clients/typescript
+EXTENSION := vscode-extension
+IN_CLIENT := cd $(CLIENT) && ../../scripts/with-node
+IN_EXTENSION := cd $(EXTENSION) && ../scripts/with-node
+NPM_CI := npm ci --no-fund --no-audit --loglevel=error
+VSIX := $(EXTENSION)/snapd.vsix
+SHOTS ?= $(EXTENSION)/build/e2e
 
-.PHONY: demo test bench install lint format generate dist lock clean
+.PHONY: demo test bench install lint format generate dist lock clean node vsix e2e
 
 demo: install
 	$(BIN)/python clients/python/demo.py $(if $(WORKSPACE),"$(WORKSPACE)",.)
 
 test: install lint
 	$(BIN)/python -m pytest -n 2
+	$(IN_CLIENT) npm test
+	$(IN_EXTENSION) npm test
 
 bench: install
 	$(BIN)/python -m benchmarks $(if $(TREE),--tree "$(TREE)") $(if $(ROWS),--rows "$(ROWS)") $(if $(GROWTH),--growth) \
@@ -24,15 +34,43 @@ $(STAMP): requirements.lock pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	touch $(STAMP)
 
-lint: install
+node: $(CLIENT)/dist/.built $(EXTENSION)/node_modules/.installed
+
+$(CLIENT)/node_modules/.installed: $(STAMP) $(CLIENT)/package-lock.json
+	$(IN_CLIENT) $(NPM_CI)
+	touch $@
+
+$(CLIENT)/dist/.built: $(CLIENT)/node_modules/.installed $(wildcard $(CLIENT)/src/*.ts)
+	$(IN_CLIENT) npm run --silent build
+	touch $@
+
+$(EXTENSION)/node_modules/.installed: $(STAMP) $(EXTENSION)/package-lock.json
+	$(IN_EXTENSION) $(NPM_CI)
+	touch $@
+
+# the extension brings the wheel that its Install button installs
+vsix: install node
+	rm -rf $(EXTENSION)/bundled $(VSIX)
+	$(BIN)/python -m build --no-isolation --wheel --outdir $(EXTENSION)/bundled .
+	$(IN_EXTENSION) npm run --silent package -- --out snapd.vsix
+
+e2e: vsix
+	scripts/with-node node $(EXTENSION)/e2e/run.mjs --vsix $(VSIX) --shots $(SHOTS) \
+		$(foreach name,$(ONLY),--only $(name)) $(if $(PUBLISH),--publish)
+
+lint: install node
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python -m snapd.wire --check
+	$(IN_CLIENT) npm run --silent lint
+	$(IN_EXTENSION) npm run --silent lint
 
-format: install
+format: install node
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+	$(IN_CLIENT) npx prettier --write --log-level warn .
+	$(IN_EXTENSION) npx prettier --write --log-level warn .
 
 generate: install
 	$(BIN)/python -m snapd.wire
@@ -45,4 +83,4 @@ lock:
 	uv pip compile pyproject.toml --universal --python-version 3.10 --extra dev --generate-hashes --no-emit-index-url --no-header -o requirements.lock
 
 clean:
-	rm -rf .venv dist
+	rm -rf .venv dist $(CLIENT)/node_modules $(CLIENT)/dist $(EXTENSION)/node_modules $(EXTENSION)/dist $(EXTENSION)/bundled $(EXTENSION)/build

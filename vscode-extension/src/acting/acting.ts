@@ -1,0 +1,110 @@
+// Actions one after the other, each told when it is done.
+
+import { capitalized } from "../model/wording";
+import type { Action } from "./action";
+import { showDetails } from "./details";
+import { explained, Refused } from "./errors";
+import { conflicts, report, severity, written } from "./outcomes";
+import { perform, type Performed } from "./perform";
+import { Resolving } from "./resolving";
+import type { Notice } from "./ui";
+import type { World } from "./world";
+
+const RESOLVE = "Resolve...";
+const UNDO = "Undo";
+const DETAILS = "Details";
+const SHOW_LOG = "Show Log";
+
+/** Carries out what users ask for. */
+export class Acting {
+  readonly #world: World;
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(world: World) {
+    this.#world = world;
+  }
+
+  /**
+   * Carries out an action when those before it are done, and tells what it did; that is not waited for.
+   *
+   * @returns whether it was done; what went wrong was told.
+   */
+  act(action: Action): Promise<boolean> {
+    const turn = this.#last.then(() =>
+      this.attempt(action.aim, async () => {
+        const performed = await this.#world.ui.busy(capitalized(action.aim), () => perform(action, this.#world));
+        if (performed !== undefined) this.#world.later(this.#tell(performed));
+        return performed !== undefined;
+      }),
+    );
+    this.#last = turn;
+    return turn.then((done) => done ?? false);
+  }
+
+  /**
+   * Does something, and tells why it failed where it does.
+   *
+   * @param aim - what is to be done: "undo step 3".
+   * @returns undefined where it failed.
+   */
+  async attempt<T>(aim: string, work: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await work();
+    } catch (error) {
+      this.#world.log.error(`${aim}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+      this.#world.later(this.#tellError(error instanceof Refused, explained(aim, error)));
+      return undefined;
+    }
+  }
+
+  /** Tells something, where notifications of its kind are wanted; resolves with the button that was pressed. */
+  async tell(notice: Notice): Promise<string | undefined> {
+    this.#world.log.info(notice.message);
+    return this.#isWanted(notice) ? this.#world.ui.tell(notice) : undefined;
+  }
+
+  async #tell(performed: Performed): Promise<void> {
+    const { action, acted } = performed;
+    const { ui } = this.#world;
+    const message = [report(action.done(acted), acted.files), action.besides?.(acted) ?? ""].join(" ").trimEnd();
+    const inConflict = conflicts(acted.files).length > 0;
+    const changed = written(acted.files).length > 0 || (acted.steps ?? []).length > 0;
+    const buttons = [...(inConflict ? [RESOLVE] : []), ...(changed ? [UNDO] : [])];
+    if (acted.files.length > 0) buttons.push(DETAILS);
+    const resolving = new Resolving(performed);
+    await this.attempt("go on", async () => {
+      // whoever has looked at something finds the buttons again
+      for (;;) {
+        const answer = await this.tell({ severity: severity(acted.files), message, buttons });
+        if (answer === UNDO) {
+          await this.act(action.undoing(acted));
+          return;
+        }
+        if (answer === RESOLVE) {
+          const resolution = await resolving.ask(ui);
+          if (resolution === "left") return;
+          if (resolution !== "looking") {
+            await this.act(resolution.act);
+            return;
+          }
+        } else if (answer === DETAILS) await showDetails(performed, ui);
+        else return;
+      }
+    });
+  }
+
+  async #tellError(isRefusal: boolean, message: string): Promise<void> {
+    if (isRefusal) {
+      // the log has no more to say about it
+      await this.#world.ui.tell({ severity: "warning", message, buttons: [] });
+      return;
+    }
+    const answer = await this.#world.ui.tell({ severity: "error", message, buttons: [SHOW_LOG] });
+    if (answer === SHOW_LOG) await this.#world.ui.showLog();
+  }
+
+  #isWanted({ severity: kind }: Notice): boolean {
+    const wanted = this.#world.notifications();
+    return kind === "error" || wanted === "all" || (wanted === "problems" && kind === "warning");
+  }
+}

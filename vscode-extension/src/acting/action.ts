@@ -1,0 +1,68 @@
+// What an action is: what it asks of the daemon, how it is told, and how it is taken back.
+
+import type { FileOutcome, Outcome, Params, Step } from "snapd-client";
+import type { FolderModel } from "../model/folder";
+
+/** What acting needs of a folder. */
+export type ActingFolder = Pick<
+  FolderModel,
+  "uri" | "name" | "sessions" | "entries" | "step" | "lastStep" | "refresh" | "request"
+>;
+
+/** The requests that change the work tree. */
+export type ActingMethod =
+  "session/undo" | "session/redo" | "step/revertHunks" | "step/revertFiles" | "snapshot/restore" | "snapshot/revert";
+
+/** One such request. */
+export type ActingCall = {
+  [M in ActingMethod]: { readonly method: M; readonly params: Omit<Params<M>, "workspaceUri" | "dryRun"> };
+}[ActingMethod];
+
+/** The answer to one; `steps` where it was about whole steps. */
+export type Acted = Outcome & { readonly steps?: readonly Step[] };
+
+/** What is to be asked as things are now, and what is left out of it; or an answer, where nothing is left to ask. */
+export type Plan =
+  { readonly call: ActingCall; readonly leftOut: readonly FileOutcome[] } | { readonly settled: Acted };
+
+/** How files that conflicted are taken back all the same. */
+export interface Overwriting {
+  /** What they become: "what it was before step 3". */
+  readonly becomes: string;
+  /** What they are compared with by whoever has to decide, and its name. */
+  readonly compared: { readonly hash: string; readonly name: string };
+  /** Whether it can be done with this file. */
+  allows(file: FileOutcome): boolean;
+  /** Does it with some of the files. */
+  with(files: readonly FileOutcome[]): Action;
+}
+
+/** Something that a user asked for. */
+export interface Action {
+  /** The workspaceUri. */
+  readonly folder: string;
+  /** What it is to do: "undo step 3". */
+  readonly aim: string;
+  /** What it did: "Undid step 3". */
+  readonly done: (acted: Acted) => string;
+  /** More to know of what it did, in sentences. */
+  readonly besides?: (acted: Acted) => string;
+  /** The exact names of the files that may be written, where these were shown before; otherwise any. */
+  readonly shown?: ReadonlySet<string>;
+  /** Says what to ask for as things are now; asked again whenever they may have moved. */
+  readonly plan: (folder: ActingFolder) => Promise<Plan>;
+  /** How conflicts are overwritten. */
+  readonly overwriting: (acted: Acted) => Overwriting;
+  /** What takes it back. */
+  readonly undoing: (acted: Acted) => Action;
+}
+
+/** Asks for the same, whatever moves. */
+export function always(call: ActingCall): Action["plan"] {
+  return () => Promise.resolve({ call, leftOut: [] });
+}
+
+/** Sends a request of an action, or has it foretold. */
+export function send(folder: ActingFolder, call: ActingCall, dryRun: boolean): Promise<Acted> {
+  return folder.request<ActingMethod>(call.method, { ...call.params, dryRun });
+}

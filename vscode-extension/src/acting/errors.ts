@@ -1,0 +1,31 @@
+// Why an action was not done, for people.
+
+import { ConnectionLostError, SnapdError } from "snapd-client";
+
+/** An action was not done, for a reason that the user can do something about; the message says it. */
+export class Refused extends Error {
+  override readonly name = "Refused";
+}
+
+/**
+ * Why something was not done, in sentences.
+ *
+ * @param aim - what was to be done: "undo step 3".
+ */
+export function explained(aim: string, error: unknown): string {
+  if (error instanceof Refused) return `Snapd did not ${aim}. ${error.message}`;
+  if (error instanceof ConnectionLostError) {
+    return `The connection to snapd was lost. Whether it did ${aim} is not known; Agent Steps tells, once it is back.`;
+  }
+  if (error instanceof SnapdError) {
+    switch (error.kind) {
+      case "nothingToUndo":
+        return `Snapd did not ${aim}. Nothing of it is left to undo.`;
+      case "nothingToRedo":
+        return `Snapd did not ${aim}. The session has nothing to redo, or has gone on since.`;
+      default:
+        return `Snapd could not ${aim}: ${error.message}`;
+    }
+  }
+  return `Snapd could not ${aim}: ${error instanceof Error ? error.message : String(error)}`;
+}

@@ -1,0 +1,79 @@
+// Taking back pieces of a step, and going back to before it.
+
+import type { OnConflict, Step } from "snapd-client";
+import { counted, stepInSentence } from "../model/wording";
+import { type Action, always } from "./action";
+import { exactName, listed, type Named, snapshotName } from "./names";
+import { overwriteStepFiles } from "./overwriting";
+import { overwriteWithSnapshot, takeBack } from "./takingBack";
+
+/** Takes back what a step changed in some files. */
+export function revertFiles(folder: string, step: Step, files: readonly Named[]): Action {
+  const names = listed(files.map(({ file }) => file));
+  return {
+    folder,
+    aim: `revert ${names} (${stepInSentence(step)})`,
+    done: () => `Took back what ${stepInSentence(step)} did to ${names}`,
+    plan: always({
+      method: "step/revertFiles",
+      params: { stepId: step.stepId, files: files.map(exactName), onConflict: "merge" },
+    }),
+    overwriting: () => overwriteStepFiles(folder, step),
+    undoing: (acted) => takeBack(folder, `the revert of ${names}`, acted),
+  };
+}
+
+/** Takes back some hunks of what a step changed in a file. */
+export function revertHunks(folder: string, step: Step, file: Named, hunks: readonly number[]): Action {
+  const what = `${counted(hunks.length, "hunk")} of ${file.file}`;
+  const params = { stepId: step.stepId, file: exactName(file), hunks: [...hunks] };
+  const action: Action = {
+    folder,
+    aim: `revert ${what} (${stepInSentence(step)})`,
+    done: () => `Reverted ${what} (${stepInSentence(step)})`,
+    plan: always({ method: "step/revertHunks", params: { ...params, onConflict: "merge" } }),
+    overwriting: () => ({
+      becomes: `what ${stepInSentence(step)} left, without ${hunks.length === 1 ? "this hunk" : "these hunks"}`,
+      compared: { hash: step.to ?? step.from, name: `after ${stepInSentence(step)}` },
+      allows: (conflict) => exactName(conflict) === params.file,
+      with: () => ({
+        ...action,
+        aim: `overwrite ${file.file}`,
+        done: () => `Reverted ${what} and overwrote what was changed since`,
+        besides: ({ before }) => `What was overwritten stays in ${snapshotName(before)}.`,
+        shown: new Set([params.file]),
+        plan: always({ method: "step/revertHunks", params: { ...params, onConflict: "overwrite" } }),
+      }),
+    }),
+    undoing: (acted) => takeBack(folder, `the revert of ${what}`, acted),
+  };
+  return action;
+}
+
+/**
+ * Makes the work tree what it was before a step.
+ *
+ * @param onConflict - what happens to files that were changed since the last snapshot; they are restored too where it
+ *   is absent, but for those with unsaved text.
+ * @param shown - the exact names of the files that the user was shown.
+ */
+export function restoreBefore(
+  folder: string,
+  step: Step,
+  onConflict: OnConflict | undefined,
+  shown: ReadonlySet<string>,
+): Action {
+  const place = `before ${stepInSentence(step)}`;
+  return {
+    folder,
+    aim: `restore the workspace to ${place}`,
+    done: () => `Restored the workspace to ${place}`,
+    shown,
+    plan: always({
+      method: "snapshot/restore",
+      params: onConflict === undefined ? { hash: step.from } : { hash: step.from, onConflict },
+    }),
+    overwriting: () => overwriteWithSnapshot(folder, step.from, place),
+    undoing: (acted) => takeBack(folder, `the restore to ${place}`, acted),
+  };
+}

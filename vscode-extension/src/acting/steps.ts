@@ -1,0 +1,61 @@
+// Undo and redo of whole steps.
+
+import type { Step } from "snapd-client";
+import { stepInSentence } from "../model/wording";
+import { type Acted, type Action, type ActingCall, always } from "./action";
+import { overwriteStepFiles } from "./overwriting";
+import { overwriteWithSnapshot, takeBackSteps } from "./takingBack";
+
+/** Takes a step back, with its parts and wherever it is in the history. */
+export function undoStep(folder: string, step: Step): Action {
+  return {
+    folder,
+    aim: `undo ${stepInSentence(step)}`,
+    done: () => `Undid ${stepInSentence(step)}`,
+    plan: always(undoCall(step)),
+    // a step that was open has ended by that, and only now it is known what it changed
+    overwriting: (acted) =>
+      overwriteStepFiles(folder, acted.steps?.find((each) => each.stepId === step.stepId) ?? step),
+    undoing: (acted) =>
+      takeBackSteps(folder, `the undo of ${stepInSentence(step)}`, acted, redoCall(step.sessionId), (redone) =>
+        redoStep(folder, step.sessionId).undoing(redone),
+      ),
+  };
+}
+
+/** Does the step again that was undone last in a session. */
+export function redoStep(folder: string, sessionId: string): Action {
+  return {
+    folder,
+    aim: "redo the step",
+    done: (acted) => `Redid ${stepInSentence(rootOf(acted))}`,
+    plan: always(redoCall(sessionId)),
+    overwriting: (acted) => {
+      const root = rootOf(acted);
+      return overwriteWithSnapshot(folder, root.to ?? root.from, `after ${stepInSentence(root)}`);
+    },
+    undoing: (acted) => {
+      const root = rootOf(acted);
+      return takeBackSteps(folder, `the redo of ${stepInSentence(root)}`, acted, undoCall(root), (undone) =>
+        undoStep(folder, root).undoing(undone),
+      );
+    },
+  };
+}
+
+function undoCall({ sessionId, stepId }: Step): ActingCall {
+  return { method: "session/undo", params: { sessionId, stepId, onConflict: "merge" } };
+}
+
+function redoCall(sessionId: string): ActingCall {
+  return { method: "session/redo", params: { sessionId, count: 1, onConflict: "merge" } };
+}
+
+/** Of the steps that were turned together, the one that the others are parts of. */
+function rootOf(acted: Acted): Step {
+  const steps = acted.steps ?? [];
+  const names = new Set(steps.map((step) => step.stepId));
+  const root = steps.find((step) => step.parentStepId === undefined || !names.has(step.parentStepId));
+  if (root === undefined) throw new Error("the answer names no step");
+  return root;
+}

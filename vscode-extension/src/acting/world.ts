@@ -1,0 +1,18 @@
+// Where actions take place.
+
+import type { ActingFolder } from "./action";
+import type { Ui } from "./ui";
+
+/** Everything outside that an action needs. */
+export interface World {
+  readonly ui: Ui;
+  /** The folder of this workspaceUri; throws where it is not open. */
+  folder(uri: string): ActingFolder;
+  /** Resolves once the daemon was told of all that is typed. */
+  flush(): Promise<void>;
+  /** Which notifications are wanted. */
+  notifications(): "all" | "problems" | "off";
+  /** Takes care of what goes on when an action is done: it is nobody's answer. */
+  later(work: Promise<unknown>): void;
+  readonly log: { info(message: string): void; error(message: string): void };
+}

@@ -1,0 +1,42 @@
+// What the active editor shows: a file of a step, or a file on the disk.
+
+import * as vscode from "vscode";
+import { linesOf } from "../acting/hunks";
+import { placeOf, SCHEME } from "../documents/uris";
+import { relativeName } from "../model/fileUris";
+import type { WorkspaceModel } from "../model/workspace";
+import type { ShownFile } from "./desk";
+
+/**
+ * The file that the active editor shows.
+ *
+ * @param given - what a menu of the editor says that it shows.
+ */
+export function shownFile(model: WorkspaceModel, given: vscode.Uri | undefined): ShownFile | undefined {
+  const editor = vscode.window.activeTextEditor;
+  const uris = [editor?.document.uri, ...tabUris(), given].filter((uri) => uri !== undefined);
+  const uri = uris.find(({ scheme }) => scheme === SCHEME) ?? uris.find(({ scheme }) => scheme === "file");
+  if (uri === undefined) return undefined;
+  if (uri.scheme === "file") return onDisk(model, uri);
+  const place = placeOf(uri.toString());
+  if (place === undefined) return undefined;
+  const { folder, file, stepId, side } = place;
+  const shown = { folder, file, ...(stepId !== undefined && { stepId }) };
+  if (side === undefined || editor?.document.uri.toString() !== uri.toString()) return shown;
+  const { document, selections } = editor;
+  const lines = Array.from({ length: document.lineCount }, (_, line) => document.lineAt(line).text);
+  return { ...shown, focus: { side, lines, selected: selections.map(linesOf) } };
+}
+
+function onDisk(model: WorkspaceModel, uri: vscode.Uri): ShownFile | undefined {
+  const folder = model.folderOf(uri.toString());
+  const file = folder === undefined ? undefined : relativeName(folder.uri, uri.toString());
+  return folder === undefined || file === undefined ? undefined : { folder: folder.uri, file };
+}
+
+function tabUris(): readonly vscode.Uri[] {
+  const input = vscode.window.tabGroups.activeTabGroup.activeTab?.input;
+  if (input instanceof vscode.TabInputTextDiff) return [input.modified, input.original];
+  if (input instanceof vscode.TabInputText || input instanceof vscode.TabInputCustom) return [input.uri];
+  return [];
+}

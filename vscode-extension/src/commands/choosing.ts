@@ -1,0 +1,68 @@
+// Which folder, step and file a command is about, where nobody said so.
+
+import type { FileChange, Step } from "snapd-client";
+import type { ActingFolder } from "../acting/action";
+import { Refused } from "../acting/errors";
+import { exactName } from "../acting/names";
+import { capitalized, stepInSentence } from "../model/wording";
+import type { Desk } from "./desk";
+
+/** That of the active editor, or the only one; else the user is asked. */
+export async function chooseFolder(desk: Desk, title: string): Promise<ActingFolder | undefined> {
+  const folders = desk.folders();
+  const shown = desk.shown();
+  const active = folders.find((folder) => folder.uri === shown?.folder);
+  if (active !== undefined) return active;
+  const [only, ...others] = folders;
+  if (only === undefined) throw new Refused("Snapd has no folder open here.");
+  if (others.length === 0) return only;
+  return desk.world.ui.choose({
+    title,
+    placeholder: "Choose a folder",
+    rows: folders.map((folder) => ({ label: folder.name, value: folder })),
+  });
+}
+
+/** Asks for a step of a folder; undefined where the user cancelled. */
+export async function chooseStep(
+  desk: Desk,
+  folder: ActingFolder,
+  title: string,
+  isMeant: (step: Step) => boolean,
+): Promise<Step | undefined> {
+  const steps = folder.entries.flatMap(({ step }) => (step !== undefined && isMeant(step) ? [step] : []));
+  if (steps.length === 0) throw new Refused(`No such step is known in ${folder.name}.`);
+  return desk.world.ui.choose({
+    title,
+    placeholder: "Choose a step",
+    rows: steps.map((step) => ({
+      label: capitalized(stepInSentence(step)),
+      description: [step.agent, step.state === "applied" ? undefined : step.state].filter(Boolean).join(" · "),
+      detail: (step.files ?? []).map(({ file }) => file).join(", "),
+      value: step,
+    })),
+  });
+}
+
+/** Asks for a file of a step, where it has several. */
+export async function chooseFile(desk: Desk, step: Step, title: string): Promise<FileChange | undefined> {
+  const files = step.files ?? [];
+  const [only, ...others] = files;
+  if (only === undefined) throw new Refused(`${capitalized(stepInSentence(step))} changed no file.`);
+  if (others.length === 0) return only;
+  return desk.world.ui.choose({
+    title,
+    placeholder: "Choose a file",
+    rows: files.map((file) => ({ label: file.file, description: file.status, value: file })),
+  });
+}
+
+/** Whether a step can be undone and that would do something. */
+export function isUndoable(step: Step): boolean {
+  return step.state === "applied" && (step.files ?? []).length > 0;
+}
+
+/** Whether a step changed the file of this exact name. */
+export function changed(step: Step, name: string): boolean {
+  return (step.files ?? []).some((file) => exactName(file) === name);
+}

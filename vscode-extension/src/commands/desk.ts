@@ -1,0 +1,38 @@
+// What the commands work with: the folders, the active editor, and who carries actions out.
+
+import type { Acting } from "../acting/acting";
+import type { ActingFolder } from "../acting/action";
+import type { DiffSide, LineRange } from "../acting/hunks";
+import type { World } from "../acting/world";
+import type { FileChange, Step } from "snapd-client";
+
+/** What a command is about: an item of a view has these. */
+export interface Target {
+  readonly folder: Pick<ActingFolder, "uri">;
+  readonly step?: Step;
+  readonly file?: Pick<FileChange, "file" | "uri">;
+}
+
+/** The file that the active editor shows. */
+export interface ShownFile {
+  /** The workspaceUri. */
+  readonly folder: string;
+  /** The exact name. */
+  readonly file: string;
+  /** The step that it is shown for. */
+  readonly stepId?: string;
+  /** The side of that step that has the focus, with its lines and those that are selected. */
+  readonly focus?: {
+    readonly side: DiffSide;
+    readonly lines: readonly string[];
+    readonly selected: readonly LineRange[];
+  };
+}
+
+/** Everything that commands need. */
+export interface Desk {
+  readonly world: World;
+  readonly acting: Acting;
+  folders(): readonly ActingFolder[];
+  shown(): ShownFile | undefined;
+}

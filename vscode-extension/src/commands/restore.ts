@@ -1,0 +1,122 @@
+// Going back to before a step with the whole workspace: what that would do is shown first, and asked.
+
+import type { FileDiff, FileOutcome, OnConflict, Step } from "snapd-client";
+import { type ActingFolder, send } from "../acting/action";
+import { differences } from "../acting/differences";
+import { exactName, listed } from "../acting/names";
+import { plannedChangesText, plannedText, written } from "../acting/outcomes";
+import { restoreBefore } from "../acting/pieces";
+import { capitalized, counted, lines, stepInSentence } from "../model/wording";
+import { chooseFolder, chooseStep } from "./choosing";
+import type { Desk, Target } from "./desk";
+
+const RESTORE = "Restore";
+const RESTORE_ALL = "Restore All";
+const KEEP_LATER = "Restore, Keep Later Changes";
+
+/** What a restore would do. */
+interface Preview {
+  readonly folder: ActingFolder;
+  readonly step: Step;
+  /** The work tree as it is, as a snapshot. */
+  readonly now: string;
+  /** What becomes of the files. */
+  readonly files: readonly FileOutcome[];
+  /** Those of them that would become something else where later changes are kept. */
+  readonly later: readonly FileOutcome[];
+  /** From now to before the step, by exact name. */
+  readonly diffs: ReadonlyMap<string, FileDiff>;
+}
+
+/** Makes the work tree what it was before a step. */
+export async function restoreWorkspace(desk: Desk, target: Target | undefined): Promise<void> {
+  const title = "Restore Workspace";
+  const folder = target === undefined ? await chooseFolder(desk, title) : desk.world.folder(target.folder.uri);
+  if (folder === undefined) return;
+  const step = target?.step ?? (await chooseStep(desk, folder, title, () => true));
+  if (step === undefined) return;
+  const preview = await foresee(desk, folder, step);
+  if (preview.files.length === 0) {
+    const message = `${folder.name} is as it was before ${stepInSentence(step)}: no file has to be changed.`;
+    desk.world.later(desk.acting.tell({ severity: "info", message, buttons: [] }));
+    return;
+  }
+  if (!(await show(desk, preview))) return;
+  const answer = await confirm(desk, preview);
+  if (answer === undefined) return;
+  const onConflict: OnConflict | undefined = answer === KEEP_LATER ? "merge" : undefined;
+  const shown = new Set(preview.files.map(exactName));
+  await desk.acting.act(restoreBefore(folder.uri, step, onConflict, shown));
+}
+
+async function foresee(desk: Desk, folder: ActingFolder, step: Step): Promise<Preview> {
+  await desk.world.flush();
+  const exact = await send(folder, { method: "snapshot/restore", params: { hash: step.from } }, true);
+  const careful = await send(
+    folder,
+    { method: "snapshot/restore", params: { hash: step.from, onConflict: "merge" } },
+    true,
+  );
+  const files = exact.files.filter((file) => file.outcome !== "unchanged");
+  const spared = new Map(careful.files.map((file) => [exactName(file), file.outcome]));
+  const later = written(files).filter((file) => spared.get(exactName(file)) !== file.outcome);
+  const diffs = await differences(folder, exact.before, step.from, files.map(exactName));
+  return { folder, step, now: exact.before, files, later, diffs };
+}
+
+/** Shows file by file what would become of them; false where the user cancelled. */
+async function show(desk: Desk, { folder, step, now, files, diffs }: Preview): Promise<boolean> {
+  const place = `before ${stepInSentence(step)}`;
+  for (;;) {
+    const chosen = await desk.world.ui.choose<FileOutcome | "go" | "all">({
+      title: `Restore ${folder.name} to ${place}`,
+      placeholder: `${capitalized(plannedChangesText(files))}. Choose a file to see what would become of it`,
+      rows: [
+        { label: "$(history) Restore...", description: plannedChangesText(files), value: "go" },
+        { label: "$(diff-multiple) Open All Changes", value: "all" },
+        ...files.map((file) => ({
+          label: file.file,
+          description: `${plannedText(file)} ${linesOf(diffs.get(exactName(file)))}`.trimEnd(),
+          value: file,
+        })),
+      ],
+    });
+    if (chosen === undefined) return false;
+    if (chosen === "go") return true;
+    const title = `now ↔ ${place}`;
+    if (chosen === "all") {
+      await desk.world.ui.compareAll({
+        folder: folder.uri,
+        left: now,
+        right: step.from,
+        files: [...diffs.keys()],
+        title: `${folder.name} (${title})`,
+      });
+    } else {
+      await desk.world.ui.compare({
+        folder: folder.uri,
+        file: exactName(chosen),
+        left: { hash: now },
+        right: { hash: step.from },
+        title: `${chosen.file} (${title})`,
+      });
+    }
+  }
+}
+
+function confirm(desk: Desk, { folder, step, files, later }: Preview): Promise<string | undefined> {
+  const names = listed(later.map(({ file }) => file));
+  const changedSince =
+    later.length === 0
+      ? ""
+      : ` ${counted(later.length, "file was", "files were")} changed since the last snapshot: ${names}.`;
+  return desk.world.ui.ask({
+    message: `Restore ${folder.name} to before ${stepInSentence(step)}?`,
+    detail: `${capitalized(plannedChangesText(files))}.${changedSince} What is there now stays in a snapshot.`,
+    choices: later.length === 0 ? [RESTORE] : [RESTORE_ALL, KEEP_LATER],
+  });
+}
+
+function linesOf(diff: FileDiff | undefined): string {
+  return diff === undefined ? "" : lines([diff]);
+}

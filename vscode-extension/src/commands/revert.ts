@@ -1,0 +1,126 @@
+// Taking back a file of a step, or some hunks of it.
+
+import type { FileChange, Hunk, Step } from "snapd-client";
+import type { ActingFolder } from "../acting/action";
+import { Refused } from "../acting/errors";
+import { changedLines, hunksAt, isShownBy } from "../acting/hunks";
+import { exactName } from "../acting/names";
+import { revertFiles, revertHunks } from "../acting/pieces";
+import { maybeMoved } from "../model/changes";
+import { changed, chooseFile, chooseFolder, chooseStep } from "./choosing";
+import type { Desk, ShownFile, Target } from "./desk";
+
+interface Found {
+  readonly folder: ActingFolder;
+  readonly step: Step;
+  readonly file: Pick<FileChange, "file" | "uri">;
+}
+
+/**
+ * Takes back what a step changed in a file, or in several that are selected.
+ *
+ * @param selected - all items that are selected, where the command was called on one of several.
+ */
+export async function revertFile(
+  desk: Desk,
+  target: Target | undefined,
+  selected: readonly Target[] = [],
+): Promise<void> {
+  if (selected.length > 1) {
+    const { folder, step, files } = together(selected);
+    await desk.acting.act(revertFiles(desk.world.folder(folder.uri).uri, step, files));
+    return;
+  }
+  const found = await find(desk, target, desk.shown(), "Revert File");
+  if (found !== undefined) await desk.acting.act(revertFiles(found.folder.uri, found.step, [found.file]));
+}
+
+/** Takes back the hunks that are selected in the diff editor of a step's file; where none is, the user is asked. */
+export async function revertSelected(desk: Desk, target: Target | undefined): Promise<void> {
+  // what is selected now is meant, whatever is asked in between
+  const shown = target === undefined ? desk.shown() : undefined;
+  const found = await find(desk, target, shown, "Revert Hunks");
+  if (found === undefined) return;
+  const { folder, step, file } = found;
+  const { hunks } = await folder.request("step/hunks", { stepId: step.stepId, file: exactName(file) });
+  if (hunks.length === 0) {
+    throw new Refused(`${file.file} has no hunks: it is binary, or only its mode changed. Revert File takes it back.`);
+  }
+  // the diff of a file that was moved may show other changes than those of each of its names
+  const isMoved = maybeMoved(step.files ?? []).some((each) => exactName(each) === exactName(file));
+  const isShown = shown?.stepId === step.stepId && shown.file === exactName(file) && !isMoved;
+  const chosen = selected(hunks, isShown ? shown.focus : undefined);
+  const indexes = chosen.length > 0 ? chosen : await choose(desk, file.file, hunks);
+  if (indexes === undefined || indexes.length === 0) return;
+  await desk.acting.act(revertHunks(folder.uri, step, file, indexes));
+}
+
+/** The files that are selected, which have to be those of one step. */
+function together(targets: readonly Target[]): { folder: Target["folder"]; step: Step; files: Found["file"][] } {
+  const [first] = targets;
+  const step = first?.step;
+  const files = targets.flatMap((target) =>
+    target.step?.stepId === step?.stepId && target.folder.uri === first?.folder.uri ? (target.file ?? []) : [],
+  );
+  if (first === undefined || step === undefined || files.length < targets.length) {
+    throw new Refused("Not only files of one step are selected. Select files of one step, or a single file.");
+  }
+  return { folder: first.folder, step, files };
+}
+
+function selected(hunks: readonly Hunk[], focus: ShownFile["focus"]): number[] {
+  if (focus === undefined || !isShownBy(focus.lines, hunks, focus.side)) return [];
+  return hunksAt(hunks, focus.side, focus.selected).map(({ index }) => index);
+}
+
+function choose(desk: Desk, file: string, hunks: readonly Hunk[]): Promise<readonly number[] | undefined> {
+  return desk.world.ui.chooseSome({
+    title: `Revert Hunks of ${file}`,
+    placeholder: "Choose the hunks to take back",
+    rows: hunks.map((hunk) => ({
+      label: hunk.header,
+      detail: changedLines(hunk, 3).join("   "),
+      value: hunk.index,
+    })),
+  });
+}
+
+/** The file of a step that is meant: that of the item, that of the active editor, or one that the user is asked for. */
+async function find(
+  desk: Desk,
+  target: Target | undefined,
+  shown: ShownFile | undefined,
+  title: string,
+): Promise<Found | undefined> {
+  if (target?.step !== undefined && target.file !== undefined) {
+    return { folder: desk.world.folder(target.folder.uri), step: target.step, file: target.file };
+  }
+  const name = target === undefined ? shown?.file : undefined;
+  const folder = target === undefined ? await chooseFolder(desk, title) : desk.world.folder(target.folder.uri);
+  if (folder === undefined) return undefined;
+  const step = await findStep(desk, folder, target?.step, shown, title);
+  if (step === undefined) return undefined;
+  const file = step.files?.find((each) => exactName(each) === name) ?? (await chooseFile(desk, step, title));
+  return file === undefined ? undefined : { folder, step, file };
+}
+
+async function findStep(
+  desk: Desk,
+  folder: ActingFolder,
+  step: Step | undefined,
+  shown: ShownFile | undefined,
+  title: string,
+): Promise<Step | undefined> {
+  if (step !== undefined) return step;
+  const stepId = shown?.stepId;
+  if (stepId !== undefined) {
+    const known = folder.step(stepId);
+    if (known === undefined) throw new Refused("The step that this editor shows is not in the history any more.");
+    return known;
+  }
+  const name = shown?.file;
+  const isMeant = (each: Step): boolean => each.state !== "open" && (each.files ?? []).length > 0;
+  const ofFile = (each: Step): boolean => isMeant(each) && name !== undefined && changed(each, name);
+  const some = folder.entries.some((entry) => entry.step !== undefined && ofFile(entry.step));
+  return chooseStep(desk, folder, title, some ? ofFile : isMeant);
+}

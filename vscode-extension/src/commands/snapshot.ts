@@ -1,0 +1,47 @@
+// Snapshots on demand.
+
+import type { Skipped } from "snapd-client";
+import { Refused } from "../acting/errors";
+import { absolutePath, exactName, listed, snapshotName } from "../acting/names";
+import { reasonText } from "../acting/outcomes";
+import type { Notice } from "../acting/ui";
+import { counted } from "../model/wording";
+import { chooseFolder } from "./choosing";
+import type { Desk } from "./desk";
+
+const DETAILS = "Details";
+
+/** Takes a snapshot, and says which and what is not in it. */
+export async function snapshotNow(desk: Desk): Promise<void> {
+  const folder = await chooseFolder(desk, "Snapshot Now");
+  if (folder === undefined) return;
+  const { ui } = desk.world;
+  await desk.world.flush();
+  const root = `${absolutePath(folder.uri, { file: "" }).replace(/\/$/, "")}/`;
+  const unsaved = ui.unsaved().filter(({ paths }) => paths.some((path) => path.startsWith(root)));
+  const { hash, skipped } = await ui.busy("Taking a snapshot", () => folder.request("snapshot/track", {}));
+  if (hash === null) throw new Refused(`Snapshots are off for ${folder.name}.`);
+  const sentences = [`Took ${snapshotName(hash)} of ${folder.name}.`];
+  const [first] = skipped;
+  if (first !== undefined) {
+    const what = skipped.length === 1 ? `: ${first.file} (${reasonText(first.reason)})` : "";
+    sentences.push(`${counted(skipped.length, "file was", "files were")} skipped${what}.`);
+  }
+  if (unsaved.length > 0) sentences.push(`Unsaved text is not in it: ${listed(unsaved.map(({ name }) => name))}.`);
+  const notice: Notice = {
+    severity: sentences.length > 1 ? "warning" : "info",
+    message: sentences.join(" "),
+    buttons: skipped.length > 1 ? [DETAILS] : [],
+  };
+  desk.world.later(tell(desk, folder.uri, notice, skipped));
+}
+
+async function tell(desk: Desk, folder: string, notice: Notice, skipped: readonly Skipped[]): Promise<void> {
+  const { ui } = desk.world;
+  if ((await desk.acting.tell(notice)) !== DETAILS) return;
+  const chosen = await ui.choose({
+    title: "Skipped by the Snapshot",
+    rows: skipped.map((skip) => ({ label: skip.file, description: reasonText(skip.reason), value: skip })),
+  });
+  if (chosen !== undefined) await desk.acting.attempt("open the file", () => ui.open(folder, exactName(chosen)));
+}

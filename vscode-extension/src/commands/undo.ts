@@ -1,0 +1,69 @@
+// Undo and redo.
+
+import type { ActingFolder } from "../acting/action";
+import { Refused } from "../acting/errors";
+import { listed } from "../acting/names";
+import { redoable, type Redoable } from "../acting/redoable";
+import { redoStep, undoStep } from "../acting/steps";
+import { capitalized, counted, sessionName, stepInSentence } from "../model/wording";
+import { chooseFolder, chooseStep, isUndoable } from "./choosing";
+import type { Desk, Target } from "./desk";
+
+const END_AND_UNDO = "End and Undo";
+
+/** Undoes the last applied step that changed something, of any session in the folder. */
+export async function undoLast(desk: Desk): Promise<void> {
+  const folder = await chooseFolder(desk, "Undo Last Agent Step");
+  if (folder === undefined) return;
+  // what was just done may not have been told yet
+  await folder.refresh();
+  const step = folder.lastStep();
+  if (step === undefined) throw new Refused(`No step is left to undo in ${folder.name}.`);
+  await desk.acting.act(undoStep(folder.uri, step));
+}
+
+/** Undoes one step, wherever it is in the history. */
+export async function undoOne(desk: Desk, target: Target | undefined): Promise<void> {
+  const folder = target === undefined ? await chooseFolder(desk, "Undo Step") : desk.world.folder(target.folder.uri);
+  if (folder === undefined) return;
+  const chosen = target?.step ?? (await chooseStep(desk, folder, "Undo Step", isUndoable));
+  if (chosen === undefined) return;
+  const step = folder.step(chosen.stepId) ?? chosen;
+  if (step.state === "open") {
+    const answer = await desk.world.ui.ask({
+      message: `${capitalized(stepInSentence(step))} is still running.`,
+      detail: "It is ended first. What its agent writes from then on does not belong to it and stays.",
+      choices: [END_AND_UNDO],
+    });
+    if (answer !== END_AND_UNDO) return;
+  }
+  await desk.acting.act(undoStep(folder.uri, step));
+}
+
+/** Redoes the step that was undone last; where several sessions have one, the user is asked. */
+export async function redo(desk: Desk): Promise<void> {
+  const folder = await chooseFolder(desk, "Redo Agent Step");
+  if (folder === undefined) return;
+  await folder.refresh();
+  const [newest, ...others] = redoable(folder.sessions, folder.entries);
+  if (newest === undefined) throw new Refused(`No step is left to redo in ${folder.name}.`);
+  const chosen =
+    others.length === 0
+      ? newest
+      : await desk.world.ui.choose({
+          title: "Redo Agent Step",
+          placeholder: "Choose the session",
+          rows: [newest, ...others].map((each) => ({
+            label: sessionName(each.session),
+            description: undoneText(folder, each),
+            detail: `${counted(each.session.redoable, "step")} to redo`,
+            value: each,
+          })),
+        });
+  if (chosen !== undefined) await desk.acting.act(redoStep(folder.uri, chosen.session.sessionId));
+}
+
+function undoneText(folder: ActingFolder, { undone }: Redoable): string {
+  const steps = (undone?.steps ?? []).flatMap((stepId) => folder.step(stepId) ?? []);
+  return steps.length === 0 ? "" : `undone last: ${listed(steps.map(stepInSentence), 2)}`;
+}

@@ -1,0 +1,62 @@
+// What `snapd doctor` found in each folder.
+
+import type { Finished } from "./processes";
+
+/** What was found in a folder. */
+export interface Report {
+  readonly folder: string;
+  /** For people, one line a check. */
+  readonly lines: readonly string[];
+  /** The checks that failed. */
+  readonly failed: readonly string[];
+}
+
+interface Check {
+  readonly check: string;
+  readonly ok: boolean;
+  readonly found: string;
+}
+
+/** The arguments that examine a folder. */
+export function doctorArguments(folder: string): string[] {
+  return ["doctor", "--json", "-C", folder];
+}
+
+/** Reads the answer of `snapd doctor --json`. */
+export function reportOf(folder: string, { code, stdout, stderr }: Finished): Report {
+  const checks = checksIn(stdout);
+  if (checks === undefined) {
+    const said = (stderr.trim() || stdout.trim()).split("\n");
+    return { folder, lines: [`snapd doctor ended with code ${String(code)}`, ...said], failed: ["doctor"] };
+  }
+  return {
+    folder,
+    lines: checks.map(({ check, ok, found }) => `${ok ? "ok " : "bad"} ${check.padEnd(9)} ${found}`),
+    failed: checks.filter(({ ok }) => !ok).map(({ check }) => check),
+  };
+}
+
+/** All reports in short. */
+export function summaryOf(reports: readonly Report[]): string {
+  const bad = reports.filter((report) => report.failed.length > 0);
+  if (bad.length === 0) return "Snapd doctor: all is well.";
+  const found = bad.map(({ folder, failed }) => `${failed.join(", ")} (${folder})`).join("; ");
+  return `Snapd doctor found something wrong: ${found}. The log says what.`;
+}
+
+function checksIn(output: string): readonly Check[] | undefined {
+  try {
+    const answer: unknown = JSON.parse(output);
+    if (typeof answer !== "object" || answer === null || !("checks" in answer)) return undefined;
+    const { checks } = answer;
+    return Array.isArray(checks) && checks.every(isCheck) ? checks : undefined;
+  } catch {
+    // what is no JSON is shown as it is
+    return undefined;
+  }
+}
+
+function isCheck(value: unknown): value is Check {
+  const { check, ok, found } = (value ?? {}) as Record<string, unknown>;
+  return typeof check === "string" && typeof ok === "boolean" && typeof found === "string";
+}

@@ -1,0 +1,36 @@
+// Looks at this computer: how `findSnapd` finds out.
+
+import { stat } from "node:fs/promises";
+import { versionIn, type Probes } from "./finding";
+import { installedSnapd } from "./installation";
+import { runProgram } from "./processes";
+
+/** A first start reads the whole of Python from a disk that may be slow. */
+const VERSION_TIMEOUT = 20_000;
+
+/** Looks at this computer; `storage` is where the extension keeps what it installs. */
+export function probesOf(storage: string, selectedPythons: () => Promise<readonly string[]>): Probes {
+  return { isFile, version: versionOfProgram, selectedPythons, installed: () => installedSnapd(storage) };
+}
+
+/**
+ * The version of a snapd.
+ *
+ * @throws Error - It does not run, or is another program.
+ */
+export async function versionOfProgram(file: string): Promise<string> {
+  const { code, stdout, stderr } = await runProgram(file, ["--version"], { timeout: VERSION_TIMEOUT });
+  if (code !== 0) throw new Error(`--version ended with code ${String(code)}: ${stderr.trim()}`);
+  const version = versionIn(stdout);
+  if (version === undefined) throw new Error(`it is no snapd: --version says ${JSON.stringify(stdout.slice(0, 200))}`);
+  return version;
+}
+
+async function isFile(file: string): Promise<boolean> {
+  try {
+    return (await stat(file)).isFile();
+  } catch {
+    // not there, or not to be looked at: either way it cannot be run
+    return false;
+  }
+}

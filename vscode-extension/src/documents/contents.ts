@@ -1,0 +1,116 @@
+// The bytes of the read-only documents.
+
+import type { FileAtResult, FileDiff, Params } from "snapd-client";
+import { requestName } from "../model/changes";
+import type { FolderModel } from "../model/folder";
+import type { Place } from "./uris";
+
+const KEPT_BYTES = 32 * 1024 * 1024;
+
+/** What is asked of a folder. */
+export type Asked = Pick<FolderModel, "request">;
+
+/** Reads documents, and keeps the latest of them: a snapshot never changes. */
+export class Contents {
+  readonly #folder: (uri: string) => Promise<Asked>;
+  readonly #kept = new Map<string, Promise<Uint8Array>>();
+  readonly #sizes = new Map<string, number>();
+
+  /**
+   * @param folder - finds a folder by its URI; rejects where it is not open.
+   */
+  constructor(folder: (uri: string) => Promise<Asked>) {
+    this.#folder = folder;
+  }
+
+  /**
+   * The bytes of a document.
+   *
+   * @throws SnapdError, ConnectionLostError: see `SnapdClient.request`. GoneError: the step does not tell it any more.
+   */
+  read(place: Place): Promise<Uint8Array> {
+    if (place.hash === "") return Promise.resolve(new Uint8Array());
+    const { folder, hash, file, stepId, side, own } = place;
+    const key = JSON.stringify(own === undefined ? [folder, hash, file] : [folder, hash, file, stepId, side, own]);
+    const known = this.#kept.get(key);
+    if (known !== undefined) {
+      // the one that was used last goes last
+      this.#kept.delete(key);
+      this.#kept.set(key, known);
+      return known;
+    }
+    const reading = this.#ask(place);
+    this.#kept.set(key, reading);
+    reading.then(
+      ({ byteLength }) => {
+        this.#sizes.set(key, byteLength);
+        this.#shrink();
+      },
+      // what failed is asked again the next time
+      () => this.#kept.delete(key),
+    );
+    return reading;
+  }
+
+  async #ask(place: Place): Promise<Uint8Array> {
+    const folder = await this.#folder(place.folder);
+    const { hash, file, stepId, side, own } = place;
+    if (own === undefined || stepId === undefined || side === undefined) {
+      return bytesOf(await folder.request("snapshot/fileAt", { hash, file }));
+    }
+    for await (const diff of ownDiffs(folder, { sessionId: own, stepId, contents: true })) {
+      if (requestName(diff) === file) return textBytes(diff[side], diff.encoding);
+    }
+    throw new GoneError(`the step tells no changes of ${file} any more: it was undone, or they are gone`);
+  }
+
+  #shrink(): void {
+    let total = 0;
+    for (const size of this.#sizes.values()) total += size;
+    for (const key of [...this.#kept.keys()]) {
+      if (total <= KEPT_BYTES) return;
+      total -= this.#sizes.get(key) ?? 0;
+      this.#sizes.delete(key);
+      this.#kept.delete(key);
+    }
+  }
+}
+
+/** A step does not tell what it changed in a file any more. */
+export class GoneError extends Error {
+  override readonly name = "GoneError";
+}
+
+/** What the applied steps of a session changed themselves, all pages of it. */
+export async function* ownDiffs(
+  folder: Asked,
+  params: Omit<Params<"session/diff">, "workspaceUri">,
+): AsyncGenerator<FileDiff> {
+  let cursor: string | undefined;
+  do {
+    const page = await folder.request("session/diff", cursor === undefined ? params : { ...params, cursor });
+    yield* page.diffs;
+    cursor = page.nextCursor;
+  } while (cursor !== undefined);
+}
+
+/** What differs between two snapshots, all pages of it. */
+export async function* treeDiffs(
+  folder: Asked,
+  params: Omit<Params<"snapshot/diffFull">, "workspaceUri">,
+): AsyncGenerator<FileDiff> {
+  let cursor: string | undefined;
+  do {
+    const page = await folder.request("snapshot/diffFull", cursor === undefined ? params : { ...params, cursor });
+    yield* page.diffs;
+    cursor = page.nextCursor;
+  } while (cursor !== undefined);
+}
+
+function bytesOf({ encoding, content }: FileAtResult): Uint8Array {
+  return Buffer.from(content, encoding === "base64" ? "base64" : "utf-8");
+}
+
+function textBytes(text: string, encoding: string | undefined): Uint8Array {
+  return Buffer.from(text, encoding === "latin-1" ? "latin1" : "utf-8");
+}

@@ -1,0 +1,63 @@
+// Puts the rooms of the extension together.
+
+import * as vscode from "vscode";
+import { registerCommands } from "./commands";
+import { registerDaemonCommands } from "./daemon/commands";
+import { DocumentSync } from "./daemon/documentSync";
+import { noticeProblems } from "./daemon/notices";
+import { showStatus } from "./daemon/statusBar";
+import { daemonOfWindow, diskFolders } from "./daemon/window";
+import { registerDocuments } from "./documents";
+import { WorkspaceModel } from "./model/workspace";
+import { registerViews } from "./views";
+
+/** Called by VS Code once the window has started. */
+export function activate(context: vscode.ExtensionContext): void {
+  const log = vscode.window.createOutputChannel("Snapd", { log: true });
+  const daemon = daemonOfWindow(context, log);
+  const documentSync = new DocumentSync(vscode.workspace, daemon);
+  const model = new WorkspaceModel();
+
+  const showFolders = (): void => {
+    model.setFolders(diskFolders().map(({ uri, name }) => ({ uri: uri.toString(), name })));
+  };
+  const followDaemon = (): void => {
+    model.setConnection(daemon.client);
+    void vscode.commands.executeCommand("setContext", "snapd.state", daemon.state);
+  };
+  // a folder is asked about only once the daemon has it open
+  const update = async (): Promise<void> => {
+    try {
+      await daemon.update();
+    } catch (error) {
+      log.error(error instanceof Error ? error : String(error));
+    }
+    showFolders();
+  };
+
+  context.subscriptions.push(
+    log,
+    documentSync,
+    model,
+    daemon,
+    daemon.onDidChange(followDaemon),
+    noticeProblems({ context, daemon, log }),
+    showStatus(daemon, model),
+    vscode.workspace.onDidChangeWorkspaceFolders(update),
+    vscode.workspace.onDidGrantWorkspaceTrust(update),
+    vscode.workspace.onDidChangeConfiguration(async (change) => {
+      if (!change.affectsConfiguration("snapd")) return;
+      await update();
+      // that snapshots are on or off now is told by no notification
+      await model.refresh();
+    }),
+  );
+  registerDocuments(context, model);
+  registerViews(context, model);
+  registerCommands(context, { model, daemon, documentSync, log });
+  registerDaemonCommands({ context, daemon, log });
+
+  showFolders();
+  followDaemon();
+  void update();
+}

@@ -1,0 +1,222 @@
+// What is known of one folder: its sessions and its history, kept up to date.
+
+import type { Disposable, Entry, FileChange, FileDiff, Method, Params, Result, Session, Step } from "snapd-client";
+import { type ChangedFile, maybeMoved, requestName, spanOf, withRenames } from "./changes";
+import { Coalesced } from "./coalesced";
+import type { Connection } from "./connection";
+import { pathKey } from "./fileUris";
+import { byActivity, namesTold, readHistory, unsettled, withKnown } from "./history";
+import { type Listen, Signal } from "./signal";
+
+const PAGE = 50;
+const PAUSE = 100;
+/** Files that may have been moved and are compared, at most. */
+const COMPARED = 1000;
+
+/** One folder. */
+export class FolderModel implements Disposable {
+  /** As it is sent to the daemon. */
+  readonly uri: string;
+  /** For people. */
+  readonly name: string;
+  readonly #connection: Connection;
+  readonly #signal = new Signal();
+  readonly #reading = new Coalesced(() => this.#read(), PAUSE);
+  readonly #telling = new Coalesced(() => {
+    this.#signal.tell();
+    return Promise.resolve();
+  }, PAUSE);
+  readonly #subscriptions: readonly Disposable[];
+  readonly #renames = new WeakMap<Entry, Promise<readonly ChangedFile[]>>();
+  /** How the daemon calls the folder; it may lead here by another way. */
+  #key: string;
+  #whole = true;
+  #told = new Set<string>();
+  #disposed = false;
+  #sessions: readonly Session[] = [];
+  #entries: readonly Entry[] = [];
+  #pending: readonly FileChange[] = [];
+  #problem: Error | undefined;
+  #enabled = true;
+  #loaded = false;
+
+  /** Begins to read, and to listen. */
+  constructor(connection: Connection, uri: string, name: string) {
+    this.#connection = connection;
+    this.uri = uri;
+    this.name = name;
+    this.#key = pathKey(uri);
+    this.#subscriptions = [
+      connection.onNotification("session/didChange", ({ workspaceUri, step }) => {
+        if (!this.#isMeant(workspaceUri)) return;
+        if (step !== undefined) for (const name of namesTold(step)) this.#told.add(name);
+        void this.#reading.ask();
+      }),
+      connection.onNotification("snapshot/didRevert", ({ workspaceUri }) => {
+        if (!this.#isMeant(workspaceUri)) return;
+        this.#movedAway([]);
+        void this.#reading.ask();
+      }),
+      connection.onNotification("snapshot/didTrack", ({ workspaceUri, hash, previous }) => {
+        if (!this.#isMeant(workspaceUri)) return;
+        this.#movedAway([]);
+        if (hash !== previous) void this.#reading.ask();
+      }),
+      connection.onNotification("snapshot/didChange", ({ workspaceUri, files }) => {
+        if (this.#isMeant(workspaceUri)) this.#movedAway(files);
+      }),
+      connection.onReset((workspaceUri) => {
+        if (this.#isMeant(workspaceUri)) void this.refresh();
+      }),
+      connection.onDidChangeState((state) => {
+        if (state === "ready") void this.refresh();
+      }),
+    ];
+    void this.refresh();
+  }
+
+  /** The sessions, that of the newest activity first. */
+  get sessions(): readonly Session[] {
+    return this.#sessions;
+  }
+
+  /** The latest 500 entries of the history, newest first. */
+  get entries(): readonly Entry[] {
+    return this.#entries;
+  }
+
+  /** What moved away from the last snapshot, as the daemon told it last. */
+  get pending(): readonly FileChange[] {
+    return this.#pending;
+  }
+
+  /** Why nothing can be shown. */
+  get problem(): Error | undefined {
+    return this.#problem;
+  }
+
+  /** Whether snapshots are on. */
+  get enabled(): boolean {
+    return this.#enabled;
+  }
+
+  /** Whether an answer of the daemon has come: before that, nothing is known. */
+  get loaded(): boolean {
+    return this.#loaded;
+  }
+
+  /** Calls the listener after changes; those that come close together are told once. */
+  readonly onDidChange: Listen = this.#signal.listen;
+
+  /** A step by its name. */
+  step(stepId: string): Step | undefined {
+    return this.#entries.find((entry) => entry.step?.stepId === stepId)?.step;
+  }
+
+  /** The last applied step that changed something, of any session. */
+  lastStep(): Step | undefined {
+    return this.#entries.find(({ step }) => step?.state === "applied" && (step.files?.length ?? 0) > 0)?.step;
+  }
+
+  /**
+   * Asks the daemon something about this folder.
+   *
+   * @throws SnapdError, ConnectionLostError: see `SnapdClient.request`.
+   */
+  request<M extends Method>(method: M, params: Omit<Params<M>, "workspaceUri">): Promise<Result<M>> {
+    return this.#connection.request(method, { ...params, workspaceUri: this.uri });
+  }
+
+  /**
+   * The files of an entry, with those that were moved told as such.
+   *
+   * @throws SnapdError, ConnectionLostError: see `SnapdClient.request`.
+   */
+  changedFiles(entry: Entry): Promise<readonly ChangedFile[]> {
+    const moved = maybeMoved(entry.files);
+    const { before, after } = spanOf(entry);
+    if (after === undefined || moved.length === 0 || moved.length > COMPARED) return Promise.resolve(entry.files);
+    const known = this.#renames.get(entry);
+    if (known !== undefined) return known;
+    const asked = this.#compare(before, after, moved).then((diffs) => withRenames(entry.files, diffs));
+    this.#renames.set(entry, asked);
+    // what failed is asked again the next time
+    asked.catch(() => this.#renames.delete(entry));
+    return asked;
+  }
+
+  /** Reads everything anew; resolves when that is done, or failed as `problem` tells. */
+  refresh(): Promise<void> {
+    this.#whole = true;
+    return this.#reading.ask();
+  }
+
+  /** Listens and reads no more. */
+  dispose(): void {
+    this.#disposed = true;
+    for (const subscription of this.#subscriptions) subscription.dispose();
+    this.#reading.dispose();
+    this.#telling.dispose();
+  }
+
+  #isMeant(workspaceUri: string): boolean {
+    const key = pathKey(workspaceUri);
+    return key === this.#key || key === pathKey(this.uri);
+  }
+
+  #movedAway(files: readonly FileChange[]): void {
+    if (files.length === 0 && this.#pending.length === 0) return;
+    this.#pending = files;
+    void this.#telling.ask();
+  }
+
+  async #read(): Promise<void> {
+    const [whole, told] = [this.#whole, this.#told];
+    this.#whole = false;
+    this.#told = new Set();
+    try {
+      if (whole) await this.#readStatus();
+      const known = whole ? [] : this.#entries;
+      const [{ sessions }, entries] = await Promise.all([
+        this.request("session/list", {}),
+        readHistory(known, unsettled(known, told), (cursor) =>
+          this.request("session/history", cursor === undefined ? { limit: PAGE } : { limit: PAGE, cursor }),
+        ),
+      ]);
+      this.#entries = withKnown(entries, this.#entries);
+      this.#sessions = byActivity(sessions, entries);
+      this.#problem = undefined;
+    } catch (error) {
+      this.#whole = true;
+      // a connection that was lost comes back, and then all is read anew
+      if (this.#connection.state === "ready") this.#fail(error);
+    }
+    this.#loaded = true;
+    if (!this.#disposed) void this.#telling.ask();
+  }
+
+  async #readStatus(): Promise<void> {
+    const status = await this.request("snapshot/status", {});
+    this.#enabled = status.enabled;
+    this.#key = pathKey(status.workspaceUri);
+  }
+
+  #fail(error: unknown): void {
+    this.#problem = error instanceof Error ? error : new Error(String(error));
+    this.#sessions = [];
+    this.#entries = [];
+    this.#pending = [];
+  }
+
+  async #compare(from: string, to: string, files: readonly FileChange[]): Promise<readonly FileDiff[]> {
+    const found: FileDiff[] = [];
+    const params = { from, to, files: files.map(requestName), contents: false, renames: true };
+    let cursor: string | undefined;
+    do {
+      const page = await this.request("snapshot/diffFull", cursor === undefined ? params : { ...params, cursor });
+      found.push(...page.diffs);
+      cursor = page.nextCursor;
+    } while (cursor !== undefined);
+    return found;
+  }
+}

@@ -1,0 +1,23 @@
+// Tells listeners that something changed.
+
+import type { Disposable } from "snapd-client";
+
+/** What can be listened to. */
+export type Listen = (listener: () => void) => Disposable;
+
+/** Something that changes, and those who want to know. */
+export class Signal {
+  readonly #listeners = new Set<{ readonly tell: () => void }>();
+
+  /** Calls the listener after each change, until what it returns is disposed. */
+  readonly listen: Listen = (listener) => {
+    const entry = { tell: listener };
+    this.#listeners.add(entry);
+    return { dispose: () => this.#listeners.delete(entry) };
+  };
+
+  /** Calls every listener. */
+  tell(): void {
+    for (const entry of [...this.#listeners]) entry.tell();
+  }
+}

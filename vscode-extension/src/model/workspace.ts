@@ -1,0 +1,96 @@
+// What is known of all open folders.
+
+import type { Disposable } from "snapd-client";
+import type { Connection } from "./connection";
+import { pathKey } from "./fileUris";
+import { FolderModel } from "./folder";
+import { type Listen, Signal } from "./signal";
+
+/** An open folder. */
+export interface OpenFolder {
+  /** As it is sent to the daemon. */
+  readonly uri: string;
+  /** For people. */
+  readonly name: string;
+}
+
+/** All open folders; none while there is no connection. */
+export class WorkspaceModel implements Disposable {
+  readonly #signal = new Signal();
+  #connection: Connection | undefined;
+  #open: readonly OpenFolder[] = [];
+  #folders: readonly FolderModel[] = [];
+  #subscriptions = new Map<FolderModel, Disposable>();
+
+  /** The folders, in the order in which they were set. */
+  get folders(): readonly FolderModel[] {
+    return this.#folders;
+  }
+
+  /** Calls the listener after changes of a folder, or of what folders there are. */
+  readonly onDidChange: Listen = this.#signal.listen;
+
+  /** The folder that a `file:` URI lies in, or is; the innermost one. */
+  folderOf(uri: string): FolderModel | undefined {
+    const path = pathKey(uri);
+    let found: FolderModel | undefined;
+    for (const folder of this.#folders) {
+      const key = pathKey(folder.uri);
+      const isWithin = path === key || path.startsWith(key === "/" ? key : `${key}/`);
+      if (isWithin && (found === undefined || key.length > pathKey(found.uri).length)) found = folder;
+    }
+    return found;
+  }
+
+  /** Sets which folders are open; those that were stay as they are. */
+  setFolders(folders: readonly OpenFolder[]): void {
+    this.#open = folders;
+    this.#renew(this.#folders);
+  }
+
+  /** Sets who is asked: another connection means that all is read anew. */
+  setConnection(connection: Connection | undefined): void {
+    if (connection === this.#connection) return;
+    this.#connection = connection;
+    this.#renew([]);
+  }
+
+  /** Reads everything anew. */
+  async refresh(): Promise<void> {
+    await Promise.all(this.#folders.map((folder) => folder.refresh()));
+  }
+
+  /** Lets go of all folders. */
+  dispose(): void {
+    this.setConnection(undefined);
+  }
+
+  #renew(keep: readonly FolderModel[]): void {
+    const connection = this.#connection;
+    const folders =
+      connection === undefined
+        ? []
+        : this.#open.map(
+            ({ uri, name }) =>
+              keep.find((folder) => folder.uri === uri && folder.name === name) ??
+              new FolderModel(connection, uri, name),
+          );
+    for (const folder of this.#folders) {
+      if (folders.includes(folder)) continue;
+      this.#subscriptions.get(folder)?.dispose();
+      this.#subscriptions.delete(folder);
+      folder.dispose();
+    }
+    for (const folder of folders) {
+      if (this.#subscriptions.has(folder)) continue;
+      this.#subscriptions.set(
+        folder,
+        folder.onDidChange(() => {
+          this.#signal.tell();
+        }),
+      );
+    }
+    this.#folders = folders;
+    this.#signal.tell();
+  }
+}

@@ -1,0 +1,35 @@
+// What a made-up resource URI says about an item, so that decorations and file icons find it.
+
+import type { ChangedFile } from "../model/changes";
+
+/** The scheme of these URIs. */
+export const MARK_SCHEME = "snapd-item";
+
+/** What is shown at an item: the letter of a file, and whether it was undone. */
+export interface Mark {
+  readonly letter: Letter | undefined;
+  readonly undone: boolean;
+}
+
+/** Added, deleted, modified, renamed. */
+export type Letter = "A" | "D" | "M" | "R";
+
+/** The letter of a file. */
+export function letterOf(file: ChangedFile): Letter {
+  if (file.renamedFrom !== undefined) return "R";
+  return file.status === "added" ? "A" : file.status === "deleted" ? "D" : "M";
+}
+
+/** The URI of an item; the name, with its extension, is what file icons are chosen by. */
+export function markUri(name: string, mark: Mark): string {
+  const path = name.split("/").map(encodeURIComponent).join("/");
+  return `${MARK_SCHEME}:/${path}?${mark.letter ?? "-"}${mark.undone ? "u" : ""}`;
+}
+
+/** What the query of such a URI says; undefined where it is none. */
+export function markOf(query: string): Mark | undefined {
+  const found = /^([ADMR-])(u?)$/.exec(query);
+  if (found === null) return undefined;
+  const letter = found[1] === "-" ? undefined : (found[1] as Letter);
+  return { letter, undone: found[2] === "u" };
+}

@@ -1,0 +1,250 @@
+// How an item looks: its texts and its icon. Nothing here knows VS Code.
+
+import type { Entry, Step } from "snapd-client";
+import { entryKey, lastActivity } from "../model/history";
+import { splitName } from "../model/fileUris";
+import {
+  ago,
+  capitalized,
+  counted,
+  eventName,
+  lines,
+  linesInWords,
+  moment,
+  sessionName,
+  stepName,
+  stepNumber,
+} from "../model/wording";
+import type { FileItem, FolderItem, Item, OperationItem, SessionItem, StepItem, UserItem } from "./items";
+import { letterOf, markUri } from "./marks";
+
+/** How an item looks. */
+export interface Presentation {
+  readonly label: string;
+  readonly description: string;
+  readonly tooltip: string;
+  /** For screen readers: in words. */
+  readonly spoken: string;
+  /** A product icon; undefined where the icon is that of the file. */
+  readonly icon: string | undefined;
+  /** Whether the icon is shown in a quiet colour. */
+  readonly quiet: boolean;
+  /** A `markUri`, where there is something to decorate. */
+  readonly mark: string | undefined;
+}
+
+const OPERATION_ICONS: Partial<Record<Entry["kind"], string>> = {
+  undo: "discard",
+  redo: "redo",
+  restore: "history",
+  unrevert: "redo",
+};
+
+/**
+ * How an item looks.
+ *
+ * @param now - milliseconds since 1970.
+ */
+export function present(item: Item, now: number): Presentation {
+  switch (item.kind) {
+    case "folder":
+      return ofFolder(item);
+    case "session":
+      return ofSession(item, now);
+    case "step":
+      return ofStep(item, now);
+    case "user":
+    case "operation":
+      return ofEvent(item, now);
+    case "file":
+      return ofFile(item);
+  }
+}
+
+/** A file in the timeline of its file: what happened to it, and when. */
+export function presentInTimeline(item: FileItem, now: number): Presentation {
+  const { entry, step, file, folder } = item;
+  const name = step === undefined ? eventName(entry, (id) => folder.step(id)) : stepName(step);
+  const who = step === undefined ? undefined : step.agent;
+  const undone = step?.state === "undone";
+  const change = lines([file]);
+  const when = ago(entry.at, now);
+  return {
+    label: name,
+    description: joined([who, undone ? "undone" : undefined, change, when]),
+    tooltip: [name, ...(step === undefined ? [] : stepFacts(step)), ...fileFacts(item), moment(entry.at)].join("\n"),
+    spoken: [
+      step === undefined ? name : [stepNumber(step), name === stepNumber(step) ? undefined : name],
+      who,
+      undone ? "undone" : undefined,
+      spokenChange(item),
+      when,
+    ]
+      .flat()
+      .filter((part) => part !== undefined)
+      .join(", "),
+    icon: step === undefined ? eventIcon(entry) : stepIcon(step),
+    quiet: step === undefined || undone,
+    mark: undone ? markUri(step.stepId, { letter: undefined, undone: true }) : undefined,
+  };
+}
+
+function ofFolder({ folder }: FolderItem): Presentation {
+  const open = openSteps(folder.entries);
+  const description =
+    folder.problem?.message ??
+    (!folder.enabled ? "snapshots are off" : open > 0 ? `${counted(open, "step")} running` : "");
+  return {
+    label: folder.name,
+    description,
+    tooltip: description === "" ? folder.name : `${folder.name}\n${description}`,
+    spoken: joined([folder.name, description], ", "),
+    icon: folder.problem === undefined ? "root-folder" : "warning",
+    quiet: false,
+    mark: undefined,
+  };
+}
+
+function ofSession({ session, folder }: SessionItem, now: number): Presentation {
+  const name = sessionName(session);
+  const agent = session.agent === name ? undefined : session.agent;
+  const steps = counted(session.stepCount, "step");
+  const when = ago(lastActivity(session, folder.entries), now);
+  return {
+    label: name,
+    description: joined([agent, steps, when]),
+    tooltip: [
+      name,
+      session.agent === undefined ? undefined : `Agent: ${session.agent}`,
+      `Session: ${session.sessionId}`,
+      `Started: ${moment(session.startedAt)}`,
+      session.endedAt === undefined ? undefined : `Ended: ${moment(session.endedAt)}`,
+      `${steps}, ${session.undoable} to undo, ${session.redoable} to redo`,
+    ]
+      .filter((line) => line !== undefined)
+      .join("\n"),
+    spoken: joined([`Session ${name}`, agent, steps, when], ", "),
+    icon: "comment-discussion",
+    quiet: session.endedAt !== undefined,
+    mark: undefined,
+  };
+}
+
+function ofStep({ step, entry }: StepItem, now: number): Presentation {
+  const [name, number] = [stepName(step), stepNumber(step)];
+  const undone = step.state === "undone";
+  const when = ago(step.endedAt ?? step.startedAt, now);
+  const files = entry.files;
+  const changed = files.length > 0;
+  return {
+    label: name,
+    description:
+      step.state === "open"
+        ? joined(["running", when])
+        : joined([
+            undone ? "undone" : undefined,
+            ...(changed ? [lines(files), counted(files.length, "file")] : ["no changes"]),
+            when,
+          ]),
+    tooltip: [step.description?.trim() ?? name, ...stepFacts(step)].join("\n"),
+    spoken: joined(
+      [
+        number,
+        name === number ? undefined : name,
+        step.state === "open" ? "running" : step.state,
+        step.state === "open" ? undefined : changed ? counted(files.length, "file") : "no changes",
+        changed ? linesInWords(files) : undefined,
+        when,
+      ],
+      ", ",
+    ),
+    icon: stepIcon(step),
+    quiet: undone,
+    mark: undone ? markUri(entryKey(entry), { letter: undefined, undone: true }) : undefined,
+  };
+}
+
+function ofEvent({ entry, folder }: UserItem | OperationItem, now: number): Presentation {
+  const name = eventName(entry, (id) => folder.step(id));
+  const when = ago(entry.at, now);
+  const changed = entry.files.length > 0;
+  return {
+    label: name,
+    description: joined([changed ? lines(entry.files) : undefined, when]),
+    tooltip: [
+      name,
+      entry.kind === "user" ? "Changed while no step was open: no undo of a step takes it back." : undefined,
+      moment(entry.at),
+    ]
+      .filter((line) => line !== undefined)
+      .join("\n"),
+    spoken: joined([name, changed ? linesInWords(entry.files) : undefined, when], ", "),
+    icon: eventIcon(entry),
+    quiet: true,
+    mark: undefined,
+  };
+}
+
+function ofFile(item: FileItem): Presentation {
+  const { file, step } = item;
+  const { base, directory } = splitName(file.file);
+  const from = file.renamedFrom === undefined ? undefined : `← ${shortestName(file.renamedFrom.file, directory)}`;
+  return {
+    label: base,
+    description: joined([from, directory, lines([file])]),
+    tooltip: fileFacts(item).join("\n"),
+    spoken: joined([base, directory === "" ? undefined : `in ${directory}`, spokenChange(item)], ", "),
+    icon: undefined,
+    quiet: false,
+    mark: markUri(file.file, { letter: letterOf(file), undone: step?.state === "undone" }),
+  };
+}
+
+function stepFacts(step: Step): string[] {
+  const facts = [
+    `${stepNumber(step)}, ${step.state === "open" ? "running" : step.state}`,
+    step.agent === undefined ? undefined : `Agent: ${step.agent}`,
+    step.tool === undefined ? undefined : `Tool: ${step.tool}`,
+    `Started: ${moment(step.startedAt)}`,
+    step.endedAt === undefined ? undefined : `Ended: ${moment(step.endedAt)}`,
+  ];
+  return facts.filter((fact) => fact !== undefined);
+}
+
+function fileFacts({ file }: FileItem): string[] {
+  const facts = [
+    file.file,
+    file.renamedFrom === undefined ? undefined : `Renamed from ${file.renamedFrom.file}`,
+    capitalized(linesInWords([file])),
+    file.shared === true ? "Shared: a step of another session was open too and may have changed it." : undefined,
+  ];
+  return facts.filter((fact) => fact !== undefined).filter((fact) => fact !== "");
+}
+
+function spokenChange({ file }: FileItem): string {
+  const what = file.renamedFrom === undefined ? file.status : `renamed from ${file.renamedFrom.file}`;
+  return joined([what, linesInWords([file])], ", ");
+}
+
+/** The name of a file that was renamed: without its folder where that stayed. */
+function shortestName(old: string, directory: string): string {
+  const split = splitName(old);
+  return split.directory === directory ? split.base : old;
+}
+
+function stepIcon(step: Step): string {
+  return step.state === "open" ? "loading~spin" : step.state === "undone" ? "discard" : "check";
+}
+
+function eventIcon(entry: Entry): string {
+  return entry.kind === "user" ? "account" : (OPERATION_ICONS[entry.kind] ?? "discard");
+}
+
+/** How many steps are running. */
+export function openSteps(entries: readonly Entry[]): number {
+  return entries.filter(({ step }) => step?.state === "open").length;
+}
+
+function joined(parts: readonly (string | undefined)[], separator = " · "): string {
+  return parts.filter((part) => part !== undefined && part !== "").join(separator);
+}

@@ -1,0 +1,377 @@
+// Every action, with a daemon of its own and files on the disk.
+
+import assert from "node:assert/strict";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { test, type TestContext } from "node:test";
+import { pathToFileURL } from "node:url";
+import { SnapdClient, type Step } from "snapd-client";
+import { redoStep, undoStep } from "../../src/acting/steps";
+import { revertFiles, restoreBefore } from "../../src/acting/pieces";
+import { redo, undoLast } from "../../src/commands/undo";
+import { revertSelected } from "../../src/commands/revert";
+import { restoreWorkspace } from "../../src/commands/restore";
+import { snapshotNow } from "../../src/commands/snapshot";
+import { FolderModel } from "../../src/model/folder";
+import { SNAPD, environment } from "../support/environment";
+import { FakeWorld, unsavedDocument } from "./fakes";
+
+type Files = Readonly<Record<string, string>>;
+
+/** A folder in which an agent works, seen by a user who answers as told. */
+class Room {
+  readonly root: string;
+  readonly uri: string;
+  readonly folder: FolderModel;
+  readonly world: FakeWorld;
+
+  constructor(
+    root: string,
+    readonly client: SnapdClient,
+  ) {
+    this.root = root;
+    this.uri = pathToFileURL(root).href;
+    this.folder = new FolderModel(client, this.uri, "web");
+    this.world = new FakeWorld(this.folder);
+  }
+
+  get ui() {
+    return this.world.ui;
+  }
+
+  /** All files, by name. */
+  files(): Files {
+    const names = readdirSync(this.root, { recursive: true, withFileTypes: true }).filter((each) => each.isFile());
+    return Object.fromEntries(
+      names.map((each) => {
+        const file = path.join(each.parentPath, each.name);
+        return [path.relative(this.root, file), readFileSync(file, "latin1")];
+      }),
+    );
+  }
+
+  /** Writes files; a null deletes one. */
+  write(files: Readonly<Record<string, string | null>>): void {
+    for (const [name, text] of Object.entries(files)) {
+      const file = path.join(this.root, name);
+      mkdirSync(path.dirname(file), { recursive: true });
+      if (text === null) rmSync(file);
+      else writeFileSync(file, text, "latin1");
+    }
+  }
+
+  /** A step of an agent that writes these files. */
+  async step(description: string, files: Readonly<Record<string, string | null>>, sessionId = "one"): Promise<Step> {
+    await this.client.request("session/start", { sessionId, agent: "tester" });
+    const { stepId } = await this.client.request("step/begin", { sessionId, description });
+    this.write(files);
+    await this.client.request("step/end", { stepId });
+    const { steps } = await this.client.request("session/steps", { sessionId });
+    const found = steps.find((each) => each.stepId === stepId);
+    assert.ok(found);
+    return found;
+  }
+
+  async state(of: Step): Promise<Step["state"] | undefined> {
+    const { steps } = await this.client.request("session/steps", { sessionId: of.sessionId });
+    return steps.find(({ stepId }) => stepId === of.stepId)?.state;
+  }
+
+  /** What was told last. */
+  get last(): string {
+    return this.ui.told.at(-1)?.message ?? "";
+  }
+}
+
+async function room(context: TestContext, files: Files): Promise<Room> {
+  const top = realpathSync(mkdtempSync(path.join(os.tmpdir(), "acting-")));
+  const open: Room[] = [];
+  context.after(async () => {
+    for (const each of open) {
+      each.folder.dispose();
+      await each.client.close();
+    }
+    rmSync(top, { recursive: true, force: true });
+  });
+  const root = path.join(top, "web");
+  mkdirSync(root);
+  const env = environment({
+    SNAPD_DATA_DIR: path.join(top, "data"),
+    SNAPD_RUNTIME_DIR: path.join(top, "runtime"),
+    HOME: top,
+  });
+  const client = await SnapdClient.connect({
+    transport: { command: SNAPD, args: ["serve", "--stdio"], env },
+    clientInfo: { name: "acting-test" },
+    folders: [pathToFileURL(root).href],
+    reconnect: false,
+  });
+  const made = new Room(root, client);
+  open.push(made);
+  made.write(files);
+  return made;
+}
+
+const LINES = Array.from({ length: 30 }, (_, at) => `line ${at + 1}`);
+
+function lines(changes: Readonly<Record<number, string>> = {}): string {
+  return LINES.map((line, at) => `${changes[at + 1] ?? line}\n`).join("");
+}
+
+const START: Files = { "app.py": lines(), "old.bin": "\0\x01\xff", "sub/keep.txt": "keep\n" };
+
+test("undo of the last step, its button, and that button's button", async (context) => {
+  const at = await room(context, START);
+  const step = await at.step("Edit", { "app.py": lines({ 2: "two" }), "new/x.txt": "x\n", "old.bin": null });
+  const left = at.files();
+  at.ui.buttons = ["Undo", "Undo"];
+  await undoLast(at.world.desk);
+  await at.world.settled();
+  assert.deepEqual(
+    at.ui.told.map(({ message }) => message),
+    [
+      "Undid step 1 “Edit”: 2 files restored, 1 deleted.",
+      "Took back the undo of step 1 “Edit”: 2 files restored, 1 deleted.",
+      "Took back the redo of step 1 “Edit”: 2 files restored, 1 deleted.",
+    ],
+  );
+  assert.deepEqual(at.files(), START);
+  assert.equal(await at.state(step), "undone");
+  await redo(at.world.desk);
+  assert.deepEqual(at.files(), left);
+  assert.equal(await at.state(step), "applied");
+});
+
+test("pressed twice, the last two steps are undone, of whichever session", async (context) => {
+  const at = await room(context, START);
+  await at.step("First", { "app.py": lines({ 2: "two" }) });
+  await at.step("Second", { "app.py": lines({ 2: "two", 20: "twenty" }) }, "other");
+  await Promise.all([undoLast(at.world.desk), undoLast(at.world.desk).then(() => undoLast(at.world.desk))]);
+  assert.deepEqual(at.files(), START);
+});
+
+test("undo of a middle step leaves later steps and what the user wrote, and so does its button", async (context) => {
+  const at = await room(context, START);
+  const middle = await at.step("Middle", { "app.py": lines({ 2: "two" }) });
+  await at.step("Later", { "app.py": lines({ 2: "two", 20: "twenty" }) });
+  at.write({ "app.py": lines({ 2: "two", 20: "twenty", 29: "mine" }) });
+  await at.world.acting.act(undoStep(at.uri, middle));
+  assert.equal(at.files()["app.py"], lines({ 20: "twenty", 29: "mine" }));
+  at.write({ "app.py": lines({ 11: "mine too", 20: "twenty", 29: "mine" }) });
+  await at.world.acting.act(redoStep(at.uri, "one"));
+  assert.equal(at.files()["app.py"], lines({ 2: "two", 11: "mine too", 20: "twenty", 29: "mine" }));
+});
+
+test("of two files in conflict the one that was chosen is overwritten, and comes back exactly", async (context) => {
+  const at = await room(context, { ...START, "b.py": lines() });
+  const step = await at.step("Edit", { "app.py": lines({ 2: "two" }), "b.py": lines({ 2: "two" }), "new.txt": "n\n" });
+  const mine = { "app.py": lines({ 2: "mine" }), "b.py": lines({ 2: "mine, too" }) };
+  at.write(mine);
+  at.ui.buttons = ["Resolve...", "Undo"];
+  at.ui.choices = ["b.py", "Overwrite", "Done: overwrite 1, keep 1"];
+  const before = at.files();
+  await at.world.acting.act(undoStep(at.uri, step));
+  await at.world.settled();
+  const [undone, overwritten, back] = at.ui.told.map(({ message }) => message);
+  assert.equal(undone, "Undid step 1 “Edit”: 1 file deleted. 2 files are in conflict and were left alone.");
+  const named = /^Overwrote b\.py .*: 1 file restored\. What was overwritten stays in snapshot ([0-9a-f]{10})\.$/;
+  const hash = named.exec(overwritten ?? "")?.[1];
+  assert.ok(hash, overwritten);
+  assert.match(back ?? "", /^Took back the overwriting of b\.py: 1 file restored\.$/);
+  assert.deepEqual({ ...at.files(), "new.txt": "n\n" }, before);
+});
+
+test("only the chosen file is overwritten", async (context) => {
+  const at = await room(context, { ...START, "b.py": lines() });
+  const step = await at.step("Edit", { "app.py": lines({ 2: "two" }), "b.py": lines({ 2: "two" }) });
+  at.write({ "app.py": lines({ 2: "mine" }), "b.py": lines({ 2: "mine, too" }) });
+  at.ui.buttons = ["Resolve..."];
+  at.ui.choices = ["b.py", "Overwrite", "Done: overwrite 1, keep 1"];
+  await at.world.acting.act(undoStep(at.uri, step));
+  await at.world.settled();
+  assert.deepEqual(at.files(), { ...START, "app.py": lines({ 2: "mine" }), "b.py": lines() });
+});
+
+test("a conflict of a redo becomes what the step left", async (context) => {
+  const at = await room(context, START);
+  const step = await at.step("Edit", { "app.py": lines({ 2: "two" }) });
+  await at.world.acting.act(undoStep(at.uri, step));
+  await at.world.settled();
+  at.write({ "app.py": lines({ 2: "mine" }) });
+  at.ui.buttons = ["Resolve..."];
+  at.ui.choices = ["Overwrite"];
+  await at.world.acting.act(redoStep(at.uri, "one"));
+  await at.world.settled();
+  assert.equal(at.files()["app.py"], lines({ 2: "two" }));
+  assert.match(at.last, /^Overwrote app\.py with what was there after step 1 “Edit”: 1 file restored\./);
+});
+
+test("hunks are chosen by the lines of either side; the button brings the bytes back", async (context) => {
+  const at = await room(context, START);
+  const after = lines({ 2: "two", 15: "fifteen", 28: "twenty-eight" });
+  const step = await at.step("Edit", { "app.py": after });
+  await at.folder.refresh();
+  const shown = (side: "before" | "after", text: string, ...selected: { first: number; last: number }[]) => ({
+    folder: at.uri,
+    file: "app.py",
+    stepId: step.stepId,
+    focus: { side, lines: text.split("\n"), selected },
+  });
+  at.world.shown = shown("after", after, { first: 28, last: 28 }, { first: 1, last: 1 });
+  at.ui.buttons = ["Undo"];
+  await revertSelected(at.world.desk, undefined);
+  assert.equal(at.files()["app.py"], lines({ 15: "fifteen" }));
+  await at.world.settled();
+  assert.equal(at.files()["app.py"], after);
+  at.world.shown = shown("before", lines(), { first: 15, last: 15 });
+  await revertSelected(at.world.desk, undefined);
+  assert.equal(at.files()["app.py"], lines({ 2: "two", 28: "twenty-eight" }));
+  assert.equal(await at.state(step), "applied");
+  assert.deepEqual(at.ui.lists, [], "nobody was asked");
+  // where no hunk is: the user is asked
+  at.world.shown = shown("before", lines(), { first: 22, last: 22 });
+  at.ui.choices = [["@@ -1,5 +1,5 @@"]];
+  await revertSelected(at.world.desk, undefined);
+  assert.equal(at.files()["app.py"], lines({ 28: "twenty-eight" }));
+});
+
+test("a file of a step is reverted whatever it is, and the button keeps what was changed since", async (context) => {
+  const at = await room(context, START);
+  const step = await at.step("Edit", { "app.py": lines({ 2: "two" }), "new.txt": "new\n", "old.bin": "\0\x02" });
+  const left = at.files();
+  for (const [file, expected] of [
+    ["app.py", lines()],
+    ["new.txt", undefined],
+    ["old.bin", "\0\x01\xff"],
+  ] as const) {
+    at.ui.buttons = [undefined];
+    await at.world.acting.act(revertFiles(at.uri, step, [{ file }]));
+    await at.world.settled();
+    assert.deepEqual(at.files()[file], expected);
+  }
+  assert.equal(await at.state(step), "applied");
+  at.write(left);
+  at.ui.buttons = ["Undo"];
+  await at.world.acting.act(revertFiles(at.uri, step, [{ file: "app.py" }, { file: "new.txt" }, { file: "old.bin" }]));
+  await at.world.settled();
+  assert.deepEqual(at.files(), left);
+});
+
+test("the button of a revert leaves alone what was changed since, also where a snapshot was taken since", async (context) => {
+  for (const tracked of [false, true]) {
+    const at = await room(context, { ...START, "b.py": lines() });
+    const step = await at.step("Edit", { "app.py": lines({ 2: "two" }), "b.py": lines({ 2: "two" }) });
+    const left = at.files();
+    const tell = at.ui.tell.bind(at.ui);
+    at.ui.buttons = ["Undo", "Resolve..."];
+    at.ui.choices = ["Overwrite"];
+    at.ui.tell = async (notice) => {
+      const button = await tell(notice);
+      if (at.ui.told.length === 1) {
+        at.write({ "app.py": lines({ 29: "mine" }) });
+        if (tracked) await at.client.request("snapshot/track", {});
+      }
+      if (at.ui.told.length === 2) assert.deepEqual(at.files(), { ...left, "app.py": lines({ 29: "mine" }) });
+      return button;
+    };
+    await at.world.acting.act(revertFiles(at.uri, step, step.files ?? []));
+    await at.world.settled();
+    assert.match(
+      at.ui.told[1]?.message ?? "",
+      /: 1 file restored\. 1 file is in conflict .*app\.py: it was changed since/,
+    );
+    assert.deepEqual(at.files(), left, "overwritten as it was chosen");
+  }
+});
+
+test("the workspace goes back to before a step, as it was shown; the button brings everything back", async (context) => {
+  const at = await room(context, START);
+  const step = await at.step("Edit", { "app.py": lines({ 2: "two" }), "new.txt": "new\n" });
+  await at.step("More", { "sub/keep.txt": null });
+  at.write({ "mine.txt": "mine\n" });
+  const now = at.files();
+  await at.folder.refresh();
+  const target = { folder: at.folder, step };
+  await restoreWorkspace(at.world.desk, target);
+  at.ui.choices = ["$(history) Restore..."];
+  await restoreWorkspace(at.world.desk, target);
+  assert.deepEqual(at.files(), now, "cancelled at both questions");
+  assert.deepEqual(at.ui.asked, [
+    {
+      message: "Restore web to before step 1 “Edit”?",
+      detail:
+        "2 files to be restored, 2 to be deleted. 1 file was changed since the last snapshot: mine.txt. " +
+        "What is there now stays in a snapshot.",
+      choices: ["Restore All", "Restore, Keep Later Changes"],
+    },
+  ]);
+  at.ui.choices = ["app.py", "$(diff-multiple) Open All Changes", "$(history) Restore..."];
+  at.ui.answers = ["Restore All"];
+  at.ui.buttons = ["Undo"];
+  const seen: Files[] = [];
+  const tell = at.ui.tell.bind(at.ui);
+  at.ui.tell = (notice) => {
+    seen.push(at.files());
+    return tell(notice);
+  };
+  await restoreWorkspace(at.world.desk, target);
+  await at.world.settled();
+  assert.equal(at.ui.compared.length, 2);
+  assert.deepEqual(seen, [START, now]);
+});
+
+test("a restore that keeps later changes, and one that would do more than was shown", async (context) => {
+  const at = await room(context, START);
+  const step = await at.step("Edit", { "app.py": lines({ 2: "two" }) });
+  at.write({ "app.py": lines({ 2: "two", 29: "mine" }), "mine.txt": "mine\n" });
+  at.ui.choices = ["$(history) Restore..."];
+  at.ui.answers = ["Restore, Keep Later Changes"];
+  await restoreWorkspace(at.world.desk, { folder: at.folder, step });
+  await at.world.settled();
+  assert.deepEqual(at.files(), { ...START, "app.py": lines({ 29: "mine" }), "mine.txt": "mine\n" });
+  const now = at.files();
+  await at.world.acting.act(restoreBefore(at.uri, step, undefined, new Set(["app.py"])));
+  await at.world.settled();
+  assert.match(at.last, /mine\.txt would be written too/);
+  assert.deepEqual(at.files(), now);
+});
+
+test("unsaved text is not written over, here or in another editor", async (context) => {
+  const at = await room(context, START);
+  const step = await at.step("Edit", { "app.py": lines({ 2: "two" }) });
+  const left = at.files();
+  at.ui.documents = [{ ...unsavedDocument("app.py"), paths: [path.join(at.root, "app.py")] }];
+  await at.world.acting.act(undoStep(at.uri, step));
+  assert.deepEqual(at.files(), left);
+  assert.equal(at.ui.asked[0]?.message, "app.py has unsaved text.");
+  assert.equal(await at.state(step), "applied");
+  // another editor of the daemon
+  at.ui.documents = [];
+  const uri = pathToFileURL(path.join(at.root, "app.py")).href;
+  at.client.documents.didOpen(uri, "python", 1, left["app.py"] ?? "");
+  at.client.documents.didChange(uri, 2, "typed\n");
+  await at.world.acting.act(undoStep(at.uri, step));
+  await at.world.settled();
+  assert.match(at.last, /in conflict and was left alone \(app\.py: an editor has unsaved text of it\)/);
+  assert.deepEqual(at.files(), left);
+  at.client.documents.didClose(uri);
+  await at.world.acting.act(undoStep(at.uri, step));
+  await at.world.settled();
+  assert.deepEqual(at.files(), START, "what conflicted is tried again");
+});
+
+test("a snapshot is named, with what was skipped and what is not saved", async (context) => {
+  const at = await room(context, START);
+  await at.client.changeSettings({ maxFileSize: 1000 });
+  at.write({ "big.bin": "x".repeat(2000) });
+  at.ui.documents = [{ ...unsavedDocument("app.py"), paths: [path.join(at.root, "app.py")] }];
+  await snapshotNow(at.world.desk);
+  await at.world.settled();
+  const { lastHash } = await at.client.request("snapshot/status", {});
+  assert.equal(
+    at.last,
+    `Took snapshot ${lastHash?.slice(0, 10) ?? ""} of web. 1 file was skipped: big.bin (it is over the size limit). ` +
+      "Unsaved text is not in it: app.py.",
+  );
+});

@@ -1,0 +1,221 @@
+// A user who answers as told, and a daemon of whom every request is known.
+
+import type { Entry, FileChange, FileOutcome, Session, Step } from "snapd-client";
+import { Acting } from "../../src/acting/acting";
+import type { ActingFolder } from "../../src/acting/action";
+import type { Comparison, List, Notice, Question, Ui, WholeComparison } from "../../src/acting/ui";
+import type { UnsavedDocument } from "../../src/acting/unsaved";
+import type { World } from "../../src/acting/world";
+import type { Desk, ShownFile } from "../../src/commands/desk";
+
+export const FOLDER = "file:///work/web";
+export const BEFORE = "b".repeat(40);
+export const AFTER = "a".repeat(40);
+export const NOW = "c".repeat(40);
+
+/** A user: each question takes the next answer of its kind; without one, the user cancels. */
+export class FakeUi implements Ui {
+  readonly asked: Question[] = [];
+  readonly told: Notice[] = [];
+  readonly lists: List<unknown>[] = [];
+  readonly compared: (Comparison | WholeComparison)[] = [];
+  readonly opened: string[] = [];
+  readonly saved: string[] = [];
+  readonly discarded: string[] = [];
+  documents: UnsavedDocument[] = [];
+  answers: string[] = [];
+  buttons: (string | undefined)[] = [];
+  choices: (string | readonly string[])[] = [];
+  logShown = 0;
+
+  ask(question: Question): Promise<string | undefined> {
+    this.asked.push(question);
+    return Promise.resolve(this.answers.shift());
+  }
+  tell(notice: Notice): Promise<string | undefined> {
+    this.told.push(notice);
+    return Promise.resolve(this.buttons.shift());
+  }
+  choose<T>(list: List<T>): Promise<T | undefined> {
+    this.lists.push(list);
+    const label = this.choices.shift();
+    if (label === undefined) return Promise.resolve(undefined);
+    const row = list.rows.find((each) => each.label === label);
+    if (row === undefined) throw new Error(`no row ${String(label)} in ${list.rows.map((each) => each.label).join()}`);
+    return Promise.resolve(row.value);
+  }
+  chooseSome<T>(list: List<T>): Promise<readonly T[] | undefined> {
+    this.lists.push(list);
+    const labels = this.choices.shift();
+    if (labels === undefined) return Promise.resolve(undefined);
+    return Promise.resolve(list.rows.filter(({ label }) => labels.includes(label)).map(({ value }) => value));
+  }
+  unsaved(): readonly UnsavedDocument[] {
+    return this.documents;
+  }
+  save(documents: readonly UnsavedDocument[]): Promise<void> {
+    this.saved.push(...documents.map(({ name }) => name));
+    this.documents = this.documents.filter((each) => !documents.includes(each));
+    return Promise.resolve();
+  }
+  discard(documents: readonly UnsavedDocument[]): Promise<void> {
+    this.discarded.push(...documents.map(({ name }) => name));
+    this.documents = this.documents.filter((each) => !documents.includes(each));
+    return Promise.resolve();
+  }
+  compare(comparison: Comparison): Promise<void> {
+    this.compared.push(comparison);
+    return Promise.resolve();
+  }
+  compareAll(comparison: WholeComparison): Promise<void> {
+    this.compared.push(comparison);
+    return Promise.resolve();
+  }
+  open(_folder: string, file: string): Promise<void> {
+    this.opened.push(file);
+    return Promise.resolve();
+  }
+  busy<T>(_what: string, work: () => Promise<T>): Promise<T> {
+    return work();
+  }
+  showLog(): Promise<void> {
+    this.logShown += 1;
+    return Promise.resolve();
+  }
+}
+
+export interface Sent {
+  readonly method: string;
+  readonly params: Record<string, unknown>;
+}
+
+/** A folder whose daemon answers with what a test says. */
+export class FakeFolder {
+  readonly sent: Sent[] = [];
+  sessions: Session[] = [];
+  entries: Entry[] = [];
+  refreshed = 0;
+
+  constructor(
+    readonly answer: (method: string, params: Record<string, unknown>) => unknown,
+    readonly uri = FOLDER,
+    readonly name = "web",
+  ) {}
+
+  step(stepId: string): Step | undefined {
+    return this.entries.find((entry) => entry.step?.stepId === stepId)?.step;
+  }
+  lastStep(): Step | undefined {
+    return this.entries.find(({ step }) => step?.state === "applied" && (step.files ?? []).length > 0)?.step;
+  }
+  refresh(): Promise<void> {
+    this.refreshed += 1;
+    return Promise.resolve();
+  }
+  request(method: string, params: object): Promise<unknown> {
+    this.sent.push({ method, params: params as Record<string, unknown> });
+    return Promise.resolve().then(() => this.answer(method, params as Record<string, unknown>));
+  }
+
+  /** The requests that changed something. */
+  get writes(): Sent[] {
+    return this.sent.filter(({ method, params }) => isWriting(method) && params["dryRun"] !== true);
+  }
+}
+
+function isWriting(method: string): boolean {
+  return /^(session\/(undo|redo|revert|unrevert)|step\/revert\w+|snapshot\/(restore|revert))$/.test(method);
+}
+
+/** A world of these folders, whose later work a test can wait for. */
+export class FakeWorld implements World {
+  readonly ui = new FakeUi();
+  readonly flushes: number[] = [];
+  readonly logged: string[] = [];
+  wanted: "all" | "problems" | "off" = "all";
+  shown: ShownFile | undefined;
+  readonly acting: Acting;
+  readonly #folders: readonly (FakeFolder | ActingFolder)[];
+  readonly #later: Promise<unknown>[] = [];
+
+  constructor(...folders: (FakeFolder | ActingFolder)[]) {
+    this.#folders = folders;
+    this.acting = new Acting(this);
+  }
+
+  readonly log = {
+    info: (message: string): void => {
+      this.logged.push(message);
+    },
+    error: (message: string): void => {
+      this.logged.push(message);
+    },
+  };
+
+  get desk(): Desk {
+    return {
+      world: this,
+      acting: this.acting,
+      folders: () => this.#folders.map(typed),
+      shown: () => this.shown,
+    };
+  }
+
+  folder(uri: string): ActingFolder {
+    const found = this.#folders.find((each) => each.uri === uri);
+    if (found === undefined) throw new Error(`no folder ${uri}`);
+    return typed(found);
+  }
+  flush(): Promise<void> {
+    this.flushes.push(this.#folders.flatMap((folder) => (folder instanceof FakeFolder ? folder.sent : [])).length);
+    return Promise.resolve();
+  }
+  notifications(): "all" | "problems" | "off" {
+    return this.wanted;
+  }
+  later(work: Promise<unknown>): void {
+    this.#later.push(work);
+  }
+
+  /** Resolves once nothing goes on any more. */
+  async settled(): Promise<void> {
+    for (let work = this.#later.shift(); work !== undefined; work = this.#later.shift()) await work;
+  }
+}
+
+// the fake answers whatever a test says, for all methods alike
+function typed(folder: FakeFolder | ActingFolder): ActingFolder {
+  return folder as ActingFolder;
+}
+
+export function change(file: string, status: FileChange["status"] = "modified"): FileChange {
+  return { file, status, additions: 1, deletions: 1, binary: false };
+}
+
+export function step(more: Partial<Step> = {}): Step {
+  return {
+    stepId: "s3",
+    sessionId: "one",
+    index: 2,
+    description: "Edit app.py",
+    startedAt: "2026-11-21T10:00:00.000Z",
+    endedAt: "2026-11-21T10:00:01.000Z",
+    from: BEFORE,
+    to: AFTER,
+    state: "applied",
+    files: [change("app.py"), change("util.py")],
+    ...more,
+  };
+}
+
+export function entryOf(each: Step): Entry {
+  return { kind: "step", at: each.startedAt, step: each, before: each.from, files: each.files ?? [] };
+}
+
+export function outcome(file: string, kind: FileOutcome["outcome"], reason?: string): FileOutcome {
+  return { file, outcome: kind, ...(reason !== undefined && { reason }) };
+}
+
+export function unsavedDocument(file: string): UnsavedDocument {
+  return { uri: `${FOLDER}/${file}`, name: file, paths: [`/work/web/${file}`] };
+}

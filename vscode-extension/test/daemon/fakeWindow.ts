@@ -1,0 +1,109 @@
+import { EventEmitter } from "node:events";
+import type { SnapdClient } from "snapd-client";
+import type * as vscode from "vscode";
+import type { Editors, Told } from "../../src/daemon/documentSync";
+import { Signal } from "../../src/model/signal";
+
+/** A document as VS Code has it; what is done to it is told as VS Code tells it. */
+export class FakeDocument {
+  isDirty = false;
+  version = 1;
+  readonly languageId = "python";
+
+  constructor(
+    readonly name: string,
+    public text: string,
+    readonly scheme = "file",
+    readonly folder = "/p",
+  ) {}
+
+  get uri(): { scheme: string; toString(): string } {
+    return { scheme: this.scheme, toString: () => `${this.scheme}://${this.folder}/${this.name}` };
+  }
+
+  getText(): string {
+    return this.text;
+  }
+}
+
+/** An editor, and what it is connected to. */
+export class FakeWindow implements Told {
+  readonly told: unknown[][] = [];
+  readonly documents: FakeDocument[] = [];
+  readonly #events = new EventEmitter();
+  readonly #changed = new Signal();
+  readonly onDidChange = this.#changed.listen;
+  client: Told["client"];
+
+  get editors(): Editors {
+    const on = (name: string) => (listener: (event: unknown) => void) => {
+      this.#events.on(name, listener);
+      return { dispose: () => this.#events.off(name, listener) };
+    };
+    return {
+      textDocuments: this.documents as unknown as readonly vscode.TextDocument[],
+      onDidOpenTextDocument: on("open"),
+      onDidChangeTextDocument: on("change"),
+      onDidSaveTextDocument: on("save"),
+      onDidCloseTextDocument: on("close"),
+    } as Editors;
+  }
+
+  /** Connects to a daemon that keeps what it is told. */
+  connect(): void {
+    const tell =
+      (name: string) =>
+      (...parts: unknown[]): void => {
+        this.told.push([name, ...parts]);
+      };
+    const documents = {
+      didOpen: tell("open"),
+      didChange: tell("change"),
+      didSave: tell("save"),
+      didClose: tell("close"),
+    };
+    this.follow({ documents: documents as unknown as SnapdClient["documents"] });
+  }
+
+  follow(client: Told["client"]): void {
+    this.client = client;
+    this.#changed.tell();
+  }
+
+  disconnect(): void {
+    this.follow(undefined);
+  }
+
+  open(document: FakeDocument): FakeDocument {
+    this.documents.push(document);
+    this.#events.emit("open", document);
+    return document;
+  }
+
+  type(document: FakeDocument, text: string): void {
+    document.text = text;
+    document.version += 1;
+    document.isDirty = true;
+    this.#events.emit("change", { document });
+  }
+
+  /** Undoes all that was typed: VS Code tells it as a change. */
+  becomeClean(document: FakeDocument): void {
+    document.isDirty = false;
+    this.#events.emit("change", { document });
+  }
+
+  save(document: FakeDocument, typedMeanwhile = false): void {
+    document.isDirty = typedMeanwhile;
+    this.#events.emit("save", document);
+  }
+
+  close(document: FakeDocument): void {
+    this.documents.splice(this.documents.indexOf(document), 1);
+    this.#events.emit("close", document);
+  }
+
+  take(): unknown[][] {
+    return this.told.splice(0);
+  }
+}

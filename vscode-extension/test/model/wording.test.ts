@@ -1,0 +1,85 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import {
+  ago,
+  capitalized,
+  counted,
+  eventName,
+  lines,
+  linesInWords,
+  lowered,
+  sessionName,
+  stepInSentence,
+  stepName,
+} from "../../src/model/wording";
+import { change, operation, session, step, userEntry } from "./making";
+
+const NOW = Date.UTC(2026, 5, 30, 12);
+
+describe("words", () => {
+  it("tell how long ago something was", () => {
+    const after = (seconds: number) => ago(new Date(NOW - seconds * 1000).toISOString(), NOW);
+    const minute = 60;
+    const hour = 60 * minute;
+    const day = 24 * hour;
+    assert.deepEqual(
+      [-5, 0, 59, minute, 59 * minute + 59, hour, 23 * hour, day, 2 * day - 1, 2 * day, 30 * day - 1].map(after),
+      [
+        "just now",
+        "just now",
+        "just now",
+        "1 min ago",
+        "59 min ago",
+        "1 h ago",
+        "23 h ago",
+        "1 day ago",
+        "1 day ago",
+      ].concat("2 days ago", "29 days ago"),
+    );
+    assert.match(after(30 * day), /^on 2026-05-3\d$|^on 2026-06-01$/);
+  });
+
+  it("count", () => {
+    assert.equal(counted(1, "file"), "1 file");
+    assert.equal(counted(0, "file"), "0 files");
+    const files = [change("a", { additions: 9, deletions: 1 }), change("b", { additions: 3, deletions: 2 })];
+    assert.equal(lines(files), "+12 −3");
+    assert.equal(linesInWords(files), "12 lines added, 3 removed");
+    assert.equal(linesInWords([change("a")]), "1 line added, 0 removed");
+  });
+
+  it("do not count lines where there are none", () => {
+    const none = { additions: 0, deletions: 0 };
+    const [picture, mode] = [change("a.png", { ...none, binary: true }), change("run.sh", none)];
+    const cases = [[picture], [picture, picture], [mode], [picture, mode], [], [picture, change("a")]];
+    assert.deepEqual(cases.map(lines), ["binary", "binary", "", "", "", "+1 −0"]);
+    assert.deepEqual(cases.map(linesInWords), ["binary", "binary", "", "", "", "1 line added, 0 removed"]);
+  });
+
+  it("name sessions and steps", () => {
+    assert.equal(sessionName(session("0123456789", { title: " ", agent: "claude" })), "claude");
+    assert.equal(sessionName(session("0123456789", { title: "Fix it\nsoon", agent: "claude" })), "Fix it");
+    assert.equal(sessionName(session("0123456789")), "Session 01234567");
+    const bare = step("x", 2);
+    assert.deepEqual([stepName(bare), stepInSentence(bare)], ["Step 3", "step 3"]);
+    const tool = step("x", 2, { tool: "Edit" });
+    assert.deepEqual([stepName(tool), stepInSentence(tool)], ["Edit", "step 3 “Edit”"]);
+    assert.equal(stepName(step("x", 2, { tool: "Edit", description: "\n  Fix the test\nand more" })), "Fix the test");
+    const long = step("x", 2, { description: `a\t b ${"x".repeat(80)}` });
+    assert.equal(stepInSentence(long), `step 3 “a b ${"x".repeat(55)}…”`);
+    assert.deepEqual([capitalized("step 3"), lowered("Step 3"), capitalized("")], ["Step 3", "step 3", ""]);
+  });
+
+  it("name what happened between steps", () => {
+    const find = (stepId: string) => (stepId === "known" ? step("known", 2, { tool: "Edit" }) : undefined);
+    const name = (entry: ReturnType<typeof operation>) => eventName(entry, find);
+    assert.equal(name(userEntry(1, [change("src/a.txt")])), "You changed a.txt");
+    assert.equal(name(userEntry(1, [change("a"), change("b")])), "You changed 2 files");
+    assert.equal(name(operation("undo", 1, { steps: ["known"] })), "Undid step 3 “Edit”");
+    assert.equal(name(operation("undo", 1, { steps: ["gone"] })), "Undid 1 step");
+    assert.equal(name(operation("redo", 1, { steps: ["known", "gone"] })), "Redid 2 steps");
+    assert.equal(name(operation("restore", 1)), "Restored a snapshot");
+    assert.equal(name(operation("revert", 1, { files: [] })), "Reverted nothing");
+    assert.equal(name(operation("hunks", 1, { files: [change("src/a.txt")] })), "Took back changes in a.txt");
+  });
+});

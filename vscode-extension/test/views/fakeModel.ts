@@ -1,0 +1,32 @@
+// A folder of which all is said by the test.
+
+import type { Entry, Session } from "snapd-client";
+import type { FolderModel } from "../../src/model/folder";
+import type { Arranged } from "../../src/views/arrange";
+import { present } from "../../src/views/presentation";
+import type { Item } from "../../src/views/items";
+
+export function folder(sessions: readonly Session[], entries: readonly Entry[], more: object = {}): FolderModel {
+  const made = {
+    uri: "file:///work/app",
+    name: "app",
+    sessions,
+    entries,
+    problem: undefined,
+    enabled: true,
+    loaded: true,
+    step: (stepId: string) => entries.find(({ step }) => step?.stepId === stepId)?.step,
+    ...more,
+  };
+  return made as unknown as FolderModel;
+}
+
+/** The labels of a tree, those below indented. */
+export function picture({ top, below }: Arranged): string[] {
+  const rows = (item: Item, depth: number): string[] => {
+    const under =
+      item.kind === "session" ? (below.get(item.session.sessionId) ?? []) : item.kind === "step" ? item.parts : [];
+    return [`${"  ".repeat(depth)}${present(item, 0).label}`, ...under.flatMap((each) => rows(each, depth + 1))];
+  };
+  return top.flatMap((item) => rows(item, 0));
+}

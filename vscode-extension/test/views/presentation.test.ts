@@ -1,0 +1,137 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { Entry } from "snapd-client";
+import { arrange, entryItem, fileItem, folderItem } from "../../src/views/arrange";
+import { letterOf, markOf, markUri } from "../../src/views/marks";
+import { present, presentInTimeline } from "../../src/views/presentation";
+import { pastedHash, snapshotPicks } from "../../src/views/snapshotPicks";
+import { change, hash, openStep, operation, session, step, stepEntry, time, userEntry } from "../model/making";
+import { folder } from "./fakeModel";
+
+const NOW = Date.parse(time(600));
+const FILES = [change("a.txt", { additions: 9 }), change("b.txt", { additions: 3, deletions: 3 })];
+
+function of(entry: Entry, sessions = [session("s")]) {
+  return entryItem(folder(sessions, [entry]), entry, []);
+}
+
+describe("present", () => {
+  it("shows an applied step", () => {
+    const look = present(of(stepEntry(step("x", 2, { tool: "Edit", agent: "claude", files: FILES }))), NOW);
+    assert.equal(look.label, "Edit");
+    assert.equal(look.description, "+12 −3 · 2 files · 9 min ago");
+    assert.equal(look.icon, "check");
+    assert.equal(look.mark, undefined);
+    assert.equal(look.spoken, "Step 3, Edit, applied, 2 files, 12 lines added, 3 removed, 9 min ago");
+    assert.match(
+      look.tooltip,
+      /^Edit\nStep 3, applied\nAgent: claude\nTool: Edit\nStarted: \d{4}-\d\d-\d\d \d\d:\d\d:\d\d\nEnded: /,
+    );
+  });
+
+  it("shows an undone step dimmed, a running one as such, and one that changed nothing", () => {
+    const undone = present(of(stepEntry(step("x", 2, { state: "undone", files: FILES }))), NOW);
+    assert.equal(undone.description, "undone · +12 −3 · 2 files · 9 min ago");
+    assert.equal(undone.icon, "discard");
+    assert.deepEqual(markOf(undone.mark?.split("?")[1] ?? ""), { letter: undefined, undone: true });
+    assert.equal(undone.spoken, "Step 3, undone, 2 files, 12 lines added, 3 removed, 9 min ago");
+    const open = present(of(stepEntry(openStep("x", 590))), NOW);
+    assert.deepEqual(
+      [open.description, open.icon, open.spoken],
+      ["running · just now", "loading~spin", "Step 591, running, just now"],
+    );
+    const picture = change("a.png", { additions: 0, deletions: 0, binary: true });
+    const binary = present(of(stepEntry(step("x", 2, { files: [picture] }))), NOW);
+    assert.equal(binary.description, "binary · 1 file · 9 min ago");
+    assert.equal(binary.spoken, "Step 3, applied, 1 file, binary, 9 min ago");
+    const idle = present(of(stepEntry(step("x", 2, { files: [] }))), NOW);
+    assert.equal(idle.description, "no changes · 9 min ago");
+    assert.equal(idle.spoken, "Step 3, applied, no changes, 9 min ago");
+  });
+
+  it("shows sessions with their steps and their last activity", () => {
+    const entries = [stepEntry(step("x", 238))];
+    const made = session("s", { title: "Fix it", agent: "claude", stepCount: 3 });
+    const item = arrange(folder([made], entries), undefined).top[0];
+    assert.ok(item);
+    assert.equal(present(item, NOW).description, "claude · 3 steps · 6 min ago");
+    assert.equal(present(item, NOW).spoken, "Session Fix it, claude, 3 steps, 6 min ago");
+  });
+
+  it("shows the user's changes and operations quietly", () => {
+    const user = present(of(userEntry(590, [change("a.txt", { additions: 2, deletions: 1 })])), NOW);
+    assert.deepEqual([user.label, user.description, user.quiet], ["You changed a.txt", "+2 −1 · just now", true]);
+    const undo = present(of(operation("undo", 590, { files: [] })), NOW);
+    assert.deepEqual([undo.label, undo.description, undo.icon], ["Undid steps", "just now", "discard"]);
+  });
+
+  it("shows files with their folder, their lines and their letter", () => {
+    const look = (more: object, state: "applied" | "undone" = "applied") =>
+      present(fileItem(of(stepEntry(step("x", 1, { state }))), { ...change("src/a b.py"), ...more }), NOW);
+    const plain = look({});
+    assert.deepEqual([plain.label, plain.description, plain.icon], ["a b.py", "src · +1 −0", undefined]);
+    assert.equal(plain.spoken, "a b.py, in src, modified, 1 line added, 0 removed");
+    assert.equal(plain.mark, "snapd-item:/src/a%20b.py?M");
+    assert.equal(look({ status: "added" }, "undone").mark, "snapd-item:/src/a%20b.py?Au");
+    const binary = look({ binary: true, additions: 0 });
+    assert.deepEqual([binary.description, binary.tooltip], ["src · binary", "src/a b.py\nBinary"]);
+    assert.equal(look({ additions: 0 }).description, "src");
+    assert.equal(look({ additions: 0 }).spoken, "a b.py, in src, modified");
+    const moved = look({ renamedFrom: change("src/old.py") });
+    assert.deepEqual([moved.description, moved.mark?.slice(-2)], ["← old.py · src · +1 −0", "?R"]);
+    assert.equal(look({ renamedFrom: change("lib/old.py") }).description, "← lib/old.py · src · +1 −0");
+    assert.match(look({ shared: true }).tooltip, /^src\/a b.py\n.*\nShared: /);
+  });
+
+  it("shows folders with what they suffer from", () => {
+    const look = (more: object, entries: Entry[] = []) => present(folderItem(folder([], entries, more)), NOW);
+    assert.deepEqual([look({}).label, look({}).description, look({}).icon], ["app", "", "root-folder"]);
+    assert.equal(look({}, [stepEntry(openStep("x", 1))]).description, "1 step running");
+    assert.equal(look({ enabled: false }).description, "snapshots are off");
+    const bad = look({ problem: new Error("it is the home directory") });
+    assert.deepEqual([bad.description, bad.icon], ["it is the home directory", "warning"]);
+  });
+
+  it("shows in a file's timeline who did what", () => {
+    const entry = stepEntry(step("x", 2, { tool: "Edit", agent: "claude", state: "undone" }));
+    const look = presentInTimeline(fileItem(of(entry), change("a.txt")), NOW);
+    assert.deepEqual([look.label, look.description], ["Edit", "claude · undone · +1 −0 · 9 min ago"]);
+    assert.equal(look.spoken, "Step 3, Edit, claude, undone, modified, 1 line added, 0 removed, 9 min ago");
+    const user = presentInTimeline(fileItem(of(userEntry(599)), change("u.txt")), NOW);
+    assert.deepEqual([user.label, user.icon], ["You changed u.txt", "account"]);
+  });
+});
+
+describe("marks", () => {
+  it("survive their URI", () => {
+    for (const letter of ["A", "D", "M", "R", undefined] as const) {
+      for (const undone of [true, false]) {
+        assert.deepEqual(markOf(markUri("a#?.py", { letter, undone }).split("?").at(-1) ?? ""), { letter, undone });
+      }
+    }
+    assert.equal(markOf("x"), undefined);
+    assert.equal(letterOf(change("a", { status: "deleted" })), "D");
+  });
+});
+
+describe("snapshotPicks", () => {
+  it("names both sides of every entry that has ended", () => {
+    const entries = [stepEntry(openStep("y", 3)), stepEntry(step("x", 2, { tool: "Edit" }))];
+    const picks = snapshotPicks(entries, ({ step: of }) => `Step ${of?.index ?? ""}`, NOW);
+    assert.deepEqual(
+      picks.map(({ label, hash: of }) => [label, of]),
+      [
+        ["Before step 3", hash(3)],
+        ["After step 2", hash(3)],
+        ["Before step 2", hash(2)],
+      ],
+    );
+    assert.equal(picks[0]?.description, "0000000 · 9 min ago");
+  });
+
+  it("takes a hash as it is pasted", () => {
+    assert.equal(pastedHash(` ${hash(10).toUpperCase()}\n`), hash(10));
+    assert.equal(pastedHash(hash(10).slice(1)), undefined);
+    assert.equal(pastedHash("before"), undefined);
+  });
+});
