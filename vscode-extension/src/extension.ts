@@ -5,6 +5,7 @@ import { registerCommands } from "./commands";
 import { registerDaemonCommands } from "./daemon/commands";
 import { DocumentSync } from "./daemon/documentSync";
 import { noticeProblems } from "./daemon/notices";
+import { absenceOf } from "./daemon/status";
 import { showStatus } from "./daemon/statusBar";
 import { daemonOfWindow, diskFolders } from "./daemon/window";
 import { registerDocuments } from "./documents";
@@ -22,6 +23,7 @@ export function activate(context: vscode.ExtensionContext): void {
     model.setFolders(diskFolders().map(({ uri, name }) => ({ uri: uri.toString(), name })));
   };
   const followDaemon = (): void => {
+    model.absence = absenceOf(daemon.state);
     model.setConnection(daemon.client);
     void vscode.commands.executeCommand("setContext", "snapd.state", daemon.state);
   };

@@ -14,7 +14,7 @@ export async function chooseFolder(desk: Desk, title: string): Promise<ActingFol
   const active = folders.find((folder) => folder.uri === shown?.folder);
   if (active !== undefined) return active;
   const [only, ...others] = folders;
-  if (only === undefined) throw new Refused("Snapd has no folder open here.");
+  if (only === undefined) throw new Refused(desk.absence());
   if (others.length === 0) return only;
   return desk.world.ui.choose({
     title,

@@ -34,5 +34,7 @@ export interface Desk {
   readonly world: World;
   readonly acting: Acting;
   folders(): readonly ActingFolder[];
+  /** Why there are none, where there are none. */
+  absence(): string;
   shown(): ShownFile | undefined;
 }

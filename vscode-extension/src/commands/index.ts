@@ -50,6 +50,7 @@ export function registerCommands(context: vscode.ExtensionContext, rooms: Rooms)
         world,
         acting,
         folders: () => rooms.model.folders,
+        absence: () => rooms.model.absence,
         shown: () => shownFile(rooms.model, given),
       };
       const target = isTarget(argument) ? argument : undefined;

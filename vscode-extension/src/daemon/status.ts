@@ -15,6 +15,27 @@ export interface Status {
   readonly isWrong: boolean;
 }
 
+/** Why no folder can be worked with, in a sentence. */
+export function absenceOf(state: DaemonState): string {
+  switch (state) {
+    case "starting":
+      return "Snapd is starting; try again in a moment.";
+    case "reconnecting":
+      return "The connection to snapd is being made again; try again in a moment.";
+    case "untrusted":
+      return "Snapd starts nothing until this workspace is trusted.";
+    case "disabled":
+      return "Snapd is turned off in the settings.";
+    case "notFound":
+      return "Snapd was not found. Agent Steps can install it.";
+    case "failed":
+      return "Snapd is not connected. The log says why.";
+    case "stopped":
+    case "ready":
+      return "No folder is open.";
+  }
+}
+
 /** What the status bar shows in a state; undefined where it shows nothing. */
 export function statusOf(
   state: DaemonState,

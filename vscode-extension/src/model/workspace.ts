@@ -21,6 +21,8 @@ export class WorkspaceModel implements Disposable {
   #open: readonly OpenFolder[] = [];
   #folders: readonly FolderModel[] = [];
   #subscriptions = new Map<FolderModel, Disposable>();
+  /** A sentence for people: why there are no folders, where there are none. */
+  absence = "No folder is open.";
 
   /** The folders, in the order in which they were set. */
   get folders(): readonly FolderModel[] {

@@ -19,7 +19,7 @@ export interface ChosenEntry {
 export async function chooseFolder(model: WorkspaceModel): Promise<FolderModel | undefined> {
   const [only, ...others] = model.folders;
   if (only === undefined) {
-    void window.showInformationMessage("No folder is open in snapd.");
+    void window.showInformationMessage(model.absence);
     return undefined;
   }
   if (others.length === 0) return only;

@@ -157,6 +157,7 @@ export class FakeWorld implements World {
       world: this,
       acting: this.acting,
       folders: () => this.#folders.map(typed),
+      absence: () => "Snapd is turned off in the settings.",
       shown: () => this.shown,
     };
   }

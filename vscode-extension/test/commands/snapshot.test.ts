@@ -91,3 +91,8 @@ test("a restore that has nothing to do asks nothing", async () => {
   assert.equal(world.ui.told[0]?.message, "web is as it was before step 3 “Edit app.py”: no file has to be changed.");
   assert.deepEqual([world.ui.lists, world.ui.asked, folder.writes], [[], [], []]);
 });
+
+test("where there is no folder, the reason is told and nothing else is tried", async () => {
+  const world = new FakeWorld();
+  await assert.rejects(snapshotNow(world.desk), /Snapd is turned off in the settings\./);
+});

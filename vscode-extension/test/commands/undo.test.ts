@@ -53,7 +53,7 @@ test("where nothing is left to undo or redo, that is said", async () => {
   const world = new FakeWorld(folder());
   await assert.rejects(undoLast(world.desk), /No step is left to undo in web\./);
   await assert.rejects(redo(world.desk), /No step is left to redo in web\./);
-  await assert.rejects(undoLast(new FakeWorld().desk), /no folder open/);
+  await assert.rejects(undoLast(new FakeWorld().desk), /turned off in the settings/);
 });
 
 test("a running step is ended only after a question", async () => {

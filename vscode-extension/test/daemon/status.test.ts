@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Entry, Session } from "snapd-client";
-import { statusOf, type StatusFolder } from "../../src/daemon/status";
+import { absenceOf, statusOf, type StatusFolder } from "../../src/daemon/status";
 
 function session(stepCount: number, names: Partial<Session> = {}): Session {
   return { sessionId: "s", startedAt: "2026-01-01T00:00:00.000Z", stepCount, undoable: 0, redoable: 0, ...names };
@@ -58,5 +58,14 @@ describe("statusOf", () => {
 
   it("shows nothing where there is nothing to connect to", () => {
     assert.equal(statusOf("stopped", undefined, []), undefined);
+  });
+});
+
+describe("absenceOf", () => {
+  it("gives the reason that holds, and not that there is no folder", () => {
+    assert.match(absenceOf("untrusted"), /trusted/);
+    assert.match(absenceOf("disabled"), /turned off/);
+    assert.match(absenceOf("notFound"), /install/);
+    assert.equal(absenceOf("ready"), "No folder is open.");
   });
 });
