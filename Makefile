@@ -54,7 +54,12 @@ vsix: install node
 	$(BIN)/python -m build --no-isolation --wheel --outdir $(EXTENSION)/bundled .
 	$(IN_EXTENSION) npm run --silent package -- --out snapd.vsix
 
-e2e: vsix
+$(EXTENSION)/e2e/node_modules/.installed: $(STAMP) $(EXTENSION)/e2e/package-lock.json
+	cd $(EXTENSION)/e2e && ../../scripts/with-node $(NPM_CI)
+	touch $@
+
+e2e: vsix $(EXTENSION)/e2e/node_modules/.installed
+	cd $(EXTENSION)/e2e && ../../scripts/with-node npm run --silent check
 	scripts/with-node node $(EXTENSION)/e2e/run.mjs --vsix $(VSIX) --shots $(SHOTS) \
 		$(foreach name,$(ONLY),--only $(name)) $(if $(PUBLISH),--publish)
 

@@ -1,0 +1,58 @@
+/** The browser that shows the editor. */
+import { chromium } from "playwright-core";
+import { browserPath } from "./install.mjs";
+
+const WIDE_ENOUGH_FOR_A_DIFF = { width: 1400, height: 850 };
+const HOST = "127.0.0.1";
+const PATIENCE = 20_000;
+
+export class Browser {
+  /** Hosts other than the editor's that the page asked something. */
+  foreignHosts = new Set();
+
+  /**
+   * @param {import("playwright-core").Browser} browser
+   * @param {import("playwright-core").Page} page
+   */
+  constructor(browser, page) {
+    this.browser = browser;
+    this.page = page;
+  }
+
+  /**
+   * Shows an editor.
+   *
+   * @param {import("./world.mjs").World} world
+   * @param {import("./editor.mjs").Editor} editor
+   */
+  static async open(world, editor) {
+    const options = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"];
+    options.push("--disable-sync", "--no-first-run", "--disable-quic");
+    options.push(`--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE ${HOST}`);
+    const executablePath = /** @type {string} */ (browserPath());
+    const chrome = await chromium.launch({ executablePath, headless: true, args: options });
+    world.atEnd(() => chrome.close());
+    const context = await chrome.newContext({ viewport: WIDE_ENOUGH_FOR_A_DIFF });
+    context.setDefaultTimeout(PATIENCE);
+    const page = await context.newPage();
+    const browser = new Browser(chrome, page);
+    page.on("requestfailed", (request) => browser.#asked(request.url()));
+    page.on("response", (response) => {
+      // what a web view shows has an address on a host that is never asked: the page itself answers
+      if (!response.fromServiceWorker()) {
+        browser.#asked(response.url());
+      }
+    });
+    await page.goto(editor.address);
+    await page.locator(".monaco-workbench").waitFor({ timeout: 60_000 });
+    return browser;
+  }
+
+  /** @param {string} address */
+  #asked(address) {
+    const { protocol, hostname } = new URL(address);
+    if (protocol.startsWith("http") && hostname !== HOST) {
+      this.foreignHosts.add(hostname);
+    }
+  }
+}

@@ -1,0 +1,197 @@
+/** The editors of files: texts, diffs, and diffs of several files. */
+import { still, until, untilEqual } from "./waiting.mjs";
+import { plain } from "./workbench.mjs";
+
+/** @typedef {import("playwright-core").Locator} Locator */
+
+/**
+ * The lines that an editor shows, from the top.
+ *
+ * @param {Locator} editor
+ */
+async function lines(editor) {
+  // the editor reuses its line elements: their order in the page is not that of the file
+  const drawn = await editor.locator(".view-lines > .view-line").evaluateAll((elements) =>
+    elements
+      .map((element) => ({
+        top: parseFloat(/** @type {HTMLElement} */ (element).style.top),
+        text: element.textContent ?? "",
+      }))
+      .sort((a, b) => a.top - b.top)
+      .map(({ text }) => text),
+  );
+  return drawn.map(plain);
+}
+
+/**
+ * The lines of a text, as an editor numbers them.
+ *
+ * @param {string} text
+ */
+export function linesOf(text) {
+  return text.split("\n");
+}
+
+/** The editor of one file. */
+export class TextEditor {
+  /** @param {import("./workbench.mjs").Workbench} workbench */
+  constructor(workbench) {
+    this.workbench = workbench;
+    this.page = workbench.page;
+    this.editor = this.page.locator(
+      ".editor-group-container.active .editor-instance .monaco-editor:not(.monaco-diff-editor .monaco-editor)",
+    );
+  }
+
+  /**
+   * Opens a file at the top of the project, to stay open.
+   *
+   * @param {string} file
+   */
+  async open(file) {
+    await this.workbench.show("Explorer");
+    const rows = this.page.locator(".explorer-folders-view .monaco-list-rows");
+    const row = rows.locator(".monaco-list-row", { hasText: file });
+    await row.waitFor();
+    // a new file moves the others down, under the pointer
+    await still(rows);
+    await row.dblclick();
+    await this.workbench.activeTab.filter({ hasText: file }).waitFor();
+    await this.editor.waitFor();
+  }
+
+  /** The lines that it shows. */
+  lines() {
+    return lines(this.editor);
+  }
+
+  /**
+   * Waits until it shows exactly a text.
+   *
+   * @param {string} text
+   */
+  async shows(text) {
+    await untilEqual("the editor's text", () => this.lines(), linesOf(text));
+  }
+
+  /**
+   * Types before the first character of a line.
+   *
+   * @param {number} line From 1.
+   * @param {string} text
+   */
+  async typeAt(line, text) {
+    await this.page.keyboard.press("Control+G");
+    await this.workbench.quickInput.locator("input").first().fill(`:${line}:1`);
+    await this.page.keyboard.press("Enter");
+    await this.workbench.quickInput.waitFor({ state: "hidden" });
+    await this.page.keyboard.type(text);
+  }
+
+  get dirty() {
+    return this.workbench.activeTab.and(this.page.locator(".dirty"));
+  }
+
+  async save() {
+    await this.page.keyboard.press("Control+S");
+    await this.dirty.waitFor({ state: "detached" });
+  }
+}
+
+/** The editor that shows a file before and after. */
+export class DiffEditor {
+  /** @param {import("./workbench.mjs").Workbench} workbench */
+  constructor(workbench) {
+    this.workbench = workbench;
+    this.page = workbench.page;
+    this.editor = this.page.locator(".editor-group-container.active .editor-instance .monaco-diff-editor");
+    this.before = this.editor.locator(".editor.original .monaco-editor");
+    this.after = this.editor.locator(".editor.modified .monaco-editor");
+  }
+
+  /**
+   * Waits until both sides are exactly these texts.
+   *
+   * @param {string} before
+   * @param {string} after
+   */
+  async shows(before, after) {
+    await untilEqual("the side before", () => lines(this.before), linesOf(before));
+    await untilEqual("the side after", () => lines(this.after), linesOf(after));
+    if (before !== after) {
+      const marks = this.editor.locator(".line-insert, .line-delete");
+      await until("the differences are marked", async () => (await marks.count()) > 0);
+    }
+  }
+
+  /**
+   * Selects whole lines of the side after.
+   *
+   * @param {number} first From 1.
+   * @param {number} last
+   */
+  async select(first, last) {
+    await this.after.locator(".view-lines").click();
+    await this.page.keyboard.press("Control+Home");
+    for (let line = 1; line < first; line += 1) {
+      await this.page.keyboard.press("ArrowDown");
+    }
+    for (let line = first; line < last; line += 1) {
+      await this.page.keyboard.press("Shift+ArrowDown");
+    }
+    await this.page.keyboard.press("Shift+End");
+  }
+}
+
+/** The editor that shows several files before and after. */
+export class MultiDiffEditor {
+  /** @param {import("./workbench.mjs").Workbench} workbench */
+  constructor(workbench) {
+    this.page = workbench.page;
+    this.entries = this.page.locator(".editor-group-container.active .multiDiffEntry");
+  }
+
+  /**
+   * Waits until it shows these files, with these texts before and after.
+   *
+   * @param {Record<string, [before: string, after: string]>} files By the name that the heading shows.
+   */
+  async shows(files) {
+    for (const [file, [before, after]] of Object.entries(files)) {
+      await this.#unfold(file);
+      const entry = this.#entry(file);
+      await untilEqual(
+        `${file} before`,
+        () => lines(entry.locator(".editor.original .monaco-editor")),
+        linesOf(before),
+      );
+      await untilEqual(`${file} after`, () => lines(entry.locator(".editor.modified .monaco-editor")), linesOf(after));
+    }
+  }
+
+  /**
+   * Shows what is hidden of a file because it did not change.
+   *
+   * @param {string} file
+   */
+  async #unfold(file) {
+    const entry = this.#entry(file);
+    await entry.locator(".editor.modified .view-line").first().waitFor();
+    const hidden = entry.locator(".editor.modified .diff-hidden-lines a");
+    while ((await hidden.count()) > 0) {
+      const left = await hidden.count();
+      await hidden.first().click();
+      await until("hidden lines are shown", async () => (await hidden.count()) < left);
+    }
+  }
+
+  /** @param {string} file */
+  #entry(file) {
+    return this.entries.filter({ has: this.page.locator(".file-path", { hasText: file }) }).first();
+  }
+
+  /** The headings that say that a file was renamed. */
+  renames() {
+    return this.entries.locator(".file-path .status.renamed").allInnerTexts();
+  }
+}

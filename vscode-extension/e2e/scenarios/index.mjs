@@ -1,0 +1,36 @@
+/** All scenarios, in the order in which they run. */
+import { CLASHES } from "./clashes.mjs";
+import { LOOKING } from "./looking.mjs";
+import { STATE } from "./state.mjs";
+import { FIRST_USE } from "./first-use.mjs";
+import { RESTORING } from "./restoring.mjs";
+import { REVERTING } from "./reverting.mjs";
+import { COMPARING } from "./comparing.mjs";
+import { FOLDERS } from "./folders.mjs";
+import { KEYBOARD } from "./keyboard.mjs";
+import { PICTURES } from "./pictures.mjs";
+import { FINDING } from "./finding.mjs";
+import { UNDOING } from "./undoing.mjs";
+
+/**
+ * @typedef {object} Scenario
+ * @property {string} name
+ * @property {(stage: import("../stage.mjs").Stage) => Promise<void>} run
+ * @property {import("../stage.mjs").Setting} [setting] It has a stage of its own; others share one.
+ */
+
+/** @type {Scenario[]} */
+export const SCENARIOS = [
+  ...FIRST_USE,
+  ...LOOKING,
+  ...COMPARING,
+  ...UNDOING,
+  ...REVERTING,
+  ...CLASHES,
+  ...RESTORING,
+  ...KEYBOARD,
+  ...STATE,
+  ...FINDING,
+  ...FOLDERS,
+  ...PICTURES,
+];

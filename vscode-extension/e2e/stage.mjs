@@ -1,0 +1,167 @@
+/** All that a scenario needs: a world, an editor that shows it, and hands to use it with. */
+import fs from "node:fs";
+import path from "node:path";
+import { Agent } from "./agent.mjs";
+import { Browser } from "./browser.mjs";
+import { Editor } from "./editor.mjs";
+import { DiffEditor, MultiDiffEditor, TextEditor } from "./editors.mjs";
+import { TreeView } from "./tree-view.mjs";
+import { until } from "./waiting.mjs";
+import { Workbench } from "./workbench.mjs";
+import { World } from "./world.mjs";
+
+/** Ignored by git, and so no part of any snapshot. */
+const PROBE = "watched.tmp";
+const PROBE_EVERY = 1_000;
+
+/** Wide enough for what stands beside the name of a step. */
+const SIDE_BAR = 440;
+
+/**
+ * @typedef {object} Options
+ * @property {string} vsix The packaged extension.
+ * @property {string} snapd The program.
+ * @property {string} shots The folder of the pictures.
+ */
+
+/**
+ * How a stage of its own differs from the usual one.
+ *
+ * @typedef {object} Setting
+ * @property {boolean} [untrusted] Nobody has trusted the folder.
+ * @property {boolean} [missing] No snapd is to be found.
+ * @property {string[]} [folders] More folders of the same window.
+ */
+
+export class Stage {
+  /**
+   * @param {World} world
+   * @param {Editor} editor
+   * @param {Browser} browser
+   * @param {string} shots
+   */
+  constructor(world, editor, browser, shots) {
+    this.world = world;
+    this.editor = editor;
+    this.browser = browser;
+    this.shots = shots;
+    this.workbench = new Workbench(browser.page);
+    this.steps = new TreeView(this.workbench, "Steps");
+    this.timeline = new TreeView(this.workbench, "File Timeline");
+    this.text = new TextEditor(this.workbench);
+    this.diff = new DiffEditor(this.workbench);
+    this.multiDiff = new MultiDiffEditor(this.workbench);
+  }
+
+  /**
+   * Starts everything in a new world.
+   *
+   * @param {Options} options
+   * @param {Setting} setting
+   */
+  static async start({ vsix, snapd, shots }, setting) {
+    const world = new World(snapd);
+    try {
+      const editor = await Editor.start(world, vsix, setting);
+      const stage = new Stage(world, editor, await Browser.open(world, editor), shots);
+      if (setting.untrusted !== true) {
+        await stage.#seesTheDisk();
+        await stage.steps.open();
+        await stage.workbench.widenSideBar(SIDE_BAR);
+      }
+      return stage;
+    } catch (error) {
+      await world.end();
+      throw error;
+    }
+  }
+
+  /**
+   * Starts an agent of this world.
+   *
+   * @param {string} title Of its session.
+   * @param {string} agent
+   * @param {string} folder Where it works.
+   */
+  agent(title, agent = "claude", folder = this.world.project) {
+    return Agent.start(this.world, { agent, title }, folder);
+  }
+
+  /**
+   * The row of a step, below its session's.
+   *
+   * @param {string} session
+   * @param {string} description
+   */
+  async stepRow(session, description) {
+    await this.steps.unfold(this.steps.row(session));
+    const row = this.steps.row(description);
+    await row.waitFor();
+    return row;
+  }
+
+  /**
+   * The row of a file that a step changed.
+   *
+   * @param {string} session
+   * @param {string} description
+   * @param {string} file
+   */
+  async fileRow(session, description, file) {
+    return this.steps.fileOf(await this.stepRow(session, description), file);
+  }
+
+  /** Puts away what the scenario before left open. */
+  async clear() {
+    await this.workbench.clearNotifications();
+    await this.workbench.closeEditors();
+    await this.steps.open();
+  }
+
+  /**
+   * Takes a picture of the whole page.
+   *
+   * @param {string} name
+   */
+  async shot(name) {
+    // a pointer on a row would show its buttons and, after a while, a hint
+    await this.browser.page.mouse.move(700, 849);
+    await until("no hint is shown", async () => (await this.workbench.hints.count()) === 0);
+    await this.browser.page.screenshot({ path: path.join(this.shots, `${name}.png`), animations: "disabled" });
+  }
+
+  /**
+   * Keeps what may tell why a scenario failed.
+   *
+   * @param {string} name
+   */
+  async keepTraces(name) {
+    await this.browser.page.screenshot({ path: path.join(this.shots, `failed-${name}.png`) });
+    fs.writeFileSync(path.join(this.shots, `failed-${name}.log`), this.editor.logs());
+  }
+
+  end() {
+    return this.world.end();
+  }
+
+  /**
+   * Waits until the page hears of what is written to the disk. It is deaf to it for a while after it was loaded, so
+   * each write is another one.
+   */
+  async #seesTheDisk() {
+    this.world.write(PROBE, "0");
+    await this.text.open(PROBE);
+    let written = 0;
+    let last = performance.now();
+    await until("the editor sees a write", async () => {
+      if (performance.now() - last > PROBE_EVERY) {
+        written += 1;
+        last = performance.now();
+        this.world.write(PROBE, String(written));
+      }
+      return written > 0 && (await this.text.lines()).join() === String(written);
+    });
+    await this.workbench.closeEditors();
+    fs.rmSync(path.join(this.world.project, PROBE));
+  }
+}

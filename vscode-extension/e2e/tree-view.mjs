@@ -1,0 +1,176 @@
+/** A tree view in the side bar: its rows, and what a user does with them. */
+import { until, untilEqual } from "./waiting.mjs";
+import { exactly, plain } from "./workbench.mjs";
+
+/** @typedef {import("playwright-core").Locator} Locator */
+
+export class TreeView {
+  /**
+   * @param {import("./workbench.mjs").Workbench} workbench
+   * @param {string} title
+   */
+  constructor(workbench, title) {
+    this.workbench = workbench;
+    this.page = workbench.page;
+    const header = this.page.locator(".pane-header", { has: this.page.locator("h3.title", { hasText: title }) });
+    this.header = header;
+    this.pane = this.page.locator(".split-view-view .pane", { has: header });
+    this.rows = this.pane.locator(".monaco-list-row");
+    this.welcome = this.pane.locator(".welcome-view-content");
+  }
+
+  /** Opens its part of the side bar. */
+  async open() {
+    await this.workbench.show("Agent Steps");
+    await this.header.waitFor();
+    if ((await this.header.getAttribute("aria-expanded")) === "false") {
+      await this.header.click();
+    }
+  }
+
+  /** Closes its part of the side bar. */
+  async fold() {
+    await this.header.click();
+    await untilEqual("the view is folded", () => this.header.getAttribute("aria-expanded"), "false");
+  }
+
+  /**
+   * The row that is called so.
+   *
+   * @param {string | RegExp} name Of its label, without what stands beside that.
+   */
+  row(name) {
+    const label = this.page.locator(".label-name", { hasText: typeof name === "string" ? exactly(name) : name });
+    return this.rows.filter({ has: label }).first();
+  }
+
+  /**
+   * The names of the rows of a level, from the top.
+   *
+   * @param {number} level From 1.
+   */
+  async labelsAt(level) {
+    const rows = this.pane.locator(`.monaco-list-row[aria-level="${level}"]`);
+    const found = await rows.evaluateAll((elements) =>
+      elements
+        .map((element) => ({
+          index: Number(element.getAttribute("data-index")),
+          text: element.querySelector(".label-name")?.textContent ?? "",
+        }))
+        .sort((a, b) => a.index - b.index)
+        .map(({ text }) => text),
+    );
+    return found.map(plain);
+  }
+
+  /**
+   * Waits until keys reach a row.
+   *
+   * @param {Locator} row
+   */
+  async isFocused(row) {
+    await row.and(this.page.locator(".focused")).waitFor();
+    await this.pane.locator(".monaco-list:focus").waitFor();
+  }
+
+  /**
+   * Unfolds a row.
+   *
+   * @param {Locator} row
+   */
+  async unfold(row) {
+    await row.waitFor();
+    if ((await row.getAttribute("aria-expanded")) === "false") {
+      await row.locator(".monaco-tl-twistie").click();
+      await untilEqual("the row is unfolded", () => row.getAttribute("aria-expanded"), "true");
+    }
+  }
+
+  /**
+   * The rows below an unfolded one, one level deeper.
+   *
+   * @param {Locator} row
+   */
+  async children(row) {
+    await this.unfold(row);
+    const [index, level] = [Number(await row.getAttribute("data-index")), Number(await row.getAttribute("aria-level"))];
+    /** @type {Locator[]} */
+    const found = [];
+    for (let next = index + 1; ; next += 1) {
+      const candidate = this.pane.locator(`.monaco-list-row[data-index="${next}"]`);
+      if ((await candidate.count()) === 0 || Number(await candidate.getAttribute("aria-level")) <= level) {
+        return found;
+      }
+      found.push(candidate);
+    }
+  }
+
+  /**
+   * The row of a file below the row of a step.
+   *
+   * @param {Locator} step
+   * @param {string} file
+   * @returns {Promise<Locator>}
+   */
+  async fileOf(step, file) {
+    const found = await until(`there is a row for ${file}`, async () => {
+      for (const child of await this.children(step)) {
+        if (((await child.textContent()) ?? "").startsWith(file)) {
+          return child;
+        }
+      }
+      return undefined;
+    });
+    return /** @type {Locator} */ (found);
+  }
+
+  /**
+   * Clicks on the name of a row.
+   *
+   * @param {Locator} row
+   */
+  async click(row) {
+    await row.waitFor();
+    await row.locator(".label-name").click();
+  }
+
+  /**
+   * Presses a button at the end of a row.
+   *
+   * @param {Locator} row
+   * @param {string} name
+   */
+  async press(row, name) {
+    await row.hover();
+    await row.getByRole("button", { name }).click();
+  }
+
+  /**
+   * Presses a button in the head of the view.
+   *
+   * @param {string} name
+   */
+  async pressTitle(name) {
+    await this.pane.hover();
+    await this.pane.locator(".pane-header").getByRole("button", { name }).click();
+  }
+
+  /**
+   * Chooses from a row's menu.
+   *
+   * @param {Locator} row
+   * @param {string} name
+   */
+  async choose(row, name) {
+    await row.waitFor();
+    await row.click({ button: "right" });
+    const item = this.page.locator(".monaco-menu .action-item", {
+      has: this.page.getByRole("menuitem", { name, exact: true }),
+    });
+    await item.hover();
+    // a menu that has just opened takes no clicks, but keys
+    await item.and(this.page.locator(".focused")).waitFor();
+    await this.page.keyboard.press("Enter");
+    await item.waitFor({ state: "hidden" });
+  }
+}

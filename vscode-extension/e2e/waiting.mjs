@@ -1,0 +1,74 @@
+/** Waiting for what cannot announce itself: a file on disk, a process, a text on a page. */
+import { setTimeout as delay } from "node:timers/promises";
+
+const EVERY = 50;
+const AT_MOST = 20_000;
+const STILL_FOR = 700;
+
+/**
+ * Waits until a condition holds.
+ *
+ * @template T
+ * @param {string} what What is waited for, for the message.
+ * @param {() => T | Promise<T>} condition Gives something true once it holds.
+ * @param {number} atMost Milliseconds.
+ * @returns {Promise<T>} What the condition gave.
+ */
+export async function until(what, condition, atMost = AT_MOST) {
+  const deadline = performance.now() + atMost;
+  for (;;) {
+    const value = await condition();
+    if (value) {
+      return value;
+    }
+    if (performance.now() > deadline) {
+      throw new Error(`not within ${atMost / 1000} s: ${what}`);
+    }
+    await delay(EVERY);
+  }
+}
+
+/**
+ * Waits until nothing below an element has changed for a while, as a list that other programs add to.
+ *
+ * @param {import("playwright-core").Locator} locator
+ */
+export async function still(locator) {
+  await locator.evaluate(
+    (element, stillFor) =>
+      new Promise((resolve) => {
+        const done = () => {
+          observer.disconnect();
+          resolve(undefined);
+        };
+        let timer = setTimeout(done, stillFor);
+        const observer = new MutationObserver(() => {
+          clearTimeout(timer);
+          timer = setTimeout(done, stillFor);
+        });
+        observer.observe(element, { attributes: true, childList: true, subtree: true, characterData: true });
+      }),
+    STILL_FOR,
+  );
+}
+
+/**
+ * Waits until something is exactly as expected, and shows both where it does not come to that.
+ *
+ * @template T
+ * @param {string} what
+ * @param {() => T | Promise<T>} look
+ * @param {T} expected
+ */
+export async function untilEqual(what, look, expected) {
+  const wanted = JSON.stringify(expected);
+  let seen = "";
+  try {
+    await until(what, async () => {
+      seen = JSON.stringify(await look());
+      return seen === wanted;
+    });
+  } catch (error) {
+    throw new Error(`${what}\n  expected ${wanted}\n  but saw  ${seen}`, { cause: error });
+  }
+}

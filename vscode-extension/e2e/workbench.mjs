@@ -1,0 +1,227 @@
+/** What a user does with the editor's own parts: commands, questions, notifications, tabs. */
+import { until, untilEqual } from "./waiting.mjs";
+
+/** A blank as the editor draws it. */
+const DRAWN_BLANK = /\u00a0/g;
+
+/**
+ * The text as it is in the file.
+ *
+ * @param {string} drawn
+ */
+export function plain(drawn) {
+  return drawn.replace(DRAWN_BLANK, " ");
+}
+
+/**
+ * Matches this text and nothing around it.
+ *
+ * @param {string} text
+ */
+export function exactly(text) {
+  return new RegExp(`^\\s*${text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")}\\s*$`);
+}
+
+export class Workbench {
+  /** @param {import("playwright-core").Page} page */
+  constructor(page) {
+    this.page = page;
+    this.quickInput = page.locator(".quick-input-widget");
+    this.dialog = page.locator(".monaco-dialog-box");
+    this.notifications = page.locator(".notifications-toasts .notification-list-item");
+    this.hints = page.locator(".workbench-hover:visible");
+    this.activeTab = page.locator(".editor-group-container.active .tab.active");
+  }
+
+  /**
+   * Runs a command from the palette.
+   *
+   * @param {string} command As the palette shows it, with its category.
+   */
+  async run(command) {
+    await this.page.keyboard.press("F1");
+    await this.quickInput.locator("input").first().fill(`>${command}`);
+    await this.#choice(command).click();
+  }
+
+  /**
+   * Runs a command from the palette without a pointer.
+   *
+   * @param {string} command As the palette shows it, with its category.
+   */
+  async runByKeys(command) {
+    await this.page.keyboard.press("F1");
+    await this.quickInput.waitFor();
+    await this.page.keyboard.type(command);
+    await this.#choice(command).and(this.page.locator(".focused")).waitFor();
+    await this.page.keyboard.press("Enter");
+    await this.quickInput.waitFor({ state: "hidden" });
+  }
+
+  /**
+   * Picks from the list of choices that is open.
+   *
+   * @param {string} label The whole of it.
+   */
+  async pick(label) {
+    await this.#choice(label).click();
+  }
+
+  /**
+   * Picks from the list of choices that a question opens.
+   *
+   * @param {RegExp} question
+   * @param {RegExp} choice
+   */
+  async pickFor(question, choice) {
+    const asked = this.quickInput.locator("input").first();
+    await until(`it asks ${question}`, async () => question.test((await asked.getAttribute("placeholder")) ?? ""));
+    const name = this.page.locator(".label-name", { hasText: choice });
+    await this.quickInput.locator(".monaco-list-row", { has: name }).first().click();
+  }
+
+  /**
+   * Chooses from the menu that is open, without a pointer.
+   *
+   * @param {string} name
+   */
+  async chooseByKeys(name) {
+    const menu = this.page.locator(".monaco-menu");
+    const items = menu.locator(".action-item", { has: this.page.getByRole("menuitem") });
+    await items.first().waitFor();
+    const wanted = items.and(this.page.locator(".focused")).getByRole("menuitem", { name, exact: true });
+    for (let left = await items.count(); left > 0 && (await wanted.count()) === 0; left -= 1) {
+      await this.page.keyboard.press("ArrowDown");
+    }
+    await wanted.waitFor();
+    await this.page.keyboard.press("Enter");
+    await menu.first().waitFor({ state: "hidden" });
+  }
+
+  /** The choices that are open. */
+  async choices() {
+    const rows = this.quickInput.locator(".monaco-list-row");
+    await rows.first().waitFor();
+    return (await rows.allInnerTexts()).map((text) => plain(text).split("\n").join(" "));
+  }
+
+  /** The text of the question that is asked. */
+  async question() {
+    await this.dialog.waitFor();
+    return plain(await this.dialog.locator(".dialog-message-container").innerText());
+  }
+
+  /**
+   * Answers the question that is asked.
+   *
+   * @param {string} button
+   */
+  async answer(button) {
+    await this.dialog.getByRole("button", { name: button, exact: true }).click();
+    await this.dialog.waitFor({ state: "hidden" });
+  }
+
+  /**
+   * The notification with a text.
+   *
+   * @param {string | RegExp} text
+   */
+  notification(text) {
+    return this.notifications.filter({
+      has: this.page.locator(".notification-list-item-message", { hasText: text }),
+    });
+  }
+
+  /**
+   * Waits for a notification and gives its whole text.
+   *
+   * @param {string | RegExp} text
+   */
+  async told(text) {
+    const notification = this.notification(text).first();
+    await notification.waitFor();
+    return plain(await notification.locator(".notification-list-item-message").innerText());
+  }
+
+  /**
+   * Presses a button of a notification.
+   *
+   * @param {string | RegExp} text
+   * @param {string} button
+   */
+  async press(text, button) {
+    await this.notification(text).first().getByRole("button", { name: button, exact: true }).click();
+  }
+
+  async clearNotifications() {
+    await this.run("Notifications: Clear All Notifications");
+    await untilEqual("no notification is left", () => this.notifications.count(), 0);
+  }
+
+  async closeEditors() {
+    await this.run("View: Close All Editors");
+    await untilEqual("no editor is left", () => this.page.locator(".tab").count(), 0);
+  }
+
+  /** Ends an action that waits for an answer, and puts away what it showed. */
+  async escape() {
+    await this.page.keyboard.press("Escape");
+    await this.quickInput.waitFor({ state: "hidden" });
+  }
+
+  /** The extension's entry of the status bar. */
+  get status() {
+    return this.page.locator(".statusbar-item[id$='snapd.status']");
+  }
+
+  /**
+   * Waits until the extension's entry of the status bar has a text.
+   *
+   * @param {string} text
+   */
+  async statusIs(text) {
+    await untilEqual("the status bar", async () => plain(await this.status.innerText()).trim(), text);
+  }
+
+  /**
+   * Makes the side bar as wide as that.
+   *
+   * @param {number} width
+   */
+  async widenSideBar(width) {
+    const sideBar = this.page.locator(".part.sidebar");
+    const box = async () => /** @type {{ x: number, width: number }} */ (await sideBar.boundingBox());
+    const { x, width: before } = await box();
+    await this.page.mouse.move(x + before, 400);
+    await this.page.mouse.down();
+    await this.page.mouse.move(x + width, 400, { steps: 5 });
+    await this.page.mouse.up();
+    await until("the side bar is wider", async () => (await box()).width > before);
+  }
+
+  /** Puts away the panel below the editors. */
+  async closePanel() {
+    await this.page.keyboard.press("Control+J");
+    await this.page.locator(".part.panel").waitFor({ state: "hidden" });
+  }
+
+  /**
+   * Shows a view container of the activity bar.
+   *
+   * @param {string} name
+   */
+  async show(name) {
+    const tab = this.page.locator(".activitybar").getByRole("tab", { name: new RegExp(`^${name}`) });
+    await tab.waitFor({ timeout: 60_000 });
+    // a click on the one that is shown would hide it
+    if ((await tab.getAttribute("aria-selected")) !== "true") {
+      await tab.click();
+      await until(`${name} is shown`, async () => (await tab.getAttribute("aria-selected")) === "true");
+    }
+  }
+  /** @param {string} label */
+  #choice(label) {
+    const name = this.page.locator(".label-name", { hasText: exactly(label) });
+    return this.quickInput.locator(".monaco-list-row", { has: name }).first();
+  }
+}
