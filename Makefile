@@ -1,6 +1,9 @@
 # make demo: sets up, runs the main job on a real repository.  make test: sets up, runs every check.
 # make vsix: builds the VS Code extension.  make e2e: drives it in a real VS Code; ONLY=scenario, SHOTS=folder, PUBLISH=1.
 # make bench: sets up, measures snapd against git; TREE=linux, a number of files or a folder; ROWS=one,diff; GROWTH=1.
+# make sweep: everything goes wrong at every step; PARTS="points second strace full power", SEED=n, ONLY=undo@journal, MOST=n.
+# make fuzz: random and mutated input; SECONDS=n (180).
+# make soak: agents, editors, a user, maintenance and kills on one daemon, all of it checked; MINUTES=n (10), SEED=n.
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
@@ -12,19 +15,36 @@ NPM_CI := npm ci --no-fund --no-audit --loglevel=error
 VSIX := $(EXTENSION)/snapd.vsix
 SHOTS ?= $(EXTENSION)/build/e2e
 
-.PHONY: demo test bench install lint format generate dist lock clean node vsix e2e
+.PHONY: demo test test-python test-typescript sweep fuzz soak bench install lint format generate dist lock clean node vsix e2e
 
 demo: install
 	$(BIN)/python clients/python/demo.py $(if $(WORKSPACE),"$(WORKSPACE)",.)
 
+# the tests in TypeScript mostly wait for daemons: beside the others, they take next to no time
 test: install lint
+	+$(MAKE) --no-print-directory --jobs 2 test-python test-typescript
+
+test-python: install
 	$(BIN)/python -m pytest -n 2
-	$(IN_CLIENT) npm test
-	$(IN_EXTENSION) npm test
+
+test-typescript: install node
+	$(IN_CLIENT) ../../scripts/quietly npm test
+	$(IN_EXTENSION) ../scripts/quietly npm test
+
+# atheris has wheels for some Pythons on Linux alone; without it, hypothesis does what it can
+fuzz: install
+	-$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r tests/fuzz/requirements.lock
+	$(BIN)/python -m tests.fuzz --seconds $(or $(SECONDS),180)
 
 bench: install
 	$(BIN)/python -m benchmarks $(if $(TREE),--tree "$(TREE)") $(if $(ROWS),--rows "$(ROWS)") $(if $(GROWTH),--growth) \
 		$(if $(SIZES),--sizes "$(SIZES)") $(if $(REPETITIONS),--repetitions "$(REPETITIONS)") $(if $(OUTPUT),--output "$(OUTPUT)")
+
+sweep: install
+	$(BIN)/python -m tests.faults $(PARTS) $(if $(SEED),--seed $(SEED)) $(if $(ONLY),--only "$(ONLY)") $(if $(MOST),--most $(MOST))
+
+soak: install
+	$(BIN)/python -m tests.soak --minutes $(or $(MINUTES),10) $(if $(SEED),--seed $(SEED))
 
 install: $(STAMP)
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import math
+import os
 import sys
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -13,6 +14,7 @@ import attrs
 
 from snapd.core.errors import InvalidParams
 from snapd.core.model import CaptureSettings
+from snapd.core.retention import Retention
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -39,7 +41,11 @@ class Settings:
         max_file_size: bytes; larger files are skipped.
         data_dir: where stores lie; None for the user's data directory. A relative one is inside each workspace.
         retention: days that snapshots are kept.
+        max_snapshots: how many stay of each session, and of those that belong to none; 0 for all.
+        max_store_size: bytes that a store may take; 0 for any size.
         watcher: what says that something may have changed; for a workspace that is opened from now on.
+        allow_foreign: folders that are opened though they, or folders around them, are somebody else's; from the
+            user's file alone.
     """
 
     snapshot: bool = True
@@ -47,7 +53,10 @@ class Settings:
     max_file_size: int = 64 * 1024 * 1024
     data_dir: str | None = None
     retention: float = 7.0
+    max_snapshots: int = 0
+    max_store_size: int = 0
     watcher: WatcherSetting = "auto"
+    allow_foreign: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, *layers: Layer) -> Settings:
@@ -61,6 +70,11 @@ class Settings:
     def capture(self) -> CaptureSettings:
         """What of it says how a workspace is captured."""
         return CaptureSettings(exclude=self.exclude, max_file_size=self.max_file_size)
+
+    @property
+    def kept(self) -> Retention:
+        """What of it says what is kept for how long."""
+        return Retention(self.retention, self.max_snapshots, self.max_store_size)
 
 
 def _boolean(value: Any) -> bool:
@@ -83,6 +97,12 @@ def _bytes(value: Any) -> int:
     return value
 
 
+def _limit(value: Any) -> int:
+    if type(value) is not int or value < 0:
+        raise ValueError("expected a number, 0 for no limit")
+    return value
+
+
 def _path(value: Any) -> str:
     if type(value) is not str or not value or "\0" in value:
         raise ValueError("expected a path")
@@ -99,6 +119,14 @@ def _days(value: Any) -> float:
     return days
 
 
+def _folders(value: Any) -> tuple[str, ...]:
+    if type(value) is not list or not all(type(item) is str and os.path.isabs(item) for item in value):
+        raise ValueError("expected a list of absolute paths")
+    if any("\0" in item for item in value):
+        raise ValueError("a path cannot hold a NUL")
+    return tuple(value)
+
+
 def _watcher(value: Any) -> WatcherSetting:
     for watcher in get_args(WatcherSetting):
         if value == watcher:
@@ -113,8 +141,13 @@ _KEYS: dict[str, Callable[[Any], Any]] = {
     "max_file_size": _bytes,
     "data_dir": _path,
     "retention": _days,
+    "max_snapshots": _limit,
+    "max_store_size": _limit,
     "watcher": _watcher,
+    "allow_foreign": _folders,
 }
+_OF_THE_FILE = frozenset({"allow_foreign"})
+"""What neither a variable nor a client may set: both can come with a folder, from the settings of its editor."""
 
 _WORDS = {"true": True, "1": True, "on": True, "yes": True, "false": False, "0": False, "off": False, "no": False}
 _NOT_SETTINGS = frozenset({"SNAPD_RUNTIME_DIR", "SNAPD_TOKEN"})
@@ -149,6 +182,8 @@ def read_environment(environment: Mapping[str, str]) -> Layer:
         key = name[len("SNAPD_") :].lower()
         if key == "data_dir":
             continue  # moves the data as a whole, see locations: a store in each workspace is a setting of its own
+        if key in _OF_THE_FILE:
+            raise InvalidParams(f"{name}: only the settings file may say that", field=key, file="environment")
         layer[key] = _checked(key, _from_text(key, text), "environment", name)
     return layer
 
@@ -178,6 +213,8 @@ def read_options(options: Any, where: str) -> tuple[Layer, list[str]]:
         key = _snake(name)
         if key == "token" or value is None:
             continue
+        if key in _OF_THE_FILE:
+            raise InvalidParams(f"{where}.{name}: only the settings file may say that", field=key, file=where)
         if key in _KEYS:
             layer[key] = _checked(key, value, where, f"{where}.{name}")
         else:
@@ -205,7 +242,7 @@ def _from_text(key: str, text: str) -> Any:
         return _WORDS.get(text.lower(), text)
     if key == "exclude":
         return [line for line in text.split("\n") if line]
-    if key in ("max_file_size", "retention"):
+    if key in ("max_file_size", "retention", "max_snapshots", "max_store_size"):
         for kind in (int, float):
             try:
                 return kind(text)

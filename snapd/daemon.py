@@ -6,10 +6,8 @@ import asyncio
 import contextlib
 import logging
 import os
-import secrets
 import signal
 import socket
-import struct
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
@@ -20,11 +18,13 @@ from filelock import FileLock, Timeout
 from snapd.core.errors import os_errors
 from snapd.differ.differ import ProcessDiffer
 from snapd.handlers import encode_news
-from snapd.launch import connect
-from snapd.locations import check_socket_path
+from snapd.housekeeping import Housekeeping
+from snapd.launch import connect, is_of_user
+from snapd.locations import NEW_SOCKET, check_socket_directory, check_socket_path
 from snapd.rpc.connection import Connection
 from snapd.rpc.framing import MAX_HEADER_BYTES, MAX_MESSAGE_BYTES
 from snapd.rpc.hub import Hub
+from snapd.rpc.parent import ParentWatch
 from snapd.rpc.streams import open_stdio
 from snapd.rpc.turns import Turns
 from snapd.store.durable import remove_if_there, write_file
@@ -94,6 +94,8 @@ class Daemon:
         )
         self._hub = Hub(self._loop, encode_news, self._quick)
         self._workspaces.on_open(self._hub.watch)
+        self._housekeeping = Housekeeping(lambda: self._workspaces.all_open, self._executor)
+        self._housekeeping.start()
         self._connections: set[Connection] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._stopping = asyncio.Event()
@@ -112,6 +114,8 @@ class Daemon:
         """
         reader, writer = await open_stdio(stdin, stdout)
         connection = self._connection(reader, writer, None)
+        parent = ParentWatch(self._loop, self._stopping.set)
+        connection.on_process = parent.watch
         serving = asyncio.ensure_future(connection.run())
         stopped = asyncio.ensure_future(self._stopping.wait())
         await asyncio.wait((serving, stopped), return_when=asyncio.FIRST_COMPLETED)
@@ -119,6 +123,7 @@ class Daemon:
         connection.stop()
         await serving
         stopped.cancel()
+        parent.close()
         await self._close()
         return 0 if by_signal else connection.exit_code
 
@@ -132,18 +137,21 @@ class Daemon:
         path = self._socket_path
         assert path is not None
         check_socket_path(path)
+        check_socket_directory(path)
         lock = await self._own(path)
         try:
             # ours to remove: who holds the lock is the only one that may serve here
             with os_errors(path):
                 remove_if_there(path)
-            # made and restricted under a name of its own: nobody may connect before it is private
-            temporary = f"{path}.{secrets.token_hex(4)}"
+            # under a name of its own until somebody listens
+            temporary = path + NEW_SOCKET
             with os_errors(path):
+                remove_if_there(temporary)
                 server = await asyncio.start_unix_server(
-                    lambda reader, writer: self._accept(reader, writer, None), path=temporary, limit=_STREAM_LIMIT
+                    lambda reader, writer: self._accept(reader, writer, None),
+                    sock=_private_socket(temporary),
+                    limit=_STREAM_LIMIT,
                 )
-                os.chmod(temporary, 0o600)
                 write_file(f"{path}.pid", str(os.getpid()).encode())
                 os.rename(temporary, path)
             try:
@@ -206,7 +214,7 @@ class Daemon:
         await self._close()
 
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, token: str | None) -> None:
-        if self._stopping.is_set() or (token is None and not _is_ours(writer)):
+        if self._stopping.is_set() or (token is None and not is_of_user(writer.get_extra_info("socket"))):
             writer.close()
             return
         try:
@@ -261,21 +269,25 @@ class Daemon:
         for timer in (self._idle_timer, self._linger_timer):
             if timer is not None:
                 timer.cancel()
+        await self._housekeeping.stop()
         await self._loop.run_in_executor(self._executor, self._workspaces.close)
         self._executor.shutdown()
         self._quick.shutdown()
         self._texts.close()
 
 
-def _is_ours(writer: asyncio.StreamWriter) -> bool:
-    """Whether the process at the other end of a Unix socket runs as our user (or root)."""
-    peer: socket.socket = writer.get_extra_info("socket")
-    option = getattr(socket, "SO_PEERCRED", None)
-    if option is None:
-        # elsewhere the socket's own permissions and its private directory have to do
-        return True
-    _, user, _ = struct.unpack("3i", peer.getsockopt(socket.SOL_SOCKET, option, struct.calcsize("3i")))
-    return user in (os.geteuid(), 0)
+def _private_socket(path: str) -> socket.socket:
+    """A Unix socket whose file is the user's alone from the moment that it is there."""
+    made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    umask = os.umask(0o177)
+    try:
+        made.bind(path)
+    except BaseException:
+        made.close()
+        raise
+    finally:
+        os.umask(umask)
+    return made
 
 
 def configure_logging() -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
+import struct
 import sys
 import time
 from typing import TYPE_CHECKING
@@ -19,15 +21,27 @@ _POLL_SECONDS = 0.02
 _ABSENT = (FileNotFoundError, ConnectionRefusedError)
 
 
+def is_of_user(connection: socket.socket) -> bool:
+    """Whether the process at the other end of a Unix socket runs as our user, or as root (SO_PEERCRED in unix(7))."""
+    option = getattr(socket, "SO_PEERCRED", None)
+    if option is None:
+        # elsewhere the socket's own permissions and its private directory have to do
+        return True
+    _, user, _ = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, option, struct.calcsize("3i")))
+    return user in (os.geteuid(), 0)
+
+
 def connect(path: str) -> socket.socket | None:
     """A connection to the daemon on a socket; None where none listens.
 
     Raises:
-        OSError: it is there and cannot be reached.
+        OSError: it is there and cannot be reached, or is somebody else's.
     """
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         connection.connect(path)
+        if not is_of_user(connection):
+            raise PermissionError(errno.EPERM, "somebody else listens there", path)
     except _ABSENT:
         connection.close()
         return None

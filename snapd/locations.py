@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
 import stat
 import sys
 from typing import TYPE_CHECKING
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
 _SOCKET_PATH_BYTES = 104
 """The least that any Unix takes for a socket's path (macOS); Linux takes four more."""
+NEW_SOCKET = ".new"
+"""What the name of a socket that nobody may find yet ends with."""
 
 
 class Locations:
@@ -54,23 +57,39 @@ class Locations:
             IoError: it is a symlink, somebody else's, or others may write to it.
         """
         with os_errors(self.runtime):
-            with contextlib.suppress(FileExistsError):
-                os.makedirs(self.runtime, 0o700)
-            status = os.lstat(self.runtime)
-        problem = None
-        if not stat.S_ISDIR(status.st_mode):
-            problem = "is not a directory"
-        elif status.st_uid != os.geteuid():
-            problem = "belongs to somebody else"
-        elif status.st_mode & 0o022:
-            problem = "can be written to by others"
-        if problem is not None:
-            raise IoError(f"the runtime directory {self.runtime} {problem}", path=self.runtime, errno="EPERM")
+            _make_private(self.runtime)
+        check_private(self.runtime, "the runtime directory", "SNAPD_RUNTIME_DIR")
+
+
+def check_private(path: str, called: str, variable: str) -> None:
+    """Makes sure that nobody but the user can lay anything into a directory, or lay it elsewhere.
+
+    Args:
+        path: of the directory.
+        called: what it is, for the error.
+        variable: the name of the variable that names another directory.
+
+    Raises:
+        IoError: it is a symlink, somebody else's, or others may write to it.
+    """
+    with os_errors(path):
+        status = os.lstat(path)
+    if stat.S_ISLNK(status.st_mode):
+        problem, remedy = "is a symlink", "remove it"
+    elif not stat.S_ISDIR(status.st_mode):
+        problem, remedy = "is not a directory", "remove it"
+    elif status.st_uid != os.geteuid():
+        problem, remedy = f"belongs to somebody else (user {status.st_uid})", "have its owner remove it"
+    elif status.st_mode & 0o022:
+        problem, remedy = "can be written to by others", f"run chmod go-w {shlex.quote(path)}"
+    else:
+        return
+    raise IoError(f"{called} {path} {problem}: {remedy}, or name another by {variable}", path=path, errno="EPERM")
 
 
 def check_socket_path(path: str) -> None:
     """Raises `IoError` where a path is too long for a Unix socket: the system would only say "invalid"."""
-    if len(os.fsencode(path)) >= _SOCKET_PATH_BYTES:
+    if len(os.fsencode(path + NEW_SOCKET)) >= _SOCKET_PATH_BYTES:
         raise IoError(
             f"the socket path {path} is too long; set SNAPD_RUNTIME_DIR to a shorter directory",
             path=path,
@@ -78,9 +97,49 @@ def check_socket_path(path: str) -> None:
         )
 
 
+def check_socket_directory(path: str) -> None:
+    """Makes sure that nobody else can put a socket of their own in the place of one that was named by hand.
+
+    Raises:
+        IoError: the directory is somebody else's, or others may remove what is in it.
+    """
+    directory = os.path.dirname(path)
+    with os_errors(directory):
+        status = os.stat(directory)
+    if status.st_uid not in (os.geteuid(), 0):
+        problem = f"belongs to somebody else (user {status.st_uid})"
+    elif status.st_mode & 0o022 and not status.st_mode & stat.S_ISVTX:
+        problem = "can be written to by others"
+    else:
+        return
+    raise IoError(f"{directory}, the socket's directory, {problem}: name another one", path=directory, errno="EPERM")
+
+
+def stores_directory(data: str) -> str:
+    """Where the stores lie below a data directory."""
+    return os.path.join(data, "snapd", "snapshot")
+
+
 def store_path(data: str, project_id: str) -> str:
     """Where the store of a workspace lies below a data directory."""
-    return os.path.join(data, "snapd", "snapshot", project_id)
+    return os.path.join(stores_directory(data), project_id)
+
+
+def store_directories(path: str) -> tuple[str, str, str]:
+    """A store's directory, as `store_path` gives it, after those above it that are snapd's own."""
+    above = os.path.dirname(path)
+    return (os.path.dirname(above), above, path)
+
+
+def _make_private(path: str) -> None:
+    """Makes a directory and those above it that are missing: `os.makedirs` leaves those above to the umask."""
+    if os.path.lexists(path):
+        return
+    above = os.path.dirname(path)
+    if above != path:
+        _make_private(above)
+    with contextlib.suppress(FileExistsError):
+        os.mkdir(path, 0o700)
 
 
 def _platform_directories(environment: Mapping[str, str], home: str) -> tuple[str, str, str]:

@@ -12,7 +12,8 @@ from snapd.core.errors import WorkspaceGone
 from snapd.core.text import DirectDiffer
 from snapd.core.unsaved import Unsaved
 from snapd.core.workspace import Workspace
-from snapd.locations import store_path
+from snapd.locations import check_private, store_directories, store_path
+from snapd.store.durable import make_directories
 from snapd.store.store import Store
 from snapd.worktree.refusal import canonical_root, check_root, project_id
 from snapd.worktree.rules import GitUser
@@ -104,6 +105,20 @@ class Workspaces:
         apply_settings(found.workspace, settings, given)
         return found.workspace
 
+    def store_of(self, folder: bytes, settings: Settings) -> str:
+        """Where the store of a folder lies, or would; arguments as of `acquire`.
+
+        Raises:
+            WorkspaceRefused: it can have none.
+        """
+        return self._place(folder, settings).store
+
+    @property
+    def all_open(self) -> list[Workspace]:
+        """Those that are open, whoever uses them."""
+        with self._lock:
+            return [found.workspace for found in self._open.values()]
+
     def release(self, workspace: Workspace) -> bool:
         """Says that a user of a workspace is done with it.
 
@@ -155,7 +170,8 @@ class Workspaces:
         configured = settings.data_dir
         data = os.path.join(root, os.fsencode(configured)) if configured else os.fsencode(self._locations.data)
         inside = configured is not None and not os.path.isabs(configured)
-        check_root(root, os.fsencode(self._locations.home), data, inside)
+        allowed = [os.fsencode(folder) for folder in settings.allow_foreign]
+        check_root(root, os.fsencode(self._locations.home), data, inside, allowed)
         real = os.path.realpath(data)
         hidden = os.path.relpath(real, root) if real.startswith(root + b"/") else None
         return _Place(root, store_path(os.fsdecode(real), project_id(root)), hidden)
@@ -163,6 +179,9 @@ class Workspaces:
     def _make(self, place: _Place, settings: Settings) -> Workspace:
         work_tree = WorkTree(place.root, self._user, self._umask, place.hidden, settings.watcher)
         try:
+            for directory in store_directories(place.store):
+                make_directories(directory)
+                check_private(directory, "the data directory", "SNAPD_DATA_DIR")
             store = Store(place.store, self._socket)
             try:
                 store.remember_root(place.root, work_tree.identity)
@@ -172,7 +191,7 @@ class Workspaces:
                     work_tree,
                     store,
                     settings.capture,
-                    settings.retention,
+                    settings.kept,
                     self._texts,
                     self.unsaved,
                 )
@@ -204,4 +223,8 @@ def apply_settings(workspace: Workspace, settings: Settings, given: Container[st
     if "max_file_size" in given:
         workspace.settings = attrs.evolve(workspace.settings, max_file_size=settings.max_file_size)
     if "retention" in given:
-        workspace.retention_days = settings.retention
+        workspace.retention = attrs.evolve(workspace.retention, days=settings.retention)
+    if "max_snapshots" in given:
+        workspace.retention = attrs.evolve(workspace.retention, max_snapshots=settings.max_snapshots)
+    if "max_store_size" in given:
+        workspace.retention = attrs.evolve(workspace.retention, max_bytes=settings.max_store_size)

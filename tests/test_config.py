@@ -14,13 +14,18 @@ from snapd.locations import Locations
 if TYPE_CHECKING:
     from pathlib import Path
 
-KEYS = ("snapshot", "exclude", "max_file_size", "data_dir", "retention", "watcher")
+KEYS = ("snapshot", "exclude", "max_file_size", "data_dir", "retention", "max_snapshots", "max_store_size", "watcher")
 
 WRONG: list[tuple[str, Any]] = [
     *(("snapshot", value) for value in (1, "true", [], 0.0)),
     *(("exclude", value) for value in ("*.log", [1], {"a": 1}, ["a\nb"], ["a\0b"], True)),
     *(("max_file_size", value) for value in (0, -1, 1.5, "1", True, [1])),
     *(("data_dir", value) for value in ("", 1, ["a"], "a\0b", False)),
+    *(
+        (key, value)
+        for key in ("max_snapshots", "max_store_size")
+        for value in (-1, 1.5, "1", True, [], math.inf)
+    ),
     *(("watcher", value) for value in ("", "inotify", "None", False, ["none"])),
     *(("retention", value) for value in (-1, -0.1, math.nan, math.inf, "7", True, [], 10**400)),
 ]
@@ -33,6 +38,9 @@ RIGHT: list[tuple[str, Any, Any]] = [
     ("watcher", "none", "none"),
     ("watcher", "watchdog", "watchdog"),
     ("watcher", "auto", "auto"),
+    ("max_snapshots", 0, 0),
+    ("max_snapshots", 50, 50),
+    ("max_store_size", 1 << 40, 1 << 40),
     ("retention", 0, 0.0),
     ("retention", 0.5, 0.5),
 ]
@@ -106,6 +114,21 @@ def test_unknown_keys(tmp_path: Path) -> None:
         read_environment({"SNAPD_COLOUR": "1"})
     # a newer client may know more
     assert read_options({"colour": 1, "snapshot": False}, "options") == ({"snapshot": False}, ["colour"])
+
+
+def test_only_the_file_says_whose_folders_are_opened(tmp_path: Path) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text('allow_foreign = ["/srv", "/a b"]\n')
+    assert Settings.of(read_file(str(path))).allow_foreign == ("/srv", "/a b")
+    for wrong in ('"/srv"', '["srv"]', '["~/x"]', "[1]", '["/a\\u0000"]', "true"):
+        path.write_text(f"allow_foreign = {wrong}\n")
+        with pytest.raises(InvalidParams, match="allow_foreign: "):
+            read_file(str(path))
+    for name in ("allow_foreign", "allowForeign"):
+        with pytest.raises(InvalidParams, match="only the settings file may say that"):
+            read_options({"snapd": {name: ["/srv"]}}, "initializationOptions")
+    with pytest.raises(InvalidParams, match="only the settings file may say that"):
+        read_environment({"SNAPD_ALLOW_FOREIGN": "/srv"})
 
 
 def test_a_file_that_is_none(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from snapd.wire.methods import METHODS
 ROOT = Path(snapd.__file__).parent
 CLIENT = ROOT.parent / "clients" / "python" / "snapd_client"
 MODULES = sorted(ROOT.rglob("*.py"))
-MACHINE = {"snapd.processes", "snapd.heap"}
+MACHINE = {"snapd.failpoints", "snapd.processes", "snapd.heap"}
 EDGE = {"snapd.config", "snapd.locations", "snapd.workspaces"}
 
 
@@ -66,11 +66,12 @@ def ids(path: Path) -> str:
 @pytest.mark.parametrize(
     ("name", "known"),
     [
-        ("core", {"snapd.core"}),
+        ("core", {"snapd.core", "snapd.failpoints"}),
         ("store", {"snapd.core", "snapd.store", *MACHINE}),
         ("watch", {"snapd.watch"}),
         ("worktree", {"snapd.core", "snapd.watch", "snapd.worktree", *MACHINE}),
         ("differ", {"snapd.core", "snapd.differ", "snapd.processes"}),
+        ("failpoints", set()),
         ("processes", set()),
         ("heap", set()),
         ("wire", {"snapd.wire"}),

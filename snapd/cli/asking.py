@@ -28,13 +28,17 @@ class NoDaemon(IoError):
 
 
 @contextmanager
-def backend(options: argparse.Namespace) -> Iterator[Backend]:
+def backend(options: argparse.Namespace, folder: str | None = None) -> Iterator[Backend]:
     """The one who answers for the folder of a command.
+
+    Args:
+        options: of the command; `directory`, `socket` and `no_daemon` are read.
+        folder: another one, absolute.
 
     Raises:
         SnapdError: there is none.
     """
-    folder = os.path.abspath(options.directory)
+    folder = folder or os.path.abspath(options.directory)
     locations = Locations.from_environment(os.environ)
     found = _local(locations, folder) if options.no_daemon else _remote(locations, folder, options.socket)
     try:

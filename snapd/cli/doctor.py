@@ -4,44 +4,51 @@ from __future__ import annotations
 
 import os
 import platform
-import shutil
+import re
 from typing import TYPE_CHECKING, Any
 
 from snapd import __version__
 from snapd.core.errors import SnapdError
-from snapd.launch import connect
-from snapd.locations import Locations, check_socket_path
+from snapd.locations import Locations
 
+from . import machine
 from .asking import ask, backend
 from .exit_codes import DONE, FAILED
-from .output import Painter, print_json, size, watching
+from .fsck import check_folder
+from .output import Painter, print_json, printable, size, watching
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
-_LITTLE_SPACE = 1 << 30
+_ASIDE = re.compile(r"\.snapd-tmp-[0-9a-f]{16}")
+"""What an operation that was killed may leave in the folder; see `snapd.worktree.sieve`."""
+_TOLD = 3
 
 
 def doctor(options: argparse.Namespace) -> int:
     """Runs every check, also after one has failed."""
     locations = Locations.from_environment(os.environ)
+    folder = os.path.abspath(options.directory)
+    socket = os.path.abspath(options.socket) if options.socket else locations.socket
     checks: dict[str, Callable[[], str]] = {
         "version": _version,
         "settings": lambda: _settings(locations),
-        "data": lambda: _data(locations),
-        "runtime": lambda: _runtime(locations),
-        "daemon": lambda: _daemon(options, locations),
+        "data": lambda: machine.data(locations),
+        "runtime": lambda: machine.runtime(locations, socket),
+        "daemon": lambda: machine.daemon(socket),
         "folder": lambda: _folder(options),
+        "watches": lambda: machine.watches(sum(1 for _ in _directories(folder))),
+        "leftovers": lambda: _leftovers(folder),
+        "store": lambda: _store(options, folder),
     }
     results = []
     for name, check in checks.items():
         try:
             results.append({"check": name, "ok": True, "found": check()})
-        except SnapdError as error:
-            results.append({"check": name, "ok": False, "found": error.message})
-        except OSError as error:
-            results.append({"check": name, "ok": False, "found": str(error)})
+        except machine.FAILURES as error:
+            found = error.message if isinstance(error, SnapdError) else str(error)
+            results.append({"check": name, "ok": False, "found": found})
     _print(options, results)
     return DONE if all(result["ok"] for result in results) else FAILED
 
@@ -53,7 +60,7 @@ def _print(options: argparse.Namespace, results: list[dict[str, Any]]) -> None:
     painter = Painter(options)
     for result in results:
         mark = painter.paint("ok ", "green") if result["ok"] else painter.paint("bad", "red")
-        print(f"{mark} {result['check'].ljust(9)} {result['found']}")
+        print(f"{mark} {result['check'].ljust(9)} {printable(result['found'])}")
 
 
 def _version() -> str:
@@ -69,33 +76,6 @@ def _settings(locations: Locations) -> str:
     return f"{locations.config_file}: " + (", ".join(f"{key}={value!r}" for key, value in layer.items()) or "defaults")
 
 
-def _data(locations: Locations) -> str:
-    existing = locations.data
-    while not os.path.exists(existing):
-        existing = os.path.dirname(existing)
-    if not os.access(existing, os.W_OK | os.X_OK):
-        raise PermissionError(f"{existing} cannot be written to")
-    free = shutil.disk_usage(existing).free
-    if free < _LITTLE_SPACE:
-        raise OSError(f"{locations.data}: only {size(free)} free")
-    return f"{locations.data}, {size(free)} free"
-
-
-def _runtime(locations: Locations) -> str:
-    locations.make_runtime()
-    check_socket_path(locations.socket)
-    return locations.runtime
-
-
-def _daemon(options: argparse.Namespace, locations: Locations) -> str:
-    path = os.path.abspath(options.socket) if options.socket else locations.socket
-    connection = connect(path)
-    if connection is None:
-        return "not running; it is started when it is needed"
-    connection.close()
-    return f"running at {path}"
-
-
 def _folder(options: argparse.Namespace) -> str:
     with backend(options) as found:
         status = ask(found, "snapshot/status", {})
@@ -105,3 +85,40 @@ def _folder(options: argparse.Namespace) -> str:
         count = len(ask(found, "snapshot/listFiles", {"hash": last})["files"])
     store = size(status["store"]["bytes"])
     return f"{status['workspaceUri']}: {count} files in the last snapshot, store {store}, watcher {watching(status)}"
+
+
+def _leftovers(folder: str) -> str:
+    left = [os.path.relpath(path, folder) for above in _directories(folder) for path in _aside(above)]
+    if not left:
+        return "no operation left anything in the folder"
+    named = ", ".join(left[:_TOLD]) + (f" and {len(left) - _TOLD} more" if len(left) > _TOLD else "")
+    raise machine.Unwell(f"{named}: of an operation that was killed; the next snapshot clears away what it knows of")
+
+
+def _store(options: argparse.Namespace, folder: str) -> str:
+    answer = check_folder(options, folder, quick=True)
+    wrong = answer["problems"]
+    if wrong:
+        more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
+        raise machine.Unwell(f"{answer['store']}: {wrong[0]['message']}{more}: run 'snapd fsck'")
+    counts = f"{answer['snapshots']} snapshots, {answer['events']} events"
+    left = answer["leftovers"]
+    crashed = f", {left['files']} files ({size(left['bytes'])}) of crashes" if left["files"] else ""
+    return f"{answer['store']}: {counts}{crashed}; 'snapd fsck' reads every object"
+
+
+def _directories(folder: str) -> Iterator[str]:
+    """The directories of a folder, those of a `.git` left out."""
+    for above, below, _ in os.walk(folder):
+        if ".git" in below:
+            below.remove(".git")
+        yield above
+
+
+def _aside(directory: str) -> Iterator[str]:
+    try:
+        names = os.listdir(directory)
+    except OSError:
+        # what cannot be read is told of by the snapshots
+        return
+    yield from (os.path.join(directory, name) for name in names if _ASIDE.fullmatch(name))

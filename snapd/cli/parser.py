@@ -26,10 +26,14 @@ COMMANDS = {
     "step": ("step", "step"),
     "session": ("session", "end_session"),
     "run": ("run", "run"),
+    "gc": ("gc", "gc"),
+    "du": ("du", "du"),
+    "purge": ("purge", "purge"),
     "serve": ("serve", "serve"),
     "connect": ("connect", "connect"),
     "stop": ("stop", "stop"),
     "doctor": ("doctor", "doctor"),
+    "fsck": ("fsck", "fsck"),
     "completion": ("completion", "completion"),
 }
 """For each command, the module below `snapd.cli` and the function that runs it."""
@@ -51,7 +55,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"snapd {__version__}")
     parser.add_argument("-C", dest="directory", metavar="DIR", default=".", help=FOLDER)
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
-    for add in (_add_looking, _add_bringing_back, add_sessions, _add_serving):
+    for add in (_add_looking, _add_bringing_back, add_sessions, _add_keeping, _add_serving):
         add(commands)
     return parser
 
@@ -91,6 +95,26 @@ def _add_bringing_back(commands: argparse._SubParsersAction[argparse.ArgumentPar
     restore.add_argument("hash", metavar="HASH", help=_HASH)
 
 
+def _add_keeping(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    gc = commands.add_parser("gc", parents=[common()], help="drop what need not be kept, and pack the rest")
+    gc.add_argument(
+        "--older-than", metavar="DAYS", type=float, help="drop what is older (default: as configured; 0: all there is)"
+    )
+    gc.add_argument("--all", action="store_true", help="of all folders of this user")
+    gc.add_argument(
+        "--missing", action="store_true", help="likewise, and remove the snapshots of folders that are not there"
+    )
+    du = commands.add_parser("du", parents=[common(asks=False)], help="show what the snapshots take, by session")
+    du.add_argument("--all", action="store_true", help="of all folders of this user")
+    purge = commands.add_parser(
+        "purge", parents=[common()], help="take files out of all snapshots for good, for a secret that was captured"
+    )
+    purge.add_argument("files", metavar="FILE", nargs="*", help="files or directories")
+    purge.add_argument("--workspace", action="store_true", help="instead: all snapshots and sessions of the folder")
+    purge.add_argument("-n", "--dry-run", action="store_true", help="only show what would go")
+    purge.add_argument("-y", "--yes", action="store_true", help="do not ask")
+
+
 def _add_serving(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     serve = commands.add_parser("serve", help="run the daemon in the foreground")
     way = serve.add_mutually_exclusive_group()
@@ -115,5 +139,8 @@ def _add_serving(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     stop = commands.add_parser("stop", help="end the daemon")
     stop.add_argument("--socket", metavar="PATH", help="of the daemon (default: the user's own)")
     commands.add_parser("doctor", parents=[common()], help="check this installation and this folder")
+    fsck = commands.add_parser("fsck", parents=[common()], help="check every object of this folder's store")
+    fsck.add_argument("--repair", action="store_true", help="get back what can be had, keep what is replaced")
+    fsck.add_argument("--all", action="store_true", help="of all folders")
     completion = commands.add_parser("completion", help="print the completion script of a shell")
     completion.add_argument("shell", choices=("bash", "zsh", "tcsh"))

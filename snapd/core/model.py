@@ -62,13 +62,14 @@ class Change:
 
 
 class SkipReason(Enum):
-    """Why something that is not ignored was not captured."""
+    """Why something that is not ignored was not captured; or, purged, why it is not in the snapshot any more."""
 
     TOO_LARGE = "tooLarge"
     UNREADABLE = "unreadable"
     SPECIAL = "special"
     UNSTABLE = "unstable"
     UNSUPPORTED_NAME = "unsupportedName"
+    PURGED = "purged"
 
 
 @attrs.frozen

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import attrs
 
+from .errors import StoreCorrupt
 from .model import Entry, FileOutcome, ObjectId, RelPath, Signature
+from .paths import is_tree_name, parents, shown
 
 
 @attrs.frozen
@@ -76,6 +78,25 @@ class Plan:
             *(FileOutcome(delete.path, "deleted") for delete in self.deletes),
         ]
         return tuple(sorted(outcomes, key=lambda outcome: outcome.path))
+
+    def check(self) -> None:
+        """Makes sure that a capture could have found every path: a damaged or forged tree may say anything.
+
+        Raises:
+            StoreCorrupt: a path has `..` in it, is absolute, leads into a `.git`, or through a file that is to be
+                written.
+        """
+        files = {write.path for write in self.writes}
+        made = files | set(self.make_directories)
+        others = {delete.path for delete in self.deletes} | {outcome.path for outcome in self.settled}
+        others.update(self.remove_directories)
+        folders = {above for path in made for above in parents(path)}
+        for path in made.union(folders, others, *map(parents, others)):
+            name = path.rpartition(b"/")[2]
+            if name in (b"", b".", b"..") or not is_tree_name(name):
+                raise StoreCorrupt(f"no work tree has a path like {shown(path)}", object=shown(path))
+        for path in files & folders:
+            raise StoreCorrupt(f"{shown(path)} is a file and a folder in the snapshot", object=shown(path))
 
     def blobs(self) -> set[ObjectId]:
         """The blobs that it needs."""

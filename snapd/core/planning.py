@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from .errors import PathOutsideWorkspace
+from .errors import PathOutsideWorkspace, StoreCorrupt
 from .model import SYMLINK, TREE, FileOutcome
 from .paths import parents, shown
 from .plan import Delete, Plan, Write
@@ -199,7 +199,7 @@ class Planner:
         ours = standing.entry if standing is not None else None
         if ours == wanted:
             return FileOutcome(path, "unchanged")
-        if standing is None and (outcome := self._obstacle(path)) is not None:
+        if standing is None and (outcome := self._obstacle(goal)) is not None:
             return outcome
         merged = goal.merged
         if self._changed_since(goal, ours) and ours is not None:
@@ -214,13 +214,21 @@ class Planner:
         self._writes[path] = Write(path, wanted, standing, merged)
         return None
 
-    def _obstacle(self, path: RelPath) -> FileOutcome | None:
-        """What uncaptured thing stands where a file is to be made; it is never written over."""
+    def _obstacle(self, goal: _Goal) -> FileOutcome | None:
+        """What uncaptured thing stands where a file is to be made; it is never written over.
+
+        Raises:
+            StoreCorrupt: the snapshot has a file where it has a folder, too.
+        """
+        path = goal.path
         if (why := self._skipped(path)) is not None:
             return FileOutcome(path, "skipped", why)
         for above in reversed(parents(path)):
             if self._work_tree.standing(above) is not None:
                 if above not in self._deletes:
+                    if not goal.decided and goal.target.entry(above) is not None:
+                        said = shown(above)
+                        raise StoreCorrupt(f"{said} is a file and a folder in the snapshot", object=said)
                     return FileOutcome(path, "skipped", "inTheWay")
             elif (found := self._work_tree.occupant(above)) is not None and not stat.S_ISDIR(found.st_mode):
                 return FileOutcome(path, "skipped", self._why_uncaptured(above))
@@ -328,13 +336,15 @@ class Planner:
                 leaving.update((path, *self._work_tree.directories_below(path)))
         needed = {above for path in self._writes for above in parents(path)}
         deepest_first = sorted(leaving - needed, key=lambda path: (-path.count(b"/"), path))
-        return Plan(
+        plan = Plan(
             writes=tuple(self._writes[path] for path in sorted(self._writes)),
             deletes=tuple(self._deletes[path] for path in sorted(self._deletes)),
             make_directories=tuple(made),
             remove_directories=tuple(deepest_first),
             settled=tuple(self._settled.values()),
         )
+        plan.check()
+        return plan
 
 
 @attrs.frozen

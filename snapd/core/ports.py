@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
 
     from .call import Call
+    from .checkup import Checkup
     from .drift import Drift
     from .history import (
         Event,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
         TreeEntry,
     )
     from .plan import Plan, Standing
+    from .retention import Limits
 
 
 class Adopt(Protocol):
@@ -79,6 +81,29 @@ class Blobs(Protocol):
 
     def blob_chunks(self, oid: ObjectId) -> Iterator[bytes]:
         """The bytes of a file, in pieces; raises `StoreCorrupt` before the last one where they are damaged."""
+
+
+class Condemned(Protocol):
+    """Contents that are to go from a store, and where they stand."""
+
+    @property
+    def contents(self) -> frozenset[ObjectId]:
+        """The blobs."""
+
+    def standing(self) -> dict[RelPath, frozenset[ObjectId]]:
+        """All paths where they stand in any snapshot or event, ordered, with the versions there."""
+
+    def snapshots(self) -> int:
+        """How many recorded snapshots have any of them."""
+
+    def located(self, tree: ObjectId) -> tuple[tuple[RelPath, ObjectId], ...]:
+        """Where they stand in a tree."""
+
+    def is_linked(self) -> bool:
+        """Whether the user's own git has any of them in a file that it shares with the store: there they stay."""
+
+    def take_out(self) -> None:
+        """Has all snapshots and events be without them, durably and all at once."""
 
 
 class Store(Blobs, Protocol):
@@ -143,11 +168,50 @@ class Store(Blobs, Protocol):
     def discard(self) -> frozenset[ObjectId]:
         """Gives up objects that were added since the last snapshot was recorded; gives their ids."""
 
-    def expire(self, before: float, keep: ObjectId | None) -> tuple[int, int]:
-        """Drops snapshots older than a time (seconds since 1970), but for one; gives how many, and the bytes freed."""
+    def expire(self, limits: Limits, keep: ObjectId | None, call: Call) -> tuple[int, int]:
+        """Drops what is beyond the limits, but for one tree, and packs the rest; gives how many, and the bytes."""
+
+    def expire_behind(self, limits: Limits, keep: ObjectId | None, call: Call) -> int:
+        """The same as long as the call goes on, and packs later; gives how many."""
+
+    def condemned(self, paths: Collection[RelPath], call: Call) -> Condemned:
+        """What is to go with some files, and where it stands."""
+
+    @property
+    def is_unpurged(self) -> bool:
+        """Whether a purge was cut short, so that there may be contents still that nothing refers to."""
+
+    def purge(self, condemned: Condemned | None, call: Call) -> int:
+        """Takes contents out of every snapshot and event; None for what a purge before left; gives the bytes freed."""
+
+    def erase(self, call: Call) -> int:
+        """Drops all snapshots, sessions and operations, and all that they held; gives the bytes freed."""
+
+    def counts(self) -> tuple[int, int]:
+        """How many snapshots and sessions there are."""
 
     def bytes_on_disk(self) -> int:
         """What the store takes, bytes."""
+
+    def check(self, call: Call, *, quick: bool, alone: bool) -> Checkup:
+        """Checks all of it against its names, and all that is named for being there; changes nothing.
+
+        Args:
+            call: what this is for.
+            quick: read no objects but records and events.
+            alone: whether nobody writes meanwhile; else what is found may have moved in that moment.
+        """
+
+    def repair(
+        self, directories: tuple[bytes, ...], work_tree: Callable[[RelPath], bytes | None], call: Call
+    ) -> Checkup:
+        """Repairs what can be repaired; gives what was wrong.
+
+        Args:
+            directories: absolute `objects` directories that may have what is lost; only read.
+            work_tree: gives the bytes of a file, None where there is none.
+            call: what this is for; may be cancelled until the first file is put aside.
+        """
 
     def close(self) -> None:
         """Lets another process own the store."""
@@ -311,6 +375,20 @@ class WorkTree(Protocol):
 
     def count(self) -> int:
         """The number of captured files, as of the last capture."""
+
+    def object_directories(self) -> tuple[bytes, ...]:
+        """The absolute `objects` directories of the project's own git; none where it has none."""
+
+    def content(self, path: RelPath, most: int) -> bytes | None:
+        """The bytes that the disk has at a path right now, captured or not.
+
+        Args:
+            path: the file, or a symlink, which has its target.
+            most: a larger file is not read, bytes.
+
+        Returns:
+            None where there is no such file, or it cannot be read.
+        """
 
     def apply(self, plan: Plan, chunks: Callable[[ObjectId], Iterator[bytes]], call: Call) -> tuple[FileOutcome, ...]:
         """Carries out a plan."""

@@ -30,7 +30,7 @@ class Task:
         state: what that is to be.
         files: for each file the changes to take back, the oldest first.
         made: empty directories to make.
-        removed: empty directories to remove, with those above them that were not there either.
+        removed: empty directories to remove, with those above them that were not there before either.
         renames: the old path by the new one, of files that were moved by what is to be taken back.
         left: what it left.
         target: what the files are to be again.
@@ -102,7 +102,7 @@ class DirectoryOverlay:
         made = {path for path in wanted if not self._is_there(path)}
         self._changed.update(dict.fromkeys(sorted(made)))
         displaced = {below for effect in taken.effects if effect.new is not None for below in self._below(effect.path)}
-        removed = {path for path in task.removed if self._is_there(path) and not task.target.has_directory(path)}
+        removed = {path for path in task.removed if self._is_there(path)}
         self._displaced |= displaced
         gone = removed | (displaced & self._changed.keys())
         self._changed.update(dict.fromkeys(sorted(gone), task.target))

@@ -67,6 +67,7 @@ class Tasks:
         # an empty directory that may be another session's stays as it is
         went = {path for path, delta in own.directories.items() if not delta.came and not delta.shared}
         came = {path for path, delta in own.directories.items() if delta.came and not delta.shared}
+        above = {above for path in came for above in parents(path)}
         left = step.to or found or self._timeline.head
         assert left is not None
         return Task(
@@ -74,7 +75,7 @@ class Tasks:
             "undone",
             own.files,
             tuple(sorted(went)),
-            tuple(sorted({above for path in came for above in (path, *parents(path))})),
+            tuple(sorted(path for path in {*came, *above} if not target.has_directory(path))),
             self._moved(step, own.files),
             left,
             target,

@@ -10,13 +10,15 @@ import time
 from typing import TYPE_CHECKING
 
 from .answers import DeltaPage, FileContent, NamePage, Status, Tracked
+from .checking import Checking
 from .chronicle import Chronicle
 from .deeds import Deeds
-from .errors import FileNotInSnapshot, PathOutsideWorkspace
+from .errors import Cancelled, FileNotInSnapshot, PathOutsideWorkspace
 from .filediff import describe
 from .model import RecordKind
 from .paths import parents, shown
 from .piecemeal import Piecemeal
+from .purging import Purging
 from .sessions import Sessions
 from .target import Target
 from .tasks import Tasks
@@ -36,13 +38,12 @@ if TYPE_CHECKING:
     from .plan import Plan
     from .planning import Planner
     from .ports import Store, TextDiffer, WorkTree
+    from .retention import Retention
     from .unsaved import Unsaved
     from .writer import Request
 
 PAGE_BYTES = 32 << 20
 """Contents (bytes) that one page of file differences holds at most, unless a single file has more."""
-
-_DAY_SECONDS = 86400.0
 
 
 class Workspace:
@@ -53,7 +54,7 @@ class Workspace:
         work_tree: the folder.
         store: where its snapshots are.
         settings: what is captured.
-        retention_days: how long snapshots are kept at least.
+        retention: what is kept for how long; may be replaced at any time.
         texts: compares texts.
         unsaved: which files have unsaved text in an editor.
 
@@ -63,6 +64,8 @@ class Workspace:
         piecemeal: takes back some files of a step, or some hunks.
         deeds: tells what steps changed.
         chronicle: tells the history.
+        checking: checks the store, and repairs it.
+        purging: takes files out of all that was ever stored.
     """
 
     def __init__(
@@ -71,12 +74,12 @@ class Workspace:
         work_tree: WorkTree,
         store: Store,
         settings: CaptureSettings,
-        retention_days: float,
+        retention: Retention,
         texts: TextDiffer,
         unsaved: Unsaved,
     ) -> None:
         self.project_id = project_id
-        self.retention_days = retention_days
+        self.retention = retention
         self.texts = texts
         self._work_tree = work_tree
         self._store = store
@@ -87,6 +90,8 @@ class Workspace:
         tasks = Tasks(self._writer, self.sessions, self.deeds)
         self.undoing = Undoing(self._writer, self.sessions, self.deeds, tasks)
         self.piecemeal = Piecemeal(self._writer, self.sessions, self.deeds, tasks, texts)
+        self.checking = Checking(self._writer)
+        self.purging = Purging(self._writer)
         self._renames: tuple[ObjectId, ObjectId, dict[RelPath, RelPath]] | None = None
 
     @property
@@ -404,26 +409,48 @@ class Workspace:
     # -- housekeeping
 
     def cleanup(self, older_than_days: float | None, call: Call) -> tuple[int, int]:
-        """Drops snapshots that are older than the retention.
+        """Drops what retention does not keep, and packs the rest.
 
         Args:
             older_than_days: instead of the workspace's own retention.
-            call: the request.
+            call: the request; may be cancelled until the first snapshot goes.
 
         Returns:
             How many snapshots were dropped, and the bytes that this freed.
 
         Raises:
-            StoreCorrupt, StorageFull, IoError: see there.
+            StoreCorrupt, StorageFull, IoError, Cancelled: see there.
         """
-        days = self.retention_days if older_than_days is None else older_than_days
         with self._writer.turn(call):
             self._store.check_present()
-            keep = self._work_tree.tree
-            if keep is None:
-                # nothing says which objects it takes for stored
-                self._work_tree.forget_all()
-            return self._store.expire(time.time() - days * _DAY_SECONDS, keep)
+            return self._store.expire(self.retention.limits(time.time(), older_than_days), self._relied_on(), call)
+
+    def keep_house(self, now: float) -> int | None:
+        """Does what there is to do of that while nobody wants anything; gives way at once to who does.
+
+        Args:
+            now: seconds since 1970.
+
+        Returns:
+            How many snapshots were dropped, None where somebody was at work.
+
+        Raises:
+            StoreCorrupt, StorageFull, IoError: see there.
+        """
+        try:
+            with self._writer.spare_turn() as call:
+                self._store.check_present()
+                return self._store.expire_behind(self.retention.limits(now), self._relied_on(), call)
+        except Cancelled:
+            return None
+
+    def _relied_on(self) -> ObjectId | None:
+        """A tree that has to stay, since the memory of the work tree takes its objects for stored."""
+        tree = self._work_tree.tree
+        if tree is None:
+            # nothing says which objects it takes for stored
+            self._work_tree.forget_all()
+        return tree
 
     # -- inside
 

@@ -10,17 +10,20 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from snapd.failpoints import failpoint
+
 from .answers import Reverted, Tracked
 from .attendance import Attendance
 from .bulletin import Bulletin
 from .call import Call
-from .errors import StoreCorrupt
+from .errors import Cancelled, StoreCorrupt, WorkspaceNotOpen
 from .feed import ChangeFeed, Telling
 from .history import Event, Operated, SnapshotId, Span
 from .meanwhile import left_by
 from .model import Outcome, RecordKind
 from .pending import abandoned, directories, done, finished, intent_of, remaining
 from .planning import Planner
+from .spare import SpareCall
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -77,6 +80,9 @@ class Writer:
         self.attendance = Attendance()
         self.files: int | None = None
         self._lock = threading.Lock()
+        self._counting = threading.Lock()
+        self._waiting = 0
+        self._closed = False
         self._settled = False
         self._troubled: list[Callable[[Exception], None]] = []
         self._recovered: list[Callable[[Operated], None]] = []
@@ -95,7 +101,8 @@ class Writer:
         """Lets go of the folder and the store, when the operation under way is done."""
         # before: its thread may be waiting for its turn to write
         self.feed.close()
-        with self._lock:
+        with self._wanting(), self._lock:
+            self._closed = True
             self.work_tree.close()
             self.store.close()
 
@@ -105,17 +112,72 @@ class Writer:
 
         Raises:
             Cancelled: the request was taken back while it waited.
+            WorkspaceNotOpen: the workspace was closed while it waited.
             StorageFull, IoError: there is no space to tell of anything.
         """
-        while not self._lock.acquire(timeout=_LOCK_POLL_SECONDS):
-            call.check()
+        with self._wanting():
+            while not self._lock.acquire(timeout=_LOCK_POLL_SECONDS):
+                call.check()
         try:
             call.check()
+            if self._closed:
+                # the descriptor of the folder may be that of another one by now
+                raise WorkspaceNotOpen("the workspace was closed while the request waited")
             self.bulletin.prepare()
             self._settle()
             yield
         except BaseException:
             # what could not be made durable may be needed by nobody any more, and must not be in the way next time
+            self.work_tree.forget(self.store.discard())
+            raise
+        finally:
+            self._lock.release()
+
+    @contextmanager
+    def spare_turn(self) -> Iterator[SpareCall]:
+        """The right to write while nobody else wants it, for what changes nothing of the work tree.
+
+        Yields:
+            A call that is over as soon as somebody does.
+
+        Raises:
+            Cancelled: somebody has it, or wants it; or an operation that was cut short is to be ended first.
+        """
+        call = SpareCall(lambda: self._waiting > 0)
+        if not self._lock.acquire(blocking=False):
+            raise Cancelled("somebody else is at work")
+        try:
+            call.check()
+            if self._closed or not (self._settled or self.store.intent() is None):
+                raise Cancelled("something else is to be done first")
+            yield call
+        finally:
+            self._lock.release()
+
+    @contextmanager
+    def _wanting(self) -> Iterator[None]:
+        """While somebody waits for the right to write."""
+        with self._counting:
+            self._waiting += 1
+        try:
+            yield
+        finally:
+            with self._counting:
+                self._waiting -= 1
+
+    @contextmanager
+    def alone(self, call: Call) -> Iterator[None]:
+        """As `turn`, also where the store is too damaged for an operation to be ended that was cut short.
+
+        Raises:
+            Cancelled: the request was taken back while it waited.
+        """
+        while not self._lock.acquire(timeout=_LOCK_POLL_SECONDS):
+            call.check()
+        try:
+            call.check()
+            yield
+        except BaseException:
             self.work_tree.forget(self.store.discard())
             raise
         finally:
@@ -157,6 +219,7 @@ class Writer:
         found = self.store.identify(snapshot)
         call.commit()
         self.store.tell(self._event(found, self.span(found), what), snapshot)
+        failpoint("writer.tracked")
         self.tell_snapshot(Tracked(snapshot.tree, previous, snapshot.coverage.skipped))
 
     def note(self, what: Happening) -> None:
@@ -194,6 +257,7 @@ class Writer:
             # what was refused is not what the agent left: asked again, it has to be refused again
             self.record(before, RecordKind.LOOK)
             return Outcome(False, before.tree, before.tree, plan.foretold())
+        failpoint("writer.before")
         self.record(before, RecordKind.BEFORE)
         if plan.is_empty and not operation.turned:
             return Outcome(True, before.tree, before.tree, plan.foretold())
@@ -230,9 +294,11 @@ class Writer:
     # -- the timeline
 
     def _apply(self, plan: Plan, intent: Intent, call: Call) -> tuple[FileOutcome, ...]:
+        failpoint("writer.intend")
         self.store.intend(intent)
         # whatever fails from here on: before anything else is done, it is ended and told
         self._settled = False
+        failpoint("writer.apply")
         try:
             return self.work_tree.apply(plan, self.store.blob_chunks, call)
         except BaseException:
@@ -244,6 +310,7 @@ class Writer:
 
     def _conclude(self, intent: Intent, results: Sequence[FileOutcome], call: Call) -> Snapshot:
         """Tells the timeline of an operation, as it turned out; gives the work tree after it."""
+        failpoint("writer.conclude")
         operation = finished(intent.operation, results)
         after = self.look(intent.forced, call)
         plain = self.look((), call) if intent.forced else after
@@ -253,11 +320,13 @@ class Writer:
         left_alone = any(result.outcome == "conflict" or result.reason == "changedSince" for result in results)
         kind = RecordKind.PARTLY if left_alone or head != plain else RecordKind.AFTER
         event = self._event(self.store.identify(head), self.span(operation.before), operation)
+        failpoint("writer.tell")
         if head == after:
             self.store.tell(event, after, kind)
         else:
             self.store.append(after, kind)
             self.store.tell(event, head, RecordKind.LOOK)
+        failpoint("writer.forget")
         self.store.forget_intent()
         self._settled = True
         return after
@@ -281,7 +350,9 @@ class Writer:
             # whoever asks for something else now does not ask for this, and cannot take it back
             call = Call()
             entries = [entry for effect in intent.files for entry in (effect.old, effect.new) if entry is not None]
+            failpoint("writer.settle")
             self.work_tree.sweep(directories(intent), entries, self.store.blob_chunks)
+            failpoint("writer.swept")
             self.look(intent.forced, call)
             plan = remaining(intent, self.work_tree)
             try:

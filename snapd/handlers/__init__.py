@@ -6,10 +6,11 @@ from typing import Any
 
 from . import session, step, undo
 from .bring_back import restore, revert
+from .check import check
 from .compare import diff, diff_full, patch
 from .context import Context
 from .events import encode_news, events
-from .keep import cleanup, status
+from .keep import cleanup, purge, status
 from .look import file_at, file_exists, list_files
 from .track import track
 
@@ -25,6 +26,8 @@ HANDLERS: dict[str, Any] = {
     "snapshot/revert": revert,
     "snapshot/status": status,
     "snapshot/cleanup": cleanup,
+    "snapshot/purge": purge,
+    "snapshot/check": check,
     "snapshot/events": events,
     "session/start": session.start,
     "session/end": session.end,

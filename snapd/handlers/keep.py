@@ -1,12 +1,23 @@
-"""`snapshot/status` and `snapshot/cleanup`."""
+"""`snapshot/status`, `snapshot/cleanup` and `snapshot/purge`."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from snapd.core.errors import InvalidParams
 from snapd.core.paths import to_uri
-from snapd.wire.snapshot import CleanupParams, CleanupResult, StatusParams, StatusResult
+from snapd.wire.snapshot import (
+    CleanupParams,
+    CleanupResult,
+    PurgedFile,
+    PurgeParams,
+    PurgeResult,
+    StatusParams,
+    StatusResult,
+)
 from snapd.wire.values import StoreInfo
+
+from . import convert
 
 if TYPE_CHECKING:
     from .context import Context
@@ -29,6 +40,34 @@ def status(context: Context, _: StatusParams) -> StatusResult:
 
 
 def cleanup(context: Context, params: CleanupParams) -> CleanupResult:
-    """Drops old snapshots."""
+    """Drops what retention does not keep."""
     removed, freed = context.workspace.cleanup(params.older_than_days, context.call)
     return CleanupResult(removed=removed, freed_bytes=freed)
+
+
+def purge(context: Context, params: PurgeParams) -> PurgeResult:
+    """Takes files, or everything, out of all that was ever stored."""
+    paths = convert.paths(context, params.files, "files")
+    if params.everything == bool(paths):
+        raise InvalidParams("files: expected at least one, or else `everything`", field="files")
+    purging = context.workspace.purging
+    if params.everything:
+        done = purging.purge_all(params.dry_run, context.call)
+    else:
+        done = purging.purge(paths, params.dry_run, context.call)
+    return PurgeResult(
+        applied=done.applied,
+        files=[
+            PurgedFile(
+                **convert.name(context.workspace.root, file.path),
+                versions=file.versions,
+                bytes=file.size,
+                in_folder=file.in_folder,
+            )
+            for file in done.files
+        ],
+        snapshots=done.snapshots,
+        sessions=done.sessions,
+        freed_bytes=done.freed,
+        still_in_git=done.linked,
+    )

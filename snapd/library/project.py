@@ -27,6 +27,7 @@ _NOT_TWICE = frozenset(
         "snapshot/restore",
         "snapshot/revert",
         "snapshot/cleanup",
+        "snapshot/purge",
         "session/undo",
         "session/redo",
         "session/revert",

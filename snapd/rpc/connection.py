@@ -69,6 +69,9 @@ _LEFT_SECONDS = 30.0
 _STOPPED_SECONDS = 2.0
 """Likewise, when the daemon ends."""
 
+_STRANGER_BYTES = 1 << 20
+"""The longest message of who has not brought the token yet: whoever can reach the port may send it."""
+
 _NOTIFICATIONS = frozenset(
     {
         lsp.INITIALIZED,
@@ -124,6 +127,8 @@ class Connection(JsonRPCServer):
     """
 
     protocol: Protocol
+    on_process: Callable[[int], None] | None = None
+    """Told the process that the client says it is, once it may be believed."""
 
     def __init__(
         self,
@@ -205,7 +210,7 @@ class Connection(JsonRPCServer):
     async def _read_all(self) -> None:
         while not self._exited:
             try:
-                body = await read_frame(self._reader, self._max_message_bytes)
+                body = await read_frame(self._reader, self._limit)
             except FramingError as error:
                 self.protocol.refuse(None, RpcError(error.code, str(error)))
                 return
@@ -297,6 +302,8 @@ class Connection(JsonRPCServer):
             folders = [params.root_uri]
         opening = [self._add_folder(uri) for uri in folders]
         self._initialized = True
+        if self.on_process is not None and params.process_id is not None:
+            self.on_process(params.process_id)
         self._tell_unknown(unknown, "initializationOptions")
         result = lsp.InitializeResult(
             capabilities=lsp.ServerCapabilities(
@@ -403,6 +410,13 @@ class Connection(JsonRPCServer):
     # -- helpers
 
     @property
+    def _limit(self) -> int:
+        """Bytes of a message."""
+        if self._token is None or self._initialized:
+            return self._max_message_bytes
+        return min(self._max_message_bytes, _STRANGER_BYTES)
+
+    @property
     def _settings(self) -> Settings:
         return Settings.of(*self._base, self._options)
 
@@ -443,8 +457,10 @@ def _structure(method: str, params: Any) -> Any:
             return params
         if method == lsp.INITIALIZE and isinstance(params, dict):
             # whatever else a client says of itself there is nobody's concern, and no reason to refuse it
-            params = {name: params.get(name) for name in ("rootUri", "workspaceFolders", "initializationOptions")}
-            params |= {"capabilities": {}, "processId": None}
+            given = params
+            params = {name: given.get(name) for name in ("rootUri", "workspaceFolders", "initializationOptions")}
+            process = given.get("processId")
+            params |= {"capabilities": {}, "processId": process if type(process) is int else None}
         return _LSP.structure(params, _LSP_TYPES[method])
     except wire.InvalidParams as error:
         data = {"kind": "invalidParams", "field": error.field}

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from typing import Any
 
-from snapd.core.errors import Cancelled, SnapdError
+from snapd.core.errors import Cancelled, IoError, SnapdError
 from snapd.wire.errors import ERRORS, INTERNAL_ERROR, REQUEST_CANCELLED
 
 logger = logging.getLogger(__name__)
@@ -41,5 +41,7 @@ def as_rpc_error(error: BaseException) -> RpcError:
         return RpcError(_CODES[error.kind], error.message, {"kind": error.kind, **error.data})
     if isinstance(error, asyncio.CancelledError):
         return as_rpc_error(Cancelled("the request was cancelled"))
+    if isinstance(error, MemoryError):
+        return as_rpc_error(IoError("no memory is left for this", errno="ENOMEM"))
     logger.error("defect", exc_info=error)
     return RpcError(INTERNAL_ERROR, f"internal error ({type(error).__name__}); see the log of the daemon")

@@ -18,7 +18,9 @@ MAX_MESSAGE_BYTES = 64 << 20
 
 _LINE_END = b"\r\n"
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_HTTP = re.compile(rb"[A-Z]+ [^ ]+ HTTP/")
+_HTTP = re.compile(rb"[A-Z]+ |[A-Za-z-]+ [^ ]+ HTTP/")
+"""A field name has no space in it, and a method no colon after it."""
+_HTTP_BYTES = 64
 
 
 class FramingError(Exception):
@@ -72,8 +74,13 @@ async def _read_header(reader: StreamReader) -> int | None:
         except asyncio.IncompleteReadError as error:
             if size == 0 and not error.partial.strip():
                 return None
+            if size == 0 and _HTTP.match(error.partial):
+                raise HttpRequest from None
             raise FramingError(PARSE_ERROR, "the stream ended within a header") from error
         except asyncio.LimitOverrunError as error:
+            # they lie in the reader: this does not wait
+            if size == 0 and _HTTP.match(await reader.read(_HTTP_BYTES)):
+                raise HttpRequest from None
             raise FramingError(PARSE_ERROR, "the header block is too long") from error
         if line == _LINE_END and size:
             return _content_length(lengths)

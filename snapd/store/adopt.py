@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from snapd.core.errors import FULL, StoreCorrupt, os_errors
 from snapd.core.model import ObjectId
+from snapd.failpoints import failpoint
 
 from .durable import PRIVATE_FILE, remove_if_there, sync_directory, sync_if_there
 from .loose import move_in, object_path, read_whole
@@ -98,10 +99,13 @@ def _adopt_pack(repository: ShadowRepository, base: str, missing: set[ObjectId])
         if ours is None or not ours.is_copy_of(theirs):
             return set()
         with os_errors(repository.pack_directory):
+            failpoint("adopt.sync")
             sync_if_there(pack)
             sync_if_there(index)
             name = os.path.join(repository.pack_directory, f"pack-{ours.checksum.hex()}")
+            failpoint("adopt.rename")
             os.rename(pack, f"{name}.pack")
+            failpoint("adopt.rename_index")
             os.rename(index, f"{name}.idx")
         return found
     finally:
@@ -122,6 +126,7 @@ def _adopt_loose(repository: ShadowRepository, source: str, missing: set[ObjectI
             if not _own(path, temporary, COPY_BYTES) or not _is_sound(temporary, oid):
                 continue
             with os_errors(repository.objects):
+                failpoint("adopt.loose")
                 sync_if_there(temporary)
                 move_in(temporary, object_path(repository.objects, oid))
             found.add(oid)
@@ -193,6 +198,7 @@ def _own(source: str, target: str, budget: int) -> bool:
     except OSError:
         return False
     with os_errors(target):
+        failpoint("adopt.link")
         try:
             os.link(source, target, follow_symlinks=False)
         except FileNotFoundError:
@@ -219,6 +225,7 @@ def _copy(source: str, target: str, budget: int) -> bool:
         descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE_FILE)
         try:
             with open(descriptor, "wb") as ours:
+                failpoint("adopt.copy")
                 shutil.copyfileobj(file, ours, _COPY_CHUNK)
         except OSError as error:
             remove_if_there(target)

@@ -13,15 +13,18 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from snapd.core.errors import os_errors
+from snapd.core.errors import StorageFull, os_errors
+from snapd.failpoints import failpoint
 
 from .durable import PRIVATE_FILE, make_directories, remove_if_there, sync_directory, sync_if_there
-from .expiry import PACK_ENDINGS, drop_summaries, pack_names
-from .loose import object_path
+from .expiry import CHEAP_BYTES, PACK_ENDINGS, RESERVE_BYTES, drop_summaries, pack_names, room
+from .loose import loose_files, object_path
 from .packer import pack
 from .packing import Order
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from .packing import Packed
     from .permission import Permission
     from .repository import ShadowRepository
@@ -36,11 +39,13 @@ class Due:
 
     Attributes:
         loose: more loose objects than this, or
-        packs: more packs than this.
+        packs: more packs than this; -1 for both where it is due in any case.
+        everything: whether all packs are to be put together, and not only those that weigh little against the rest.
     """
 
     loose: int
     packs: int
+    everything: bool = False
 
 
 @attrs.frozen
@@ -77,7 +82,9 @@ def consolidate(repository: ShadowRepository, due: Due | None, permission: Permi
     directory = os.path.join(repository.path, PACKING, secrets.token_hex(8))
     with permission.used():
         _remove_leftovers(repository)
-        make_directories(directory)
+        with os_errors(directory):
+            failpoint("consolidate.directory")
+            make_directories(directory)
     try:
         packed = pack(_order(repository, directory, due), permission)
         if packed.name:
@@ -88,6 +95,38 @@ def consolidate(repository: ShadowRepository, due: Due | None, permission: Permi
     return Consolidated(packed.count, packed.loose_left, packed.packs_left + bool(packed.name))
 
 
+def check_room(repository: ShadowRepository) -> None:
+    """Makes sure that there is room for a second copy of what would be packed.
+
+    Raises:
+        StorageFull: there is not.
+        IoError: nobody can tell.
+    """
+    needed = RESERVE_BYTES
+    for path in _packable(repository):
+        try:
+            status = os.lstat(path)
+        except FileNotFoundError:
+            continue
+        # as `packing.survey` has it
+        if status.st_nlink == 1 and status.st_size <= CHEAP_BYTES:
+            needed += status.st_size
+    free = room(repository.path)
+    if free < needed:
+        raise StorageFull(
+            f"{free} bytes are free and {needed} are needed to pack {repository.path}",
+            path=repository.path,
+            errno="ENOSPC",
+        )
+
+
+def _packable(repository: ShadowRepository) -> Iterator[str]:
+    for _, entry in loose_files(repository.objects):
+        yield entry.path
+    for name in pack_names(repository.pack_directory):
+        yield os.path.join(repository.pack_directory, f"{name}.pack")
+
+
 def tidy(repository: ShadowRepository) -> None:
     """Removes empty directories of loose objects and packs without an index; nobody may write meanwhile."""
     indexed = set(pack_names(repository.pack_directory))
@@ -96,6 +135,7 @@ def tidy(repository: ShadowRepository) -> None:
             if name.startswith("pack-") and name.endswith(".pack") and name[:-5] not in indexed:
                 os.unlink(os.path.join(repository.pack_directory, name))
     with os_errors(repository.objects):
+        failpoint("consolidate.tidy")
         for entry in list(os.scandir(repository.objects)):
             if len(entry.name) == 2 and entry.is_dir(follow_symlinks=False) and not os.listdir(entry.path):
                 os.rmdir(entry.path)
@@ -104,7 +144,7 @@ def tidy(repository: ShadowRepository) -> None:
 def _order(repository: ShadowRepository, directory: str, due: Due | None) -> Order:
     if due is None:
         return Order(repository.path, directory, -1, -1, roll_up=False, threads=0, behind=False)
-    return Order(repository.path, directory, due.loose, due.packs, roll_up=True, threads=1, behind=True)
+    return Order(repository.path, directory, due.loose, due.packs, roll_up=not due.everything, threads=1, behind=True)
 
 
 def _replace(repository: ShadowRepository, packed: Packed, directory: str, permission: Permission) -> None:
@@ -113,6 +153,7 @@ def _replace(repository: ShadowRepository, packed: Packed, directory: str, permi
             _move_in(repository, packed.name, directory)
             # before anything goes: whoever misses an object from here on looks at the new pack
             repository.swept()
+            failpoint("consolidate.drop")
             _drop(repository, packed)
     finally:
         repository.swept()
@@ -121,10 +162,12 @@ def _replace(repository: ShadowRepository, packed: Packed, directory: str, permi
 def _move_in(repository: ShadowRepository, name: str, directory: str) -> None:
     for ending in ("pack", "idx"):
         path = os.path.join(directory, f"{name}.{ending}")
+        failpoint("consolidate.sync")
         os.chmod(path, PRIVATE_FILE)
         sync_if_there(path)
     # git takes a pack for there when it sees the index, so the pack comes first
     for ending in ("pack", "idx"):
+        failpoint("consolidate.rename")
         os.rename(
             os.path.join(directory, f"{name}.{ending}"), os.path.join(repository.pack_directory, f"{name}.{ending}")
         )
@@ -136,8 +179,10 @@ def _drop(repository: ShadowRepository, packed: Packed) -> None:
     for name in packed.packs:
         if name != packed.name:
             for ending in PACK_ENDINGS:
+                failpoint("consolidate.drop_pack")
                 remove_if_there(os.path.join(repository.pack_directory, f"{name}.{ending}"))
     for oid in packed.loose:
+        failpoint("consolidate.drop_loose")
         remove_if_there(object_path(repository.objects, oid))
 
 

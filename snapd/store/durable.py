@@ -6,6 +6,7 @@ import os
 import secrets
 
 from snapd.core.errors import os_errors
+from snapd.failpoints import failpoint
 
 PRIVATE_FILE = 0o600
 PRIVATE_DIRECTORY = 0o700
@@ -20,12 +21,15 @@ def write_file(path: str, data: bytes) -> None:
     temporary = f"{path}.{secrets.token_hex(6)}.tmp"
     with os_errors(path):
         try:
+            failpoint("durable.write")
             descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE)
             try:
                 write_all(descriptor, data)
+                failpoint("durable.sync")
                 os.fsync(descriptor)
             finally:
                 os.close(descriptor)
+            failpoint("durable.rename")
             os.rename(temporary, path)
         except OSError:
             remove_if_there(temporary)
@@ -47,6 +51,7 @@ def make_directories(path: str) -> None:
     above = os.path.dirname(path)
     make_directories(above)
     with os_errors(path):
+        failpoint("durable.mkdir")
         try:
             os.mkdir(path, PRIVATE_DIRECTORY)
         except FileExistsError:
@@ -57,6 +62,7 @@ def make_directories(path: str) -> None:
 
 def sync_directory(path: str) -> None:
     """Makes the names in a directory durable."""
+    failpoint("durable.names")
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -78,6 +84,7 @@ def sync_if_there(path: str) -> bool:
     Returns:
         False where there is no such file.
     """
+    failpoint("durable.settle")
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:

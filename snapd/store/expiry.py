@@ -14,6 +14,7 @@ import pygit2
 
 from snapd.core.errors import StoreCorrupt, os_errors
 from snapd.core.model import EMPTY_TREE, TREE, ObjectId
+from snapd.failpoints import failpoint
 
 from .deflate import deflate
 from .durable import remove_if_there
@@ -25,38 +26,56 @@ from .packindex import PackIndex
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from snapd.core.call import Call
+
     from .repository import ShadowRepository
 
 CHEAP_BYTES = 64 << 20
 """A pack of up to this size is written anew for the sake of any object."""
 
+RESERVE_BYTES = 16 << 20
+"""What maintenance leaves free for those who work: it does without what needs more."""
+
 PACK_ENDINGS = ("idx", "pack", "rev", "bitmap", "mtimes")
 """The files of a pack, in the order in which they go."""
 
 
-def expire(repository: ShadowRepository, roots: Iterable[tuple[ObjectId, ...]], keep: ObjectId | None) -> None:
+def expire(
+    repository: ShadowRepository,
+    roots: Iterable[tuple[ObjectId, ...]],
+    keep: ObjectId | None,
+    call: Call,
+    *,
+    wholly: bool = False,
+) -> None:
     """Removes every object that is not held.
 
     Args:
         repository: nobody may write to it meanwhile.
         roots: of every snapshot and every event that stays, the commit, its tree, and the blobs that it has besides.
         keep: a tree that stays besides, recorded or not.
+        call: asked before each step whether it is to go on.
+        wholly: whether no pack is to keep anything that is not held, whatever it takes to write it anew.
 
     Raises:
         StoreCorrupt: a snapshot that stays is damaged; nothing was removed.
-        IoError, StorageFull: what is held is all still there.
+        IoError, StorageFull, Cancelled: what is held is all still there.
     """
-    held = _held(repository, roots, keep)
+    held = held_by(repository, roots, keep, call)
+    failpoint("expire.mark")
     drop_summaries(repository)
     try:
         for name in pack_names(repository.pack_directory):
-            _sweep_pack(repository, name, held)
-        _sweep_loose(repository, held)
+            _sweep_pack(repository, name, held, call, wholly=wholly)
+        _sweep_loose(repository, held, call)
     finally:
         repository.swept()
 
 
-def _held(repository: ShadowRepository, roots: Iterable[tuple[ObjectId, ...]], keep: ObjectId | None) -> set[ObjectId]:
+def held_by(
+    repository: ShadowRepository, roots: Iterable[tuple[ObjectId, ...]], keep: ObjectId | None, call: Call
+) -> set[ObjectId]:
+    """The objects that are reachable; arguments and errors as of `expire`."""
     held: set[ObjectId] = set()
     pending: list[ObjectId] = [keep] if keep is not None else []
     for commit, tree, *blobs in roots:
@@ -67,6 +86,7 @@ def _held(repository: ShadowRepository, roots: Iterable[tuple[ObjectId, ...]], k
         if tree in held:
             continue
         held.add(tree)
+        call.check()
         if tree == EMPTY_TREE:
             continue
         for entry in repository.read_tree(tree):
@@ -81,6 +101,7 @@ def drop_summaries(repository: ShadowRepository) -> None:
     """Removes what a git run by hand made of commits and packs: it would speak of some that are about to go."""
     for directory in (os.path.join(repository.objects, "info"), repository.pack_directory):
         with os_errors(directory):
+            failpoint("expire.summaries")
             for entry in os.scandir(directory):
                 if entry.name == "commit-graphs":
                     shutil.rmtree(entry.path)
@@ -95,19 +116,25 @@ def pack_names(directory: str) -> list[str]:
     return sorted(name[:-4] for name in names if name.startswith("pack-") and name.endswith(".idx"))
 
 
-def _sweep_pack(repository: ShadowRepository, name: str, held: set[ObjectId]) -> None:
+def _sweep_pack(
+    repository: ShadowRepository, name: str, held: set[ObjectId], call: Call, *, wholly: bool
+) -> None:
+    call.check()
     path = os.path.join(repository.pack_directory, name)
     index = PackIndex.load(f"{path}.idx", f"{path}.pack")
     if index is None:
         raise StoreCorrupt(f"{path} is damaged, or its index is not of version 2", object=name)
     staying = index.among(held)
-    if len(staying) == index.count or (staying and not _is_worth_it(f"{path}.pack", len(staying), index.count)):
+    if len(staying) == index.count:
+        return
+    if staying and not wholly and not _is_worth_it(f"{path}.pack", len(staying), index.count):
         return
     if staying:
         database = repository.libgit2().odb
         writer = PackWriter(repository.pack_directory)
         try:
             for oid in sorted(staying):
+                call.check()
                 kind, data = database.read(pygit2.Oid(raw=oid))
                 writer.add(oid, KINDS[int(kind)], len(data), deflate(bytes(data)))
             writer.finish()
@@ -115,8 +142,10 @@ def _sweep_pack(repository: ShadowRepository, name: str, held: set[ObjectId]) ->
             raise StoreCorrupt(f"pack {name}: {error}", object=name) from error
         finally:
             writer.discard()
-    for ending in PACK_ENDINGS:
-        remove_if_there(f"{path}.{ending}")
+    with os_errors(path):
+        for ending in PACK_ENDINGS:
+            failpoint("expire.pack")
+            remove_if_there(f"{path}.{ending}")
 
 
 def _is_worth_it(pack: str, staying: int, count: int) -> bool:
@@ -127,11 +156,22 @@ def _is_worth_it(pack: str, staying: int, count: int) -> bool:
     """
     with os_errors(pack):
         status = os.stat(pack)
-    return status.st_nlink == 1 and (status.st_size <= CHEAP_BYTES or 2 * staying < count)
+    if status.st_nlink > 1 or (status.st_size > CHEAP_BYTES and 2 * staying >= count):
+        return False
+    # without deltas what stays takes more than before, for a while; where there is no room, it can wait
+    return room(os.path.dirname(pack)) > 2 * status.st_size + RESERVE_BYTES
 
 
-def _sweep_loose(repository: ShadowRepository, held: set[ObjectId]) -> None:
+def room(directory: str) -> int:
+    """Bytes that are free for the user on the file system of a directory; raises `IoError`."""
+    with os_errors(directory):
+        return shutil.disk_usage(directory).free
+
+
+def _sweep_loose(repository: ShadowRepository, held: set[ObjectId], call: Call) -> None:
     with os_errors(repository.objects):
         for oid, file in loose_files(repository.objects):
             if oid not in held:
+                call.check()
+                failpoint("expire.loose")
                 os.unlink(file.path)

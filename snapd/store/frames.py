@@ -64,6 +64,26 @@ def decode_frames(data: bytes) -> Iterator[Frame]:
     """The whole and undamaged frames of a journal file, in their order; what is torn or damaged is passed over."""
     if len(data) < _START_BYTES or not data.startswith(_FORMAT):
         return
+    for _, payload in _payloads(data):
+        yield _decode(payload)
+
+
+def has_gap(data: bytes) -> bool:
+    """Whether something in a journal file is damaged that no crash can have torn: it stands before a whole frame."""
+    if len(data) < _START_BYTES:
+        return False
+    if not data.startswith(_FORMAT):
+        return True
+    expected = _START_BYTES
+    for at, payload in _payloads(data):
+        if at != expected:
+            return True
+        expected = at + _HEADER.size + len(payload)
+    return False
+
+
+def _payloads(data: bytes) -> Iterator[tuple[int, bytes]]:
+    """The payloads of whole and undamaged frames, and where these begin."""
     token = data[len(_FORMAT) : _START_BYTES]
     at = data.find(token, _START_BYTES)
     while at >= 0:
@@ -71,7 +91,7 @@ def decode_frames(data: bytes) -> Iterator[Frame]:
         if payload is None:
             at = data.find(token, at + 1)
             continue
-        yield _decode(payload)
+        yield at, payload
         at = data.find(token, at + _HEADER.size + len(payload))
 
 

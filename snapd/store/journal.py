@@ -21,6 +21,7 @@ import attrs
 
 from snapd.core.errors import SnapdError, os_errors
 from snapd.core.model import ObjectId
+from snapd.failpoints import failpoint
 
 from .durable import (
     PRIVATE_FILE,
@@ -183,7 +184,9 @@ class Journal:
         assert file.descriptor is not None
         data = encode_frame(file.start, frame)
         try:
+            failpoint("journal.append")
             write_all(file.descriptor, data if file.frames else file.start + data)
+            failpoint("journal.sync")
             sync_data(file.descriptor)
         except BaseException:
             # nobody knows what of it is on the disk, and a second sync would not tell; where there was no room for all
@@ -204,6 +207,7 @@ class Journal:
         assert file.descriptor is not None
         data = encode_frame(file.start, Frame(frame.objects, {}))
         try:
+            failpoint("journal.take_back")
             # shorter than what it replaces, so it needs no space
             os.pwrite(file.descriptor, data, at)
             os.ftruncate(file.descriptor, at + len(data))
@@ -215,6 +219,7 @@ class Journal:
     def _begin(self) -> _File:
         make_directories(self._directory)
         path = os.path.join(self._directory, str(self._number + 1))
+        failpoint("journal.begin")
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE_FILE)
         self._number += 1
         self._file = _File(path, file_start(), descriptor)
@@ -246,6 +251,7 @@ class Journal:
                 path = os.path.join(self._store, name)
                 moves.append((temporary, path))
                 with os_errors(path):
+                    failpoint("journal.reference")
                     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE_FILE)
                     try:
                         write_all(descriptor, target.hex().encode() + b"\n")
@@ -253,6 +259,7 @@ class Journal:
                         os.close(descriptor)
             for temporary, path in moves:
                 with os_errors(path):
+                    failpoint("journal.move")
                     try:
                         os.rename(temporary, path)
                     except FileNotFoundError:
@@ -283,12 +290,14 @@ class Journal:
                     except BaseException:
                         file.doubted = True
                         raise
+                    failpoint("journal.remove")
                     remove_if_there(file.path)
                     sync_directory(self._directory)
                 with self._lock:
                     self._old.pop(0)
 
     def _settle(self, file: _File) -> None:
+        failpoint("journal.settle")
         if file.doubted:
             self._write_anew(file)
         # what is not there any more was packed, or swept, by somebody who saw to it
@@ -327,6 +336,7 @@ class Journal:
             numbers = self._numbers()
             references: dict[str, ObjectId] = {}
             for number in numbers:
+                failpoint("journal.replay")
                 file = _File(os.path.join(self._directory, str(number)))
                 for frame in _read(file.path):
                     file.objects |= frame.objects.keys()

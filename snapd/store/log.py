@@ -16,10 +16,12 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import attrs
+import pygit2
 
-from snapd.core.errors import StoreCorrupt, UnknownSnapshot, os_errors
+from snapd.core.errors import IoError, StoreCorrupt, UnknownSnapshot, os_errors
 from snapd.core.history import SnapshotId
 from snapd.core.model import ObjectId, RecordKind, Snapshot
+from snapd.failpoints import failpoint
 
 from .coverage import Coverages, encode
 from .durable import make_directories, sync_if_there, write_file
@@ -27,14 +29,14 @@ from .loose import pack_loose, prepare
 from .objects import encode_commit, object_id
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
     from snapd.core.model import Coverage
 
     from .repository import ShadowRepository
 
-_SNAPSHOTS = "refs/snapd/snapshots/"
-_COVERAGE = "refs/snapd/coverage/"
+SNAPSHOTS = "refs/snapd/snapshots/"
+COVERAGE = "refs/snapd/coverage/"
 _COMMIT = re.compile(
     rb"tree (?P<tree>[0-9a-f]{40})\n(?:parent (?P<parent>[0-9a-f]{40})\n)?"
     rb"author [^\n]*\ncommitter [^\n]*> (?P<seconds>[0-9]+) \+0000\n\n"
@@ -44,6 +46,8 @@ _COMMIT = re.compile(
 
 _DAY_SECONDS = 86400
 _EPOCH = datetime.date(1970, 1, 1).toordinal()
+
+_KINDS = frozenset(kind.value for kind in RecordKind)
 
 # what precedes an operation, or was only looked at, is nobody's idea of how the folder should be
 _SETTLED = (RecordKind.TRACK, RecordKind.AFTER)
@@ -167,6 +171,7 @@ class SnapshotLog:
             ):
                 self._repository.journal.flush(references)
                 return
+            failpoint("log.append")
             # a number that a failed attempt may have put into the journal is not used again
             if not self._heads:
                 # the first snapshot of a store has time for what each later one would have to do in passing
@@ -176,32 +181,47 @@ class SnapshotLog:
             moving = dict(references)
             if coverage not in self._coverage_known:
                 self._store(snapshot.coverage)
-                moving[_COVERAGE + coverage.hex()] = coverage
+                moving[COVERAGE + coverage.hex()] = coverage
             data = _encode_record(record, self._heads.get(day))
             commit = object_id("commit", data)
-            moving[_SNAPSHOTS + day] = commit
+            moving[SNAPSHOTS + day] = commit
             self._repository.journal.add({commit: pack_loose("commit", data)})
             self._repository.journal.flush(moving)
+            failpoint("log.appended")
             self._coverage_known.add(coverage)
             self._heads[day] = commit
             self._take(record)
 
     def roots(self) -> list[tuple[ObjectId, ObjectId, ObjectId]]:
         """Commit, tree and coverage of every record."""
+        return [root for _, root in self.roots_by_seq()]
+
+    def roots_by_seq(self) -> list[tuple[int, tuple[ObjectId, ObjectId, ObjectId]]]:
+        """Likewise, with the `seq` of each."""
         with self._lock:
             return [
-                (commit, record.tree, record.coverage)
+                (record.seq, (commit, record.tree, record.coverage))
                 for head in self._heads.values()
                 for commit, record in self._chain(head)
             ]
 
-    def expire(self, before: float, keep: ObjectId | None, named: Collection[ObjectId] = ()) -> int:
-        """Drops the records that are older than a time; `last` always stays.
+    def records(self) -> list[Record]:
+        """All records, in their order."""
+        with self._lock:
+            records = [record for head in self._heads.values() for _, record in self._chain(head)]
+        return sorted(records, key=lambda record: record.seq)
+
+    @property
+    def newest(self) -> int | None:
+        """The `seq` of the record of `last`."""
+        with self._lock:
+            return self._newest.seq if self._newest is not None else None
+
+    def drop(self, going: Collection[int]) -> int:
+        """Drops records.
 
         Args:
-            before: seconds since 1970.
-            keep: a tree whose newest record stays too.
-            named: likewise.
+            going: their `seq`; that of `last` is not among them.
 
         Returns:
             How many were dropped.
@@ -212,13 +232,11 @@ class SnapshotLog:
         The caller saw to it that the journal is empty: one that is replayed later must not set a reference back.
         """
         with self._lock:
-            trees = {*named, *([keep] if keep is not None else [])}
-            kept = {record for record in (self._newest, *map(self._by_tree.get, trees)) if record is not None}
             removed = 0
             survivors: list[Record] = []
             for day, head in list(self._heads.items()):
                 chain = [record for _, record in self._chain(head)]
-                staying = [record for record in reversed(chain) if record.seconds >= before or record in kept]
+                staying = [record for record in reversed(chain) if record.seq not in going]
                 survivors += staying
                 removed += len(chain) - len(staying)
                 if len(staying) < len(chain):
@@ -226,16 +244,65 @@ class SnapshotLog:
             self._by_tree.clear()
             for record in sorted(survivors, key=lambda record: record.seq):
                 self._take(record)
-            used = {record.coverage for record in survivors}
-            for coverage in self._coverage_known - used:
-                self._repository.libgit2().references.delete(_COVERAGE + coverage.hex())
-            self._coverage_known &= used
-            # what they pointed to goes next: a power cut must not bring them back without it
-            for above in (_SNAPSHOTS, _COVERAGE):
-                path = os.path.join(self._repository.path, above)
-                with os_errors(path):
-                    sync_if_there(path)
+            self._drop_coverages({record.coverage for record in survivors})
         return removed
+
+    def rewritten(self, change: Callable[[SnapshotId], SnapshotId]) -> tuple[dict[str, ObjectId], list[bytes]]:
+        """How the log looks where its snapshots are others.
+
+        Args:
+            change: gives what each is to be.
+
+        Returns:
+            What the references of the days that change are to point to, and the bytes of the commits for that.
+        """
+        references: dict[str, ObjectId] = {}
+        commits: list[bytes] = []
+        with self._lock:
+            heads = dict(self._heads)
+        for day, head in heads.items():
+            new: ObjectId | None = None
+            written: list[bytes] = []
+            for _, record in reversed(list(self._chain(head))):
+                to = change(SnapshotId(record.tree, record.coverage))
+                data = _encode_record(attrs.evolve(record, tree=to.tree, coverage=to.coverage), new)
+                written.append(data)
+                new = object_id("commit", data)
+                references[COVERAGE + to.coverage.hex()] = to.coverage
+            if new is not None and new != head:
+                references[SNAPSHOTS + day] = new
+                commits += written
+        return references, commits
+
+    def reload(self) -> None:
+        """Reads the log anew: its references were moved by others.
+
+        Raises:
+            StoreCorrupt: it cannot be read.
+        """
+        with self._lock:
+            self._by_tree.clear()
+            self._newest = None
+            self._heads.clear()
+            self._coverage_known.clear()
+            self._coverages = Coverages()
+            self._load()
+
+    def drop_unused(self) -> None:
+        """Removes the references of coverages that no record has, durably."""
+        with self._lock:
+            used = {record.coverage for head in self._heads.values() for _, record in self._chain(head)}
+            self._drop_coverages(used)
+
+    def _drop_coverages(self, used: set[ObjectId]) -> None:
+        for coverage in self._coverage_known - used:
+            self._delete(COVERAGE + coverage.hex())
+        self._coverage_known &= used
+        # what they pointed to goes next: a power cut must not bring them back without it
+        for above in (SNAPSHOTS, COVERAGE):
+            path = os.path.join(self._repository.path, above)
+            with os_errors(path):
+                sync_if_there(path)
 
     def _store(self, coverage: Coverage) -> None:
         with self._repository.batch() as batch:
@@ -243,6 +310,7 @@ class SnapshotLog:
             batch.commit()
 
     def _rewrite(self, day: str, records: list[Record]) -> None:
+        failpoint("log.rewrite")
         head: ObjectId | None = None
         with self._repository.batch() as batch:
             for record in records:
@@ -250,11 +318,21 @@ class SnapshotLog:
             batch.commit()
         self._repository.journal.flush()
         if head is None:
-            self._repository.libgit2().references.delete(_SNAPSHOTS + day)
+            self._delete(SNAPSHOTS + day)
             del self._heads[day]
         else:
-            self._point(_SNAPSHOTS + day, head)
+            self._point(SNAPSHOTS + day, head)
             self._heads[day] = head
+
+    def _delete(self, name: str) -> None:
+        """Removes a reference; what an attempt before this one removed is gone already."""
+        try:
+            failpoint("log.drop")
+            self._repository.libgit2().references.delete(name)
+        except KeyError:
+            return
+        except (OSError, pygit2.GitError) as error:
+            raise IoError(f"{name} cannot be removed: {error}", path=name, errno="unknown") from error
 
     def _take(self, record: Record) -> None:
         self._seq = max(self._seq, record.seq)
@@ -273,11 +351,11 @@ class SnapshotLog:
         names = list(references)
         self._check_readable(names)
         for name in names:
-            if name.startswith(_COVERAGE):
-                self._coverage_known.add(bytes.fromhex(name[len(_COVERAGE) :]))
-            elif name.startswith(_SNAPSHOTS):
+            if name.startswith(COVERAGE):
+                self._coverage_known.add(bytes.fromhex(name[len(COVERAGE) :]))
+            elif name.startswith(SNAPSHOTS):
                 head = bytes.fromhex(str(references[name].target))
-                self._heads[name[len(_SNAPSHOTS) :]] = head
+                self._heads[name[len(SNAPSHOTS) :]] = head
                 records += [record for _, record in self._chain(head)]
         for record in sorted(records, key=lambda record: record.seq):
             self._take(record)
@@ -299,18 +377,31 @@ class SnapshotLog:
             commit = above
 
     def _parse(self, commit: ObjectId) -> tuple[Record, ObjectId | None]:
-        found = _COMMIT.fullmatch(self._repository.read_commit(commit))
-        if found is None:
-            raise StoreCorrupt(f"commit {commit.hex()} is no snapshot of snapd", object=commit.hex())
-        parent = found["parent"]
-        record = Record(
-            int(found["seq"]),
-            RecordKind(found["kind"].decode()),
-            bytes.fromhex(found["tree"].decode()),
-            bytes.fromhex(found["coverage"].decode()),
-            int(found["seconds"]),
-        )
-        return record, bytes.fromhex(parent.decode()) if parent else None
+        return decode_record(self._repository.read_commit(commit), commit)
+
+
+def decode_record(data: bytes, commit: ObjectId) -> tuple[Record, ObjectId | None]:
+    """The record that a commit is, and the commit before it.
+
+    Args:
+        data: its bytes.
+        commit: its id, for errors.
+
+    Raises:
+        StoreCorrupt: it is none.
+    """
+    found = _COMMIT.fullmatch(data)
+    if found is None or found["kind"].decode() not in _KINDS:
+        raise StoreCorrupt(f"commit {commit.hex()} is no snapshot of snapd", object=commit.hex())
+    parent = found["parent"]
+    record = Record(
+        int(found["seq"]),
+        RecordKind(found["kind"].decode()),
+        bytes.fromhex(found["tree"].decode()),
+        bytes.fromhex(found["coverage"].decode()),
+        int(found["seconds"]),
+    )
+    return record, bytes.fromhex(parent.decode()) if parent else None
 
 
 def day_of(seconds: int) -> str:

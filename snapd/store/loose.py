@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from snapd.core.errors import StoreCorrupt, os_errors
 from snapd.core.model import ObjectId
+from snapd.failpoints import failpoint
 
 from .deflate import ERRORS, deflate_small, deflater, inflater
 from .durable import PRIVATE_DIRECTORY, PRIVATE_FILE, make_directories, remove_if_there, sync_directory, write_all
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 CHUNK = 1 << 20
 ID_BYTES = 20
+_TRIES = 16
 
 _KINDS: dict[bytes, ObjectKind] = {b"blob": "blob", b"tree": "tree", b"commit": "commit"}
 
@@ -50,6 +52,7 @@ def place(objects: str, oid: ObjectId, packed: bytes, *, durable: bool = False) 
     path = object_path(objects, oid)
     temporary = os.path.join(objects, f"tmp_obj_{secrets.token_hex(8)}")
     with os_errors(path):
+        failpoint("loose.place")
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE_FILE)
         try:
             try:
@@ -70,12 +73,15 @@ def move_in(temporary: str, path: str) -> None:
     Raises:
         OSError: as of `rename`.
     """
-    try:
-        os.rename(temporary, path)
-    except FileNotFoundError:
+    failpoint("loose.name")
+    for _ in range(_TRIES):
+        with contextlib.suppress(FileNotFoundError):
+            os.rename(temporary, path)
+            return
+        # not made yet; or a `git gc` that somebody runs on the store removes directories as they become empty
         with contextlib.suppress(FileExistsError):
             os.mkdir(os.path.dirname(path), PRIVATE_DIRECTORY)
-        os.rename(temporary, path)
+    os.rename(temporary, path)
 
 
 def prepare(objects: str) -> None:
@@ -145,20 +151,24 @@ class LooseWriter:
         stream = deflater()
         seen = 0
         with os_errors(temporary):
+            failpoint("loose.stream")
             descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE)
             try:
                 write_all(descriptor, stream.compress(start))
                 for chunk in chunks:
                     seen += len(chunk)
                     digest.update(chunk)
+                    failpoint("loose.chunk")
                     write_all(descriptor, stream.compress(chunk))
                 if seen != size:
                     raise ValueError(f"{seen} bytes instead of {size}")
                 write_all(descriptor, stream.flush())
+                failpoint("loose.sync")
                 os.fsync(descriptor)
                 oid = digest.digest()
                 path = object_path(self._objects, oid)
                 make_directories(os.path.dirname(path))
+                failpoint("loose.rename")
                 os.rename(temporary, path)
             except BaseException:
                 remove_if_there(temporary)

@@ -10,7 +10,7 @@ from snapd.core.errors import StoreCorrupt
 from snapd.core.model import ObjectId, TreeEntry
 
 if TYPE_CHECKING:
-    pass
+    from collections.abc import Iterable
 
 ObjectKind = Literal["commit", "tree", "blob"]
 
@@ -39,6 +39,12 @@ def decode_tree(data: bytes, oid: ObjectId) -> tuple[TreeEntry, ...]:
     if _ENTRIES.fullmatch(data) is None:
         raise StoreCorrupt(f"tree {oid.hex()} is damaged", object=oid.hex())
     return tuple([TreeEntry(name, int(mode, 8), entry) for mode, name, entry in _ENTRY.findall(data)])
+
+
+def encode_tree(entries: Iterable[TreeEntry]) -> bytes:
+    """The bytes of a tree object; `decode_tree` is the contrary."""
+    ordered = sorted(entries, key=lambda entry: entry.sort_key)
+    return b"".join([b"%o %s\0%s" % (entry.mode, entry.name, entry.oid) for entry in ordered])
 
 
 def differing_entries(
@@ -77,9 +83,9 @@ def _decode_line(line: bytes) -> TreeEntry:
     return TreeEntry(rest[:-21], int(mode, 8), rest[-20:])
 
 
-_LINE = re.compile(rb"[0-7]+ [^\0]+\0.{20}", re.DOTALL)
-_ENTRY = re.compile(rb"([0-7]+) ([^\0]+)\0(.{20})", re.DOTALL)
-_ENTRIES = re.compile(rb"(?:[0-7]+ [^\0]+\0.{20})*", re.DOTALL)
+_LINE = re.compile(rb"[0-7]+ [^\0/]+\0.{20}", re.DOTALL)
+_ENTRY = re.compile(rb"([0-7]+) ([^\0/]+)\0(.{20})", re.DOTALL)
+_ENTRIES = re.compile(rb"(?:[0-7]+ [^\0/]+\0.{20})*", re.DOTALL)
 
 
 def encode_commit(tree: ObjectId, parent: ObjectId | None, seconds: int, message: str) -> bytes:

@@ -8,8 +8,12 @@ import os
 from filelock import FileLock, Timeout
 
 from snapd.core.errors import StoreLocked, os_errors
+from snapd.failpoints import failpoint
 
 from .durable import make_directories, write_file
+
+OWNER = "owner.json"
+"""The file that says who owns a store, written when that began."""
 
 
 class Ownership:
@@ -21,21 +25,28 @@ class Ownership:
 
     Raises:
         StoreLocked: another process holds it; `data["socket"]` says where to find that one.
+        StorageFull, IoError: it was not taken.
     """
 
     def __init__(self, path: str, socket: str | None) -> None:
         make_directories(path)
-        owner = os.path.join(path, "owner.json")
+        owner = os.path.join(path, OWNER)
         # thread_local=False: a worker thread may take what the main thread lets go of
         self._lock = FileLock(os.path.join(path, "lock"), mode=0o600, thread_local=False, is_singleton=False)
         with os_errors(path):
+            failpoint("ownership.lock")
             try:
                 self._lock.acquire(timeout=0)
             except Timeout as error:
                 raise StoreLocked(
                     f"another process owns the store {path}", socket=_read_socket(owner), path=path
                 ) from error
-        write_file(owner, json.dumps({"pid": os.getpid(), "socket": socket}).encode())
+        try:
+            write_file(owner, json.dumps({"pid": os.getpid(), "socket": socket}).encode())
+        except BaseException:
+            # nobody has this object, so nobody else would
+            self.release()
+            raise
 
     def release(self) -> None:
         """Lets another process own the store."""

@@ -11,12 +11,17 @@ import os
 import secrets
 import struct
 import zlib
+from typing import TYPE_CHECKING
 
 from snapd.core.errors import os_errors
 from snapd.core.model import ObjectId
+from snapd.failpoints import failpoint
 
 from .durable import PRIVATE_FILE, remove_if_there, sync_directory
 from .objects import ObjectKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 _KINDS: dict[ObjectKind, int] = {"commit": 1, "tree": 2, "blob": 3}
 _READ_SIZE = 1 << 20
@@ -51,6 +56,7 @@ class PackWriter:
         # packed: tens of thousands of objects, each with some of its own, would leave holes in the memory behind them
         self._entries = bytearray()
         with os_errors(directory):
+            failpoint("pack.begin")
             descriptor = os.open(self._temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, PRIVATE_FILE)
         self._file = os.fdopen(descriptor, "w+b", buffering=_READ_SIZE)
         self._offset = self._file.write(struct.pack(">4sII", b"PACK", 2, 0))
@@ -70,12 +76,16 @@ class PackWriter:
         start = _entry_header(kind, size)
         self._entries += _ENTRY.pack(oid, zlib.crc32(compressed, zlib.crc32(start)), self._offset)
         with os_errors(self._temporary):
+            failpoint("pack.add")
             self._file.write(start)
             self._file.write(compressed)
         self._offset += len(start) + len(compressed)
 
-    def finish(self) -> None:
+    def finish(self) -> str:
         """Makes the pack part of the repository, durably.
+
+        Returns:
+            Its path, without an ending.
 
         Raises:
             StorageFull, IoError: nothing became part of it.
@@ -85,14 +95,17 @@ class PackWriter:
             name = os.path.join(self._directory, f"pack-{checksum.hex()}")
             index = f"{self._temporary}.idx"
             try:
-                self._write_index(index, checksum)
+                write_index(index, _ENTRY.iter_unpack(self._entries), checksum)
                 # git takes a pack for there when it sees the index, so the pack comes first
+                failpoint("pack.rename")
                 os.rename(self._temporary, f"{name}.pack")
+                failpoint("pack.rename_index")
                 os.rename(index, f"{name}.idx")
             except OSError:
                 remove_if_there(index)
                 raise
             sync_directory(self._directory)
+        return name
 
     def discard(self) -> None:
         """Leaves nothing behind."""
@@ -110,42 +123,55 @@ class PackWriter:
             digest.update(chunk)
         self._file.write(digest.digest())
         self._file.flush()
+        failpoint("pack.seal")
         os.fsync(self._file.fileno())
         self._file.close()
         return digest.digest()
 
-    def _write_index(self, path: str, checksum: bytes) -> None:
-        entries = sorted(_ENTRY.iter_unpack(self._entries))
-        counts = [0] * 256
-        for oid, _, _ in entries:
-            counts[oid[0]] += 1
-        fanout, total = [], 0
-        for count in counts:
-            total += count
-            fanout.append(total)
-        small: list[int] = []
-        large: list[int] = []
-        for _, _, offset in entries:
-            if offset < 0x80000000:
-                small.append(offset)
-            else:
-                small.append(0x80000000 | len(large))
-                large.append(offset)
-        body = b"".join(
-            (
-                b"\377tOc",
-                struct.pack(">I", 2),
-                struct.pack(">256I", *fanout),
-                b"".join(oid for oid, _, _ in entries),
-                struct.pack(f">{len(entries)}I", *(crc for _, crc, _ in entries)),
-                struct.pack(f">{len(small)}I", *small),
-                struct.pack(f">{len(large)}Q", *large),
-                checksum,
-            )
+
+def write_index(path: str, lines: Iterable[tuple[ObjectId, int, int]], checksum: bytes) -> None:
+    """Writes the index of a pack, durably but for its name.
+
+    Args:
+        path: the file to make.
+        lines: of each object the id, the CRC-32 of its bytes in the pack, and where they begin.
+        checksum: of the pack, its last 20 bytes.
+
+    Raises:
+        OSError: there may be a part of it.
+    """
+    entries = sorted(lines)
+    counts = [0] * 256
+    for oid, _, _ in entries:
+        counts[oid[0]] += 1
+    fanout, total = [], 0
+    for count in counts:
+        total += count
+        fanout.append(total)
+    small: list[int] = []
+    large: list[int] = []
+    for _, _, offset in entries:
+        if offset < 0x80000000:
+            small.append(offset)
+        else:
+            small.append(0x80000000 | len(large))
+            large.append(offset)
+    body = b"".join(
+        (
+            b"\377tOc",
+            struct.pack(">I", 2),
+            struct.pack(">256I", *fanout),
+            b"".join(oid for oid, _, _ in entries),
+            struct.pack(f">{len(entries)}I", *(crc for _, crc, _ in entries)),
+            struct.pack(f">{len(small)}I", *small),
+            struct.pack(f">{len(large)}Q", *large),
+            checksum,
         )
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(body)
-            file.write(hashlib.sha1(body).digest())
-            file.flush()
-            os.fsync(file.fileno())
+    )
+    failpoint("pack.index")
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(body)
+        file.write(hashlib.sha1(body).digest())
+        file.flush()
+        os.fsync(file.fileno())

@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from snapd.core.errors import IoError, os_errors
+from snapd.failpoints import failpoint
 from snapd.processes import ChildProcess, can_start
 
 from . import packing
@@ -34,6 +35,7 @@ def pack(order: Order, permission: Permission) -> Packed:
     if not can_start():
         return packing.pack(order, permission.check)
     with os_errors(sys.executable):
+        failpoint("packer.start")
         child = ChildProcess("snapd.store.packer_process")
     line = b""
     try:

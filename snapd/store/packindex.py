@@ -5,6 +5,7 @@ A question costs one `stat` of the pack directory and a bisection in each index.
 
 from __future__ import annotations
 
+import hashlib
 import mmap
 import os
 import stat
@@ -23,7 +24,7 @@ from snapd.core.model import ObjectId
 from .packread import PackReader
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterator
 
     from .objects import ObjectKind
 
@@ -88,12 +89,43 @@ class PackIndex:
             return None
         return cls(data, fanout, checksum, pack)
 
+    @classmethod
+    def load_alone(cls, index: str, pack: str) -> PackIndex | None:
+        """Reads an index that its own checksum vouches for, whatever became of its pack.
+
+        Args:
+            index: the `.idx` file.
+            pack: the `.pack` file, which may be damaged or missing.
+
+        Returns:
+            None where the index is missing, unreadable, damaged, or not of version 2 with 20-byte ids.
+        """
+        try:
+            data = _map(index)
+        except OSError:
+            return None
+        if data is None or hashlib.sha1(memoryview(data)[:-ID_BYTES]).digest() != data[-ID_BYTES:]:
+            return None
+        fanout = _FANOUT.unpack_from(data, len(_MAGIC))
+        return cls(data, fanout, data[-_CHECKSUMS:-ID_BYTES], pack) if _is_sized(len(data), fanout) else None
+
     def __contains__(self, oid: ObjectId) -> bool:
-        return self._position(oid) >= 0
+        return self.position(oid) >= 0
+
+    def offset_of(self, oid: ObjectId) -> int | None:
+        """Where in the pack an object begins, bytes; None where it is not there."""
+        position = self.position(oid)
+        return self._offset(position) if position >= 0 else None
+
+    def entries(self) -> Iterator[tuple[ObjectId, int]]:
+        """All objects, by their ids, each with the place in the pack where it begins, bytes."""
+        for position in range(self.count):
+            at = _IDS_AT + ID_BYTES * position
+            yield self._data[at : at + ID_BYTES], self._offset(position)
 
     def read(self, oid: ObjectId, most: int | None = None) -> tuple[ObjectKind, bytes] | None:
         """The type and the bytes of an object that is stored whole in the pack, see `PackReader.read`."""
-        position = self._position(oid)
+        position = self.position(oid)
         if position < 0:
             return None
         if self._reader is None:
@@ -110,7 +142,7 @@ class PackIndex:
             (offset,) = _LONG.unpack_from(self._data, offsets_at + 4 * self.count + 8 * (offset & ~_LARGE))
         return int(offset)
 
-    def _position(self, oid: ObjectId) -> int:
+    def position(self, oid: ObjectId) -> int:
         """The place of an id among all of them, sorted; -1 where it is not there."""
         first = oid[0]
         low = self._fanout[first - 1] if first else 0

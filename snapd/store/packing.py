@@ -17,6 +17,7 @@ from pygit2.ffi import C, ffi
 
 from snapd.core.errors import StoreCorrupt, os_errors
 from snapd.core.model import ObjectId
+from snapd.failpoints import failpoint
 
 from .expiry import CHEAP_BYTES, pack_names
 from .libgit2 import open_repository
@@ -127,6 +128,8 @@ def survey(store: str) -> Holdings:
         IoError: the repository cannot be listed.
     """
     objects = os.path.join(store, "objects")
+    with os_errors(objects):
+        failpoint("packing.find")
     loose = {
         oid: entry.path
         for oid, entry in loose_files(objects)
@@ -183,6 +186,7 @@ def _write(order: Order, holdings: Holdings, members: set[ObjectId], check: Call
         check()
         raise StoreCorrupt(f"{order.store} cannot be packed: {error}", object=order.store) from error
     with os_errors(order.directory):
+        failpoint("packing.check")
         names = [entry[:-4] for entry in os.listdir(order.directory) if entry.endswith(".idx")]
     if len(names) != 1:
         raise StoreCorrupt(f"{order.directory} holds {len(names)} packs instead of one", object=order.directory)

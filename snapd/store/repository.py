@@ -72,7 +72,7 @@ class ShadowRepository:
         self._is_empty = True
         if not os.path.exists(os.path.join(path, "HEAD")):
             self._create()
-        self._check_version()
+        check_version(self.path)
         with os_errors(path):
             status = os.stat(path)
         self._identity = (status.st_dev, status.st_ino)
@@ -97,8 +97,11 @@ class ShadowRepository:
         """Whether no object was ever stored."""
         if self._is_empty and not self.journal:
             with os_errors(self.objects):
+                # a file there is a leftover of a process that was killed
                 self._is_empty = not any(
-                    os.listdir(os.path.join(self.objects, name)) for name in os.listdir(self.objects) if name != "info"
+                    os.listdir(entry.path)
+                    for entry in list(os.scandir(self.objects))
+                    if entry.name != "info" and entry.is_dir(follow_symlinks=False)
                 )
         return self._is_empty and not self.journal
 
@@ -280,19 +283,40 @@ class ShadowRepository:
     def _create(self) -> None:
         for directory in ("objects/pack", "objects/info", "refs/heads", "refs/snapd", "info"):
             make_directories(os.path.join(self.path, directory))
-        write_file(os.path.join(self.path, "config"), _CONFIG.encode())
-        write_file(os.path.join(self.path, "info", "attributes"), _ATTRIBUTES.encode())
-        # last: its presence says that the rest is there
-        write_file(os.path.join(self.path, "HEAD"), b"ref: refs/heads/none\n")
+        write_config(self.path)
 
-    def _check_version(self) -> None:
-        path = os.path.join(self.path, "config")
-        try:
-            version = int(pygit2.Config(path)["snapd.version"] or "")
-        except (OSError, KeyError, ValueError, pygit2.GitError) as error:
-            raise StoreCorrupt(f"{path} does not say that this is a store of snapd", object=path) from error
-        if version > FORMAT_VERSION:
-            raise StoreCorrupt(
-                f"{self.path} was made by a newer snapd (format {version}, this one knows {FORMAT_VERSION})",
-                object=self.path,
-            )
+
+def check_version(store: str) -> None:
+    """Raises `StoreCorrupt` where a directory is no store of this version: `data["object"]` is its `config`, or itself.
+
+    Args:
+        store: the directory; its `config` says the version.
+    """
+    refuse_newer(store)
+    if _version(store) is None:
+        path = os.path.join(store, "config")
+        raise StoreCorrupt(f"{path} does not say that this is a store of snapd", object=path)
+
+
+def refuse_newer(store: str) -> None:
+    """Raises `StoreCorrupt` where a directory is a store of a newer version; whatever else is wrong is found later."""
+    version = _version(store)
+    if version is not None and version > FORMAT_VERSION:
+        raise StoreCorrupt(
+            f"{store} was made by a newer snapd (format {version}, this one knows {FORMAT_VERSION})", object=store
+        )
+
+
+def _version(store: str) -> int | None:
+    try:
+        return int(pygit2.Config(os.path.join(store, "config"))["snapd.version"] or "")
+    except (OSError, KeyError, ValueError, pygit2.GitError):
+        return None
+
+
+def write_config(store: str) -> None:
+    """Writes the files that say what a store is, durably; raises `StorageFull`, `IoError`."""
+    write_file(os.path.join(store, "config"), _CONFIG.encode())
+    write_file(os.path.join(store, "info", "attributes"), _ATTRIBUTES.encode())
+    # last: its presence says that the rest is there
+    write_file(os.path.join(store, "HEAD"), b"ref: refs/heads/none\n")

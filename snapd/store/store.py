@@ -7,21 +7,29 @@ from typing import TYPE_CHECKING
 
 from snapd.core.errors import SnapdError
 from snapd.core.model import RecordKind
+from snapd.failpoints import failpoint
 
 from . import comparing
 from .adopt import adopt
-from .expiry import expire
+from .erase import erase_noted, note_erasing, remove_quarantine
+from .fsck import checkers as fsck
 from .log import SnapshotLog
+from .maintenance import Maintenance
 from .ownership import Ownership
-from .repository import ShadowRepository
+from .purge import Condemned
+from .repository import ShadowRepository, refuse_newer
 from .timeline import IntentFile, Timeline
 from .upkeep import Upkeep
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
+    from snapd.core import ports
+    from snapd.core.call import Call
+    from snapd.core.checkup import Checkup
     from snapd.core.history import Event, Intent, SnapshotId
     from snapd.core.model import Entry, ObjectId, RelPath, Snapshot, TreeEntry
+    from snapd.core.retention import Limits
 
     from .batch import ObjectBatch
 
@@ -48,12 +56,16 @@ class Store:
 
     def __init__(self, path: str, socket: str | None) -> None:
         self.path = path
+        # before anything is written there: the newer one may do all of it in another way
+        refuse_newer(path)
         self._ownership = Ownership(path, socket)
         try:
+            erase_noted(path)
             self._repository = ShadowRepository(path)
             self._log = SnapshotLog(self._repository)
             self._upkeep = Upkeep(self._repository)
             self.timeline = Timeline(self._repository)
+            self._maintenance = Maintenance(self._repository, self._log, self.timeline, self._upkeep)
             self._intent = IntentFile(path)
         except BaseException:
             self._ownership.release()
@@ -61,6 +73,7 @@ class Store:
 
     def close(self) -> None:
         """Makes the repository whole without a journal, and lets another process own the store."""
+        failpoint("store.close")
         self._upkeep.stop()
         self.timeline.close()
         try:
@@ -206,28 +219,130 @@ class Store:
         """Says, durably, that it is done with; raises `IoError`."""
         self._intent.forget()
 
-    def expire(self, before: float, keep: ObjectId | None) -> tuple[int, int]:
-        """Drops sessions, operations and snapshots older than a time and what only they held; packs the rest anew.
+    def expire(self, limits: Limits, keep: ObjectId | None, call: Call) -> tuple[int, int]:
+        """Drops what is beyond the limits and what only that held, and packs the rest anew; see `Maintenance.clean`."""
+        return self._maintenance.clean(limits, keep, call)
 
-        What the sessions and operations name that stay (see `Timeline.expire`) stays too, however old.
+    def expire_behind(self, limits: Limits, keep: ObjectId | None, call: Call) -> int:
+        """The same as long as nobody minds; see `Maintenance.clean_behind`."""
+        return self._maintenance.clean_behind(limits, keep, call)
+
+    def condemned(self, paths: Collection[RelPath], call: Call) -> Condemned:
+        """What is to go with some files, and where it stands; raises as `Condemned`."""
+        return Condemned(self._repository, self._log, self.timeline, self.load, paths, call)
+
+    @property
+    def is_unpurged(self) -> bool:
+        """Whether a purge was cut short, so that there may be contents still that nothing refers to."""
+        return self._maintenance.is_unswept
+
+    def purge(self, condemned: ports.Condemned | None, call: Call) -> int:
+        """Takes contents out of every snapshot and event, and removes them; or ends a purge that was cut short.
 
         Args:
-            before: seconds since 1970.
-            keep: a tree that stays, with its newest snapshot if there is one, however old.
+            condemned: what is to go; None for what an earlier purge has left.
+            call: the request; may be cancelled until anything is changed.
 
         Returns:
-            How many snapshots were dropped, and the bytes freed.
+            The bytes freed.
+
+        Raises:
+            StoreCorrupt, StorageFull, IoError: either nothing was changed; or they are gone from every snapshot, and
+                some of them are on the disk still: the next purge or cleanup goes on.
         """
         self._upkeep.stop()
-        # a replay must not set a reference back to what is dropped here
         self._repository.journal.checkpoint()
-        bytes_before = self._repository.bytes_on_disk()
-        forgotten = self.timeline.expire(before)
-        removed = self._log.expire(before, keep, self.timeline.named_trees())
-        if removed or forgotten:
-            expire(self._repository, [*self._log.roots(), *self.timeline.roots()], keep)
-        self._upkeep.consolidate_all()
-        return removed, max(0, bytes_before - self._repository.bytes_on_disk())
+        before = self._repository.bytes_on_disk()
+        call.commit()
+        if condemned is not None:
+            self._maintenance.note_wholly()
+            condemned.take_out()
+            # the frame itself is in it
+            self._repository.journal.checkpoint()
+            self._log.reload()
+            self.timeline.reload()
+            self._log.drop_unused()
+        remove_quarantine(self.path)
+        self._maintenance.sweep_wholly(call)
+        return max(0, before - self._repository.bytes_on_disk())
+
+    def erase(self, call: Call) -> int:
+        """Drops all snapshots, sessions and operations, and all that they held.
+
+        Args:
+            call: the request; may be cancelled until anything is changed.
+
+        Returns:
+            The bytes freed.
+
+        Raises:
+            StorageFull, IoError: nothing was changed; or some of it is there still, and goes when the store is next
+                opened.
+        """
+        self._upkeep.stop()
+        self._repository.journal.checkpoint()
+        before = self._repository.bytes_on_disk()
+        call.commit()
+        note_erasing(self.path)
+        try:
+            self.timeline.reload()
+            erase_noted(self.path)
+        finally:
+            self._repository.swept()
+            self._log.reload()
+        return max(0, before - self._repository.bytes_on_disk())
+
+    def counts(self) -> tuple[int, int]:
+        """How many snapshots and sessions there are."""
+        return len(self._log.records()), len(self.timeline.sessions())
+
+    def check(self, call: Call, *, quick: bool, alone: bool) -> Checkup:
+        """Checks all of it against its names, and all that is named for being there; changes no object.
+
+        Args:
+            call: what this is for.
+            quick: read no objects but records and events.
+            alone: whether nobody writes meanwhile; else what is found may have moved in that moment.
+
+        Raises:
+            StoreCorrupt: it is gone.
+            IoError, StorageFull, Cancelled: it could not be checked.
+        """
+        self._repository.check_present()
+        if alone:
+            self._upkeep.stop()
+            self._repository.journal.checkpoint()
+        return fsck.check(self.path, call, quick=quick, agrees=self.timeline.agrees)
+
+    def repair(
+        self, directories: tuple[bytes, ...], work_tree: Callable[[RelPath], bytes | None], call: Call
+    ) -> Checkup:
+        """Repairs what can be repaired; nobody may write meanwhile.
+
+        Args:
+            directories: absolute `objects` directories of the user's own git; nothing is written there.
+            work_tree: gives the bytes of a file of the work tree, None where there is no such file.
+            call: what this is for; may be cancelled until the first file is put aside.
+
+        Returns:
+            What was wrong; see `checkers.repair`.
+
+        Raises:
+            StoreCorrupt: it is gone.
+            StorageFull, IoError: nothing that could be read before cannot be read now.
+            Cancelled: nothing was changed.
+        """
+        self._repository.check_present()
+        self._upkeep.stop()
+        settle = self._repository.journal.checkpoint
+        try:
+            found = fsck.repair(self.path, directories, work_tree, settle, call, self.timeline.agrees)
+        finally:
+            self._repository.swept()
+        if found.problems:
+            self.timeline.forget()
+            self._log.reload()
+        return found
 
     def bytes_on_disk(self) -> int:
         """What the store takes, bytes."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from snapd.core.errors import SnapdError
 from snapd.heap import give_back
 
-from .consolidate import Due, consolidate, tidy
+from .consolidate import Due, check_room, consolidate, tidy
 from .permission import Permission, Revoked
 
 if TYPE_CHECKING:
@@ -26,6 +26,10 @@ LOOSE_LIMIT = 6700
 
 PACK_LIMIT = 40
 """So many packs, beyond those that the last consolidation left, make the next one due."""
+
+IDLE_LOOSE_LIMIT = 500
+IDLE_PACK_LIMIT = 10
+"""Likewise, where nobody has anything else to do."""
 
 _SAMPLE = "17"
 _DIRECTORIES = 256
@@ -79,14 +83,37 @@ class Upkeep:
 
     def consider(self) -> None:
         """Begins a consolidation where one is due and none runs; costs no system call else."""
-        if self._thread is None and self._is_due():
-            with self._lock:
-                if self._thread is None:
-                    self._permission = Permission()
-                    self._thread = threading.Thread(
-                        target=self._run, args=(self._permission,), name="snapd upkeep", daemon=True
-                    )
-                    self._thread.start()
+        if self._thread is None and self._is_due(LOOSE_LIMIT, PACK_LIMIT):
+            self._start(Due(LOOSE_LIMIT, PACK_LIMIT))
+
+    def catch_up(self, *, all_of_it: bool) -> bool:
+        """Begins a consolidation behind, for which less has to have come together than for `consider`.
+
+        Args:
+            all_of_it: whether everything is to be packed anew, because objects went.
+
+        Returns:
+            Whether one runs now.
+        """
+        if all_of_it:
+            self._start(Due(-1, -1, everything=True))
+        elif self._is_due(IDLE_LOOSE_LIMIT, IDLE_PACK_LIMIT):
+            self._start(Due(IDLE_LOOSE_LIMIT, IDLE_PACK_LIMIT))
+        return self.is_running
+
+    @property
+    def is_running(self) -> bool:
+        """Whether a consolidation is under way."""
+        return self._thread is not None
+
+    def _start(self, due: Due) -> None:
+        with self._lock:
+            if self._thread is None:
+                self._permission = Permission()
+                self._thread = threading.Thread(
+                    target=self._run, args=(self._permission, due), name="snapd upkeep", daemon=True
+                )
+                self._thread.start()
 
     def stop(self) -> None:
         """Ends a consolidation that runs: it changes nothing any more, and no process and no file is left of it."""
@@ -101,27 +128,29 @@ class Upkeep:
         """Packs all that is ours, at once; nobody may write to the repository meanwhile.
 
         Raises:
-            StoreCorrupt, StorageFull, IoError: see `consolidate`.
+            StoreCorrupt, StorageFull, IoError: see `consolidate`; `StorageFull` before it begins, too.
         """
         self.stop()
+        check_room(self._repository)
         placed = self._repository.journal.placed
         done = consolidate(self._repository, None, Permission())
         tidy(self._repository)
         self._settle(placed, 0, done.packs)
         give_back()
 
-    def _is_due(self) -> bool:
+    def _is_due(self, loose_limit: int, pack_limit: int) -> bool:
         repository = self._repository
         loose = self._loose + repository.journal.placed - self._placed
-        return loose > LOOSE_LIMIT or repository.packs.known - self._packs_left > PACK_LIMIT
+        return loose > loose_limit or repository.packs.known - self._packs_left > pack_limit
 
-    def _run(self, permission: Permission) -> None:
+    def _run(self, permission: Permission, due: Due) -> None:
         placed = self._repository.journal.placed
         packs = self._repository.packs.known
         loose = 0
         try:
             with contextlib.suppress(Revoked), _queue.turn(permission):
-                done = consolidate(self._repository, Due(LOOSE_LIMIT, PACK_LIMIT), permission)
+                check_room(self._repository)
+                done = consolidate(self._repository, due, permission)
                 loose, packs = done.loose, done.packs
         except SnapdError as error:
             # nothing is at stake; what there is now is let be, and the next try comes when as much was added

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import attrs
 
+from .check import CheckParams, CheckResult
 from .events import EventsParams, EventsResult
 from .notifications import (
     DidChangeParams,
@@ -54,6 +55,8 @@ from .snapshot import (
     ListFilesParams,
     ListFilesResult,
     PatchParams,
+    PurgeParams,
+    PurgeResult,
     RestoreParams,
     RevertParams,
     StatusParams,
@@ -192,7 +195,31 @@ METHODS: dict[str, Method] = {
             "snapshot/cleanup",
             CleanupParams,
             CleanupResult,
-            "Removes old snapshots, and frees what they alone held.",
+            "Removes what retention does not keep (old snapshots, old sessions that have ended, what is beyond a "
+            "configured number or size), frees what that alone held, and packs the rest. What the sessions that stay "
+            "name, stays. Likewise every hour, while nobody asks for anything.",
+            _ALWAYS,
+        ),
+        Method(
+            "snapshot/purge",
+            PurgeParams,
+            PurgeResult,
+            "Takes files out of all that was ever stored: for a secret that was captured. All contents that they ever "
+            "had go, wherever else these stand too; only the empty file is left alone. A snapshot that had any becomes "
+            "another one, under the hash of what is left, and its old hash is unknown; a restore of it leaves these "
+            "files alone, since it tells them as `skipped`. Sessions and their steps go on with that; to undo a step "
+            "takes back what else it changed. Refused with `invalidParams` while any of the contents is captured in "
+            "the folder, since the next snapshot would have it again.",
+            (*_ALWAYS, "fileNotInSnapshot", "pathOutsideWorkspace"),
+        ),
+        Method(
+            "snapshot/check",
+            CheckParams,
+            CheckResult,
+            "Reads every object of the store, compares it with its id, and finds out what of all that is named is "
+            "missing. A repair gets back what the store itself, the project's git and the working tree still have; "
+            "what is damaged goes to the store's `quarantine`, and nothing is deleted. Others may go on meanwhile; a "
+            "repair, and a check that finds something, hold them up. `storeCorrupt` means that the store is gone.",
             _ALWAYS,
         ),
         Method(

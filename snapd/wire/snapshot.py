@@ -211,3 +211,51 @@ class CleanupResult:
 
     removed: int = field(metadata=says("How many snapshots were removed."))
     freed_bytes: int = field(metadata=says("By how many bytes the store shrank."))
+
+
+@attrs.frozen(kw_only=True)
+class PurgeParams(RequestParams):
+    """The params of `snapshot/purge`."""
+
+    files: list[str] | None = field(
+        default=None,
+        metadata=says("Files and folders to purge: relative paths, absolute ones, or `file:` URIs. At least one."),
+    )
+    everything: bool = field(
+        default=False, metadata=says("Instead of `files`: every snapshot, session and operation of the workspace.")
+    )
+    dry_run: bool = field(default=False, metadata=says(DRY_RUN))
+
+
+@attrs.frozen(kw_only=True)
+class PurgedFile:
+    """A file whose contents are purged."""
+
+    file: str = field(metadata=says("Relative to the workspace root, with `/` between its parts."))
+    uri: str | None = field(
+        default=None,
+        metadata=says("The exact, percent-encoded `file:` URI, where the name is not valid UTF-8."),
+    )
+    versions: int = field(metadata=says("How many of the contents stood there."))
+    bytes: int = field(metadata=says("Their size, all together."))
+    in_folder: bool = field(
+        metadata=says("Whether one of them is captured there now: then nothing is purged before it is gone.")
+    )
+
+
+@attrs.frozen(kw_only=True)
+class PurgeResult:
+    """The result of `snapshot/purge`."""
+
+    applied: bool = field(metadata=says("False for a dry run."))
+    files: list[PurgedFile] = field(
+        metadata=says("Where the contents stood: at the paths that were named, and elsewhere; empty for everything.")
+    )
+    snapshots: int = field(metadata=says("How many snapshots had any of it."))
+    sessions: int = field(metadata=says("How many sessions went; 0 where files were named."))
+    freed_bytes: int = field(metadata=says("By how many bytes the store shrank; 0 for a dry run."))
+    still_in_git: bool = field(
+        metadata=says(
+            "Whether the project's own git has any of it in a file that the store had a link to. There it stays."
+        )
+    )

@@ -33,7 +33,7 @@ Days = Annotated[float, AtLeast(0)]
 
 FileStatus = Literal["added", "deleted", "modified"]
 OutcomeKind = Literal["restored", "deleted", "merged", "unchanged", "conflict", "kept", "skipped", "failed"]
-SkipReason = Literal["tooLarge", "unreadable", "special", "unstable", "unsupportedName"]
+SkipReason = Literal["tooLarge", "unreadable", "special", "unstable", "unsupportedName", "purged"]
 OnConflict = Literal["merge", "fail", "overwrite"]
 RevertKind = Literal["restore", "revert", "undo", "redo", "unrevert", "hunks"]
 
@@ -114,7 +114,7 @@ class FileChange:
 
 @attrs.frozen(kw_only=True)
 class Skipped:
-    """Something that is not ignored and that a snapshot could not take."""
+    """Something that is not ignored and that a snapshot could not take; or that was `purged` from it."""
 
     file: str = field(metadata=says(_FILE))
     uri: str | None = field(default=None, metadata=says(_URI))

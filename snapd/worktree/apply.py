@@ -6,6 +6,7 @@ reported. Where space runs out, it runs out while writing aside, and the work tr
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import secrets
@@ -18,8 +19,9 @@ import attrs
 from snapd.core.errors import FULL, from_os_error, os_errors
 from snapd.core.model import EXECUTABLE, SYMLINK, FileOutcome
 from snapd.core.paths import parents
+from snapd.failpoints import failpoint
 
-from .directories import open_directory
+from .directories import HeldDirectories, open_directory
 from .disk import signature
 from .rename import exchange, place
 
@@ -33,6 +35,8 @@ if TYPE_CHECKING:
 _IN_THE_WAY = (errno.ENOTDIR, errno.ELOOP, errno.EEXIST, errno.EISDIR, errno.ENOTEMPTY)
 _KEPT_NAME_BYTES = 230
 """What of a file's name fits, with an ending of ours, in the 255 bytes that a name may have."""
+_TROUBLE = FULL | {errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM}
+"""What is wrong with the disk or the process, and not with the file that it showed at."""
 _AT_ONCE = 8
 _TOGETHER_FROM = 16
 """Files; fewer are written sooner than threads are started."""
@@ -65,6 +69,9 @@ class Applier:
         self._chunks = chunks
         self._outcomes: dict[RelPath, FileOutcome] = {}
         self._touched: set[RelPath] = set()
+        self._made: list[RelPath] = []
+        # what was written aside is found again, and goes again, also where its directory was moved away
+        self._staging = HeldDirectories(root)
 
     def apply(self, plan: Plan, call: Call) -> tuple[FileOutcome, ...]:
         """Carries the plan out.
@@ -79,8 +86,18 @@ class Applier:
         Raises:
             StorageFull, StoreCorrupt, IoError, Cancelled: nothing was changed.
         """
+        # one that was kept for after a crash was made by nobody but the disk
+        plan.check()
         self._outcomes = {outcome.path: outcome for outcome in plan.settled}
         self._touched = set()
+        self._made = []
+        try:
+            self._carry_out(plan, call)
+        finally:
+            self._staging.close()
+        return tuple(sorted(self._outcomes.values(), key=lambda outcome: outcome.path))
+
+    def _carry_out(self, plan: Plan, call: Call) -> None:
         leaving = {delete.path for delete in plan.deletes}
         staged: list[_Staged] = []
         try:
@@ -89,10 +106,16 @@ class Applier:
                 plan.writes,
                 lambda done: call.progress("preparing", done, len(plan.writes)),
             )
+            with os_errors(b"."):
+                for path in plan.make_directories:
+                    self._make_ahead((path, *parents(path)), leaving)
+            failpoint("apply.commit")
             call.commit()
         except BaseException:
             for item in staged:
                 self._discard(item)
+            for path in reversed(self._made):
+                self._unmake_directory(path)
             raise
         for delete in plan.deletes:
             self._attempt(delete.path, lambda delete=delete: self._delete(delete))  # type: ignore[misc]
@@ -104,46 +127,69 @@ class Applier:
             if not self._attempt(item.write.path, lambda item=item: self._move(item)):  # type: ignore[misc]
                 self._discard(item)
         self._sync()
-        return tuple(sorted(self._outcomes.values(), key=lambda outcome: outcome.path))
 
     # -- writing aside
 
     def _stage(self, write: Write, leaving: set[RelPath], staged: list[_Staged]) -> None:
         name = b".snapd-tmp-" + secrets.token_hex(8).encode()
-        directory = self._nearest(write.path, leaving)
         try:
-            descriptor = open_directory(self._root, directory)
+            self._make_ahead(parents(write.path), leaving)
+            directory = self._nearest(write.path, leaving)
+            failpoint("apply.stage")
+            with self._staging.open(directory) as descriptor:
+                self._write_aside(write, descriptor, name)
         except OSError as error:
-            self._fail(write.path, error)
-            return
-        try:
-            self._write_aside(write.entry, write.standing.signature if write.standing else None, descriptor, name)
-        except OSError as error:
-            _unlink(descriptor, name)
-            if error.errno in FULL:
+            if error.errno in _TROUBLE:
                 raise from_os_error(error, write.path) from error
             self._fail(write.path, error)
             return
-        except BaseException:
-            _unlink(descriptor, name)
-            raise
-        finally:
-            os.close(descriptor)
         staged.append(_Staged(write, directory, name))
+
+    def _make_ahead(self, directories: Sequence[RelPath], leaving: set[RelPath]) -> None:
+        """Makes directories before any file is moved: where there is no room for them, nothing is to be changed.
+
+        Args:
+            directories: each before the one that it is in.
+            leaving: what goes first, and may be in their way.
+
+        Raises:
+            OSError: the disk or the process is in trouble; whatever else keeps them away is told of later.
+        """
+        if not leaving.isdisjoint(directories) or not directories or self._is_there(directories[0]):
+            return
+        try:
+            for path in reversed(directories):
+                self._make_directory(path)
+        except OSError as error:
+            if error.errno in _TROUBLE:
+                raise
+
+    def _is_there(self, path: RelPath) -> bool:
+        try:
+            os.close(open_directory(self._root, path))
+        except OSError as error:
+            if error.errno in _TROUBLE:
+                raise
+            return False
+        return True
 
     def _nearest(self, path: RelPath, leaving: set[RelPath]) -> RelPath:
         """The nearest directory above a path that is there now and will be there still when the file is moved."""
         for above in parents(path):
-            if above in leaving:
-                continue
-            try:
-                os.close(open_directory(self._root, above))
-            except OSError:
-                continue
-            return above
+            if above not in leaving and self._is_there(above):
+                return above
         return b""
 
-    def _write_aside(self, entry: Entry, replaced: Signature | None, directory: int, name: bytes) -> None:
+    def _write_aside(self, write: Write, directory: int, name: bytes) -> None:
+        replaced = write.standing.signature if write.standing else None
+        try:
+            self._write_new(write.entry, replaced, directory, name)
+        except BaseException:
+            _unlink(directory, name)
+            raise
+
+    def _write_new(self, entry: Entry, replaced: Signature | None, directory: int, name: bytes) -> None:
+        failpoint("apply.write")
         if entry.mode == SYMLINK:
             os.symlink(b"".join(self._chunks(entry.oid)), name, dir_fd=directory)
             return
@@ -154,6 +200,7 @@ class Applier:
                 while view:
                     view = view[os.write(descriptor, view) :]
             os.fchmod(descriptor, self._permissions(entry.mode, replaced))
+            failpoint("apply.sync")
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
@@ -172,8 +219,8 @@ class Applier:
         path = item.write.path
         above, _, name = path.rpartition(b"/")
         self._make_parents(path)
-        source = open_directory(self._root, item.directory)
-        try:
+        failpoint("apply.move")
+        with self._staging.open(item.directory) as source:
             target = open_directory(self._root, above)
             try:
                 if item.write.standing is None:
@@ -183,8 +230,6 @@ class Applier:
                     moved = _replace(source, item.name, target, name, item.write.standing.signature)
             finally:
                 os.close(target)
-        finally:
-            os.close(source)
         if moved:
             self._touched.add(above)
             self._outcomes[path] = FileOutcome(path, "merged" if item.write.merged else "restored")
@@ -193,6 +238,13 @@ class Applier:
             self._discard(item)
 
     def _make_parents(self, path: RelPath) -> None:
+        try:
+            # mostly they are there, and to go through them one by one takes as many calls as the square of the depth
+            os.close(open_directory(self._root, path.rpartition(b"/")[0]))
+        except FileNotFoundError:
+            pass
+        else:
+            return
         for above in reversed(parents(path)):
             self._make_directory(above)
 
@@ -200,6 +252,7 @@ class Applier:
         above, _, name = path.rpartition(b"/")
         descriptor = open_directory(self._root, above)
         try:
+            failpoint("apply.make_directory")
             os.mkdir(name, 0o777, dir_fd=descriptor)
         except FileExistsError:
             found = os.stat(name, dir_fd=descriptor, follow_symlinks=False)
@@ -207,8 +260,19 @@ class Applier:
                 raise
         else:
             self._touched.add(above)
+            self._made.append(path)
         finally:
             os.close(descriptor)
+
+    def _unmake_directory(self, path: RelPath) -> None:
+        above, _, name = path.rpartition(b"/")
+        # one that somebody has used, or moved, since is theirs
+        with contextlib.suppress(OSError):
+            descriptor = open_directory(self._root, above)
+            try:
+                os.rmdir(name, dir_fd=descriptor)
+            finally:
+                os.close(descriptor)
 
     def _attempt_directory(self, path: RelPath) -> None:
         try:
@@ -221,6 +285,7 @@ class Applier:
 
     def _delete(self, delete: Delete) -> None:
         above, _, name = delete.path.rpartition(b"/")
+        failpoint("apply.delete")
         descriptor = open_directory(self._root, above)
         try:
             taken = _take_away(descriptor, name, delete.standing.signature)
@@ -239,6 +304,7 @@ class Applier:
         except OSError:
             return
         try:
+            failpoint("apply.remove_directory")
             os.rmdir(name, dir_fd=descriptor)
             self._touched.add(above)
         except OSError as error:
@@ -267,13 +333,10 @@ class Applier:
 
     def _discard(self, item: _Staged) -> None:
         try:
-            descriptor = open_directory(self._root, item.directory)
+            with self._staging.open(item.directory) as descriptor:
+                _unlink(descriptor, item.name)
         except OSError:
             return
-        try:
-            _unlink(descriptor, item.name)
-        finally:
-            os.close(descriptor)
 
     def _sync(self) -> None:
         _together(self._sync_directory, sorted(self._touched), lambda _: None)
@@ -285,6 +348,7 @@ class Applier:
             return
         try:
             with os_errors(path):
+                failpoint("apply.names")
                 os.fsync(descriptor)
         finally:
             os.close(descriptor)
@@ -320,6 +384,7 @@ def _replace(source: int, temporary: bytes, target: int, name: bytes, standing: 
     """Puts the new file there if the old one is still what the plan saw; False where it is not."""
     if _look(target, name) != standing:
         return False
+    failpoint("apply.exchange")
     # in this order, for a watcher that believes the last it hears of a name: the new file came after the old one went
     if not exchange(target, name, source, temporary):
         os.rename(temporary, name, src_dir_fd=source, dst_dir_fd=target)
@@ -328,7 +393,13 @@ def _replace(source: int, temporary: bytes, target: int, name: bytes, standing: 
     if not _look(source, temporary).same_content(standing):
         exchange(target, name, source, temporary)
         return False
-    os.unlink(temporary, dir_fd=source)
+    try:
+        failpoint("apply.exchanged")
+        os.unlink(temporary, dir_fd=source)
+    except OSError:
+        # what is told of the file is to be true
+        exchange(target, name, source, temporary)
+        raise
     return True
 
 
@@ -339,7 +410,12 @@ def _take_away(directory: int, name: bytes, standing: Signature) -> bool:
     aside = b".snapd-tmp-" + secrets.token_hex(8).encode()
     os.rename(name, aside, src_dir_fd=directory, dst_dir_fd=directory)
     if _look(directory, aside).same_content(standing):
-        os.unlink(aside, dir_fd=directory)
+        try:
+            failpoint("apply.deleted")
+            os.unlink(aside, dir_fd=directory)
+        except OSError:
+            place(directory, aside, directory, name)
+            raise
         return True
     try:
         place(directory, aside, directory, name)

@@ -6,14 +6,19 @@ Of the standard library alone, as `listing.py` is.
 from __future__ import annotations
 
 import os
+import threading
 from collections import OrderedDict
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from snapd.core.model import RelPath
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _KEPT_OPEN = 64
+_HELD = 256
 
 
 def open_directory(root: int, path: RelPath) -> int:
@@ -83,3 +88,44 @@ class Directories:
         if len(self._kept) > _KEPT_OPEN:
             os.close(self._kept.popitem(last=False)[1])
         return descriptor
+
+
+class HeldDirectories:
+    """Directories that stay the same for whoever works in them, wherever somebody moves them meanwhile.
+
+    The first `_HELD` stay open until `close`; a process may have no more than some thousand files open. Safe to use
+    from several threads.
+
+    Args:
+        root: descriptor of the directory that paths are relative to.
+    """
+
+    def __init__(self, root: int) -> None:
+        self._root = root
+        self._held: dict[RelPath, int] = {}
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def open(self, path: RelPath) -> Iterator[int]:
+        """The descriptor of a directory, for as long as the block takes.
+
+        Raises:
+            OSError: as `open_directory`.
+        """
+        with self._lock:
+            descriptor = self._held.get(path)
+            if descriptor is None and len(self._held) < _HELD:
+                descriptor = self._held[path] = open_directory(self._root, path)
+        if descriptor is not None:
+            yield descriptor
+            return
+        descriptor = open_directory(self._root, path)
+        try:
+            yield descriptor
+        finally:
+            os.close(descriptor)
+
+    def close(self) -> None:
+        """Lets go of them."""
+        while self._held:
+            os.close(self._held.popitem()[1])

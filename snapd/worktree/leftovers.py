@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from snapd.core.errors import os_errors
 from snapd.core.model import SYMLINK
+from snapd.failpoints import failpoint
 
 from .directories import open_directory
 from .rename import place
@@ -64,6 +65,7 @@ def sweep(root: int, directories: Iterable[RelPath], entries: Collection[Entry],
 def _clear(
     directory: int, name: bytes, known: Collection[ObjectId], entries: Collection[Entry], chunks: Chunks
 ) -> None:
+    failpoint("leftovers.clear")
     if _is_stored(directory, name, known, entries, chunks):
         os.unlink(name, dir_fd=directory)
     else:

@@ -11,6 +11,7 @@ import attrs
 
 from snapd.core.errors import from_os_error
 from snapd.core.model import SkipReason
+from snapd.failpoints import failpoint
 
 from .directories import open_directory
 from .disk import STREAM_FROM, read_link, read_stable
@@ -103,6 +104,7 @@ class Reader:
 
     def _read(self, path: RelPath, items: Iterable[tuple[bytes, bool]]) -> list[Read]:
         try:
+            failpoint("capture.open")
             descriptor = open_directory(self.root, path)
         except OSError as error:
             if error.errno not in GONE:
@@ -113,6 +115,7 @@ class Reader:
             for name, is_link in items:
                 self.call.check()
                 try:
+                    failpoint("capture.read")
                     found.append((name, self._read_one(descriptor, name, is_link)))
                 except OSError as error:
                     if error.errno not in GONE:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import os
+from typing import TYPE_CHECKING
 
 from snapd.core.errors import WorkspaceRefused
 from snapd.core.paths import is_tree_name, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 def canonical_root(folder: bytes) -> bytes:
@@ -24,7 +28,7 @@ def canonical_root(folder: bytes) -> bytes:
     return root
 
 
-def check_root(root: bytes, home: bytes, data: bytes, data_inside: bool) -> None:
+def check_root(root: bytes, home: bytes, data: bytes, data_inside: bool, allowed: Iterable[bytes]) -> None:
     """Makes sure that a folder may be a workspace.
 
     Args:
@@ -32,6 +36,7 @@ def check_root(root: bytes, home: bytes, data: bytes, data_inside: bool) -> None
         home: the user's home directory.
         data: the directory that stores lie in.
         data_inside: whether that directory was put inside the workspace on purpose.
+        allowed: absolute folders that may be somebody else's, and so may all below them.
 
     Raises:
         WorkspaceRefused: the file system's root, the home directory, a `.git`, the store or a folder around it,
@@ -44,18 +49,22 @@ def check_root(root: bytes, home: bytes, data: bytes, data_inside: bool) -> None
     if not all(is_tree_name(part) for part in root.split(b"/")):
         raise _refused(root, "it lies in a .git")
     store = os.path.realpath(data)
-    if root == store or root.startswith(store + b"/"):
+    if _is_within(root, store):
         raise _refused(root, "it lies in snapd's own data")
     if store.startswith(root + b"/") and not data_inside:
         raise _refused(root, "snapd's own data lies in it")
     owner = os.stat(root).st_uid
-    if owner != os.geteuid():
-        raise _refused(root, f"it belongs to somebody else (user {owner})")
+    if owner != os.geteuid() and not any(_is_within(root, os.path.realpath(folder)) for folder in allowed):
+        raise _refused(root, f"it belongs to somebody else (user {owner}); name it in allow_foreign to open it")
 
 
 def project_id(root: bytes) -> str:
     """The name of a workspace's store: the first 8 bytes of SHA-256 of its canonical path, in hex."""
     return hashlib.sha256(root).hexdigest()[:16]
+
+
+def _is_within(path: bytes, folder: bytes) -> bool:
+    return path == folder or path.startswith(folder.rstrip(b"/") + b"/")
 
 
 def _same(one: bytes, other: bytes) -> bool:

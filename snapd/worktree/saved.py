@@ -17,6 +17,7 @@ import attrs
 from snapd.core.errors import os_errors
 from snapd.core.ignore import IgnoreStack
 from snapd.core.model import SkipReason
+from snapd.failpoints import failpoint
 
 from .nodes import DirectoryNode, Left, Reach, Verdict
 from .records import OID_BYTES, SIGNATURE_BYTES, PackedFiles
@@ -74,9 +75,11 @@ def save(path: str, memory: Memory, tree: ObjectId, rules: bytes) -> None:
     temporary = f"{path}.{secrets.token_hex(6)}.tmp"
     with os_errors(path):
         try:
+            failpoint("memory.save")
             with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
                 file.write(_MAGIC + hashlib.sha1(body).digest())
                 file.write(body)
+            failpoint("memory.rename")
             os.rename(temporary, path)
         except OSError:
             _remove(temporary)
@@ -86,6 +89,7 @@ def save(path: str, memory: Memory, tree: ObjectId, rules: bytes) -> None:
 def load(path: str) -> Saved | None:
     """What was kept; None where there is nothing that can be used."""
     try:
+        failpoint("memory.load")
         with open(path, "rb") as file:
             data = file.read()
     except OSError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import threading
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from snapd.core.errors import SnapdError, os_errors
 from snapd.core.model import EMPTY_TREE, SkipReason, Snapshot, TreeEntry
+from snapd.failpoints import failpoint
 from snapd.heap import give_back
 from snapd.watch.clock import Marks
 
@@ -24,7 +26,7 @@ from .saved import load, save
 from .sieve import SeededFiles, Sieve
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from snapd.core.call import Call
     from snapd.core.drift import Drift
@@ -126,11 +128,24 @@ class Scanner:
         self._doubt(Marks())
 
     def forget_all(self) -> None:
-        """Takes nothing for stored."""
+        """Takes nothing for stored, also not what is kept for the next process; raises `IoError`."""
         self._wait_for_keeping()
         self.memory.clear()
         self.relied_on = None
+        if self._kept_at is not None:
+            with os_errors(self._kept_at), contextlib.suppress(FileNotFoundError):
+                os.unlink(self._kept_at)
         self._doubt(Marks())
+
+    def doubt(self, paths: Iterable[RelPath]) -> None:
+        """Has the next look be at some names, whatever the clock says."""
+        marks = Marks()
+        for path in paths:
+            above, _, name = path.rpartition(b"/")
+            node = self.memory.root.directory(above)
+            if node is not None:
+                marks.add(node, name)
+        self._clock.put_back(marks)
 
     def close(self) -> None:
         """Keeps what is known for the next process."""
@@ -364,9 +379,12 @@ class Scanner:
         else:
             self._read(reader, learnt)
         self.memory.note((*look.visited, *(node for node, _ in learnt)))
+        failpoint("capture.trees")
         trees = self._trees(batch)
         call.check()
+        failpoint("capture.commit")
         batch.commit()
+        failpoint("capture.taken")
         return trees
 
     def _read(self, reader: Reader, learnt: list[tuple[DirectoryNode, bytes]]) -> bool:

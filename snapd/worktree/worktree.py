@@ -15,6 +15,7 @@ from .disk import lstat_at
 from .leftovers import sweep
 from .records import entry_of, signature_of
 from .rules import RuleSource
+from .salvage import content, own_object_directories
 from .scan import Scanner
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ class WorkTree:
     ) -> None:
         self.root = root
         self._umask = umask
+        self._stuck: tuple[RelPath, ...] = ()
         try:
             self._descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
         except (NotADirectoryError, FileNotFoundError) as error:
@@ -99,6 +101,8 @@ class WorkTree:
             WorkspaceGone: the folder is not there any more: that is no deletion of its files.
         """
         self.check_present()
+        # a file that could not be changed may be let go of by a call that no clock is told of (`chattr`)
+        self._scanner.doubt(self._stuck)
         snapshot = self._scanner.capture(settings, forced, batch, call)
         self.check_present()
         return snapshot
@@ -181,10 +185,20 @@ class WorkTree:
         with os_errors(path):
             return lstat_at(self._descriptor, path)
 
+    def object_directories(self) -> tuple[bytes, ...]:
+        """Where the project's own git has its objects; see `salvage.own_object_directories`."""
+        return own_object_directories(self.root)
+
+    def content(self, path: RelPath, most: int) -> bytes | None:
+        """The bytes that the disk has at a path right now, captured or not; see `salvage.content`."""
+        return content(self._descriptor, path, most)
+
     def apply(self, plan: Plan, chunks: Callable[[ObjectId], Iterator[bytes]], call: Call) -> tuple[FileOutcome, ...]:
         """Carries out a plan; see `Applier.apply`."""
         self.check_present()
-        return Applier(self._descriptor, self._umask, chunks).apply(plan, call)
+        outcomes = Applier(self._descriptor, self._umask, chunks).apply(plan, call)
+        self._stuck = tuple(file.path for file in outcomes if file.outcome in ("conflict", "failed"))
+        return outcomes
 
     def sweep(
         self,

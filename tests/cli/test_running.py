@@ -51,7 +51,9 @@ def test_doctor(own_home: Home) -> None:
     first = own_home.run(root, "doctor", "--json")
     checks = {check["check"]: check for check in first.json["checks"]}
     assert (first.code, first.err) == (0, "")
-    assert list(checks) == ["version", "settings", "data", "runtime", "daemon", "folder"]
+    assert list(checks) == [
+        "version", "settings", "data", "runtime", "daemon", "folder", "watches", "leftovers", "store"
+    ]  # fmt: skip
     assert all(check["ok"] for check in checks.values())
     assert checks["daemon"]["found"].startswith("not running")
     own_home.track(root)
@@ -69,7 +71,7 @@ def test_doctor_goes_on_after_a_failure(own_home: Home) -> None:
     result = own_home.run(own_home.path, "doctor", "--json", "--no-daemon")
     failed = {check["check"]: check["found"] for check in result.json["checks"] if not check["ok"]}
     assert result.code == 1
-    assert list(failed) == ["settings", "runtime", "folder"]
+    assert list(failed) == ["settings", "runtime", "folder", "store"]
     assert "config.toml: colour: unknown setting" in failed["settings"]
     assert "can be written to by others" in failed["runtime"]
 
@@ -111,7 +113,11 @@ def test_runtime_directory_refused(own_home: Home, command: str) -> None:
     os.chmod(own_home.at("run"), 0o777)
     result = own_home.run(root, command)
     assert (result.code, result.out) == (4, b"")
-    assert result.err == f"snapd: the runtime directory {own_home.at('run')} can be written to by others\n"
+    run = own_home.at("run")
+    assert result.err == (
+        f"snapd: the runtime directory {run} can be written to by others: "
+        f"run chmod go-w {run}, or name another by SNAPD_RUNTIME_DIR\n"
+    )
 
 
 def test_runtime_directory_too_long(own_home: Home) -> None:

@@ -750,6 +750,9 @@ def test_snapshot_requests_say_what_the_contract_says(world: World) -> None:
     )
     expect(client.status, "status", {})
     expect(lambda: client.cleanup(0), "cleanup", {"olderThanDays": 0})
+    expect(lambda: client.purge(["a"], dry_run=True), "purge", {"files": ["a"], "dryRun": True})
+    expect(lambda: client.purge(everything=True), "purge", {"everything": True})
+    expect(lambda: client.check(repair=True), "check", {"repair": True})
     expect(lambda: client.events(4), "events", {"since": 4})
 
 

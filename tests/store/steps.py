@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import os
 import stat
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
 
+from snapd.core.call import Call
 from snapd.core.model import REGULAR, TREE, Coverage, ObjectId, RecordKind, Snapshot, TreeEntry
+from snapd.core.retention import Limits
 from snapd.store.batch import ObjectBatch
 from snapd.store.store import Store
 from tests.support.git import run_git
@@ -43,6 +47,16 @@ def read_files(store: Store, tree: ObjectId, above: str = "") -> dict[str, bytes
         else:
             found[path] = store.read_blob(entry.oid)
     return found
+
+
+def expire_all(store: Store) -> tuple[int, int]:
+    """Drops all that may go; gives how many snapshots that were, and the bytes freed."""
+    return store.expire(Limits(time.time(), 0), None, Call())
+
+
+def expire_nothing(store: Store) -> tuple[int, int]:
+    """A cleanup that finds everything young enough."""
+    return store.expire(Limits(time.time(), math.inf), None, Call())
 
 
 class Steps:

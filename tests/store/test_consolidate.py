@@ -22,7 +22,7 @@ from snapd.store.loose import object_path
 from snapd.store.packing import survey
 from snapd.store.permission import Permission, Revoked
 from snapd.store.repository import ShadowRepository
-from tests.store.steps import Steps, read_files
+from tests.store.steps import Steps, expire_nothing, read_files
 from tests.support.git import run_git
 
 ROOT = Path(__file__).parents[2]
@@ -100,7 +100,7 @@ def test_a_cleanup_leaves_what_git_gc_leaves(steps: Steps, tmp_path: Path, edits
     steps.open()
     run_git(oracle, "--git-dir=.", "gc", "-q", "--prune=now")
     before = steps.store.bytes_on_disk()
-    removed, freed = steps.store.expire(0, None)
+    removed, freed = expire_nothing(steps.store)
     assert removed == 0
     assert freed == before - steps.store.bytes_on_disk() > 0
     assert loose(steps) == []
@@ -128,7 +128,7 @@ def test_nothing_happens_below_the_limits(steps: Steps) -> None:
     pack_steps(steps, 3)
     before = {path: path.stat().st_ino for path in [*loose(steps), *packs(steps)]}
     assert steps.store._upkeep._thread is None
-    steps.store._upkeep._run(Permission())
+    steps.store._upkeep._run(Permission(), Due(upkeep.LOOSE_LIMIT, upkeep.PACK_LIMIT))
     assert {path: path.stat().st_ino for path in [*loose(steps), *packs(steps)]} == before
 
 
@@ -290,7 +290,7 @@ def test_it_may_be_killed(steps: Steps, at: int) -> None:
     assert ended.returncode == -signal.SIGKILL
     steps.open()
     steps.check()
-    steps.store.expire(0, None)
+    expire_nothing(steps.store)
     steps.check()
     assert len(packs(steps)) == 1
     assert loose(steps) == []

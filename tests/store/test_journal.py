@@ -21,7 +21,7 @@ from snapd.core.errors import IoError, SnapdError, StorageFull
 from snapd.core.model import Coverage, ObjectId, RecordKind, RuleText, Skip, SkipReason, Snapshot
 from snapd.store import journal, log
 from snapd.store.frames import Frame, decode_frames, encode_frame, file_start
-from tests.store.steps import Disk, Files, Steps, read_files
+from tests.store.steps import Disk, Files, Steps, expire_all, read_files
 
 BASE: Files = {"a": b"first\n", "d/b": b"second\n" * 50, "d/e/c": b"third\n"}
 OTHER = Coverage(
@@ -150,7 +150,7 @@ def test_a_power_cut_takes_nothing_that_was_answered(
         steps.kill()
     elif happens == "expiry":
         last = list(steps.answered)[-1]
-        assert steps.store.expire(time.time() + 10, None)[0] == 6
+        assert expire_all(steps.store)[0] == 6
         steps.answered = {last: steps.answered[last]}
     settle_behind()
     for number in range(10, 13):
@@ -201,7 +201,7 @@ def test_a_power_cut_at_any_sync(
     steps.take(step(7))
     last = list(steps.answered)[-1]
     expired = True
-    steps.store.expire(time.time() + 10, None)
+    expire_all(steps.store)
     steps.answered = {last: steps.answered[last]}
     steps.take(step(8))
     steps.store.close()
@@ -502,7 +502,7 @@ def test_an_expiry_is_not_undone_by_a_replay(steps: Steps, monkeypatch: pytest.M
         steps.take(step(number), OTHER if number < 4 else Coverage())
     dropped = list(steps.answered)[:4]
     last = list(steps.answered)[4]
-    assert steps.store.expire(time.time() + 10, None)[0] == 4
+    assert expire_all(steps.store)[0] == 4
     steps.answered = {last: steps.answered[last]}
     steps.kill()
     steps.check()

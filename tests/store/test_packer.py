@@ -22,7 +22,7 @@ from snapd.store.consolidate import Due, consolidate
 from snapd.store.packer_wire import Garbled, decode_answer, decode_order, encode_answer, encode_order
 from snapd.store.packing import Order, Packed
 from snapd.store.permission import Permission, Revoked
-from tests.store.steps import Steps
+from tests.store.steps import Steps, expire_nothing
 
 ROOT = Path(__file__).parents[2]
 LAST = "ff" * 20
@@ -289,7 +289,7 @@ def test_large_work_gives_memory_back_and_steps_do_not(steps: Steps, monkeypatch
     if thread is not None:
         thread.join(60)
     assert given == [1]
-    steps.store.expire(0, None)
+    expire_nothing(steps.store)
     assert given == [1, 1]
 
 

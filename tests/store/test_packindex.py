@@ -70,13 +70,13 @@ def test_ids_are_found_among_few_and_many(count: int) -> None:
     chance = random.Random(count)
     ids = [b"\7" + chance.randbytes(19) for _ in range(count)]
     index = handmade(ids)
-    assert all(index._position(oid) == at for at, oid in enumerate(sorted(ids)))
+    assert all(index.position(oid) == at for at, oid in enumerate(sorted(ids)))
     strangers = [b"\7" + chance.randbytes(19) for _ in range(200)] + [
         b"\7" + b"\0" * 19,
         b"\7" + b"\xff" * 19,
         b"\6" * 20,
     ]
-    assert all(index._position(oid) == -1 for oid in strangers)
+    assert all(index.position(oid) == -1 for oid in strangers)
 
 
 def resize(path: str, by: int) -> None:

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
+
+GIT = shutil.which("git") or "git"
+"""The machine's own: a test may put another earlier on the path."""
 
 
 def run_git(
@@ -38,9 +42,7 @@ def run_git(
         "GIT_COMMITTER_NAME": "Committer",
         "GIT_COMMITTER_EMAIL": "committer@example.com",
     }
-    done = subprocess.run(
-        ["git", *args], cwd=cwd, env=environment, input=input or b"", capture_output=True, check=False
-    )
+    done = subprocess.run([GIT, *args], cwd=cwd, env=environment, input=input or b"", capture_output=True, check=False)
     complaints = [line for line in done.stderr.splitlines() if not line.startswith(b"warning: ")]
     failed = done.returncode > 1 or done.returncode < 0 or (done.returncode == 1 and complaints)
     assert not failed, f"git {args!r} ended with {done.returncode}: {done.stderr.decode(errors='replace')}"

@@ -33,6 +33,8 @@ LONE = "\udcff"
 
 SAMPLES: list[Any] = [None, True, 3, 0.5, "x", ["x", 3], {"x": 3}]
 ACCEPTED: dict[str, list[Any]] = {
+    "repair": [None, True],
+    "quick": [None, True],
     "workspaceUri": [None, "x"],
     "workDoneToken": [None, 3, "x"],
     "force": [None],
@@ -67,6 +69,7 @@ ACCEPTED: dict[str, list[Any]] = {
     "hunks": [],
     "step/revertFiles files": [],
     "detached": [None, True],
+    "everything": [None, True],
     "since": [3],
 }
 

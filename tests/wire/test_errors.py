@@ -48,4 +48,7 @@ def test_methods_name_only_kinds_of_the_table() -> None:
 
     assert set(named) <= set(CONTRACT)
     assert all(len(set(method.errors)) == len(method.errors) for method in METHODS.values())
-    assert [name for name, method in METHODS.items() if "fileNotInSnapshot" in method.errors] == ["snapshot/fileAt"]
+    assert [name for name, method in METHODS.items() if "fileNotInSnapshot" in method.errors] == [
+        "snapshot/fileAt",
+        "snapshot/purge",
+    ]

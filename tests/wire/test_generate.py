@@ -48,6 +48,11 @@ REQUESTS = {
     "step/revertHunks": ("stepId file hunks dryRun? onConflict?", OUTCOME),
 }
 ADDED = {
+    "snapshot/check": (
+        "repair? quick?",
+        "store quick objects bytes snapshots events problems repaired brokenSnapshots leftovers truncated? quarantine?",
+    ),
+    "snapshot/purge": ("files? everything? dryRun?", "applied files snapshots sessions freedBytes stillInGit"),
     "session/history": ("cursor? limit?", "entries nextCursor?"),
     "step/revertFiles": ("stepId files dryRun? onConflict?", OUTCOME),
 }

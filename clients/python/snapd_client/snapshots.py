@@ -211,6 +211,35 @@ class SnapshotRequests(Requests):
         result: types.Cleanup = self._snapshot("cleanup", params, workspace_uri, timeout, on_progress)
         return result
 
+    def purge(
+        self,
+        files: Iterable[FileName] | None = None,
+        *,
+        everything: bool | None = None,
+        dry_run: bool | None = None,
+        workspace_uri: str | None = None,
+        timeout: float | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> types.Purge:
+        """Takes the contents of some files out of every snapshot, or everything of the workspace."""
+        params = {"files": self._names(files, workspace_uri), "everything": everything, "dryRun": dry_run}
+        result: types.Purge = self._snapshot("purge", params, workspace_uri, timeout, on_progress)
+        return result
+
+    def check(
+        self,
+        *,
+        repair: bool | None = None,
+        quick: bool | None = None,
+        workspace_uri: str | None = None,
+        timeout: float | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> types.Check:
+        """Reads the store and says what is wrong with it; repairs what can be, where that is asked for."""
+        params = {"repair": repair, "quick": quick}
+        result: types.Check = self._snapshot("check", params, workspace_uri, timeout, on_progress)
+        return result
+
     def events(
         self,
         since: int,

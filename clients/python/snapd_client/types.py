@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal, TypedDict
 
 __all__ = [
+    "Check",
     "Cleanup",
     "DidChange",
     "DidRevert",
@@ -22,9 +23,13 @@ __all__ = [
     "Hunk",
     "Hunks",
     "InitializeResult",
+    "Leftovers",
     "OnConflict",
     "Outcome",
     "Patch",
+    "Problem",
+    "Purge",
+    "PurgedFile",
     "RevertKind",
     "RevertOutcome",
     "Session",
@@ -40,6 +45,8 @@ __all__ = [
     "StepsOutcome",
     "Store",
     "Told",
+    "TouchedFile",
+    "TouchedStep",
     "Track",
 ]
 
@@ -52,7 +59,7 @@ RevertKind = Literal["restore", "revert", "undo", "redo", "unrevert", "hunks"]
 
 class _SkippedRequired(TypedDict):
     file: str
-    reason: Literal["tooLarge", "unreadable", "special", "unstable", "unsupportedName"]
+    reason: Literal["tooLarge", "unreadable", "special", "unstable", "unsupportedName", "purged"]
 
 
 class Skipped(_SkippedRequired, total=False):
@@ -186,6 +193,87 @@ class Cleanup(TypedDict):
 
     removed: int
     freedBytes: int
+
+
+class _PurgedFileRequired(TypedDict):
+    file: str
+    versions: int
+    bytes: int
+    inFolder: bool
+
+
+class PurgedFile(_PurgedFileRequired, total=False):
+    """A file whose contents are purged."""
+
+    uri: str
+
+
+class Purge(TypedDict):
+    """The answer of `snapshot/purge`."""
+
+    applied: bool
+    files: list[PurgedFile]
+    snapshots: int
+    sessions: int
+    freedBytes: int
+    stillInGit: bool
+
+
+class _TouchedFileRequired(TypedDict):
+    file: str
+    snapshots: list[str]
+
+
+class TouchedFile(_TouchedFileRequired, total=False):
+    """A file of snapshots that a damaged object is a part of."""
+
+    uri: str
+
+
+class TouchedStep(TypedDict, total=False):
+    """What of the history names a damaged snapshot."""
+
+    sessionId: str
+    stepId: str
+    operationId: str
+
+
+class Problem(TypedDict):
+    """Something that is wrong with a store."""
+
+    kind: str
+    subject: str
+    message: str
+    files: list[TouchedFile]
+    snapshots: list[str]
+    steps: list[TouchedStep]
+
+
+class Leftovers(TypedDict):
+    """What crashes left in a store."""
+
+    files: int
+    bytes: int
+
+
+class _CheckRequired(TypedDict):
+    store: str
+    quick: bool
+    objects: int
+    bytes: int
+    snapshots: int
+    events: int
+    problems: list[Problem]
+    repaired: list[Problem]
+    brokenSnapshots: list[str]
+    leftovers: Leftovers
+
+
+class Check(_CheckRequired, total=False):
+    """The answer of `snapshot/check`."""
+
+    truncated: Literal[True]
+    quarantine: str
 
 
 class _FileChangeRequired(TypedDict):
@@ -401,4 +489,5 @@ class Events(_EventsRequired, total=False):
 class InitializeResult(TypedDict):
     """The part of LSP's `InitializeResult` that snapd always gives."""
 
+    serverInfo: dict[str, Any]
     capabilities: dict[str, Any]

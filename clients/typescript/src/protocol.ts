@@ -9,7 +9,7 @@ export type FileStatus = "added" | "deleted" | "modified";
 
 export type OutcomeKind = "restored" | "deleted" | "merged" | "unchanged" | "conflict" | "kept" | "skipped" | "failed";
 
-export type SkipReason = "tooLarge" | "unreadable" | "special" | "unstable" | "unsupportedName";
+export type SkipReason = "tooLarge" | "unreadable" | "special" | "unstable" | "unsupportedName" | "purged";
 
 export type OnConflict = "merge" | "fail" | "overwrite";
 
@@ -29,7 +29,7 @@ export interface TrackParams extends RequestParams {
   force?: string[];
 }
 
-/** Something that is not ignored and that a snapshot could not take. */
+/** Something that is not ignored and that a snapshot could not take; or that was `purged` from it. */
 export interface Skipped {
   /** Relative to the workspace root, with `/` between its parts. */
   file: string;
@@ -286,6 +286,126 @@ export interface CleanupResult {
   removed: number;
   /** By how many bytes the store shrank. */
   freedBytes: number;
+}
+
+/** The params of `snapshot/purge`. */
+export interface PurgeParams extends RequestParams {
+  /** Files and folders to purge: relative paths, absolute ones, or `file:` URIs. At least one. */
+  files?: string[];
+  /** Instead of `files`: every snapshot, session and operation of the workspace. */
+  everything?: boolean;
+  /** Say what would be done, and do nothing. */
+  dryRun?: boolean;
+}
+
+/** A file whose contents are purged. */
+export interface PurgedFile {
+  /** Relative to the workspace root, with `/` between its parts. */
+  file: string;
+  /** The exact, percent-encoded `file:` URI, where the name is not valid UTF-8. */
+  uri?: string;
+  /** How many of the contents stood there. */
+  versions: number;
+  /** Their size, all together. */
+  bytes: number;
+  /** Whether one of them is captured there now: then nothing is purged before it is gone. */
+  inFolder: boolean;
+}
+
+/** The result of `snapshot/purge`. */
+export interface PurgeResult {
+  /** False for a dry run. */
+  applied: boolean;
+  /** Where the contents stood: at the paths that were named, and elsewhere; empty for everything. */
+  files: PurgedFile[];
+  /** How many snapshots had any of it. */
+  snapshots: number;
+  /** How many sessions went; 0 where files were named. */
+  sessions: number;
+  /** By how many bytes the store shrank; 0 for a dry run. */
+  freedBytes: number;
+  /** Whether the project's own git has any of it in a file that the store had a link to. There it stays. */
+  stillInGit: boolean;
+}
+
+/** The params of `snapshot/check`. */
+export interface CheckParams extends RequestParams {
+  /** Repair what can be repaired; not together with `quick`. */
+  repair?: boolean;
+  /** Read no more than references, records, events and the ends of packs. */
+  quick?: boolean;
+}
+
+/** A file of snapshots that an object is a part of. */
+export interface TouchedFile {
+  /** The file, or the directory where a directory is lost; empty for the whole of a snapshot. */
+  file: string;
+  /** The exact, percent-encoded `file:` URI, where the name is not valid UTF-8 and `file` shows U+FFFD in it. */
+  uri?: string;
+  /** The snapshots that have it there. */
+  snapshots: TreeHash[];
+}
+
+/** What of the history names a snapshot. */
+export interface TouchedStep {
+  /** The session, where it is of one. */
+  sessionId?: string;
+  /** The step, where it is one. */
+  stepId?: string;
+  /** The restore, revert or undo, where it is one. */
+  operationId?: string;
+}
+
+/** Something that is wrong with a store. */
+export interface Problem {
+  /** What. After a repair, a `lostRecord` or `lostEvent` among `repaired` says that the rest of its chain is reached again, without that snapshot or event. */
+  kind: "damagedObject" | "missingObject" | "damagedPack" | "damagedIndex" | "damagedReference" | "lostReference" | "lostRecord" | "lostEvent" | "notKept" | "damagedJournal" | "damagedTimeline" | "damagedIntent" | "damagedNumbers" | "damagedRoot" | "damagedConfig" | "permissions";
+  /** With what: an object's id, a reference, or a file in the store. */
+  subject: string;
+  /** For people. */
+  message: string;
+  /** The files that it touches. */
+  files: TouchedFile[];
+  /** The snapshots that it touches as a whole. */
+  snapshots: TreeHash[];
+  /** What of the history names these snapshots. */
+  steps: TouchedStep[];
+}
+
+/** What crashes left in a store; it does no harm, and goes by the next cleanup. */
+export interface Leftovers {
+  /** How many. */
+  files: number;
+  /** What they take. */
+  bytes: number;
+}
+
+/** The result of `snapshot/check`. */
+export interface CheckResult {
+  /** The directory of the store. */
+  store: string;
+  /** Whether objects were not read. */
+  quick: boolean;
+  /** How many objects were read and compared with their ids. */
+  objects: number;
+  /** What they take when they are inflated. */
+  bytes: number;
+  /** How many records of snapshots there are. */
+  snapshots: number;
+  /** How many events of the history there are. */
+  events: number;
+  /** What is wrong; after a repair, what is still. */
+  problems: Problem[];
+  /** What was wrong before the repair, and is no more. */
+  repaired: Problem[];
+  /** The snapshots that cannot be restored whole. They stay listed; what needs a lost object answers `storeCorrupt` and names it. */
+  brokenSnapshots: TreeHash[];
+  /** What crashes left. */
+  leftovers: Leftovers;
+  /** More is wrong, or is touched, than is told; `brokenSnapshots` has all. */
+  truncated?: true;
+  /** The directory to which the repair moved damaged files, with a manifest. */
+  quarantine?: string;
 }
 
 /** The params of `snapshot/events`. */
@@ -710,6 +830,8 @@ export interface Requests {
   "snapshot/revert": { params: RevertParams; result: Outcome };
   "snapshot/status": { params: StatusParams; result: StatusResult };
   "snapshot/cleanup": { params: CleanupParams; result: CleanupResult };
+  "snapshot/purge": { params: PurgeParams; result: PurgeResult };
+  "snapshot/check": { params: CheckParams; result: CheckResult };
   "snapshot/events": { params: EventsParams; result: EventsResult };
   "session/start": { params: SessionStartParams; result: SessionStartResult };
   "session/end": { params: SessionEndParams; result: SessionEndResult };

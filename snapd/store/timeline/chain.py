@@ -18,6 +18,7 @@ import pygit2
 
 from snapd.core.errors import IoError, StoreCorrupt, os_errors
 from snapd.core.model import EMPTY_TREE
+from snapd.failpoints import failpoint
 from snapd.store.durable import sync_if_there
 from snapd.store.log import day_of
 from snapd.store.loose import pack_loose
@@ -27,7 +28,7 @@ from .codec import decode_event, encode_event, name_of
 from .pins import pins
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Callable, Collection, Iterator
 
     from snapd.core.history import Event, SessionId
     from snapd.core.model import ObjectId
@@ -151,6 +152,7 @@ class Chains:
         references = self._repository.libgit2().references
         for name in names:
             try:
+                failpoint("chain.drop")
                 references.delete(name)
             except KeyError:
                 # an attempt before this one came so far
@@ -163,6 +165,31 @@ class Chains:
             path = os.path.join(self._repository.path, above)
             with os_errors(path):
                 sync_if_there(path)
+
+    def rewritten(self, change: Callable[[Event], Event]) -> tuple[dict[str, ObjectId], dict[ObjectId, bytes]]:
+        """How the chains look where their events are others, in the same order and the same chains.
+
+        Args:
+            change: gives what each is to be.
+
+        Returns:
+            What the references of the chains that change are to point to, and by id the loose objects for that.
+        """
+        heads: dict[str, ObjectId] = {}
+        objects: dict[ObjectId, bytes] = {}
+        for link in self.read():
+            event = change(link.event)
+            # one that is as it was is written as it was, whatever version wrote it
+            payload = link.payload
+            if event != link.event:
+                payload = encode_event(event, decode_event(link.payload, link.commit)[1])
+            kept = pins(event)
+            objects |= {oid: pack_loose("tree", tree) for oid, tree in kept.trees.items()}
+            message = f"{name_of(event.what)}\n\n{payload}"
+            data = encode_commit(kept.tree, heads.get(link.chain), event.milliseconds // 1000, message)
+            heads[link.chain] = object_id("commit", data)
+            objects[heads[link.chain]] = pack_loose("commit", data)
+        return {chain: head for chain, head in heads.items() if head != self.heads[chain]}, objects
 
     def _check_stored(self, named: Collection[ObjectId]) -> None:
         """Raises `StoreCorrupt` where a commit would hold what is not there: every git would take it for damaged."""
@@ -179,9 +206,24 @@ class Chains:
         """The events of a chain, newest first."""
         commit: ObjectId | None = head
         while commit is not None:
-            found = _COMMIT.fullmatch(self._repository.read_commit(commit).decode("ascii", "replace"))
-            if found is None:
-                raise StoreCorrupt(f"commit {commit.hex()} is no event of snapd", object=commit.hex())
-            event, _ = decode_event(found["payload"], commit)
-            yield Link(chain, commit, bytes.fromhex(found["tree"]), event, found["payload"])
-            commit = bytes.fromhex(found["parent"]) if found["parent"] else None
+            link, commit = decode_link(chain, commit, self._repository.read_commit(commit))
+            yield link
+
+
+def decode_link(chain: str, commit: ObjectId, data: bytes) -> tuple[Link, ObjectId | None]:
+    """The event that a commit is, and the commit before it in its chain.
+
+    Args:
+        chain: the name of the reference.
+        commit: its id.
+        data: its bytes.
+
+    Raises:
+        StoreCorrupt: it is none.
+    """
+    found = _COMMIT.fullmatch(data.decode("ascii", "replace"))
+    if found is None:
+        raise StoreCorrupt(f"commit {commit.hex()} is no event of snapd", object=commit.hex())
+    event, _ = decode_event(found["payload"], commit)
+    link = Link(chain, commit, bytes.fromhex(found["tree"]), event, found["payload"])
+    return link, bytes.fromhex(found["parent"]) if found["parent"] else None

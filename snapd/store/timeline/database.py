@@ -22,6 +22,7 @@ from snapd.core.history import (
     StepsLeft,
     Tally,
 )
+from snapd.failpoints import failpoint
 
 from .codec import (
     decode_claims,
@@ -30,10 +31,10 @@ from .codec import (
     encode_claims,
     encode_summary,
 )
-from .schema import FINISHED, LINKS, TABLES, VERSION
+from .schema import CHAINS, LINKS, TABLES, VERSION
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from snapd.core.history import Happening, OperationId, SessionId, StepId, Summary
     from snapd.core.model import ObjectId
@@ -104,6 +105,7 @@ class Database:
 
     def commit(self) -> None:
         """Ends it."""
+        failpoint("database.commit")
         self._connection.execute("COMMIT")
 
     def roll_back(self) -> None:
@@ -135,6 +137,7 @@ class Database:
         """
         event = link.event
         head = event.head
+        failpoint("database.add")
         self._run(
             "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
             event.seq,
@@ -265,6 +268,7 @@ class Database:
 
     def drop(self, chains: Iterable[str]) -> None:
         """Forgets chains that nothing links to others that stay."""
+        failpoint("database.drop")
         with self._transaction():
             # a step may go before its parts do
             self._connection.execute("PRAGMA defer_foreign_keys = ON")
@@ -281,21 +285,33 @@ class Database:
         rows = self._rows("SELECT chain, commit_id, MAX(seq) FROM events GROUP BY chain")
         return {chain: commit for chain, commit, _ in rows}
 
-    def finished(self, before: int) -> set[str]:
-        """The chains that may be dropped, those that they are linked with permitting.
-
-        Args:
-            before: milliseconds since 1970: what is as young stays.
-        """
-        return {chain for (chain,) in self._rows(FINISHED, before)}
+    def chains(self) -> list[tuple[str, Event, bool]]:
+        """All events, in their order: the chain of each, itself, and whether it is of a session that goes on."""
+        rows = self._rows(CHAINS)
+        return [(chain, decode_event(payload, commit)[0], bool(is_open)) for chain, payload, commit, is_open in rows]
 
     def links(self) -> list[tuple[str, str]]:
         """The chains of which one has an event that names something of the other."""
         return self._rows(LINKS)
 
-    def roots(self) -> list[tuple[ObjectId, ObjectId]]:
-        """The commit of each event, and the tree of that commit."""
-        return self._rows("SELECT commit_id, pins FROM events")
+    def roots(self) -> list[tuple[str, tuple[ObjectId, ObjectId]]]:
+        """The chain of each event, its commit, and the tree of that commit."""
+        rows = self._rows("SELECT chain, commit_id, pins FROM events")
+        return [(chain, (commit, tree)) for chain, commit, tree in rows]
+
+    def rows(self, without: Collection[str]) -> dict[str, list[tuple[Any, ...]]]:
+        """All rows of all tables, ordered.
+
+        Args:
+            without: columns that are left out.
+        """
+        found = {}
+        for table in ("events", *_OF_A_CHAIN):
+            columns = [name for _, name, *_ in self._rows(f"PRAGMA table_info({table})") if name not in without]
+            # the tables are named above, and their columns in the schema
+            rows = self._rows(f"SELECT {', '.join(columns)} FROM {table}")  # noqa: S608
+            found[table] = sorted(rows, key=repr)
+        return found
 
     # -- questions
 

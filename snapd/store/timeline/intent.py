@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import zlib
 from typing import TYPE_CHECKING
 
-from snapd.core.errors import os_errors
+from snapd.core.errors import SnapdError, os_errors
+from snapd.failpoints import failpoint
 from snapd.store.durable import remove_if_there, sync_directory, write_file
+from snapd.store.room import check_room
 
 from .codec import decode_intent, encode_intent
 
@@ -21,6 +24,7 @@ NAME = "intent"
 
 _FORMAT = b"snapdI1\n"
 _SUM_BYTES = 4
+_TIMES_TOLD = 4
 
 
 class IntentFile:
@@ -35,31 +39,44 @@ class IntentFile:
         self._path = os.path.join(directory, NAME)
 
     def keep(self, intent: Intent) -> None:
-        """Keeps it durably, in place of the one before.
+        """Keeps it durably, in place of the one before, where there is room to tell of it later, too.
 
         Raises:
             InvalidParams: a text in it is not valid Unicode.
             StorageFull, IoError: it was not kept.
         """
         data = encode_intent(intent)
-        write_file(self._path, _FORMAT + _sum(data) + data)
+        # this file, and its event: as JSON in the journal, in an object, and in the database
+        check_room(self._directory, _TIMES_TOLD * len(data))
+        try:
+            write_file(self._path, _FORMAT + _sum(data) + data)
+        except BaseException:
+            # it may be there, and only its name not be durable: what was refused must not be done by the next process
+            with contextlib.suppress(SnapdError):
+                self.forget()
+            raise
 
     def read(self) -> Intent | None:
         """What is kept, None where nothing is.
 
         It was written aside and renamed, so a crash leaves all of it or none. What is there and damaged all the same
         tells nobody what was meant; it is dropped, so that it keeps nobody from the store.
+
+        Raises:
+            IoError: it is there and cannot be read now; to go on as if it were not would leave its operation half done.
         """
+        with os_errors(self._path):
+            try:
+                failpoint("intent.read")
+                with open(self._path, "rb") as file:
+                    data = file.read()
+            except FileNotFoundError:
+                return None
+            except IsADirectoryError:
+                logger.warning("%s is none of ours and is passed over", self._path)
+                return None
         try:
-            with open(self._path, "rb") as file:
-                data = file.read()
-        except FileNotFoundError:
-            return None
-        except OSError as error:
-            logger.warning("%s cannot be read and is passed over: %s", self._path, error.strerror)
-            return None
-        try:
-            return decode_intent(_checked(data))
+            return decode_file(data)
         except (ValueError, RecursionError) as error:
             logger.warning("%s is damaged and is dropped: %s", self._path, error)
             self.forget()
@@ -72,15 +89,17 @@ class IntentFile:
             IoError: it may be there still.
         """
         with os_errors(self._path):
+            failpoint("intent.forget")
             remove_if_there(self._path)
             sync_directory(self._directory)
 
 
-def _checked(data: bytes) -> bytes:
+def decode_file(data: bytes) -> Intent:
+    """The intent that the bytes of the file say; raises `ValueError` or `RecursionError` where they say none."""
     start = len(_FORMAT) + _SUM_BYTES
     if not data.startswith(_FORMAT) or data[len(_FORMAT) : start] != _sum(data[start:]):
         raise ValueError("its sum is another")
-    return data[start:]
+    return decode_intent(data[start:])
 
 
 def _sum(data: bytes) -> bytes:

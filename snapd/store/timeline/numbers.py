@@ -61,8 +61,14 @@ class Numbers:
                     data = file.read()
             except FileNotFoundError:
                 return 1
-        found = _LINE.fullmatch(data)
-        if found is None or zlib.crc32(found[1]) != int(found[2], 16):
+        number = decode_numbers(data)
+        if number is None:
             logger.warning("%s is damaged: notifications are numbered by the clock from here on", self._path)
             return int(time.time() * 1000)
-        return int(found[1])
+        return number
+
+
+def decode_numbers(data: bytes) -> int | None:
+    """The number that the bytes of the file say, None where they are damaged."""
+    found = _LINE.fullmatch(data)
+    return int(found[1]) if found is not None and zlib.crc32(found[1]) == int(found[2], 16) else None

@@ -12,10 +12,10 @@ import attrs
 
 from snapd.core.history import Operated
 from snapd.core.model import REGULAR, TREE, TreeEntry
-from snapd.store.objects import object_id
+from snapd.store.objects import encode_tree, object_id
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Mapping
 
     from snapd.core.history import Event, SnapshotId
     from snapd.core.model import ObjectId
@@ -62,11 +62,11 @@ def pins(event: Event) -> Pins:
     named |= blobs
     trees = {}
     if blobs:
-        data = _encode(TreeEntry(oid.hex().encode(), REGULAR, oid) for oid in blobs)
+        data = encode_tree(TreeEntry(oid.hex().encode(), REGULAR, oid) for oid in blobs)
         effects = object_id("tree", data)
         trees[effects] = data
         entries.append(TreeEntry(_EFFECTS, TREE, effects))
-    data = _encode(entries)
+    data = encode_tree(entries)
     tree = object_id("tree", data)
     trees[tree] = data
     return Pins(tree, trees, named)
@@ -82,8 +82,3 @@ def _effects(event: Event) -> set[ObjectId]:
         for entry in (effect.old, effect.new)
         if entry is not None
     }
-
-
-def _encode(entries: Iterable[TreeEntry]) -> bytes:
-    ordered = sorted(entries, key=lambda entry: entry.sort_key)
-    return b"".join([b"%o %s\0%s" % (entry.mode, entry.name, entry.oid) for entry in ordered])

@@ -115,10 +115,10 @@ GROUP BY here.chain, there.chain
 """
 """Which chains have an event that names something of another chain."""
 
-FINISHED = """
-SELECT chain FROM events GROUP BY chain
-HAVING MAX(milliseconds) < ? AND MAX(seq) < (SELECT MAX(seq) FROM events)
-EXCEPT
-SELECT chain FROM sessions JOIN events USING (seq) WHERE ended IS NULL
+CHAINS = """
+SELECT chain, payload, commit_id,
+    chain IN (SELECT begun.chain FROM sessions JOIN events AS begun USING (seq) WHERE ended IS NULL)
+FROM events
+ORDER BY seq
 """
-"""The chains that may go by themselves: all in them is older than a time, no session goes on, and not the newest."""
+"""Of each event the chain that it is in, what it is, and whether the chain is a session that goes on."""

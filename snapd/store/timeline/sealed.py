@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 
+from snapd.failpoints import failpoint
 from snapd.store.durable import PRIVATE_FILE, remove_if_there
 
 _CHUNK = 1 << 20
@@ -17,6 +18,7 @@ _CHUNK = 1 << 20
 def seal(path: str) -> None:
     """Says that the file is as it should be; raises `OSError`."""
     digest = _digest(path)
+    failpoint("seal.write")
     descriptor = os.open(_seal_of(path), os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, PRIVATE_FILE)
     with os.fdopen(descriptor, "wb") as file:
         file.write(digest)
@@ -33,9 +35,15 @@ def is_sealed(path: str) -> bool:
 
 def fresh(path: str) -> None:
     """Puts an empty private file in place of the one that is there; raises `OSError`."""
+    failpoint("seal.fresh")
+    remove(path)
+    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE_FILE))
+
+
+def remove(path: str) -> None:
+    """Removes the file and what is said of it; raises `OSError`."""
     for leftover in (_seal_of(path), path):
         remove_if_there(leftover)
-    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE_FILE))
 
 
 def _seal_of(path: str) -> str:

@@ -20,20 +20,23 @@ import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
-from snapd.core.errors import StoreCorrupt
+from snapd.core.errors import StoreCorrupt, os_errors
+from snapd.core.history import Operated
+from snapd.core.retention import Chain
+from snapd.failpoints import failpoint
 
-from .chain import Chains
+from .chain import SESSIONS, Chains
 from .database import Database
 from .numbers import Numbers
 from .pins import snapshots
-from .sealed import fresh, is_sealed, seal
+from .sealed import fresh, is_sealed, remove, seal
+from .verify import said, said_by
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterator
 
     from snapd.core.history import (
         Event,
-        Operated,
         OperationId,
         Session,
         SessionId,
@@ -44,7 +47,7 @@ if TYPE_CHECKING:
         Summary,
         Tally,
     )
-    from snapd.core.model import ObjectId
+    from snapd.core.model import ObjectId, RelPath
     from snapd.store.repository import ShadowRepository
 
     from .chain import Link
@@ -52,8 +55,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 NAME = "timeline.db"
-
-_ALL = -1
 
 T = TypeVar("T")
 
@@ -122,6 +123,7 @@ class Timeline:
                 self._attempted = event.seq
                 self._end(Database.roll_back)
                 raise
+            failpoint("timeline.attach")
             self._opened_chains().attach(link)
             self._end(Database.commit)
 
@@ -171,19 +173,56 @@ class Timeline:
         """Gives out numbers for notifications, durably; raises `StorageFull`, `IoError`."""
         return self._numbers.reserve(count)
 
+    # -- checking
+
+    def agrees(self) -> bool:
+        """Whether the database says what the events come to; raises `StoreCorrupt` where these cannot be read."""
+        with self._lock:
+            links = Chains(self._repository).read()
+            try:
+                return said(self._opened()) == said_by(links)
+            except sqlite3.IntegrityError as error:
+                raise _unfitting(error) from error
+            except sqlite3.DatabaseError:
+                return False
+            except ValueError as error:
+                raise _unfitting(error) from error
+
+    def forget(self) -> None:
+        """Has the database made anew of the events when it is next asked; raises `IoError`."""
+        with self._lock, os_errors(self._path):
+            self.reload()
+            if self._in_file and os.path.exists(self._path):
+                fresh(self._path)
+
     # -- expiry
 
-    def expire(self, before: float) -> bool:
-        """Drops sessions that have ended, and operations that are of none, when all of them is older than a time.
+    def history(self) -> tuple[list[float], list[Chain], list[tuple[str, str]]]:
+        """What retention asks about the events: when each was, the chains, and which of these are linked."""
+        told = self._ask(Database.chains)
+        times = [event.milliseconds / 1000 for _, event, _ in told]
+        named: dict[str, set[ObjectId]] = {}
+        first: dict[str, float] = {}
+        last: dict[str, tuple[int, float, bool]] = {}
+        for place, (chain, event, is_open) in enumerate(told):
+            named.setdefault(chain, set()).update(snapshot.tree for snapshot in snapshots(event).values())
+            first.setdefault(chain, times[place])
+            last[chain] = (place, times[place], is_open)
+        chains = [
+            Chain(
+                name,
+                place,
+                first[name],
+                None if is_open else seconds,
+                name.startswith(SESSIONS),
+                frozenset(named[name]),
+            )
+            for name, (place, seconds, is_open) in last.items()
+        ]
+        return times, chains, self._ask(lambda database: database.links())
 
-        What is linked goes together or stays together: a change that was seen with an event of one session may be a
-        step's of another, and whose it is depends on both. The chain of the newest event always stays.
-
-        Args:
-            before: seconds since 1970.
-
-        Returns:
-            Whether anything was dropped.
+    def drop(self, names: Collection[str]) -> None:
+        """Drops chains with all that is in them; nothing that stays is linked with them.
 
         Raises:
             StoreCorrupt, StorageFull, IoError: some may be dropped and others not.
@@ -191,25 +230,49 @@ class Timeline:
         The caller saw to it that the journal is empty: one that is replayed later must not set a reference back.
         """
         with self._lock:
-            going = self._ask(lambda database: _unlinked(database.finished(int(before * 1000)), database.links()))
-            if going:
-                try:
-                    self._opened_chains().drop(going)
-                except BaseException:
-                    # whatever it came to, the references tell
-                    self._let_go()
-                    raise
-                self._ask(lambda database: database.drop(going))
-        return bool(going)
+            self._ask(Database.last)
+            try:
+                self._opened_chains().drop(names)
+            except BaseException:
+                # whatever it came to, the references tell
+                self._let_go()
+                raise
+            self._ask(lambda database: database.drop(names))
+
+    def rewritten(self, change: Callable[[Event], Event]) -> tuple[dict[str, ObjectId], dict[ObjectId, bytes]]:
+        """How the events look where they are others; see `Chains.rewritten`."""
+        with self._lock:
+            return self._opened_chains().rewritten(change)
+
+    def reload(self) -> None:
+        """Has the events read anew, since their references were moved; nothing that was known of them is kept.
+
+        Raises:
+            IoError: the database is there still, and will not be believed.
+        """
+        with self._lock:
+            self._chains = None
+            self._let_go()
+            with os_errors(self._path):
+                remove(self._path)
+
+    def blobs(self) -> Iterator[tuple[RelPath, ObjectId]]:
+        """The files that operations name one by one: by path, what each was or became."""
+        for _, event, _ in self._ask(Database.chains):
+            if isinstance(event.what, Operated):
+                for turned in event.what.turned:
+                    for effect in turned.effects:
+                        for entry in (effect.old, effect.new):
+                            if entry is not None:
+                                yield effect.path, entry.oid
 
     def roots(self) -> list[tuple[ObjectId, ObjectId]]:
         """The commit of each event, and its tree, which has all that the event names."""
-        return self._ask(Database.roots)
+        return [root for _, root in self.roots_by_chain()]
 
-    def named_trees(self) -> set[ObjectId]:
-        """The trees of the snapshots that events name."""
-        events = self._ask(lambda database: database.events(None, _ALL))
-        return {snapshot.tree for event in events for snapshot in snapshots(event).values()}
+    def roots_by_chain(self) -> list[tuple[str, tuple[ObjectId, ObjectId]]]:
+        """Likewise, with the name of the chain of each."""
+        return self._ask(Database.roots)
 
     # -- questions
 
@@ -333,6 +396,10 @@ class Timeline:
             database.close()
 
 
+def _unfitting(error: Exception) -> StoreCorrupt:
+    return StoreCorrupt(f"the events of the timeline do not fit together: {error}", object=NAME)
+
+
 def _made(path: str | None, chains: Chains) -> Database:
     """A database that is made of the events; raises `StoreCorrupt` where they do not fit together."""
     links = chains.read()
@@ -341,20 +408,8 @@ def _made(path: str | None, chains: Chains) -> Database:
         database.create(links)
     except (ValueError, sqlite3.IntegrityError) as error:
         database.close()
-        raise StoreCorrupt(f"the events of the timeline do not fit together: {error}", object=NAME) from error
+        raise _unfitting(error) from error
     except BaseException:
         database.close()
         raise
     return database
-
-
-def _unlinked(chains: set[str], links: list[tuple[str, str]]) -> set[str]:
-    """Those of the chains that are linked with each other at most."""
-    going = set(chains)
-    count = -1
-    while count != len(going):
-        count = len(going)
-        for here, there in links:
-            if not {here, there} <= going:
-                going -= {here, there}
-    return going

@@ -6,17 +6,28 @@ from pathlib import Path
 
 import pytest
 
+from snapd.core.call import Call
 from snapd.core.errors import UnknownSnapshot
 from snapd.core.model import ObjectId, RecordKind, Snapshot
-from tests.store.steps import Disk
+from snapd.core.retention import Limits
+from tests.store.steps import Disk, expire_all
 
 from .telling import DAY, Telling
 from .test_pins import check_readable, without_snapshots
 
 
+def older_than(telling: Telling, before: int) -> Limits:
+    """What is older than a time in milliseconds is to go, two days after the last event: however long it took to come.
+
+    A leap of the clock is believed when the time after it has lasted.
+    """
+    now = telling.now + 2 * DAY
+    return Limits(now / 1000, (now - before) / 1000)
+
+
 def expire(telling: Telling, before: int) -> tuple[int, int]:
     """Expires what is older than a time in milliseconds, and has the model forget what the store did."""
-    result = telling.store.expire(before / 1000, None)
+    result = telling.store.expire(older_than(telling, before), None, Call())
     left = {event.seq for event in telling.store.timeline.events(None, 1000)}
     telling.model.events = [event for event in telling.model.events if event.seq in left]
     return result
@@ -78,7 +89,8 @@ def test_what_is_as_young_stays(telling: Telling) -> None:
     last = telling.model.events[-1].milliseconds
     later(telling, 1)
     whole_session(telling, "new")
-    expire(telling, last)
+    # what is kept is told in seconds
+    expire(telling, last - 1)
     assert sessions(telling) == ["old", "new"]
     expire(telling, last + 1)
     assert sessions(telling) == ["new"]
@@ -211,7 +223,8 @@ def test_snapshots_that_events_name_stay(telling: Telling, monkeypatch: pytest.M
     telling.edit()
     telling.end_session("goes on")
     telling.start("goes on")
-    removed, _ = telling.store.expire(now[0] - 1, None)
+    telling.now = int(now[0] * 1000)
+    removed, _ = expire(telling, int(now[0] * 1000) - 1000)
     assert removed == 1
     for event in (begun, ended):
         assert event.head is not None
@@ -229,7 +242,7 @@ def test_a_coverage_that_only_an_event_names_stays(telling: Telling) -> None:
     telling._snapshot = Snapshot(first.tree, telling.store.load(telling.edit()).coverage)
     telling.end("a")
     assert telling.store.identify(telling._snapshot).coverage != event.head.coverage
-    telling.store.expire(4e9, None)
+    expire_all(telling.store)
     telling.reopen()
     assert telling.store.load(event.head) == first
     without_snapshots(telling)
@@ -262,7 +275,7 @@ def test_a_cut_while_it_expires(telling: Telling, monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr("snapd.store.timeline.database.Database.drop", killed)
     with pytest.raises(Killed):
-        telling.store.expire((then + 1) / 1000, None)
+        expire(telling, then + 1)
     monkeypatch.undo()
     telling.model.events = [event for event in telling.model.events if event.milliseconds > then]
     telling.kill()

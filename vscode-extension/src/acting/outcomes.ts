@@ -22,6 +22,7 @@ const REASONS: Readonly<Record<string, string>> = {
   special: "it is no regular file",
   unstable: "it changes all the time",
   unsupportedName: "its name is not supported",
+  purged: "its contents were purged",
   inTheWay: "something that is not in a snapshot stands in its place",
   directoryNotEmpty: "a folder with other files stands in its place",
   clash: "another file of the same request stands in its place",

@@ -1,0 +1,64 @@
+"""`snapshot/check`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from snapd.core.errors import InvalidParams
+from snapd.wire import check as wire
+
+from . import convert
+
+if TYPE_CHECKING:
+    from snapd.core import checkup
+
+    from .context import Context
+
+
+def check(context: Context, params: wire.CheckParams) -> wire.CheckResult:
+    """Checks a store, and repairs it where that is asked for."""
+    if params.repair and params.quick:
+        raise InvalidParams("quick: a repair reads everything", field="quick")
+    checking = context.workspace.checking
+    found = checking.repair(context.call) if params.repair else checking.check(context.call, quick=params.quick)
+    return result(context.workspace.root, found)
+
+
+def result(root: bytes, found: checkup.Checkup) -> wire.CheckResult:
+    """What was found, as the wire has it.
+
+    Args:
+        root: of the workspace.
+        found: the check.
+    """
+    return wire.CheckResult(
+        store=found.store,
+        quick=found.quick,
+        objects=found.objects,
+        bytes=found.bytes,
+        snapshots=found.snapshots,
+        events=found.events,
+        problems=[_problem(root, problem) for problem in found.problems],
+        repaired=[_problem(root, problem) for problem in found.repaired],
+        broken_snapshots=[tree.hex() for tree in found.broken],
+        leftovers=wire.Leftovers(files=found.leftovers.files, bytes=found.leftovers.bytes),
+        truncated=True if found.is_cut else None,
+        quarantine=found.quarantine,
+    )
+
+
+def _problem(root: bytes, problem: checkup.Problem) -> wire.Problem:
+    return wire.Problem(
+        kind=problem.kind,
+        subject=problem.subject,
+        message=problem.message,
+        files=[
+            wire.TouchedFile(**convert.name(root, touched.path), snapshots=[tree.hex() for tree in touched.snapshots])
+            for touched in problem.files
+        ],
+        snapshots=[tree.hex() for tree in problem.snapshots],
+        steps=[
+            wire.TouchedStep(session_id=step.session_id, step_id=step.step_id, operation_id=step.operation_id)
+            for step in problem.steps
+        ],
+    )

@@ -1,0 +1,251 @@
+"""Puts a check together: reads, walks, and says what is wrong."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from typing import TYPE_CHECKING
+
+import attrs
+
+from snapd.core.checkup import Checkup, Leftovers, Problem
+from snapd.core.errors import StoreCorrupt, os_errors
+from snapd.store.log import COVERAGE, SNAPSHOTS
+from snapd.store.timeline.timeline import NAME as TIMELINE
+from snapd.store.timeline.verify import differs, sealed_heads
+
+from .files import check_access, check_files, leftovers, waiting
+from .holdings import UNINDEXED, Holdings
+from .rebuild import lost_references
+from .references import References, read_references
+from .scan import Scan, scan
+from .touches import Touched, Touches, touched
+from .walk import Chain, Named, walk
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from snapd.core.call import Call
+    from snapd.core.model import ObjectId
+
+    from .holdings import Pack
+
+MAX_PROBLEMS = 50_000
+"""So many problems are told, so that the answer fits into a message; a repair sees to all."""
+
+
+@attrs.frozen
+class Examination:
+    """Everything that a check knows.
+
+    Attributes:
+        store: the directory of the store.
+        holdings: its objects.
+        scan: what was read of them.
+        references: its references.
+        named: what these lead to.
+        touched: what is missing, and what that touches.
+        broken_chains: the references that have to be put together anew.
+        problems: what is wrong.
+        leftovers: what crashes left.
+        is_quick: whether objects were not read.
+    """
+
+    store: str
+    holdings: Holdings
+    scan: Scan
+    references: References
+    named: Named
+    touched: Touched
+    broken_chains: list[str]
+    problems: list[Problem]
+    leftovers: Leftovers
+    is_quick: bool
+
+    def told(self) -> Checkup:
+        """What there is to tell of it."""
+        return Checkup(
+            store=self.store,
+            quick=self.is_quick,
+            objects=self.scan.objects,
+            bytes=self.scan.size,
+            snapshots=len(self.named.records),
+            events=len(self.named.links),
+            problems=tuple(self.problems[:MAX_PROBLEMS]),
+            repaired=(),
+            broken=self.touched.broken,
+            leftovers=self.leftovers,
+            is_cut=self.touched.is_cut or len(self.problems) > MAX_PROBLEMS,
+        )
+
+
+def examine(
+    store: str, holdings: Holdings, call: Call, *, quick: bool, agrees: Callable[[], bool] | None
+) -> Examination:
+    """Checks a store; nothing of it is changed.
+
+    Args:
+        store: its directory.
+        holdings: its objects, just listed.
+        call: what this is for.
+        quick: read no objects but records and events.
+        agrees: whether the database of the timeline says what the events come to; None where nobody has it open.
+
+    Raises:
+        StoreCorrupt: a newer snapd made it.
+        IoError: something of it cannot be read.
+        Cancelled: it is not wanted any more.
+    """
+    problems = [*check_files(store), *check_access(store)]
+    # before the references are read: what is replayed is never older than they are
+    holdings.journal, moving = waiting(store)
+    found = Scan()
+    if not quick:
+        holdings.index_anew(call)
+        found = scan(holdings, call)
+    on_disk = read_references(store)
+    damaged = tuple(name for name in on_disk.damaged if name not in moving)
+    references = References({**on_disk.targets, **moving}, damaged)
+    named = walk(holdings, references, call, deep=not quick)
+    with os_errors(os.path.join(store, TIMELINE)):
+        known = sealed_heads(os.path.join(store, TIMELINE)) if agrees is None else {}
+    lost = lost_references(named, references, found.commits, known)
+    touching = touched(named)
+    broken = sorted({*damaged, *lost, *(chain.name for chain in named.chains if chain.lost is not None)})
+    problems += _of_references(holdings, references, lost, named)
+    problems += _of_objects(holdings, touching)
+    problems += _of_packs(holdings, named)
+    problems += _of_keeping(references, named)
+    if not broken:
+        try:
+            problems += _of_timeline(store, named, agrees)
+        except (ValueError, sqlite3.IntegrityError, StoreCorrupt) as error:
+            message = f"the events of the timeline do not fit together: {error}"
+            problems.append(Problem("damagedTimeline", TIMELINE, message))
+            broken = sorted(named.sessions)
+    return Examination(store, holdings, found, references, named, touching, broken, problems, leftovers(store), quick)
+
+
+def _of_references(holdings: Holdings, references: References, lost: list[str], named: Named) -> Iterator[Problem]:
+    for name in references.damaged:
+        yield Problem("damagedReference", name, f"{name} does not say what it points to; {_what_hangs(name)}")
+    for name in lost:
+        yield Problem("lostReference", name, f"{name} is gone; {_what_hangs(name)}")
+    for chain in named.chains:
+        if chain.lost is not None:
+            yield _broken(holdings, chain)
+    for name, target in references.targets.items():
+        if name.startswith(COVERAGE) and name != COVERAGE + target.hex():
+            yield Problem("damagedReference", name, f"{name} points to another object than its name says")
+
+
+def _broken(holdings: Holdings, chain: Chain) -> Problem:
+    assert chain.lost is not None
+    if chain.lost == chain.target and not holdings.is_there(chain.lost):
+        message = f"{chain.name} points to {chain.lost.hex()}, which is not there; {_what_hangs(chain.name)}"
+        return Problem("damagedReference", chain.name, message)
+    state = "damaged" if holdings.is_there(chain.lost) else "missing"
+    if chain.name.startswith(SNAPSHOTS):
+        message = f"the record {chain.lost.hex()} of a snapshot on {chain.name[len(SNAPSHOTS) :]} is {state}"
+        return Problem("lostRecord", chain.lost.hex(), f"{message}; older ones of that day cannot be reached by it")
+    message = f"the event {chain.lost.hex()} in {chain.name} is {state}; older ones cannot be reached by it"
+    return Problem("lostEvent", chain.lost.hex(), message)
+
+
+def _what_hangs(name: str) -> str:
+    if name.startswith(SNAPSHOTS):
+        return f"the snapshots of {name[len(SNAPSHOTS) :]} cannot be reached by it"
+    if name.startswith(COVERAGE):
+        return "it keeps what a snapshot says of ignored and skipped files"
+    return "the history of a session cannot be reached by it"
+
+
+def _of_objects(holdings: Holdings, touching: Touched) -> Iterator[Problem]:
+    for oid, touches in sorted(touching.objects.items()):
+        is_damaged = holdings.is_there(oid)
+        state = "damaged" if is_damaged else "missing"
+        yield Problem(
+            "damagedObject" if is_damaged else "missingObject",
+            oid.hex(),
+            f"object {oid.hex()} is {state}: {_what_is_touched(touches)}",
+            touches.told(),
+            tuple(sorted(touches.snapshots)),
+            tuple(touches.steps),
+        )
+    for oid, reason in sorted(holdings.damaged_loose.items()):
+        if oid not in touching.objects:
+            copy = "there is another, sound copy" if holdings.has(oid) else "no snapshot needs it"
+            yield Problem("damagedObject", oid.hex(), f"object {oid.hex()} is damaged ({reason}); {copy}")
+
+
+def _what_is_touched(touches: Touches) -> str:
+    if touches.snapshots:
+        return f"what {_count(len(touches.snapshots), 'snapshot')} say of ignored and skipped files"
+    snapshots = {tree for trees in touches.files.values() for tree in trees}
+    if not snapshots:
+        return "only what an undo did needs it"
+    return f"it is in {_count(len(touches.files), 'file')} of {_count(len(snapshots), 'snapshot')}"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
+def _of_packs(holdings: Holdings, named: Named) -> Iterator[Problem]:
+    listed = {pack.name for pack in holdings.packs.values()}
+    for name, (path, has_index) in holdings.unindexed.items():
+        if name not in listed and has_index:
+            yield Problem("damagedIndex", _file(holdings, f"{path}.idx"), f"{name}.idx is damaged")
+    for pack in holdings.packs.values():
+        if pack.flaw is None:
+            continue
+        is_only_index = pack.flaw == UNINDEXED
+        if not holdings.unindexed.get(pack.name, ("", True))[1] and not is_needed(holdings, named, pack):
+            # a crash left it before its index had its name, or after it was put aside, and nothing needs it
+            continue
+        ending = "idx" if is_only_index else "pack"
+        subject = _file(holdings, f"{pack.path}.{ending}")
+        if is_only_index:
+            message = f"the index of {pack.name} is missing or damaged: what is in that pack cannot be read without"
+        else:
+            damaged = f", {len(pack.damaged)} of its {pack.index.count} objects are damaged" if pack.damaged else ""
+            message = f"pack {pack.name}: {pack.flaw}{damaged}"
+        yield Problem("damagedIndex" if is_only_index else "damagedPack", subject, message)
+
+
+def is_needed(holdings: Holdings, named: Named, pack: Pack) -> bool:
+    """Whether something that is named lies in this pack, and nowhere else that is sound."""
+    return any(pack.has(oid) and is_only_in_flawed(holdings, oid) for oid in named.needed)
+
+
+def is_only_in_flawed(holdings: Holdings, oid: ObjectId) -> bool:
+    """Whether no sound pack and no sound file of its own has an object."""
+    if any(pack.flaw is None and pack.has(oid) for pack in holdings.packs.values()):
+        return False
+    return holdings.loose_copy(oid) is None
+
+
+def _file(holdings: Holdings, path: str) -> str:
+    return os.path.relpath(path, os.path.dirname(holdings.directory))
+
+
+def _of_keeping(references: References, named: Named) -> Iterator[Problem]:
+    used = {record.coverage for record in named.records.values()}
+    for coverage in sorted(used - named.coverages - named.missing):
+        name = COVERAGE + coverage.hex()
+        if name not in references.damaged:
+            yield Problem("notKept", name, f"{name} is gone: a git run by hand could drop what snapshots need")
+    for commit in named.loosely:
+        message = f"event {commit.hex()} does not keep what it names: a cleanup could drop it"
+        yield Problem("notKept", commit.hex(), message)
+
+
+def _of_timeline(store: str, named: Named, agrees: Callable[[], bool] | None) -> Iterator[Problem]:
+    links = sorted(named.links.values(), key=lambda link: link.event.seq)
+    heads = {chain.name: chain.target for chain in named.chains if chain.name in named.sessions}
+    path = os.path.join(store, TIMELINE)
+    with os_errors(path):
+        is_wrong = differs(path, links, heads) if agrees is None else not agrees()
+    if is_wrong:
+        message = "the database of the timeline says something else than its events; it can be made anew of them"
+        yield Problem("damagedTimeline", TIMELINE, message)

@@ -1,0 +1,174 @@
+"""The files of a store that are no objects and no references: what is wrong with them, and with who may touch them."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+from typing import TYPE_CHECKING
+
+from snapd.core.checkup import Leftovers, Problem
+from snapd.core.errors import StoreCorrupt, os_errors
+from snapd.store.consolidate import PACKING
+from snapd.store.frames import decode_frames, has_gap
+from snapd.store.journal import JOURNAL
+from snapd.store.repository import check_version
+from snapd.store.timeline.intent import NAME as INTENT
+from snapd.store.timeline.intent import decode_file
+from snapd.store.timeline.numbers import NAME as NUMBERS
+from snapd.store.timeline.numbers import decode_numbers
+
+from .quarantine import QUARANTINE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from snapd.core.model import ObjectId
+
+HEAD = "HEAD"
+CONFIG = "config"
+ROOT = "root.json"
+
+_HEAD = re.compile(rb"ref: refs/[^\n]+\n?")
+_LEFTOVER = re.compile(r"tmp_(obj|pack|adopt|ref)_.*|.*\.[0-9a-f]{12}\.tmp")
+_OTHERS_WRITE = 0o022
+_OTHERS = 0o077
+
+
+def check_files(store: str) -> list[Problem]:
+    """What is wrong with the files that say what the store is, and that it keeps beside the objects.
+
+    Args:
+        store: its directory.
+
+    Raises:
+        StoreCorrupt: a newer snapd made it.
+        IoError: something cannot be read.
+    """
+    found = []
+    if _read(store, HEAD) is None or not _HEAD.fullmatch(_read(store, HEAD) or b""):
+        found.append(Problem("damagedConfig", HEAD, "HEAD does not say that this is a git repository"))
+    try:
+        check_version(store)
+    except StoreCorrupt as error:
+        if error.data["object"] == store:
+            raise
+        found.append(Problem("damagedConfig", CONFIG, "config does not say that this is a store of snapd"))
+    root = _read(store, ROOT)
+    if root is not None and not _is_root(root):
+        found.append(Problem("damagedRoot", ROOT, "root.json does not say which folder this is; it is written anew"))
+    intent = _read(store, INTENT)
+    if intent is not None:
+        try:
+            decode_file(intent)
+        except (ValueError, RecursionError):
+            message = "what an operation that was cut short was to do cannot be read; its files stay as they are"
+            found.append(Problem("damagedIntent", INTENT, message))
+    numbers = _read(store, NUMBERS)
+    if numbers is not None and decode_numbers(numbers) is None:
+        message = "the number of the next notification cannot be read; they are numbered by the clock from now on"
+        found.append(Problem("damagedNumbers", NUMBERS, message))
+    for name, data in journal_files(store):
+        if has_gap(data):
+            message = "a part of the journal is damaged; what is lost of it is named besides"
+            found.append(Problem("damagedJournal", name, message))
+    return found
+
+
+def journal_files(store: str) -> Iterator[tuple[str, bytes]]:
+    """The journal files, oldest first, each with its name in the store; raises `IoError`."""
+    directory = os.path.join(store, JOURNAL)
+    try:
+        names = os.listdir(directory)
+    except FileNotFoundError:
+        return
+    for number in sorted(int(name) for name in names if name.isdecimal()):
+        name = os.path.join(JOURNAL, str(number))
+        data = _read(store, name)
+        if data is not None:
+            yield name, data
+
+
+def waiting(store: str) -> tuple[dict[ObjectId, bytes], dict[str, ObjectId]]:
+    """What the journal has: loose files by their objects, and what references point to once it is replayed."""
+    objects: dict[ObjectId, bytes] = {}
+    references: dict[str, ObjectId] = {}
+    for _, data in journal_files(store):
+        for frame in decode_frames(data):
+            objects.update(frame.objects)
+            references.update(frame.references)
+    return objects, references
+
+
+def check_access(store: str) -> list[Problem]:
+    """Where somebody else owns a part of a store, or could read or write it; raises `IoError`.
+
+    A file that the project's own git has too keeps the permissions that it has there.
+    """
+    found = []
+    for above, _, files in os.walk(store):
+        with os_errors(above):
+            wrong = _wrong(os.lstat(above), _OTHERS)
+            if wrong:
+                found.append(_refused(store, above, wrong))
+            for file in files:
+                path = os.path.join(above, file)
+                try:
+                    status = os.lstat(path)
+                except FileNotFoundError:
+                    continue
+                wrong = _wrong(status, _OTHERS_WRITE) if status.st_nlink == 1 else ""
+                if wrong:
+                    found.append(_refused(store, path, wrong))
+    return found
+
+
+def leftovers(store: str) -> Leftovers:
+    """What crashes left in a store; raises `IoError`."""
+    count = size = 0
+    for above, directories, files in os.walk(store):
+        if above == store and QUARANTINE in directories:
+            directories.remove(QUARANTINE)
+        in_packing = os.path.relpath(above, store).split(os.sep)[0] == PACKING
+        for file in files:
+            if in_packing or _LEFTOVER.fullmatch(file):
+                with os_errors(above):
+                    try:
+                        status = os.lstat(os.path.join(above, file))
+                    except FileNotFoundError:
+                        continue
+                count += 1
+                size += status.st_size
+    return Leftovers(count, size)
+
+
+def _wrong(status: os.stat_result, others: int) -> str:
+    if status.st_uid != os.geteuid():
+        return f"belongs to somebody else (user {status.st_uid})"
+    if not stat.S_ISLNK(status.st_mode) and status.st_mode & others:
+        return f"is open to others (mode {stat.S_IMODE(status.st_mode):o})"
+    return ""
+
+
+def _refused(store: str, path: str, wrong: str) -> Problem:
+    name = os.path.relpath(path, store)
+    return Problem("permissions", name, f"{path if name == '.' else name} {wrong}")
+
+
+def _is_root(data: bytes) -> bool:
+    try:
+        said = json.loads(data)
+    except ValueError:
+        return False
+    return isinstance(said, dict) and isinstance(said.get("path"), str)
+
+
+def _read(store: str, name: str) -> bytes | None:
+    path = os.path.join(store, name)
+    with os_errors(path):
+        try:
+            with open(path, "rb") as file:
+                return file.read()
+        except FileNotFoundError:
+            return None

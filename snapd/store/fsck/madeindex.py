@@ -1,0 +1,112 @@
+"""An index that is made from the pack itself, where its own is missing or damaged."""
+
+from __future__ import annotations
+
+import os
+import zlib
+from typing import TYPE_CHECKING
+
+from .packfile import ID_BYTES, Damaged, PackFile, digest_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from snapd.core.call import Call
+    from snapd.core.model import ObjectId
+
+_FIRST = 12
+_CHUNK = 1 << 20
+
+
+class MadeIndex:
+    """Where the objects of a pack lie, as far as the pack itself tells.
+
+    Args:
+        path: the `.pack` file.
+        call: what this is for.
+
+    Attributes:
+        is_whole: whether everything in the pack is an object.
+        checksum: the last 20 bytes of the pack.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+
+    def __init__(self, path: str, call: Call) -> None:
+        self._path = path
+        self._offsets: dict[ObjectId, int] = {}
+        self._positions: dict[ObjectId, int] = {}
+        self._lengths: dict[int, int] = {}
+        file = PackFile(path, self)
+        try:
+            self.is_whole = self._list(file, call) & self._resolve(file, call)
+        finally:
+            file.close()
+        self._positions = {oid: position for position, oid in enumerate(self._offsets)}
+        with open(path, "rb") as pack:
+            pack.seek(max(0, os.fstat(pack.fileno()).st_size - ID_BYTES))
+            self.checksum = pack.read()
+
+    @property
+    def count(self) -> int:
+        """The objects in the pack."""
+        return len(self._offsets)
+
+    def __contains__(self, oid: ObjectId) -> bool:
+        return oid in self._offsets
+
+    def offset_of(self, oid: ObjectId) -> int | None:
+        """Where an object begins, bytes; None where it is not there."""
+        return self._offsets.get(oid)
+
+    def position(self, oid: ObjectId) -> int:
+        """The place of an object among all; -1 where it is not there."""
+        return self._positions.get(oid, -1)
+
+    def entries(self) -> Iterator[tuple[ObjectId, int]]:
+        """All objects, each with where it begins."""
+        yield from self._offsets.items()
+
+    def lines(self) -> list[tuple[ObjectId, int, int]]:
+        """What an index says of each object: its id, the CRC-32 of its bytes in the pack, and where they begin."""
+        found = []
+        with open(self._path, "rb") as pack:
+            for oid, offset in self._offsets.items():
+                pack.seek(offset)
+                checksum, left = 0, self._lengths[offset]
+                while left and (data := pack.read(min(_CHUNK, left))):
+                    checksum = zlib.crc32(data, checksum)
+                    left -= len(data)
+                found.append((oid, checksum, offset))
+        return found
+
+    def _list(self, file: PackFile, call: Call) -> bool:
+        """Finds where the entries begin, one after the other, until one cannot be read."""
+        at = _FIRST
+        while at < file.end:
+            try:
+                self._lengths[at] = file.length_at(at)
+            except Damaged:
+                return False
+            at += self._lengths[at]
+            call.progress("listing a pack", at, file.end)
+        return at == file.end
+
+    def _resolve(self, file: PackFile, call: Call) -> bool:
+        """Finds out which objects they are; a delta may stand on one that comes later."""
+        pending = list(self._lengths)
+        while pending:
+            left = []
+            for offset in pending:
+                call.check()
+                try:
+                    kind, data = file.object_at(offset)
+                except Damaged:
+                    left.append(offset)
+                    continue
+                self._offsets[digest_of(kind, data)] = offset
+            if len(left) == len(pending):
+                return False
+            pending = left
+        return True

@@ -1,0 +1,239 @@
+"""Finds the records and events again that hang on a reference or a commit that is lost, and puts the chains together.
+
+Every commit of snapd says by itself which chain it belongs to and where its place is there, so a chain follows from its
+commits. What is left out is what cannot be read, and events that cannot stand without one of these.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from typing import TYPE_CHECKING
+
+import attrs
+
+from snapd.core.errors import StoreCorrupt
+from snapd.core.history import Event, SessionStarted, StepBegun, StepEnded
+from snapd.store.log import SNAPSHOTS, day_of, decode_record
+from snapd.store.objects import encode_commit, object_id
+from snapd.store.timeline.chain import OPERATIONS, SESSIONS, Link, chain_of, decode_link
+from snapd.store.timeline.codec import encode_event, name_of
+from snapd.store.timeline.database import Database
+from snapd.store.timeline.pins import pins
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from snapd.core.history import StepId
+    from snapd.core.model import ObjectId
+    from snapd.store.log import Record
+
+    from .holdings import Holdings
+    from .references import References
+    from .walk import Named
+
+_PARENT = re.compile(rb"\A(tree [0-9a-f]{40}\n)(?:parent [0-9a-f]{40}\n)?")
+
+
+@attrs.define
+class Rebuilt:
+    """The chains as they are to be.
+
+    Attributes:
+        targets: what references are to point to, by name; None where nothing is left for one.
+        commits: new commits that this needs, by their ids.
+        left_out: events that cannot stand without one that is lost.
+    """
+
+    targets: dict[str, ObjectId | None] = attrs.field(factory=dict)
+    commits: dict[ObjectId, bytes] = attrs.field(factory=dict)
+    left_out: list[Link] = attrs.field(factory=list)
+
+
+@attrs.define
+class _Stray:
+    """Commits of snapd that no reference leads to."""
+
+    records: dict[ObjectId, Record] = attrs.field(factory=dict)
+    links: dict[ObjectId, Link] = attrs.field(factory=dict)
+
+
+def lost_references(
+    named: Named, references: References, commits: Mapping[ObjectId, bytes], known: Mapping[str, ObjectId]
+) -> list[str]:
+    """The names of references that are gone though nothing let them go.
+
+    The newest record and the newest event always stay, and so does a record of each tree that an event names. What
+    else no reference leads to has expired.
+
+    Args:
+        named: what the references lead to.
+        references: those that there are.
+        commits: all commits of snapd.
+        known: the newest commits of the timeline's chains, where its database can be believed.
+    """
+    stray = _stray(named, commits)
+    there = {*references.targets, *references.damaged}
+    newest = max((record.seq for record in named.records.values()), default=0)
+    recorded = {record.tree for record in named.records.values()}
+    wanted = {link.event.head.tree for link in named.links.values() if link.event.head is not None} - recorded
+    found = {
+        SNAPSHOTS + day_of(record.seconds)
+        for record in stray.records.values()
+        if record.seq > newest or record.tree in wanted
+    }
+    latest = max((link.event.seq for link in named.links.values()), default=0)
+    gone = {link.chain for link in stray.links.values() if link.event.seq > latest}
+    gone |= {name for name, commit in known.items() if commit in commits}
+    gone -= there
+    if gone:
+        # what cannot stand was left out by an earlier repair
+        found |= {link.chain for link in _fitting(Rebuilt(), _candidates(Rebuilt(), gone, named, stray))} & gone
+    return sorted(found - there)
+
+
+def rebuild(named: Named, commits: Mapping[ObjectId, bytes], holdings: Holdings, names: Iterable[str]) -> Rebuilt:
+    """Puts chains together.
+
+    Args:
+        named: what the references lead to.
+        commits: all commits of snapd that can be read.
+        holdings: of the store.
+        names: the references that are lost or damaged, or break off.
+    """
+    stray = _stray(named, commits)
+    rebuilt = Rebuilt()
+    asked = set(names)
+    present = {chain.name: list(reversed(chain.commits)) for chain in named.chains}
+    for name in sorted(name for name in asked if name.startswith(SNAPSHOTS)):
+        records = {commit: named.records[commit] for commit in present.get(name, ())}
+        taken = {record.seq for record in records.values()}
+        for commit, record in stray.records.items():
+            if SNAPSHOTS + day_of(record.seconds) == name and record.seq not in taken and holdings.has(record.tree):
+                records[commit] = record
+                taken.add(record.seq)
+        ordered = sorted(records, key=lambda commit: records[commit].seq)
+        rebuilt.targets[name] = _linked(rebuilt, ordered, commits)
+    if any(name.startswith((SESSIONS, OPERATIONS)) for name in asked):
+        _rebuild_events(rebuilt, asked, named, stray, present, commits)
+    return rebuilt
+
+
+def _rebuild_events(
+    rebuilt: Rebuilt,
+    asked: set[str],
+    named: Named,
+    stray: _Stray,
+    present: Mapping[str, list[ObjectId]],
+    commits: Mapping[ObjectId, bytes],
+) -> None:
+    chains: dict[str, list[ObjectId]] = {}
+    for link in _fitting(rebuilt, _candidates(rebuilt, asked, named, stray)):
+        chains.setdefault(link.chain, []).append(link.commit)
+    commits = {**commits, **rebuilt.commits}
+    for name in {*asked, *present}:
+        if name.startswith((SESSIONS, OPERATIONS)):
+            ordered = chains.get(name, [])
+            if name in asked or ordered != present.get(name):
+                rebuilt.targets[name] = _linked(rebuilt, ordered, commits)
+
+
+def _candidates(rebuilt: Rebuilt, asked: set[str], named: Named, stray: _Stray) -> list[Link]:
+    """All events that there may be, in their order; a session whose beginning is lost begins anew."""
+    links = dict(named.links)
+    taken = {link.event.seq for link in links.values()}
+    for commit, link in stray.links.items():
+        if link.chain in asked and link.event.seq not in taken:
+            links[commit] = link
+            taken.add(link.event.seq)
+    begun = {link.chain for link in links.values() if isinstance(link.event.what, SessionStarted)}
+    for chain in sorted(asked - begun):
+        begins = [link for link in links.values() if link.chain == chain and isinstance(link.event.what, StepBegun)]
+        if chain.startswith(SESSIONS) and begins:
+            first = min(begins, key=lambda link: link.event.seq)
+            free = next((seq for seq in range(first.event.seq - 1, 0, -1) if seq not in taken), None)
+            if free is not None:
+                link = _beginning(rebuilt, chain, first, free)
+                links[link.commit] = link
+                taken.add(free)
+    return sorted(links.values(), key=lambda link: link.event.seq)
+
+
+def _beginning(rebuilt: Rebuilt, chain: str, first: Link, seq: int) -> Link:
+    """The beginning of a session, of which no more is known than what its first step says."""
+    assert isinstance(first.event.what, StepBegun)
+    what = SessionStarted(first.event.what.session_id, None, None)
+    event = Event(seq, first.event.milliseconds, None, None, what)
+    payload = encode_event(event, None)
+    tree = pins(event).tree
+    data = encode_commit(tree, None, event.milliseconds // 1000, f"{name_of(what)}\n\n{payload}")
+    commit = object_id("commit", data)
+    rebuilt.commits[commit] = data
+    return Link(chain, commit, tree, event, payload)
+
+
+def _fitting(rebuilt: Rebuilt, links: list[Link]) -> list[Link]:
+    """Those of some events that can follow each other."""
+    database = Database(None)
+    try:
+        database.create(())
+        fitting: list[Link] = []
+        for link in links:
+            database.begin()
+            try:
+                database.add(link, fitting[-1].event.seq if fitting else None)
+                database.commit()
+            except (ValueError, sqlite3.IntegrityError):
+                database.roll_back()
+                rebuilt.left_out.append(link)
+            else:
+                fitting.append(link)
+    finally:
+        database.close()
+    return fitting
+
+
+def _linked(rebuilt: Rebuilt, ordered: list[ObjectId], commits: Mapping[ObjectId, bytes]) -> ObjectId | None:
+    """Has each commit follow the one before it; gives the last one."""
+    before: ObjectId | None = None
+    for commit in ordered:
+        parent = b"" if before is None else b"parent %s\n" % before.hex().encode()
+        data = _PARENT.sub(rb"\g<1>" + parent, commits[commit])
+        before = object_id("commit", data)
+        if before != commit:
+            rebuilt.commits[before] = data
+    return before
+
+
+def _stray(named: Named, commits: Mapping[ObjectId, bytes]) -> _Stray:
+    found = _Stray()
+    events: list[tuple[ObjectId, Link]] = []
+    sessions: dict[StepId, str] = {}
+    for link in named.links.values():
+        if isinstance(link.event.what, StepBegun):
+            sessions[link.event.what.step_id] = link.event.what.session_id
+    for commit, data in commits.items():
+        if commit in named.records or commit in named.links:
+            continue
+        try:
+            found.records[commit] = decode_record(data, commit)[0]
+        except StoreCorrupt:
+            try:
+                link, _ = decode_link("", commit, data)
+            except StoreCorrupt:
+                # somebody's own, or of a newer snapd: no chain of ours can want it
+                continue
+            events.append((commit, link))
+            if isinstance(link.event.what, StepBegun):
+                sessions[link.event.what.step_id] = link.event.what.session_id
+    for commit, link in events:
+        what = link.event.what
+        if isinstance(what, StepEnded):
+            if what.step_id not in sessions:
+                # the session of a step whose beginning is lost: it cannot stand without it
+                continue
+            session_id: str | None = sessions[what.step_id]
+        else:
+            session_id = getattr(what, "session_id", None)
+        found.links[commit] = attrs.evolve(link, chain=chain_of(link.event, session_id))
+    return found

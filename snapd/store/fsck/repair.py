@@ -1,0 +1,346 @@
+"""Repairs a store: what is damaged is put aside, what can be had elsewhere is written anew, chains are put together.
+
+In this order, so that a kill at any place leaves the store no worse: first what replaces something is durable, and what
+is damaged is kept aside; only then does the damaged file go, or is replaced by a rename.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import stat
+from typing import TYPE_CHECKING
+
+import attrs
+
+from snapd.core.checkup import Problem
+from snapd.core.errors import StoreCorrupt, os_errors
+from snapd.store.deflate import deflate
+from snapd.store.durable import make_directories, remove_if_there, sync_directory, write_file
+from snapd.store.log import COVERAGE
+from snapd.store.loose import object_path
+from snapd.store.objects import ObjectKind, decode_tree, object_id
+from snapd.store.pack import PackWriter, write_index
+from snapd.store.repository import write_config
+from snapd.store.timeline.numbers import Numbers
+
+from .examine import is_needed, is_only_in_flawed
+from .files import ROOT
+from .madeindex import MadeIndex
+from .quarantine import Quarantine, remove
+from .rebuild import rebuild
+from .scan import flaw_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable
+
+    from snapd.core.call import Call
+    from snapd.core.model import ObjectId, RelPath
+
+    from .examine import Examination
+    from .holdings import Holdings, Pack, Sources
+
+_KINDS: dict[str, ObjectKind] = {"commit": "commit", "tree": "tree", "blob": "blob"}
+_MODES = 0o077
+
+
+def repair_files(store: str, problems: Iterable[Problem], quarantine: Quarantine) -> None:
+    """Repairs what is no object and no reference.
+
+    Args:
+        store: its directory.
+        problems: what is wrong.
+        quarantine: for what is replaced.
+
+    Raises:
+        StorageFull, IoError: some may be repaired and others not.
+    """
+    for problem in problems:
+        path = os.path.join(store, problem.subject)
+        if problem.kind == "permissions":
+            _make_private(path)
+        elif problem.kind == "damagedConfig":
+            quarantine.keep(path, problem.message)
+        elif problem.kind == "damagedIntent" or problem.subject == ROOT:
+            quarantine.move(path, problem.message)
+        elif problem.kind == "damagedJournal":
+            # the next step replays what is whole of it, and removes it
+            quarantine.keep(path, problem.message)
+        elif problem.kind == "damagedNumbers":
+            quarantine.keep(path, problem.message)
+            Numbers(store).reserve(1)
+    if any(problem.kind == "damagedConfig" for problem in problems):
+        make_directories(os.path.join(store, "info"))
+        write_config(store)
+
+
+def repair_chains(found: Examination, quarantine: Quarantine) -> list[Problem]:
+    """Puts chains together that break off, or that no reference leads to.
+
+    Args:
+        found: the check.
+        quarantine: for references that are replaced.
+
+    Returns:
+        The events that had to be left out.
+
+    Raises:
+        StorageFull, IoError: some references may point to the chains put together, and others not.
+    """
+    rebuilt = rebuild(found.named, found.scan.commits, found.holdings, found.broken_chains)
+    _write(found.holdings, [("commit", data, oid) for oid, data in rebuilt.commits.items()])
+    for name, target in rebuilt.targets.items():
+        path = os.path.join(found.store, name)
+        before = found.references.targets.get(name)
+        if target == before and target is not None:
+            continue
+        if os.path.lexists(path):
+            quarantine.keep(path, "it is put together anew")
+        if target is None:
+            remove(path)
+        else:
+            make_directories(os.path.dirname(path))
+            write_file(path, target.hex().encode() + b"\n")
+    return [_left_out(link.commit.hex()) for link in rebuilt.left_out]
+
+
+def _left_out(event: str) -> Problem:
+    return Problem("lostEvent", event, f"event {event} is left out: it cannot stand without one that is lost")
+
+
+def keep_coverages(found: Examination, written: Collection[ObjectId], quarantine: Quarantine) -> None:
+    """Sees to it that each coverage that a record needs has its reference, and one that is lost has none.
+
+    So a coverage that is lost is stored again with the next snapshot that has the same.
+
+    Args:
+        found: the check.
+        written: objects that were missing then, and are not any more.
+        quarantine: for references that are replaced.
+
+    Raises:
+        StorageFull, IoError: some have, and others not.
+    """
+    for coverage in sorted({record.coverage for record in found.named.records.values()} | found.named.coverages):
+        name = COVERAGE + coverage.hex()
+        path = os.path.join(found.store, name)
+        if coverage in found.named.missing and coverage not in written:
+            quarantine.move(path, "what it points to is lost")
+        elif found.references.targets.get(name) != coverage:
+            quarantine.keep(path, "it points to something else")
+            make_directories(os.path.dirname(path))
+            write_file(path, coverage.hex().encode() + b"\n")
+    for name, target in found.references.targets.items():
+        if name.startswith(COVERAGE) and name != COVERAGE + target.hex() and not _is_used(found, name):
+            quarantine.move(os.path.join(found.store, name), "it points to something else")
+
+
+def _is_used(found: Examination, name: str) -> bool:
+    return any(name == COVERAGE + record.coverage.hex() for record in found.named.records.values())
+
+
+@attrs.frozen
+class Elsewhere:
+    """Where objects may be had that the store has lost; what is given is compared with the id.
+
+    Attributes:
+        sources: the project's own git.
+        work_tree: gives the bytes of a file of the work tree, None where there is no such file.
+    """
+
+    sources: Sources
+    work_tree: Callable[[RelPath], bytes | None]
+
+
+def repair_objects(
+    found: Examination, elsewhere: Elsewhere, quarantine: Quarantine, call: Call
+) -> Collection[ObjectId]:
+    """Writes anew what can be had elsewhere, and puts damaged files aside.
+
+    Args:
+        found: the check.
+        elsewhere: where lost objects are looked for.
+        quarantine: for damaged files.
+        call: what this is for.
+
+    Returns:
+        What was written anew.
+
+    Raises:
+        StorageFull, IoError: nothing that could be read before cannot be read now.
+    """
+    holdings = found.holdings
+    flawed = [pack for pack in holdings.packs.values() if pack.flaw is not None]
+    reindexed = [pack for pack in flawed if _can_be_indexed(pack, call)]
+    going = [pack for pack in flawed if pack not in reindexed and _is_our_business(found, pack)]
+    writing = _Anew(holdings)
+    try:
+        for pack in going:
+            for oid in found.named.needed:
+                if pack.has(oid) and is_only_in_flawed(holdings, oid):
+                    writing.add(oid, pack.read(oid))
+                    call.progress("saving objects", writing.count)
+        _fetch(found, elsewhere, writing, call)
+        for pack in (*going, *reindexed):
+            _keep_pack(found, pack, quarantine)
+        for oid, reason in holdings.damaged_loose.items():
+            quarantine.keep(object_path(holdings.directory, oid), reason, [oid.hex()])
+        new = writing.finish()
+    finally:
+        writing.discard()
+    for pack in reindexed:
+        _index(pack)
+    for pack in going:
+        if pack.path != new:
+            for ending in ("idx", "pack"):
+                _remove_if_there(f"{pack.path}.{ending}")
+    for name, (path, _) in holdings.unindexed.items():
+        if name not in holdings.packs:
+            quarantine.move(f"{path}.idx", "it is damaged, and its pack is missing")
+    for oid in holdings.damaged_loose:
+        _remove_if_there(object_path(holdings.directory, oid))
+    return writing.written
+
+
+def _fetch(found: Examination, elsewhere: Elsewhere, writing: _Anew, call: Call) -> None:
+    """Looks for what is missing elsewhere, and sees to what lies below the trees that are found: nobody knew of it."""
+    holdings = found.holdings
+    pending: dict[ObjectId, tuple[RelPath, ...]] = {
+        oid: tuple(touches.files) for oid, touches in found.touched.objects.items()
+    }
+    seen: set[ObjectId] = set()
+    while pending:
+        oid, paths = pending.popitem()
+        seen.add(oid)
+        call.progress("looking for lost objects", writing.count)
+        whole = holdings.read(oid)
+        if whole is None or is_only_in_flawed(holdings, oid):
+            whole = whole or elsewhere.sources.read(oid) or _in_work_tree(elsewhere, oid, paths)
+            writing.add(oid, whole)
+        if whole is not None and whole[0] == "tree":
+            for name, child in _below(oid, whole[1]):
+                if child not in seen:
+                    pending[child] = tuple(path + b"/" + name if path else name for path in paths)
+
+
+def _below(oid: ObjectId, data: bytes) -> list[tuple[bytes, ObjectId]]:
+    try:
+        return [(entry.name, entry.oid) for entry in decode_tree(data, oid)]
+    except StoreCorrupt:
+        return []
+
+
+def _in_work_tree(elsewhere: Elsewhere, oid: ObjectId, paths: Iterable[RelPath]) -> tuple[str, bytes] | None:
+    for path in paths:
+        data = elsewhere.work_tree(path)
+        if data is not None and object_id("blob", data) == oid:
+            return "blob", data
+    return None
+
+
+class _Anew:
+    """One new pack, begun with the first object that it is to have.
+
+    Args:
+        holdings: of the store.
+
+    Attributes:
+        written: the objects that it has.
+    """
+
+    def __init__(self, holdings: Holdings) -> None:
+        self._directory = os.path.join(holdings.directory, "pack")
+        self._writer: PackWriter | None = None
+        self.written: set[ObjectId] = set()
+
+    @property
+    def count(self) -> int:
+        """How many objects it has."""
+        return len(self.written)
+
+    def add(self, oid: ObjectId, whole: tuple[str, bytes] | None) -> None:
+        """Adds an object, if it is one of snapd's kinds and not there yet."""
+        if whole is None or oid in self.written or whole[0] not in _KINDS:
+            return
+        if self._writer is None:
+            make_directories(self._directory)
+            self._writer = PackWriter(self._directory)
+        kind, data = whole
+        self._writer.add(oid, _KINDS[kind], len(data), deflate(data))
+        self.written.add(oid)
+
+    def finish(self) -> str | None:
+        """Makes it part of the store, durably; gives its path without an ending, None where it has nothing."""
+        return self._writer.finish() if self._writer is not None else None
+
+    def discard(self) -> None:
+        """Leaves nothing of it but what is finished."""
+        if self._writer is not None:
+            self._writer.discard()
+
+
+def _write(holdings: Holdings, objects: list[tuple[str, bytes, ObjectId]]) -> None:
+    writing = _Anew(holdings)
+    try:
+        for kind, data, oid in objects:
+            writing.add(oid, (kind, data))
+        writing.finish()
+    finally:
+        writing.discard()
+
+
+def _can_be_indexed(pack: Pack, call: Call) -> bool:
+    """Whether nothing is wrong with a pack but its index."""
+    if not isinstance(pack.index, MadeIndex) or not pack.index.is_whole or pack.damaged:
+        return False
+    return flaw_of(f"{pack.path}.pack", call, count=pack.index.count, checksum=pack.index.checksum) is None
+
+
+def _is_our_business(found: Examination, pack: Pack) -> bool:
+    """Not a pack without an index that a crash left, and of which nothing is needed: a cleanup removes it."""
+    unindexed = found.holdings.unindexed.get(pack.name)
+    return unindexed is None or unindexed[1] or is_needed(found.holdings, found.named, pack)
+
+
+def _keep_pack(found: Examination, pack: Pack, quarantine: Quarantine) -> None:
+    damaged = [oid.hex() for oid in pack.damaged]
+    if pack.name not in found.holdings.unindexed or found.holdings.unindexed[pack.name][1]:
+        quarantine.keep(f"{pack.path}.idx", pack.flaw or "", damaged)
+    if not _is_only_its_index(pack):
+        quarantine.keep(f"{pack.path}.pack", pack.flaw or "", damaged)
+
+
+def _is_only_its_index(pack: Pack) -> bool:
+    return isinstance(pack.index, MadeIndex) and pack.index.is_whole and not pack.damaged
+
+
+def _index(pack: Pack) -> None:
+    assert isinstance(pack.index, MadeIndex)
+    path = f"{pack.path}.idx"
+    temporary = os.path.join(os.path.dirname(path), f"tmp_pack_{secrets.token_hex(8)}")
+    with os_errors(path):
+        try:
+            write_index(temporary, pack.index.lines(), pack.index.checksum)
+            os.rename(temporary, path)
+        except BaseException:
+            remove_if_there(temporary)
+            raise
+        sync_directory(os.path.dirname(path))
+
+
+def _remove_if_there(path: str) -> None:
+    if os.path.lexists(path):
+        remove(path)
+
+
+def _make_private(path: str) -> None:
+    """Takes others' permissions away; what somebody else owns is left to them."""
+    with os_errors(path):
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            status = os.fstat(descriptor)
+            is_ours = status.st_uid == os.geteuid() and (stat.S_ISDIR(status.st_mode) or status.st_nlink == 1)
+            if is_ours:
+                os.fchmod(descriptor, stat.S_IMODE(status.st_mode) & ~_MODES)
+        finally:
+            os.close(descriptor)

@@ -1,0 +1,140 @@
+"""Reads every object of a store, inflates it and hashes it: loose ones, packs, and what packs say of themselves."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import struct
+from operator import itemgetter
+from typing import TYPE_CHECKING
+
+import attrs
+
+from .packfile import ID_BYTES, Damaged
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from snapd.core.call import Call
+    from snapd.core.model import ObjectId
+
+    from .holdings import Holdings, Pack
+
+_CHUNK = 1 << 20
+_WINDOW_BYTES = 64 << 20
+"""So much of a pack is listed at once: what that takes does not grow with the pack."""
+_PACK_HEADER = struct.Struct(">4sII")
+_OURS = b"\ncommitter snapd <snapd@localhost> "
+
+
+@attrs.define
+class Scan:
+    """What was read.
+
+    Attributes:
+        objects: how many objects, copies of the same counted each.
+        size: what they take when they are inflated.
+        commits: those that snapd wrote, by their ids, with their bytes.
+    """
+
+    objects: int = 0
+    size: int = 0
+    commits: dict[ObjectId, bytes] = attrs.field(factory=dict)
+
+    def took(self, oid: ObjectId, found: tuple[str, int, bytes]) -> None:
+        """Counts an object."""
+        kind, size, data = found
+        self.objects += 1
+        self.size += size
+        if kind == "commit" and _OURS in data:
+            self.commits[oid] = data
+
+
+def scan(holdings: Holdings, call: Call) -> Scan:
+    """Reads all objects; what is damaged is noted in the holdings.
+
+    Args:
+        holdings: of the store.
+        call: what this is for; told how many objects were read.
+
+    Raises:
+        IoError: the store cannot be listed.
+        Cancelled: it is not wanted any more.
+    """
+    found = Scan()
+    total = sum(pack.index.count for pack in holdings.packs.values()) + sum(1 for _ in holdings.loose())
+    for oid, path in holdings.loose():
+        checked = holdings.check_one(oid, path)
+        if checked is not None:
+            found.took(oid, checked)
+        call.progress("reading objects", found.objects, total)
+    for pack in holdings.packs.values():
+        _scan_pack(pack, found, call, total)
+    return found
+
+
+def _scan_pack(pack: Pack, found: Scan, call: Call, total: int) -> None:
+    file = pack.file
+    if file is None:
+        pack.damaged.update(oid for oid, _ in pack.index.entries())
+        return
+    flaw = flaw_of(f"{pack.path}.pack", call, count=pack.index.count, checksum=pack.index.checksum)
+    pack.flaw = flaw or pack.flaw
+    for oid, offset in _in_order(pack):
+        try:
+            found.took(oid, file.check(oid, offset))
+        except Damaged:
+            pack.damaged.add(oid)
+        except OSError as error:
+            pack.flaw = f"it cannot be read: {error.strerror}"
+            pack.damaged.add(oid)
+        call.progress("reading objects", found.objects, total)
+    if pack.damaged and pack.flaw is None:
+        pack.flaw = "objects in it are damaged"
+
+
+def _in_order(pack: Pack) -> Iterator[tuple[ObjectId, int]]:
+    """The objects of a pack in the order of their places, so that deltas come soon after what they stand on."""
+    assert pack.file is not None
+    end = pack.file.end
+    low = 0
+    while low < end:
+        high = low + _WINDOW_BYTES
+        within = [(oid, offset) for oid, offset in pack.index.entries() if low <= offset < high]
+        yield from sorted(within, key=itemgetter(1))
+        low = high
+    # where the pack was cut off, these lie beyond its end
+    yield from ((oid, offset) for oid, offset in pack.index.entries() if offset >= low)
+
+
+def flaw_of(path: str, call: Call, *, count: int | None = None, checksum: bytes | None = None) -> str | None:
+    """What is wrong with a pack as a whole, None where nothing is.
+
+    Args:
+        path: the `.pack` file.
+        call: what this is for.
+        count: how many objects its index has, where there is one.
+        checksum: the checksum that its index has of it.
+    """
+    digest = hashlib.sha1()
+    try:
+        with open(path, "rb") as file:
+            left = os.fstat(file.fileno()).st_size - ID_BYTES
+            start = file.read(_PACK_HEADER.size)
+            if len(start) < _PACK_HEADER.size or left < _PACK_HEADER.size:
+                return "it is cut short"
+            magic, version, said = _PACK_HEADER.unpack(start)
+            if magic != b"PACK" or version != 2 or (count is not None and said != count):
+                return "it does not begin as the pack of its index"
+            digest.update(start)
+            left -= len(start)
+            while left and (data := file.read(min(_CHUNK, left))):
+                digest.update(data)
+                left -= len(data)
+                call.check()
+            end = file.read(ID_BYTES)
+    except OSError as error:
+        return f"it cannot be read: {error.strerror}"
+    if digest.digest() != end:
+        return "its checksum is another's"
+    return "its index is another pack's" if checksum is not None and checksum != end else None

@@ -1,0 +1,121 @@
+"""What a missing object touches: the files and snapshots that have it, and what of the timeline names these."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+
+from snapd.core.checkup import TouchedFile, TouchedStep
+from snapd.core.history import Operated, StepBegun, StepEnded, StepsLeft
+from snapd.store.timeline.pins import snapshots
+
+if TYPE_CHECKING:
+    from snapd.core.history import SessionId
+    from snapd.core.model import ObjectId, RelPath
+    from snapd.store.timeline.chain import Link
+
+    from .walk import Named
+
+MAX_PLACES = 100_000
+"""So many pairs of file and snapshot are told; where a whole pack is lost there can be far more."""
+
+
+@attrs.define
+class Touches:
+    """What an object touches.
+
+    Attributes:
+        files: by path, the trees of the snapshots that have it there.
+        snapshots: the trees of the snapshots of which it is the coverage.
+        steps: what of the timeline names these.
+    """
+
+    files: dict[RelPath, list[ObjectId]] = attrs.field(factory=dict)
+    snapshots: set[ObjectId] = attrs.field(factory=set)
+    steps: dict[TouchedStep, None] = attrs.field(factory=dict)
+
+    def told(self) -> tuple[TouchedFile, ...]:
+        """The files, ordered."""
+        return tuple(TouchedFile(path, tuple(sorted(trees))) for path, trees in sorted(self.files.items()))
+
+
+@attrs.define
+class Touched:
+    """What all missing objects touch.
+
+    Attributes:
+        objects: by object.
+        broken: the trees of the snapshots that cannot be restored whole, ordered.
+        is_cut: whether there was more than `MAX_PLACES`; `broken` has all nevertheless.
+    """
+
+    objects: dict[ObjectId, Touches]
+    broken: tuple[ObjectId, ...]
+    is_cut: bool
+
+
+def touched(named: Named) -> Touched:
+    """What everything that is missing touches."""
+    found = {oid: Touches() for oid in named.missing}
+    of_snapshot: dict[ObjectId, list[ObjectId]] = {}
+    covered: dict[ObjectId, set[ObjectId]] = {}
+    for record in named.records.values():
+        covered.setdefault(record.tree, set()).add(record.coverage)
+    for link in named.links.values():
+        for snapshot in snapshots(link.event).values():
+            covered.setdefault(snapshot.tree, set()).add(snapshot.coverage)
+    places = 0
+    broken = []
+    for tree, coverages in covered.items():
+        lacking: dict[ObjectId, None] = {}
+        for path, oid in named.lacking(tree) if places < MAX_PLACES else ():
+            lacking[oid] = None
+            places += 1
+            found[oid].files.setdefault(path, []).append(tree)
+            if places >= MAX_PLACES:
+                break
+        for coverage in coverages & named.missing:
+            lacking[coverage] = None
+            found[coverage].snapshots.add(tree)
+        if lacking or named.is_broken(tree):
+            broken.append(tree)
+            of_snapshot[tree] = list(lacking)
+    if found:
+        for link in named.links.values():
+            _touch_steps(found, of_snapshot, named, link)
+    return Touched(found, tuple(sorted(broken)), places >= MAX_PLACES)
+
+
+def _touch_steps(
+    found: dict[ObjectId, Touches], of_snapshot: dict[ObjectId, list[ObjectId]], named: Named, link: Link
+) -> None:
+    what = link.event.what
+    oids = [oid for snapshot in snapshots(link.event).values() for oid in of_snapshot.get(snapshot.tree, ())]
+    if isinstance(what, Operated):
+        entries = [entry for turned in what.turned for effect in turned.effects for entry in (effect.old, effect.new)]
+        oids += [entry.oid for entry in entries if entry is not None and entry.oid in found]
+    if oids:
+        for step in named_by(link, named.sessions.get(link.chain)):
+            for oid in oids:
+                found[oid].steps[step] = None
+
+
+def named_by(link: Link, session_id: SessionId | None) -> list[TouchedStep]:
+    """What an event is about.
+
+    Args:
+        link: the event.
+        session_id: the session of its chain.
+    """
+    what = link.event.what
+    match what:
+        case StepBegun() | StepEnded():
+            return [TouchedStep(session_id, what.step_id)]
+        case StepsLeft():
+            return [TouchedStep(session_id, step_id) for step_id in what.steps]
+        case Operated():
+            turned = [TouchedStep(session_id, turned.step_id, what.operation_id) for turned in what.turned]
+            return turned or [TouchedStep(session_id, None, what.operation_id)]
+        case _:
+            return [TouchedStep(session_id, None)]

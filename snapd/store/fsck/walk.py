@@ -1,0 +1,295 @@
+"""Walks all that is named, from the references down, and finds what is not there or has no sound copy.
+
+A tree is looked at once however many snapshots share it; which were is a bit for each object of a pack.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+
+from snapd.core.errors import StoreCorrupt
+from snapd.core.model import EMPTY_TREE, TREE
+from snapd.store.coverage import decode as decode_coverage
+from snapd.store.log import COVERAGE, SNAPSHOTS, decode_record
+from snapd.store.objects import decode_tree
+from snapd.store.timeline.chain import OPERATIONS, SESSIONS, decode_link
+from snapd.store.timeline.pins import pins
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from snapd.core.call import Call
+    from snapd.core.history import SessionId
+    from snapd.core.model import ObjectId, TreeEntry
+    from snapd.store.log import Record
+    from snapd.store.timeline.chain import Link
+
+    from .holdings import Holdings
+    from .references import References
+
+
+@attrs.define
+class Chain:
+    """What hangs on one reference, newest first.
+
+    Attributes:
+        name: of the reference.
+        target: what it points to.
+        commits: the commits that could be read.
+        lost: the one that could not, where the chain breaks off; None where it does not.
+    """
+
+    name: str
+    target: ObjectId
+    commits: list[ObjectId] = attrs.field(factory=list)
+    lost: ObjectId | None = None
+
+
+@attrs.define
+class Named:
+    """All that is named.
+
+    Attributes:
+        chains: the chains of snapshots and events.
+        records: the records of snapshots, by their commits.
+        links: the events, by their commits.
+        sessions: the session of each chain of events, None where it has none.
+        coverages: the blobs that have a reference of their own.
+        missing: trees, blobs and coverages that are named and of which there is no sound copy.
+        tainted: trees with something missing below: by id, the entries through which it is reached.
+        needed: what is named and lies in packs that are not sound.
+        loosely: events whose tree does not keep what they name.
+    """
+
+    chains: list[Chain] = attrs.field(factory=list)
+    records: dict[ObjectId, Record] = attrs.field(factory=dict)
+    links: dict[ObjectId, Link] = attrs.field(factory=dict)
+    sessions: dict[str, SessionId | None] = attrs.field(factory=dict)
+    coverages: set[ObjectId] = attrs.field(factory=set)
+    missing: set[ObjectId] = attrs.field(factory=set)
+    tainted: dict[ObjectId, list[tuple[bytes, ObjectId]]] = attrs.field(factory=dict)
+    needed: set[ObjectId] = attrs.field(factory=set)
+    loosely: list[ObjectId] = attrs.field(factory=list)
+
+    def is_broken(self, tree: ObjectId) -> bool:
+        """Whether something of a tree that was walked is missing."""
+        return tree in self.missing or tree in self.tainted
+
+    def lacking(self, tree: ObjectId) -> Iterator[tuple[bytes, ObjectId]]:
+        """What is missing of a tree, with its path."""
+        pending = [(b"", tree)]
+        while pending:
+            path, oid = pending.pop()
+            if oid in self.missing:
+                yield path, oid
+            else:
+                above = path + b"/" if path else b""
+                pending += [(above + name, child) for name, child in self.tainted.get(oid, ())]
+
+
+def walk(holdings: Holdings, references: References, call: Call, *, deep: bool) -> Named:
+    """Walks all that is named.
+
+    Args:
+        holdings: of the store.
+        references: of the store.
+        call: what this is for; told how many trees were looked at.
+        deep: whether to look into trees; else whether the tree of each record is there.
+
+    Raises:
+        Cancelled: it is not wanted any more.
+    """
+    walker = _Walker(holdings, call, deep)
+    for name, target in references.targets.items():
+        walker.follow(name, target)
+    return walker.named
+
+
+class _Frame:
+    """A tree that is being looked at."""
+
+    def __init__(self, oid: ObjectId, entries: tuple[TreeEntry, ...]) -> None:
+        self.oid = oid
+        self.entries = iter(entries)
+        self.name = b""
+        self.lacking: list[tuple[bytes, ObjectId]] = []
+
+
+class _Walker:
+    def __init__(self, holdings: Holdings, call: Call, deep: bool) -> None:
+        self.named = Named()
+        self._holdings = holdings
+        self._call = call
+        self._deep = deep
+        self._marks = _Marks(holdings)
+        self._flawed = [pack for pack in holdings.packs.values() if pack.flaw is not None]
+        self._trees = 0
+
+    def follow(self, name: str, target: ObjectId) -> None:
+        """Walks what a reference names."""
+        if name.startswith(COVERAGE):
+            self.named.coverages.add(target)
+            self._coverage(target)
+        elif name.startswith(SNAPSHOTS):
+            self._records(Chain(name, target))
+        elif name.startswith((SESSIONS, OPERATIONS)):
+            self._events(Chain(name, target))
+
+    def _records(self, chain: Chain) -> None:
+        self.named.chains.append(chain)
+        commit: ObjectId | None = chain.target
+        while commit is not None:
+            data = self._commit(commit)
+            try:
+                record, above = decode_record(data, commit)
+            except StoreCorrupt:
+                chain.lost = commit
+                return
+            chain.commits.append(commit)
+            self.named.records[commit] = record
+            self._tree(record.tree)
+            self._coverage(record.coverage)
+            commit = above
+
+    def _events(self, chain: Chain) -> None:
+        self.named.chains.append(chain)
+        self.named.sessions[chain.name] = None
+        commit: ObjectId | None = chain.target
+        while commit is not None:
+            data = self._commit(commit)
+            try:
+                link, above = decode_link(chain.name, commit, data)
+            except StoreCorrupt:
+                chain.lost = commit
+                return
+            chain.commits.append(commit)
+            self.named.links[commit] = link
+            session = getattr(link.event.what, "session_id", None)
+            self.named.sessions[chain.name] = session or self.named.sessions[chain.name]
+            kept = pins(link.event)
+            if kept.tree != link.tree:
+                self.named.loosely.append(commit)
+                for oid in kept.named:
+                    self._either(oid)
+            self._tree(link.tree)
+            commit = above
+
+    def _commit(self, oid: ObjectId) -> bytes:
+        self._call.check()
+        self._need(oid)
+        found = self._holdings.read(oid)
+        return found[1] if found is not None and found[0] == "commit" else b""
+
+    def _coverage(self, oid: ObjectId) -> None:
+        if oid in self.named.missing or self._marks.seen(oid):
+            return
+        self._need(oid)
+        found = self._holdings.read(oid)
+        try:
+            decode_coverage(found[1] if found is not None else b"")
+        except (ValueError, KeyError, TypeError):
+            self.named.missing.add(oid)
+
+    def _either(self, oid: ObjectId) -> None:
+        """Walks what an event names, a tree or a blob."""
+        found = self._holdings.read(oid)
+        if found is not None and found[0] == "tree":
+            self._tree(oid)
+        else:
+            self._is_blob_there(oid)
+
+    def _tree(self, root: ObjectId) -> None:
+        if not self._deep:
+            if root != EMPTY_TREE and not self._holdings.has(root):
+                self.named.missing.add(root)
+            return
+        first = self._open(root) if self._known(root) is None else None
+        stack = [first] if first is not None else []
+        while stack:
+            frame = stack[-1]
+            below = self._step(frame)
+            if below is not None:
+                stack.append(below)
+                continue
+            stack.pop()
+            if frame.lacking:
+                self.named.tainted[frame.oid] = frame.lacking
+                if stack:
+                    stack[-1].lacking.append((stack[-1].name, frame.oid))
+
+    def _step(self, frame: _Frame) -> _Frame | None:
+        """Goes on with the entries of a tree, until there is a tree to look at first."""
+        for entry in frame.entries:
+            if entry.mode != TREE:
+                is_broken = not self._is_blob_there(entry.oid)
+            else:
+                known = self._known(entry.oid)
+                if known is None:
+                    frame.name = entry.name
+                    below = self._open(entry.oid)
+                    if below is not None:
+                        return below
+                is_broken = known is not False
+            if is_broken:
+                frame.lacking.append((entry.name, entry.oid))
+        return None
+
+    def _known(self, tree: ObjectId) -> bool | None:
+        """Whether something of a tree is missing; None where it was not looked at yet."""
+        if tree == EMPTY_TREE:
+            return False
+        if self.named.is_broken(tree):
+            return True
+        return False if self._marks.seen(tree) else None
+
+    def _open(self, tree: ObjectId) -> _Frame | None:
+        self._trees += 1
+        self._call.progress("walking snapshots", self._trees)
+        self._need(tree)
+        found = self._holdings.read(tree)
+        try:
+            if found is not None and found[0] == "tree":
+                return _Frame(tree, decode_tree(found[1], tree))
+        except StoreCorrupt:
+            # its name vouches for the bytes, and they are no tree all the same: nobody can restore it
+            pass
+        self.named.missing.add(tree)
+        return None
+
+    def _is_blob_there(self, oid: ObjectId) -> bool:
+        if oid in self.named.missing:
+            return False
+        self._need(oid)
+        if self._holdings.has(oid):
+            return True
+        self.named.missing.add(oid)
+        return False
+
+    def _need(self, oid: ObjectId) -> None:
+        if self._flawed and any(pack.has(oid) for pack in self._flawed):
+            self.named.needed.add(oid)
+
+
+class _Marks:
+    """Which objects were looked at: a bit for each in a pack, and the ids of the others."""
+
+    def __init__(self, holdings: Holdings) -> None:
+        self._packs = [(pack.index, bytearray((pack.index.count + 7) // 8)) for pack in holdings.packs.values()]
+        self._others: set[ObjectId] = set()
+
+    def seen(self, oid: ObjectId) -> bool:
+        """Whether it was asked about before."""
+        for index, bits in self._packs:
+            position = index.position(oid)
+            if position >= 0:
+                at, bit = position >> 3, 1 << (position & 7)
+                if bits[at] & bit:
+                    return True
+                bits[at] |= bit
+                return False
+        if oid in self._others:
+            return True
+        self._others.add(oid)
+        return False

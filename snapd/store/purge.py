@@ -1,0 +1,218 @@
+"""Takes the contents of some files out of every snapshot and every event, for a secret that was captured.
+
+What is named is files, what goes is contents: every version that stood at one of these paths, wherever it stands. A
+snapshot that held any becomes another one, with the id that git gives what is left, so that no id ever says something
+else than before; its coverage tells the files as skipped, so that nothing takes them for deleted. Events follow. An
+effect of an operation on such a file is forgotten, and with it how to take that back; all else is as it was.
+
+The references move all at once, with one frame of the journal. That nothing may stay of what they held is noted before,
+so that whoever opens the store after a crash goes on with that.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import attrs
+
+from snapd.core.history import Operated, SnapshotId
+from snapd.core.model import EMPTY_TREE, TREE, ObjectId, Skip, SkipReason, TreeEntry
+from snapd.core.trees import files, is_among, lookup
+
+from .coverage import encode
+from .expiry import pack_names
+from .loose import object_path, pack_loose
+from .objects import encode_tree, object_id
+from .packindex import PackIndex
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator
+
+    from snapd.core.call import Call
+    from snapd.core.history import Event
+    from snapd.core.model import RelPath, Snapshot
+
+    from .log import SnapshotLog
+    from .objects import ObjectKind
+    from .repository import ShadowRepository
+    from .timeline import Timeline
+
+EMPTY_BLOB: ObjectId = object_id("blob", b"")
+"""A file without contents has nothing to hide, and every other empty file has the same."""
+
+Located = tuple[tuple["RelPath", ObjectId], ...]
+
+
+class Condemned:
+    """The contents that are to go, and where they stand. For one who has the store for themselves.
+
+    Args:
+        repository: the store's.
+        log: its snapshots.
+        timeline: its events.
+        load: gives the snapshot that an event names.
+        paths: the files and directories that are named.
+        call: the request.
+
+    Attributes:
+        contents: the blobs.
+
+    Raises:
+        StoreCorrupt: the store cannot be read.
+        Cancelled: as asked.
+    """
+
+    def __init__(
+        self,
+        repository: ShadowRepository,
+        log: SnapshotLog,
+        timeline: Timeline,
+        load: Callable[[SnapshotId], Snapshot],
+        paths: Collection[RelPath],
+        call: Call,
+    ) -> None:
+        self._repository = repository
+        self._log = log
+        self._timeline = timeline
+        self._load = load
+        self._call = call
+        self._located: dict[ObjectId, Located] = {}
+        self._changed: dict[SnapshotId, SnapshotId] = {}
+        self._objects: dict[ObjectId, bytes] = {}
+        self._roots = {tree for _, (_, tree, _) in log.roots_by_seq()} | self._trees_of_events()
+        self.contents = frozenset(self._contents_at(paths)) - {EMPTY_BLOB}
+
+    def standing(self) -> dict[RelPath, frozenset[ObjectId]]:
+        """All paths where they stand in any snapshot or event, with the versions there."""
+        found: dict[RelPath, set[ObjectId]] = {}
+        for tree in self._roots:
+            for path, oid in self.located(tree):
+                found.setdefault(path, set()).add(oid)
+        for path, oid in self._timeline.blobs():
+            if oid in self.contents:
+                found.setdefault(path, set()).add(oid)
+        return {path: frozenset(found[path]) for path in sorted(found)}
+
+    def snapshots(self) -> int:
+        """How many recorded snapshots have any of them."""
+        return sum(bool(self.located(tree)) for _, (_, tree, _) in self._log.roots_by_seq())
+
+    def located(self, tree: ObjectId) -> Located:
+        """Where they stand in a tree."""
+        known = self._located.get(tree)
+        if known is None:
+            self._call.check()
+            found: list[tuple[RelPath, ObjectId]] = []
+            for entry in self._entries(tree):
+                if entry.mode == TREE:
+                    found += [(entry.name + b"/" + path, oid) for path, oid in self.located(entry.oid)]
+                elif entry.oid in self.contents:
+                    found.append((entry.name, entry.oid))
+            known = self._located[tree] = tuple(found)
+        return known
+
+    def is_linked(self) -> bool:
+        """Whether a file of the store has any of them that the user's own git has too: there they stay."""
+        for name in pack_names(self._repository.pack_directory):
+            path = os.path.join(self._repository.pack_directory, name)
+            index = PackIndex.load(f"{path}.idx", f"{path}.pack")
+            if index is not None and index.among(self.contents) and os.stat(f"{path}.pack").st_nlink > 1:
+                return True
+        loose = (object_path(self._repository.objects, oid) for oid in self.contents)
+        return any(os.path.exists(path) and os.stat(path).st_nlink > 1 for path in loose)
+
+    def take_out(self) -> None:
+        """Has the references of snapshots and events move to where they are without them, durably and all at once.
+
+        Raises:
+            StoreCorrupt: the store cannot be read; nothing moved.
+            StorageFull, IoError: nothing moved.
+        """
+        days, commits = self._log.rewritten(self._snapshot)
+        chains, objects = self._timeline.rewritten(self._event)
+        made = {object_id("commit", data): pack_loose("commit", data) for data in commits}
+        journal = self._repository.journal
+        for part in (self._objects, made, objects):
+            journal.add(part)
+        journal.flush({**days, **chains})
+
+    # -- what goes
+
+    def _trees_of_events(self) -> set[ObjectId]:
+        _, chains, _ = self._timeline.history()
+        return {tree for chain in chains for tree in chain.trees}
+
+    def _contents_at(self, paths: Collection[RelPath]) -> Iterator[ObjectId]:
+        seen: set[ObjectId] = set()
+        for tree in self._roots:
+            self._call.check()
+            for path in paths:
+                entry = lookup(self._repository.read_tree, tree, path)
+                if entry is None or entry.oid in seen:
+                    continue
+                seen.add(entry.oid)
+                if entry.mode != TREE:
+                    yield entry.oid
+                else:
+                    yield from (file.oid for _, file in files(self._repository.read_tree, entry.oid))
+        yield from (oid for path, oid in self._timeline.blobs() if is_among(path, paths))
+
+    def _entries(self, tree: ObjectId) -> tuple[TreeEntry, ...]:
+        return () if tree == EMPTY_TREE else self._repository.read_tree(tree)
+
+    # -- what is left
+
+    def _without(self, tree: ObjectId) -> ObjectId:
+        """The tree without them; a directory goes that had nothing else."""
+        if not self.located(tree):
+            return tree
+        left = []
+        for entry in self._entries(tree):
+            if entry.mode == TREE:
+                below = self._without(entry.oid)
+                if below != EMPTY_TREE:
+                    left.append(attrs.evolve(entry, oid=below))
+            elif entry.oid not in self.contents:
+                left.append(entry)
+        if not left:
+            return EMPTY_TREE
+        return self._add("tree", encode_tree(left))
+
+    def _snapshot(self, snapshot: SnapshotId) -> SnapshotId:
+        known = self._changed.get(snapshot)
+        if known is None:
+            known = snapshot
+            if gone := self.located(snapshot.tree):
+                coverage = self._load(snapshot).coverage
+                skipped = {skip.path: skip for skip in coverage.skipped}
+                skipped |= {path: Skip(path, SkipReason.PURGED) for path, _ in gone}
+                coverage = attrs.evolve(coverage, skipped=tuple(skipped[path] for path in sorted(skipped)))
+                known = SnapshotId(self._without(snapshot.tree), self._add("blob", encode(coverage)))
+            self._changed[snapshot] = known
+        return known
+
+    def _event(self, event: Event) -> Event:
+        seen, what = event.seen, event.what
+        if seen is not None:
+            seen = attrs.evolve(seen, before=self._snapshot(seen.before), after=self._snapshot(seen.after))
+        if isinstance(what, Operated):
+            turned = tuple(
+                attrs.evolve(
+                    turn,
+                    effects=tuple(
+                        effect
+                        for effect in turn.effects
+                        if not {entry.oid for entry in (effect.old, effect.new) if entry is not None} & self.contents
+                    ),
+                )
+                for turn in what.turned
+            )
+            what = attrs.evolve(what, before=self._snapshot(what.before), turned=turned)
+        head = self._snapshot(event.head) if event.head is not None else None
+        return attrs.evolve(event, head=head, seen=seen, what=what)
+
+    def _add(self, kind: ObjectKind, data: bytes) -> ObjectId:
+        oid = object_id(kind, data)
+        self._objects[oid] = pack_loose(kind, data)
+        return oid

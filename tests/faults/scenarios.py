@@ -1,0 +1,398 @@
+"""What is under way when something goes wrong: states of a folder as dicts, and work that leads from one to another.
+
+The work says what it does: `folder` when it wrote files itself, `doing` before it asks for a change of the folder, and
+`ack` for every snapshot that was answered.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import random
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from snapd.core.call import Call
+from snapd.store import adopt, batch, journal, log, upkeep
+from snapd.worktree import apply, reading
+from tests.support.git import run_git
+from tests.support.sessions import Agents
+from tests.support.workspace import Bench, Executable, Items, Symlink
+
+from .forks import Say
+from .inject import Fault
+
+SESSION = "s"
+_DAYS = 3 * 86400.0
+_NOT_DONE = ("conflict", "kept", "skipped", "failed")
+
+
+class Act:
+    """A workspace at which a scenario works, and what it says of that.
+
+    Args:
+        bench: the workspace, not open.
+        states: of the scenario.
+        hashes: git's own of each of these states.
+        say: told of everything.
+
+    Attributes:
+        quiet: waits for other clients.
+        again: whether something failed before.
+    """
+
+    def __init__(self, bench: Bench, states: Mapping[str, Items], hashes: Mapping[str, str], say: Say) -> None:
+        self.bench = bench
+        self.states = states
+        self.say = say
+        self.agents = Agents(bench)
+        self.quiet: Callable[[], None] = lambda: None
+        self.again = False
+        self._hashes = hashes
+
+    def hash(self, state: str) -> bytes:
+        return bytes.fromhex(self._hashes[state])
+
+    def open(self) -> None:
+        """Opens it; after an error of something else it is open still, as in a daemon that lives on."""
+        if not self.bench._is_open:
+            self.bench.open()
+
+    def settle(self) -> None:
+        """Has what failed halfway be ended, where this is another attempt: what is to be done next depends on that."""
+        if self.again:
+            self.bench.take()
+
+    def become(self, state: str) -> None:
+        """The user writes, when nobody else is looking."""
+        self.quiet()
+        self.bench.become(self.states[state])
+        self.say(folder=state)
+
+    def track(self, state: str) -> str:
+        tree = self.bench.track().hex()
+        self.say(ack=[tree, state])
+        return tree
+
+    def step(self, state: str) -> str:
+        """An agent's step that leads to a state."""
+        step = self.agents.begin(SESSION)
+        self.become(state)
+        ended = self.agents.end(step)
+        assert ended.step.to is not None
+        self.say(ack=[ended.step.to.tree.hex(), state], step=step)
+        return step
+
+    def change(self, old: str, new: str, work: Callable[[], Any]) -> None:
+        """Something that changes the folder, all of it or nothing."""
+        self.say(doing=[old, new])
+        outcome = work()
+        left = [os.fsdecode(file.path) for file in outcome.files if file.outcome in _NOT_DONE]
+        if left:
+            self.say(left=left)
+        else:
+            self.say(folder=new)
+
+
+@attrs.frozen
+class Scenario:
+    """One kind of work.
+
+    Attributes:
+        name: of it.
+        states: by name, what the folder has.
+        prepare: makes what it begins with; nothing goes wrong there.
+        work: what is under way. It opens the workspace itself, and is begun again after an error.
+        killed: of the name of another scenario, whose work was killed at a failpoint before.
+        git: whether the folder is a git project.
+        small: constants of snapd that are small for it, so that what is rare happens.
+    """
+
+    name: str
+    states: Mapping[str, Items]
+    prepare: Callable[[Act], None]
+    work: Callable[[Act], None]
+    git: bool = False
+    killed: tuple[str, Fault] | None = None
+    small: Mapping[tuple[Any, str], Any] = attrs.field(factory=dict)
+
+
+def bytes_of(seed: int, size: int) -> bytes:
+    """Bytes that do not compress."""
+    return random.Random(seed).randbytes(size)
+
+
+def lines(seed: int, count: int = 20) -> bytes:
+    return b"".join(b"line %d of %d\n" % (number, seed) for number in range(count))
+
+
+FIRST: Items = {
+    "a.txt": lines(1),
+    "run": Executable(b"#!/bin/sh\n"),
+    "link": Symlink(b"a.txt"),
+    "sub/b.txt": lines(2),
+    "sub/deep/c.bin": bytes_of(3, 3000),
+    "empty/": None,
+    "gone/x": b"x\n",
+    "gone/y": b"y\n",
+}
+SECOND: Items = {
+    "a.txt": lines(4),
+    "run": b"#!/bin/sh\nno more\n",
+    "link": Symlink(b"sub/b.txt"),
+    "sub/b.txt": lines(2),
+    "sub/deep/c.bin": bytes_of(5, 3000),
+    "new/one/d.txt": lines(6),
+    "new/e.txt": b"",
+    "gone": b"a file now\n",
+}
+THIRD: Items = {**SECOND, "a.txt": lines(7), "mine.txt": b"the user's own\n"}
+MANY: Items = {**FIRST, **{f"many/{number % 3}/{number}": b"%d\n" % number for number in range(40)}}
+LARGE: Items = {**FIRST, "large": bytes_of(8, 300_000)}
+
+_SMALL_JOURNAL = {(journal, "FILE_FRAMES"): 2}
+
+
+# -- track
+
+
+def _prepare_one(act: Act) -> None:
+    act.open()
+    act.become("first")
+    act.track("first")
+    act.bench.close()
+
+
+def _track(act: Act) -> None:
+    act.open()
+    for state in ("second", "many", "large", "third"):
+        act.become(state)
+        act.track(state)
+    act.bench.close()
+
+
+def _nothing(act: Act) -> None:
+    act.become("first")
+
+
+def _first_track(act: Act) -> None:
+    act.open()
+    act.track("first")
+    act.bench.close()
+
+
+def _project(act: Act) -> None:
+    """A git project with a pack and with loose objects, and with something that is not in it."""
+    folder = act.bench.folder / "work"
+    act.become("many")
+    run_git(folder, "add", ".")
+    run_git(folder, "commit", "-q", "-m", "one")
+    run_git(folder, "gc", "-q")
+    act.become("second")
+    run_git(folder, "add", "-A")
+    run_git(folder, "commit", "-q", "-m", "two")
+    # what git looked at in the same tick as it wrote its index is believed by nobody
+    changed = time.time_ns()
+    probe = act.bench.folder / "probe"
+    while not probe.exists() or probe.stat().st_ctime_ns <= changed:
+        probe.unlink(missing_ok=True)
+        probe.touch()
+    (folder / ".git" / "index").unlink()
+    run_git(folder, "reset", "-q")
+    (folder / "untracked").write_bytes(b"not in git\n")
+    act.say(folder="third")
+
+
+def _first_track_of_a_project(act: Act) -> None:
+    act.open()
+    act.track("third")
+    act.bench.close()
+
+
+# -- restore
+
+
+def _prepare_two(act: Act) -> None:
+    act.open()
+    for state in ("first", "many", "second"):
+        act.become(state)
+        act.track(state)
+    act.become("third")
+    act.bench.close()
+
+
+def _restore(act: Act) -> None:
+    act.open()
+    act.settle()
+    if act.bench.read() == act.states["third"]:
+        act.change("third", "first", lambda: act.bench.restore(act.hash("first")))
+    act.change("first", "many", lambda: act.bench.restore(act.hash("many")))
+    act.bench.close()
+
+
+# -- sessions
+
+
+def _prepare_steps(act: Act) -> None:
+    act.open()
+    act.become("first")
+    act.agents.start(SESSION)
+    for state in ("second", "large", "many"):
+        act.step(state)
+    act.bench.close()
+
+
+def _prepare_undone(act: Act) -> None:
+    _prepare_steps(act)
+    act.open()
+    act.change("many", "first", lambda: act.agents.undone(SESSION, 3)[0])
+    act.bench.close()
+
+
+def _undo(act: Act) -> None:
+    act.open()
+    act.settle()
+    if act.agents.counts(SESSION) == (3, 0):
+        act.change("many", "second", lambda: act.agents.undone(SESSION, 2)[0])
+    if act.agents.counts(SESSION) == (1, 2):
+        act.change("second", "first", lambda: act.agents.undone(SESSION, 1)[0])
+    act.bench.close()
+
+
+def _redo(act: Act) -> None:
+    act.open()
+    act.settle()
+    if act.agents.counts(SESSION) == (0, 3):
+        act.change("first", "second", lambda: act.agents.redone(SESSION, 1))
+    if act.agents.counts(SESSION) == (1, 2):
+        act.change("second", "many", lambda: act.agents.redone(SESSION, 2))
+    act.bench.close()
+
+
+def _steps(act: Act) -> None:
+    act.open()
+    act.agents.start(SESSION)
+    act.become("second")
+    act.step("third")
+    act.step("many")
+    act.bench.close()
+
+
+# -- an operation that was killed: what ends it may be killed too
+
+
+def recover(act: Act) -> None:
+    act.open()
+    act.bench.take()
+    act.say(settled=True)
+    act.bench.close()
+
+
+# -- maintenance
+
+
+def _prepare_old(act: Act) -> None:
+    """Snapshots of long ago, some of them of sessions that have ended, in packs and in loose files."""
+    act.open()
+    now = time.time
+    try:
+        # the log alone goes by these: the timeline expires by its own times
+        log.time.time = lambda: now() - 2 * _DAYS  # type: ignore[attr-defined]
+        act.become("first")
+        act.bench.track()
+        log.time.time = lambda: now() - _DAYS  # type: ignore[attr-defined]
+        act.agents.start("old")
+        for state in ("many", "large"):
+            step = act.agents.begin("old")
+            act.become(state)
+            act.agents.end(step)
+        act.bench.workspace.sessions.end("old", Call())
+    finally:
+        log.time.time = now  # type: ignore[attr-defined]
+    act.become("second")
+    act.bench.track()
+    act.agents.start(SESSION)
+    act.step("third")
+    act.bench.close()
+
+
+def _cleanup(act: Act) -> None:
+    act.open()
+    act.bench.workspace.cleanup(-1.0, Call())
+    act.bench.close()
+
+
+def _maintain(act: Act) -> None:
+    """Snapshots, and the consolidation behind them that these make due."""
+    act.open()
+    for state in ("second", "many", "third", "large", "second"):
+        act.become(state)
+        act.track(state)
+        keeper = act.bench.workspace._store._upkeep
+        thread = keeper._thread
+        if thread is not None:
+            thread.join()
+    act.bench.close()
+
+
+def _no_links(*args: object, **options: object) -> None:
+    raise OSError(errno.EXDEV, os.strerror(errno.EXDEV))
+
+
+class _WithoutLinks:
+    """`os`, on a file system of its own."""
+
+    link = staticmethod(_no_links)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(os, name)
+
+
+STATES = {"first": FIRST, "second": SECOND, "third": THIRD, "many": MANY, "large": LARGE}
+PROJECT = {**STATES, "third": {**SECOND, "untracked": b"not in git\n"}}
+_STREAMED = {(reading, "STREAM_FROM"): 200_000}
+
+SCENARIOS = {
+    scenario.name: scenario
+    for scenario in (
+        Scenario("track", STATES, _prepare_one, _track, small={**_SMALL_JOURNAL, **_STREAMED}),
+        Scenario("first", STATES, _nothing, _first_track),
+        Scenario("project", PROJECT, _project, _first_track_of_a_project, git=True),
+        Scenario(
+            "project_copied",
+            PROJECT,
+            _project,
+            _first_track_of_a_project,
+            git=True,
+            small={(adopt, "os"): _WithoutLinks()},
+        ),
+        Scenario("restore", STATES, _prepare_two, _restore, small={**_SMALL_JOURNAL, (apply, "_TOGETHER_FROM"): 1000}),
+        Scenario("steps", STATES, _prepare_one, _steps, small=_SMALL_JOURNAL),
+        Scenario("undo", STATES, _prepare_steps, _undo, small={(apply, "_TOGETHER_FROM"): 1000}),
+        Scenario("redo", STATES, _prepare_undone, _redo, small={(apply, "_TOGETHER_FROM"): 1000}),
+        Scenario(
+            "recover_restore", STATES, _prepare_two, recover, killed=("restore", Fault("kill", "apply.exchanged", 2))
+        ),
+        Scenario("recover_undo", STATES, _prepare_steps, recover, killed=("undo", Fault("kill", "apply.deleted", 2))),
+        Scenario(
+            "recover_redo", STATES, _prepare_undone, recover, killed=("redo", Fault("kill", "database.commit", 1))
+        ),
+        Scenario("cleanup", STATES, _prepare_old, _cleanup),
+        Scenario(
+            "maintain",
+            STATES,
+            _prepare_one,
+            _maintain,
+            small={(upkeep, "LOOSE_LIMIT"): 20, (upkeep, "PACK_LIMIT"): 1, (batch, "LOOSE_COUNT"): 4},
+        ),
+    )
+}
+
+
+def bench_at(folder: Path) -> Bench:
+    """The workspace there, not open."""
+    return Bench(folder, "")

@@ -1,0 +1,106 @@
+"""`make fuzz`: looks for input that breaks something, for as long as it is told.
+
+Half of the time goes to atheris, on framing, parsing and params in its own process; half to hypothesis, which asks real
+daemons. What atheris finds is left in `--keep`: put it into the corpus, where every run tries it again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from snapd.wire.methods import METHODS
+from tests.fuzz.counting import COUNT
+from tests.fuzz.properties import check_corpus, check_framing, check_notifications, check_params, check_streams
+from tests.fuzz.strategies import CORPUS
+from tests.fuzz.target import Target
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+_COSTLY = {"snapshot/cleanup": 2}
+
+
+def main() -> int:
+    """Runs, tells what was done, and gives the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
+    parser.add_argument("--seconds", type=float, default=180.0, help="how long in all")
+    parser.add_argument("--keep", type=Path, default=None, help="where inputs are left that broke something")
+    options = parser.parse_args()
+    keep = options.keep or Path(tempfile.mkdtemp(prefix="snapd-fuzz-"))
+    keep.mkdir(parents=True, exist_ok=True)
+    failures = _covered(options.seconds / 2, keep)
+    failures += _asked(time.monotonic() + options.seconds / 2)
+    print(f"failures: {failures}" + (f"; see above and {keep}" if failures else ""))
+    return 1 if failures else 0
+
+
+def _covered(seconds: float, keep: Path) -> int:
+    if importlib.util.find_spec("atheris") is None:
+        print("atheris is not installed here: framing is left to hypothesis alone", flush=True)
+        return 0
+    with tempfile.TemporaryDirectory() as grown, tempfile.NamedTemporaryFile() as counter:
+        counter.write(bytes(COUNT.size))
+        counter.flush()
+        seeds = Path(grown) / "seeds"
+        seeds.mkdir()
+        for path in CORPUS.iterdir():
+            # 0 and 1: as a stream, and as a message
+            data = path.read_bytes()
+            for how in (0, 1, 2):
+                (seeds / f"{path.name}-{how}").write_bytes(bytes([how]) + data)
+        arguments = [f"-max_total_time={max(1, int(seconds))}", "-max_len=4096", "-verbosity=0", "-timeout=20"]
+        command = [sys.executable, "-m", "tests.fuzz.covered", counter.name, *arguments, f"-artifact_prefix={keep}/"]
+        done = subprocess.run([*command, grown, str(seeds)], capture_output=True, text=True, check=False)
+        inputs, frames = COUNT.unpack(Path(counter.name).read_bytes())
+        found = sum(1 for path in Path(grown).iterdir() if path.is_file())
+    print(f"atheris: {inputs} inputs, {frames} frames, {found} inputs that reached something new", flush=True)
+    if done.returncode:
+        print(done.stdout + done.stderr)
+    return int(done.returncode != 0)
+
+
+def _asked(until: float) -> int:
+    daemons = frames = failures = 0
+    while time.monotonic() < until:
+        # one history that grows without end would be all that is measured
+        target = Target()
+        daemons += 1
+        for check in _checks(target):
+            if time.monotonic() > until:
+                break
+            try:
+                frames += check() or 0
+            except Exception:
+                failures += 1
+                traceback.print_exc()
+                target.reconnect()
+        frames += target.frames
+        try:
+            target.close()
+        except AssertionError:
+            failures += 1
+            traceback.print_exc()
+    print(f"hypothesis: {frames} frames, {daemons} daemons", flush=True)
+    return failures
+
+
+def _checks(target: Target) -> Iterator[Callable[[], int | None]]:
+    yield partial(check_corpus, target)
+    yield partial(check_framing, 300, random=True)
+    yield partial(check_streams, target, 150, random=True)
+    yield partial(check_notifications, target, 100, random=True)
+    for method in METHODS:
+        yield partial(check_params, target, method, _COSTLY.get(method, 40), random=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""What goes wrong in systems of this kind, one test each; README.md says which test holds which hazard, and how."""

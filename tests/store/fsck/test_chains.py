@@ -1,0 +1,341 @@
+"""References, records, events and the small files of a store, damaged: what is lost, and what comes back."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from snapd.core.call import Call
+from snapd.core.checkup import Checkup
+from snapd.core.errors import StoreCorrupt, StoreLocked
+from snapd.core.history import Event, SessionStarted, StepBegun, StepEnded
+from snapd.core.model import Coverage, ObjectId, Snapshot
+from snapd.store.fsck.checkers import check_closed
+from tests.store.fsck import damage
+from tests.store.fsck.damage import git_is_content, loose
+from tests.store.fsck.test_objects import BASE, step
+from tests.store.steps import Steps
+
+
+@pytest.fixture
+def steps(tmp_path: Path) -> Iterator[Steps]:
+    taken = Steps(tmp_path / "store")
+    for number in range(4):
+        taken.take(step(number))
+    yield taken
+    taken.store.close()
+
+
+def closed(steps: Steps, *, mend: bool = False, quick: bool = False) -> Checkup:
+    return check_closed(str(steps.path), Call(), quick=quick, mend=mend)
+
+
+def kinds(found: Checkup) -> list[str]:
+    return [problem.kind for problem in found.problems]
+
+
+def reference(steps: Steps, above: str) -> Path:
+    (found,) = (steps.path / "refs" / "snapd" / above).iterdir()
+    return found
+
+
+def add_session(steps: Steps, session_id: str, count: int) -> list[ObjectId]:
+    """A session with steps, each on a snapshot of its own; gives the commits of its events, oldest first."""
+    timeline = steps.store.timeline
+
+    def tell(what: SessionStarted | StepBegun | StepEnded, number: int | None) -> None:
+        snapshot = None
+        if number is not None:
+            tree = steps.take(step(number))
+            snapshot = steps.store.identify(Snapshot(tree, Coverage()))
+        steps.store.tell(Event(timeline.next_seq, 1_700_000_000_000, snapshot, None, what))
+
+    tell(SessionStarted(session_id, None, None), None)
+    for index in range(count):
+        step_id = f"{session_id}-{index}"
+        tell(StepBegun(step_id, session_id, index, None, None, None, None, None), 100 + 2 * index)
+        tell(StepEnded(step_id, None, True, True), 101 + 2 * index)
+    name = steps.git("for-each-ref", "--format=%(refname)", "refs/snapd/sessions").decode().split()[0]
+    return [bytes.fromhex(line) for line in steps.git("rev-list", "--reverse", name).decode().split()]
+
+
+# -- references
+
+
+@pytest.mark.parametrize("how", [damage.cut, damage.empty, damage.drop], ids=lambda how: how.__name__)
+def test_a_lost_reference_is_found_by_what_hung_on_it(steps: Steps, how: damage.Damage) -> None:
+    steps.store.close()
+    path = reference(steps, "snapshots")
+    before = path.read_bytes()
+    how(path)
+    assert kinds(closed(steps)) == ["lostReference" if how is damage.drop else "damagedReference"]
+    assert closed(steps, mend=True).problems == ()
+    assert path.read_bytes() == before
+    steps.open()
+    steps.check()
+
+
+def test_a_reference_to_nothing_is_found_by_what_hung_on_it(steps: Steps) -> None:
+    steps.store.close()
+    path = reference(steps, "snapshots")
+    before = path.read_bytes()
+    damage.replace(path, b"0123456789" * 4 + b"\n")
+    for quick in (True, False):
+        assert kinds(closed(steps, quick=quick)) == ["damagedReference"]
+    assert closed(steps, mend=True).problems == ()
+    assert path.read_bytes() == before
+    steps.open()
+    steps.check()
+
+
+@pytest.mark.parametrize("how", [damage.flip, damage.cut, damage.drop], ids=lambda how: how.__name__)
+def test_the_reference_of_a_coverage(steps: Steps, how: damage.Damage) -> None:
+    steps.store.close()
+    path = reference(steps, "coverage")
+    before = path.read_bytes()
+    how(path)
+    assert closed(steps).problems != ()
+    assert closed(steps, mend=True).problems == ()
+    assert path.read_bytes() == before
+    steps.open()
+    steps.check()
+    assert git_is_content(steps.path)
+
+
+# -- records
+
+
+@pytest.mark.parametrize("how", damage.ALL, ids=lambda how: how.__name__)
+@pytest.mark.parametrize("place", [0, 1, 3])
+def test_a_lost_record_takes_no_other_with_it(steps: Steps, how: damage.Damage, place: int) -> None:
+    trees = list(steps.answered)
+    commits = steps.git("rev-list", "--reverse", "--all").decode().split()
+    steps.store.close()
+    how(loose(steps.path, bytes.fromhex(commits[place])))
+    with pytest.raises(StoreCorrupt):
+        steps.open()
+    assert "lostRecord" in kinds(closed(steps)) or place == 3
+    mended = closed(steps, mend=True)
+    assert mended.problems == ()
+    assert mended.snapshots == 3
+    steps.open()
+    for tree in trees:
+        assert steps.store.knows(tree) == (tree != trees[place])
+    steps.answered.pop(trees[place])
+    steps.check()
+    # and goes on
+    steps.take(step(50))
+    steps.reopen()
+    steps.check()
+
+
+@pytest.mark.parametrize("how", damage.ALL, ids=lambda how: how.__name__)
+def test_a_lost_coverage_is_stored_again_with_the_next_snapshot(steps: Steps, how: damage.Damage) -> None:
+    coverage = bytes.fromhex(reference(steps, "coverage").name)
+    steps.reopen()
+    how(loose(steps.path, coverage))
+    found = steps.store.check(Call(), quick=False, alone=True)
+    assert set(found.broken) == set(steps.answered)
+    assert {tree for problem in found.problems for tree in problem.snapshots} == set(steps.answered)
+    steps.store.repair((), lambda _: None, Call())
+    with pytest.raises(StoreCorrupt):
+        steps.store.find(next(iter(steps.answered)))
+    steps.take(step(77))
+    assert steps.store.check(Call(), quick=False, alone=True).problems == ()
+    steps.check()
+
+
+# -- events
+
+
+def test_a_missing_file_names_the_steps_that_had_it(steps: Steps) -> None:
+    add_session(steps, "work", 2)
+    lost = damage.blob_id(step(101)["d/e/c"])
+    damage.drop(loose(steps.path, lost))
+    (problem,) = steps.store.check(Call(), quick=False, alone=True).problems
+    assert {(step.session_id, step.step_id) for step in problem.steps} == {("work", "work-0")}
+    damage.drop(loose(steps.path, damage.blob_id(BASE["a"])))
+    found = steps.store.check(Call(), quick=False, alone=True)
+    (other,) = [problem for problem in found.problems if problem.subject != lost.hex()]
+    assert {step.step_id for step in other.steps} == {"work-0", "work-1"}
+
+
+@pytest.mark.parametrize("how", [damage.cut, damage.drop], ids=lambda how: how.__name__)
+def test_a_lost_reference_of_a_session(steps: Steps, how: damage.Damage) -> None:
+    add_session(steps, "work", 2)
+    steps.store.close()
+    path = reference(steps, "sessions")
+    before = path.read_bytes()
+    how(path)
+    assert closed(steps).problems != ()
+    assert closed(steps, mend=True).problems == ()
+    assert path.read_bytes() == before
+    steps.open()
+    assert [step.step_id for step in steps.store.timeline.steps("work")] == ["work-0", "work-1"]
+
+
+@pytest.mark.parametrize("place", range(5))
+def test_a_lost_event_leaves_the_history_that_can_stand_without_it(steps: Steps, place: int) -> None:
+    events = add_session(steps, "work", 2)
+    assert len(events) == 5
+    steps.store.close()
+    damage.flip(loose(steps.path, events[place]))
+    mended = closed(steps, mend=True)
+    assert mended.problems == ()
+    assert "lostEvent" in {problem.kind for problem in mended.repaired}
+    steps.open()
+    found = {step.step_id: step.state for step in steps.store.timeline.steps("work")}
+    all_steps = {"work-0": "applied", "work-1": "applied"}
+    expected = [all_steps, {"work-1": "applied"}, {**all_steps, "work-0": "open"}, {"work-0": "applied"},
+                {**all_steps, "work-1": "open"}][place]  # fmt: skip
+    assert found == expected
+    assert git_is_content(steps.path)
+    steps.check()
+
+
+def test_a_database_that_lies_is_made_anew(steps: Steps) -> None:
+    from snapd.store.timeline.sealed import seal
+
+    add_session(steps, "work", 1)
+    steps.store.close()
+    import sqlite3
+
+    path = steps.path / "timeline.db"
+    connection = sqlite3.connect(path)
+    connection.execute("UPDATE steps SET state = 'undone'")
+    connection.commit()
+    connection.close()
+    seal(str(path))
+    assert kinds(closed(steps)) == ["damagedTimeline"]
+    assert closed(steps, mend=True).problems == ()
+    steps.open()
+    assert [step.state for step in steps.store.timeline.steps("work")] == ["applied"]
+    assert steps.store.check(Call(), quick=False, alone=True).problems == ()
+
+
+@pytest.mark.parametrize("how", damage.ALL, ids=lambda how: how.__name__)
+def test_a_damaged_database_costs_nothing(steps: Steps, how: damage.Damage) -> None:
+    add_session(steps, "work", 1)
+    steps.store.close()
+    how(steps.path / "timeline.db")
+    # it is not believed, and made anew when it is next asked
+    assert closed(steps).problems == ()
+    steps.open()
+    assert len(steps.store.timeline.steps("work")) == 1
+
+
+# -- small files
+
+
+@pytest.mark.parametrize("name", ["config", "HEAD"])
+@pytest.mark.parametrize("how", [damage.cut, damage.empty], ids=lambda how: how.__name__)
+def test_what_says_that_it_is_a_store(steps: Steps, name: str, how: damage.Damage) -> None:
+    steps.store.close()
+    before = (steps.path / name).read_bytes()
+    how(steps.path / name)
+    assert kinds(closed(steps)) == ["damagedConfig"]
+    assert closed(steps, mend=True).problems == ()
+    assert (steps.path / name).read_bytes() == before
+    assert len(list(steps.path.glob(f"quarantine/*/*-{name}"))) == 1
+    steps.open()
+    steps.check()
+
+
+def test_a_store_of_a_newer_version_is_left_alone(steps: Steps) -> None:
+    steps.store.close()
+    config = steps.path / "config"
+    text = config.read_text()
+    config.write_text(text.replace("version = 1", "version = 99"))
+    before = damage.everything(steps.path)
+    with pytest.raises(StoreCorrupt, match="newer"):
+        closed(steps, mend=True)
+    assert damage.everything(steps.path) == before
+    config.write_text(text)
+    steps.open()
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"), [("intent", "damagedIntent"), ("notifications", "damagedNumbers"), ("root.json", "damagedRoot")]
+)
+def test_a_small_file_that_says_nothing(steps: Steps, name: str, kind: str) -> None:
+    steps.store.close()
+    (steps.path / name).write_bytes(b"nothing of the kind")
+    assert kinds(closed(steps)) == [kind]
+    assert closed(steps, mend=True).problems == ()
+    (kept,) = steps.path.glob(f"quarantine/*/*-{name}")
+    assert kept.read_bytes() == b"nothing of the kind"
+    steps.open()
+    # no number is given out twice
+    assert steps.store.timeline.reserve(1) > 1 or name != "notifications"
+
+
+def test_a_journal_that_is_damaged_in_its_middle(steps: Steps, tmp_path: Path) -> None:
+    (journal,) = (steps.path / "journal").glob("[0-9]*")
+    copy = tmp_path / "killed"
+    shutil.copytree(steps.path, copy)
+    damage.flip(copy / "journal" / journal.name)
+    found = check_closed(str(copy), Call(), quick=False, mend=False)
+    assert [problem.kind for problem in found.problems] == ["damagedJournal"]
+    mended = check_closed(str(copy), Call(), quick=False, mend=True)
+    assert (mended.problems, mended.snapshots) == ((), 4)
+    assert not list((copy / "journal").glob("[0-9]*"))
+
+
+def test_what_only_a_journal_has_is_no_loss(steps: Steps, tmp_path: Path) -> None:
+    """As a power cut leaves it: the journal was synced, and nothing else."""
+    copy = tmp_path / "killed"
+    shutil.copytree(steps.path, copy)
+    for path in (*copy.glob("objects/??/*"), *copy.glob("refs/snapd/*/*")):
+        path.unlink()
+    before = damage.everything(copy)
+    found = check_closed(str(copy), Call(), quick=False, mend=False)
+    assert (found.problems, found.snapshots) == ((), 4)
+    assert damage.everything(copy) == before
+
+
+# -- who may touch it
+
+
+def test_what_others_may_touch(steps: Steps) -> None:
+    steps.store.close()
+    os.chmod(steps.path, 0o755)
+    os.chmod(steps.path / "config", 0o666)
+    if os.geteuid() == 0:
+        os.chown(steps.path / "HEAD", 65534, 65534)
+    found = {problem.subject: problem.message for problem in closed(steps).problems}
+    theirs = {"HEAD"} if os.geteuid() == 0 else set()
+    assert found.keys() == {".", "config"} | theirs
+    mended = closed(steps, mend=True)
+    # what is somebody else's is told, and not taken
+    assert {problem.subject for problem in mended.problems} == theirs
+    assert steps.path.stat().st_mode & 0o777 == 0o700
+    assert (steps.path / "config").stat().st_mode & 0o777 == 0o600
+    if theirs:
+        os.chown(steps.path / "HEAD", 0, 0)
+    steps.open()
+
+
+def test_a_file_of_the_users_git_keeps_its_permissions(steps: Steps, tmp_path: Path) -> None:
+    path = loose(steps.path, damage.blob_id(BASE["a"]))
+    os.link(path, tmp_path / "theirs")
+    path.chmod(0o666)
+    assert steps.store.check(Call(), quick=True, alone=True).problems == ()
+    steps.store.repair((), lambda _: None, Call())
+    assert path.stat().st_mode & 0o777 == 0o666
+
+
+def test_the_store_of_another_process(steps: Steps) -> None:
+    for mend in (False, True):
+        with pytest.raises(StoreLocked) as error:
+            closed(steps, mend=mend)
+        assert str(steps.path) in error.value.message
+
+
+def test_no_store(tmp_path: Path) -> None:
+    with pytest.raises(StoreCorrupt, match="no store"):
+        check_closed(str(tmp_path / "none"), Call(), quick=True, mend=True)
+    assert not (tmp_path / "none").exists()
