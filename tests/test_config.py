@@ -21,11 +21,7 @@ WRONG: list[tuple[str, Any]] = [
     *(("exclude", value) for value in ("*.log", [1], {"a": 1}, ["a\nb"], ["a\0b"], True)),
     *(("max_file_size", value) for value in (0, -1, 1.5, "1", True, [1])),
     *(("data_dir", value) for value in ("", 1, ["a"], "a\0b", False)),
-    *(
-        (key, value)
-        for key in ("max_snapshots", "max_store_size")
-        for value in (-1, 1.5, "1", True, [], math.inf)
-    ),
+    *((key, value) for key in ("max_snapshots", "max_store_size") for value in (-1, 1.5, "1", True, [], math.inf)),
     *(("watcher", value) for value in ("", "inotify", "None", False, ["none"])),
     *(("retention", value) for value in (-1, -0.1, math.nan, math.inf, "7", True, [], 10**400)),
 ]

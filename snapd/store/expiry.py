@@ -116,9 +116,7 @@ def pack_names(directory: str) -> list[str]:
     return sorted(name[:-4] for name in names if name.startswith("pack-") and name.endswith(".idx"))
 
 
-def _sweep_pack(
-    repository: ShadowRepository, name: str, held: set[ObjectId], call: Call, *, wholly: bool
-) -> None:
+def _sweep_pack(repository: ShadowRepository, name: str, held: set[ObjectId], call: Call, *, wholly: bool) -> None:
     call.check()
     path = os.path.join(repository.pack_directory, name)
     index = PackIndex.load(f"{path}.idx", f"{path}.pack")
