@@ -114,7 +114,8 @@ class Applier:
         except BaseException:
             for item in staged:
                 self._discard(item)
-            for path in reversed(self._made):
+            # those within first: the threads that made them noted them in any order
+            for path in sorted(self._made, reverse=True):
                 self._unmake_directory(path)
             raise
         for delete in plan.deletes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from snapd import failpoints
 from snapd.core.call import Call
 from snapd.core.errors import IoError, StorageFull, WorkspaceNotOpen
 from snapd.store import room
+from snapd.worktree.apply import Applier
 from tests.support.sessions import Agents
 from tests.support.workspace import Items, close_all, make, outcomes
 
@@ -154,3 +156,24 @@ def test_one_of_two_steps_done_again_takes_the_directory_that_the_other_made(tmp
     assert bench.read() == {"a": b"1\n"}
     agents.redone(session, 1)
     assert bench.read() == {"a": b"2\n", "empty/": None}
+
+
+def test_directories_that_several_threads_made_are_unmade(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One of them may note a directory after another noted one in it."""
+    bench = make(tmp_path, {"many/1/a": b"1", "many/2/b": b"2", "other": b"o"})
+    tree = bench.track()
+    shutil.rmtree(bench.root / "many")
+    real = Applier._make_directory
+
+    def noted_late(applier: Applier, path: bytes) -> None:
+        real(applier, path)
+        applier._made.sort(reverse=True)
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "full")
+
+    monkeypatch.setattr(Applier, "_make_directory", noted_late)
+    monkeypatch.setattr(Applier, "_write_aside", full)
+    with pytest.raises(StorageFull):
+        bench.restore(tree)
+    assert os.listdir(bench.root) == ["other"]
