@@ -46,7 +46,7 @@ class Span:
         steps: those that were at work meanwhile, but for one in which another of them is open, in the order in which
             they were begun; empty: it was the user.
         left: those that were open besides, and whose client was gone, likewise: what changed counts as theirs as well
-            once somebody ends them who speaks for them.
+            once somebody ends them who speaks for them; then they are among `steps` too.
     """
 
     before: SnapshotId

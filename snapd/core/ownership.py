@@ -90,7 +90,8 @@ def own_changes(
 ) -> OwnChanges:
     """What a step itself changed.
 
-    Where one step alone was open, all is its own, whatever it claims. Else a file belongs to those that claim it; where
+    Where one step alone was open, all is its own, whatever it claims; a step whose client had left is not alone while
+    others that were left with it may still be spoken for. Else a file belongs to those that claim it; where
     none does, to those that said nothing of what they wrote. Where that is none, it was the user.
 
     Args:
@@ -106,7 +107,9 @@ def own_changes(
     files: dict[RelPath, list[Delta]] = {}
     directories: dict[RelPath, list[DirectoryDelta]] = {}
     for span in spans:
-        owners = _Owners(step_id, {step: authors[step] for step in span.steps})
+        # others that were left with it may still be spoken for: what is theirs must not pass for its own until then
+        accompanied = step_id in span.left and not set(span.left) <= set(span.steps)
+        owners = _Owners(step_id, {step: authors[step] for step in span.steps}, accompanied)
         for change in changes(span.before.tree, span.after.tree):
             shared = owners.is_shared(change.path, Author.names)
             if shared is not None:
@@ -149,14 +152,15 @@ def own_moves(
 class _Owners:
     """Whose the changes of one span are."""
 
-    def __init__(self, step_id: StepId, authors: Mapping[StepId, Author]) -> None:
+    def __init__(self, step_id: StepId, authors: Mapping[StepId, Author], accompanied: bool) -> None:
         self._step_id = step_id
         self._authors = authors
+        self._accompanied = accompanied
 
     def is_shared(self, path: RelPath, names: Callable[[Author, RelPath], bool]) -> bool | None:
         """Whether another session's step may have changed it as well; None where it is not the step's own."""
         owners = set(self._authors)
-        if len(owners) > 1:
+        if len(owners) > 1 or self._accompanied:
             owners = {step for step, author in self._authors.items() if names(author, path)}
             owners = owners or {step for step, author in self._authors.items() if author.claims is None}
         if self._step_id not in owners:

@@ -875,6 +875,22 @@ def test_a_restart_leaves_the_steps(agents: Agents) -> None:
     assert "b.txt" in agents.files(detached)
 
 
+def test_two_agents_are_told_apart_after_the_daemon_was_killed(agents: Agents) -> None:
+    agents.start("two")
+    first, second = agents.begin("one", client="c"), agents.begin("two", client="d")
+    agents.bench.write({"a.txt": b"first", "b.txt": b"second"})
+    # nobody looked when their clients went
+    agents.bench.reopen()
+    agents.end(first, ["a.txt"])
+    assert agents.files(first) == {"a.txt": "modified"}
+    agents.undo("one")
+    assert agents.bench.read() == {"a.txt": TEXT, "b.txt": b"second"}
+    agents.end(second, ["b.txt"])
+    assert agents.files(second) == {"b.txt": "modified"}
+    agents.undo("two")
+    assert agents.bench.read() == {"a.txt": TEXT, "b.txt": b"b\n"}
+
+
 def test_nothing_is_told_of_a_client_that_left_nothing_behind(agents: Agents) -> None:
     agents.begin("one", client="c")
     told = listen(agents)

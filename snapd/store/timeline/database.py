@@ -430,8 +430,7 @@ class Database:
         )
         parents = {parent for _, parent in rows}
         steps = [step for step in (*event.seen.steps, *(step for step, _ in rows)) if step not in parents]
-        left = [step for step in event.seen.left if step not in steps]
-        return attrs.evolve(event, seen=attrs.evolve(event.seen, steps=tuple(steps), left=tuple(left)))
+        return attrs.evolve(event, seen=attrs.evolve(event.seen, steps=tuple(steps)))
 
     def _steps(self, clause: str, *values: Any) -> tuple[Step, ...]:
         return tuple([_step(row) for row in self._rows(_STEP + clause, *values)])

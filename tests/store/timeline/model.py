@@ -126,8 +126,7 @@ class Model:
         joined = [step for step in event.seen.left if step in heard]
         around = {parents[step] for step in joined}
         steps = tuple(step for step in (*event.seen.steps, *joined) if step not in around)
-        left = tuple(step for step in event.seen.left if step not in steps)
-        return attrs.evolve(event, seen=attrs.evolve(event.seen, steps=steps, left=left))
+        return attrs.evolve(event, seen=attrs.evolve(event.seen, steps=steps))
 
     def spans(self, step_id: str, speaking: str | None = None) -> list[Span]:
         seen = [self.as_seen(event, speaking).seen for event in self.events]
