@@ -1,0 +1,47 @@
+"""`python -m tests.soak --minutes N --seed S`: see `make soak`. The figures come last; a failure keeps its folder."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import random
+import shutil
+import sys
+import tempfile
+import traceback
+from pathlib import Path
+
+from .soak import Soak
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.soak", description=__doc__)
+    parser.add_argument("--minutes", type=float, default=10.0, help="how long (default: 10)")
+    parser.add_argument("--seed", type=int, help="of all that is chosen (default: a new one)")
+    parser.add_argument("--kill-every", type=int, default=12, help="rounds between kills, on average (default: 12)")
+    parser.add_argument("--verify-every", type=int, default=5, help="rounds between looks at the store (default: 5)")
+    options = parser.parse_args()
+    seed = random.SystemRandom().getrandbits(32) if options.seed is None else options.seed
+    # a socket's path is short, and the folder must not lie in anybody's home
+    folder = Path(tempfile.mkdtemp(prefix="soak-", dir="/tmp")).resolve()
+    os.umask(0o022)
+    soak = Soak(folder, seed, options.kill_every, options.verify_every)
+    print(f"seed {seed}, in {folder}", flush=True)
+    try:
+        asyncio.run(soak.run(options.minutes))
+    except Exception:
+        # whatever it was, these are what finds it again
+        print(soak.diary.last())
+        traceback.print_exc(file=sys.stdout)
+        print(soak.figures.table())
+        print(f"FAILED with seed {seed}; {folder} is kept")
+        return 1
+    print(soak.figures.table())
+    print(f"clean, with seed {seed}")
+    shutil.rmtree(os.fsencode(folder))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
