@@ -30,8 +30,8 @@ def main() -> int:
     print(f"seed {seed}, in {folder}", flush=True)
     try:
         asyncio.run(soak.run(options.minutes))
-    except Exception:
-        # whatever it was, these are what finds it again
+    except (Exception, KeyboardInterrupt):
+        # whatever it was, or whoever lost patience: these are what finds it again
         print(soak.diary.last())
         traceback.print_exc(file=sys.stdout)
         print(soak.figures.table())
