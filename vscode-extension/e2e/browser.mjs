@@ -1,10 +1,10 @@
 /** The browser that shows the editor. */
 import { chromium } from "playwright-core";
 import { browserPath } from "./install.mjs";
+import { PATIENCE } from "./waiting.mjs";
 
 const WIDE_ENOUGH_FOR_A_DIFF = { width: 1400, height: 850 };
 const HOST = "127.0.0.1";
-const PATIENCE = 20_000;
 
 export class Browser {
   /** Hosts other than the editor's that the page asked something. */
@@ -44,7 +44,7 @@ export class Browser {
       }
     });
     await page.goto(editor.address);
-    await page.locator(".monaco-workbench").waitFor({ timeout: 60_000 });
+    await page.locator(".monaco-workbench").waitFor();
     return browser;
   }
 

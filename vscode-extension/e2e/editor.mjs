@@ -7,7 +7,6 @@ import path from "node:path";
 import { editorEntry } from "./install.mjs";
 import { until } from "./waiting.mjs";
 
-const STARTS_WITHIN = 60_000;
 const ENDS_WITHIN = 5_000;
 
 /** What keeps the editor quiet, and its pictures the same each time. */
@@ -54,7 +53,7 @@ export class Editor {
   static async start(world, vsix, setting) {
     const editor = new Editor(world, vsix, await freePort(), setting);
     world.atEnd(() => editor.stop());
-    await until("the editor's server answers", () => editor.#answers(), STARTS_WITHIN);
+    await until("the editor's server answers", () => editor.#answers());
     return editor;
   }
 

@@ -198,6 +198,8 @@ function installEditor() {
     fs.writeFileSync(path.join(made, "stamp"), STAMP);
     fs.rmSync(target, { recursive: true, force: true });
     fs.renameSync(made, target);
+    // a gigabyte: whatever is made durable next would wait until all of it is on the disk
+    run("sync", [], { cwd: target });
   } catch (error) {
     fs.rmSync(made, { recursive: true, force: true });
     throw error;

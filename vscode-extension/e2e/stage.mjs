@@ -10,6 +10,9 @@ import { until } from "./waiting.mjs";
 import { Workbench } from "./workbench.mjs";
 import { World } from "./world.mjs";
 
+/** How much of the logs a failure shows, in lines. */
+const TOLD = 120;
+
 /** Ignored by git, and so no part of any snapshot. */
 const PROBE = "watched.tmp";
 const PROBE_EVERY = 1_000;
@@ -61,9 +64,13 @@ export class Stage {
    */
   static async start({ vsix, snapd, shots }, setting) {
     const world = new World(snapd);
+    /** @type {Stage | undefined} */
+    let stage;
     try {
+      // there before the editor is, which may not yet hear of a file that comes while it lists the others
+      world.write(PROBE, "0");
       const editor = await Editor.start(world, vsix, setting);
-      const stage = new Stage(world, editor, await Browser.open(world, editor), shots);
+      stage = new Stage(world, editor, await Browser.open(world, editor), shots);
       if (setting.untrusted !== true) {
         await stage.#seesTheDisk();
         await stage.steps.open();
@@ -71,6 +78,7 @@ export class Stage {
       }
       return stage;
     } catch (error) {
+      await stage?.keepTraces("start");
       await world.end();
       throw error;
     }
@@ -131,13 +139,15 @@ export class Stage {
   }
 
   /**
-   * Keeps what may tell why a scenario failed.
+   * Keeps what may tell why a scenario failed, and prints the end of it: where nobody sees the files, that is all.
    *
    * @param {string} name
    */
   async keepTraces(name) {
+    const logs = this.editor.logs();
+    fs.writeFileSync(path.join(this.shots, `failed-${name}.log`), logs);
+    console.log(logs.trimEnd().split("\n").slice(-TOLD).join("\n"));
     await this.browser.page.screenshot({ path: path.join(this.shots, `failed-${name}.png`) });
-    fs.writeFileSync(path.join(this.shots, `failed-${name}.log`), this.editor.logs());
   }
 
   end() {
@@ -149,7 +159,6 @@ export class Stage {
    * each write is another one.
    */
   async #seesTheDisk() {
-    this.world.write(PROBE, "0");
     await this.text.open(PROBE);
     let written = 0;
     let last = performance.now();

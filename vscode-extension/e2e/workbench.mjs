@@ -212,7 +212,7 @@ export class Workbench {
    */
   async show(name) {
     const tab = this.page.locator(".activitybar").getByRole("tab", { name: new RegExp(`^${name}`) });
-    await tab.waitFor({ timeout: 60_000 });
+    await tab.waitFor();
     // a click on the one that is shown would hide it
     if ((await tab.getAttribute("aria-selected")) !== "true") {
       await tab.click();
