@@ -143,6 +143,16 @@ export class Workbench {
     return plain(await notification.locator(".notification-list-item-message").innerText());
   }
 
+  /** All that was told and not put away. The editor shows no more than five notifications in 0.8 s as they come. */
+  async toldBefore() {
+    const center = this.page.locator(".notifications-center");
+    if (!(await center.isVisible())) {
+      await this.runByKeys("Notifications: Show Notifications");
+      await center.waitFor();
+    }
+    return (await center.locator(".notification-list-item-message").allInnerTexts()).map(plain);
+  }
+
   /**
    * Presses a button of a notification.
    *
