@@ -57,7 +57,10 @@ def make_directories(path: str) -> None:
         except FileExistsError:
             if not os.path.isdir(path):
                 raise
-        sync_directory(above)
+        except FileNotFoundError:
+            # a git that somebody runs on a store removes directories as they become empty
+            make_directories(path)
+        sync_if_there(above)
 
 
 def sync_directory(path: str) -> None:

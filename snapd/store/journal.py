@@ -13,7 +13,6 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-import secrets
 import threading
 from typing import TYPE_CHECKING
 
@@ -31,13 +30,14 @@ from .durable import (
     sync_directory,
     sync_if_there,
     write_all,
-    write_file,
 )
 from .frames import Frame, decode_frames, encode_frame, file_start
 from .loose import object_path, place
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
+
+    from .refdb import RefDatabase
 
 logger = logging.getLogger(__name__)
 
@@ -83,6 +83,7 @@ class Journal:
 
     Args:
         path: the store's directory, which the caller owns.
+        references: those of the repository.
 
     Attributes:
         placed: how many loose objects steps have put into the repository since it was opened.
@@ -91,8 +92,8 @@ class Journal:
         StorageFull, IoError: what a crash left could not be brought in; it is still there.
     """
 
-    def __init__(self, path: str) -> None:
-        self._store = path
+    def __init__(self, path: str, references: RefDatabase) -> None:
+        self._references = references
         self._objects = os.path.join(path, "objects")
         self._directory = os.path.join(path, JOURNAL)
         self._lock = threading.RLock()
@@ -147,7 +148,7 @@ class Journal:
             try:
                 for oid, packed in frame.objects.items():
                     place(self._objects, oid, packed)
-                self._move(frame.references)
+                self._references.move(frame.references)
             except BaseException:
                 self._take_back(file, at, frame)
                 raise
@@ -241,35 +242,6 @@ class Journal:
                     os.close(file.descriptor)
                 file.descriptor = None
 
-    def _move(self, references: Mapping[str, ObjectId]) -> None:
-        """Moves references: all of them, unless a rename itself fails."""
-        moves: list[tuple[str, str]] = []
-        try:
-            for name, target in references.items():
-                # not beside the reference: git would take it for one
-                temporary = os.path.join(self._directory, f"tmp_ref_{secrets.token_hex(8)}")
-                path = os.path.join(self._store, name)
-                moves.append((temporary, path))
-                with os_errors(path):
-                    failpoint("journal.reference")
-                    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE_FILE)
-                    try:
-                        write_all(descriptor, target.hex().encode() + b"\n")
-                    finally:
-                        os.close(descriptor)
-            for temporary, path in moves:
-                with os_errors(path):
-                    failpoint("journal.move")
-                    try:
-                        os.rename(temporary, path)
-                    except FileNotFoundError:
-                        make_directories(os.path.dirname(path))
-                        os.rename(temporary, path)
-        except BaseException:
-            for temporary, _ in moves:
-                remove_if_there(temporary)
-            raise
-
     # -- settling
 
     def _settle_behind(self) -> None:
@@ -306,34 +278,24 @@ class Journal:
             path = object_path(self._objects, oid)
             sync_if_there(path)
             directories.add(os.path.dirname(path))
-        for name in file.references:
-            if not sync_if_there(os.path.join(self._store, name)):
-                sync_if_there(os.path.join(self._store, "packed-refs"))
-            directories |= self._above(name)
         for directory in sorted(directories):
-            sync_if_there(directory)
-
-    def _above(self, name: str) -> set[str]:
-        parts = name.split("/")[:-1]
-        return {os.path.join(self._store, *parts[:depth]) for depth in range(1, len(parts) + 1)}
+            with os_errors(directory):
+                sync_if_there(directory)
+        self._references.settle(file.references)
 
     def _write_anew(self, file: _File) -> None:
         for frame in _read(file.path):
             for oid, packed in frame.objects.items():
                 place(self._objects, oid, packed, durable=True)
-        for name in file.references:
-            path = os.path.join(self._store, name)
-            # a reference that moves meanwhile must not be set back
-            with self._lock, contextlib.suppress(FileNotFoundError):
-                with open(path, "rb") as reference:
-                    data = reference.read()
-                write_file(path, data)
+        self._references.write_anew(file.references)
 
     # -- opening
 
     def _replay(self) -> None:
         with os_errors(self._directory):
             numbers = self._numbers()
+            if numbers:
+                self._references.clear_locks()
             references: dict[str, ObjectId] = {}
             for number in numbers:
                 failpoint("journal.replay")
@@ -347,18 +309,15 @@ class Journal:
                         place(self._objects, oid, packed, durable=True)
                 self._old.append(file)
                 self._number = number
-            self._move(references)
+            self._references.move(references)
         self._settle_old()
 
     def _numbers(self) -> Collection[int]:
-        """The numbers of the journal files, ascending; what else lies there is a leftover of `_move`."""
+        """The numbers of the journal files, ascending."""
         try:
             names = os.listdir(self._directory)
         except FileNotFoundError:
             return []
-        for name in names:
-            if name.startswith("tmp_"):
-                remove_if_there(os.path.join(self._directory, name))
         return sorted(int(name) for name in names if name.isdecimal())
 
 

@@ -2,25 +2,31 @@
 
 Each of them was to be renamed, or removed, by the one who made it; its name says that it is one. While the store is
 ours and nobody writes to it, nobody is left who would. What is known of the work tree is written beside everything
-else: of that, what is older than this process's ownership is a leftover.
+else: of that, what is older than this process's ownership is a leftover. The locks of references may be those of a git
+that somebody runs on the store: these are left for an hour.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import time
 from typing import TYPE_CHECKING
 
 from snapd.core.errors import os_errors
 
 from .durable import remove_if_there
 from .ownership import OWNER
+from .refdb import LOCK
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_ASIDE = re.compile(r"tmp_[a-z]+_[0-9a-f]{16}.*|.+\.[0-9a-f]{12}\.tmp")
-"""What `loose`, `pack`, `adopt` and `journal` call theirs; and what `durable` and the memory of the work tree do."""
+LOCK_AGE = 3600
+"""Seconds."""
+
+_ASIDE = re.compile(r"tmp_[a-z]+_[0-9a-f]{16}.*|.+\.[0-9a-f]{12}\.tmp|.+\.lock")
+"""What `loose`, `pack` and `adopt` call theirs; `durable` and the memory of the work tree; `refdb` and git."""
 _BESIDE = "worktree."
 
 
@@ -40,7 +46,12 @@ def sweep_leftovers(path: str) -> int:
     with os_errors(path):
         owned = os.stat(os.path.join(path, OWNER)).st_ctime_ns
         for entry in list(_aside(path)):
-            if not entry.name.startswith(_BESIDE) or entry.stat(follow_symlinks=False).st_ctime_ns < owned:
+            made = entry.stat(follow_symlinks=False).st_ctime_ns
+            if entry.name.endswith(LOCK):
+                is_left = made < time.time_ns() - LOCK_AGE * 10**9
+            else:
+                is_left = made < owned or not entry.name.startswith(_BESIDE)
+            if is_left:
                 remove_if_there(entry.path)
                 count += 1
     return count

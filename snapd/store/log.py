@@ -16,17 +16,17 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import attrs
-import pygit2
 
-from snapd.core.errors import IoError, StoreCorrupt, UnknownSnapshot, os_errors
+from snapd.core.errors import StoreCorrupt, UnknownSnapshot, os_errors
 from snapd.core.history import SnapshotId
 from snapd.core.model import ObjectId, RecordKind, Snapshot
 from snapd.failpoints import failpoint
 
 from .coverage import Coverages, encode
-from .durable import make_directories, sync_if_there, write_file
+from .durable import sync_if_there
 from .loose import pack_loose, prepare
 from .objects import encode_commit, object_id
+from .refdb import read_references
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
@@ -321,18 +321,13 @@ class SnapshotLog:
             self._delete(SNAPSHOTS + day)
             del self._heads[day]
         else:
-            self._point(SNAPSHOTS + day, head)
+            self._repository.references.move({SNAPSHOTS + day: head})
+            self._repository.references.settle([SNAPSHOTS + day])
             self._heads[day] = head
 
     def _delete(self, name: str) -> None:
-        """Removes a reference; what an attempt before this one removed is gone already."""
-        try:
-            failpoint("log.drop")
-            self._repository.libgit2().references.delete(name)
-        except KeyError:
-            return
-        except (OSError, pygit2.GitError) as error:
-            raise IoError(f"{name} cannot be removed: {error}", path=name, errno="unknown") from error
+        failpoint("log.drop")
+        self._repository.delete_reference(name)
 
     def _take(self, record: Record) -> None:
         self._seq = max(self._seq, record.seq)
@@ -340,33 +335,20 @@ class SnapshotLog:
         if record.kind in _SETTLED:
             self._newest = record
 
-    def _point(self, name: str, oid: ObjectId) -> None:
-        path = os.path.join(self._repository.path, name)
-        make_directories(os.path.dirname(path))
-        write_file(path, oid.hex().encode() + b"\n")
-
     def _load(self) -> None:
-        references = self._repository.libgit2().references
+        references = read_references(self._repository.path)
+        # to go on without one that is damaged would drop its snapshots
+        for name in references.damaged:
+            raise StoreCorrupt(f"{name} is damaged", object=name)
         records = []
-        names = list(references)
-        self._check_readable(names)
-        for name in names:
+        for name, target in references.targets.items():
             if name.startswith(COVERAGE):
                 self._coverage_known.add(bytes.fromhex(name[len(COVERAGE) :]))
             elif name.startswith(SNAPSHOTS):
-                head = bytes.fromhex(str(references[name].target))
-                self._heads[name[len(SNAPSHOTS) :]] = head
-                records += [record for _, record in self._chain(head)]
+                self._heads[name[len(SNAPSHOTS) :]] = target
+                records += [record for _, record in self._chain(target)]
         for record in sorted(records, key=lambda record: record.seq):
             self._take(record)
-
-    def _check_readable(self, names: Collection[str]) -> None:
-        """Raises `StoreCorrupt` for a reference that libgit2 passed over: to go on without would drop its snapshots."""
-        for above, _, files in os.walk(os.path.join(self._repository.path, "refs", "snapd")):
-            for file in files:
-                name = os.path.relpath(os.path.join(above, file), self._repository.path)
-                if name not in names and not file.endswith((".tmp", ".lock")):
-                    raise StoreCorrupt(f"{name} is damaged", object=name)
 
     def _chain(self, head: ObjectId) -> Iterator[tuple[ObjectId, Record]]:
         """The records of a day, newest first."""

@@ -13,7 +13,7 @@ from snapd.core.model import ObjectId
 from snapd.failpoints import failpoint
 
 from .deflate import ERRORS, deflate_small, deflater, inflater
-from .durable import PRIVATE_DIRECTORY, PRIVATE_FILE, make_directories, remove_if_there, sync_directory, write_all
+from .durable import PRIVATE_DIRECTORY, PRIVATE_FILE, remove_if_there, sync_if_there, write_all
 from .objects import ObjectKind, header
 
 if TYPE_CHECKING:
@@ -167,9 +167,7 @@ class LooseWriter:
                 os.fsync(descriptor)
                 oid = digest.digest()
                 path = object_path(self._objects, oid)
-                make_directories(os.path.dirname(path))
-                failpoint("loose.rename")
-                os.rename(temporary, path)
+                move_in(temporary, path)
             except BaseException:
                 remove_if_there(temporary)
                 raise
@@ -182,7 +180,8 @@ class LooseWriter:
         """Makes the names of what was written durable."""
         for directory in sorted(self._directories):
             with os_errors(directory):
-                sync_directory(directory)
+                # gone where a git that somebody runs on the store has packed what was in it, and synced the pack
+                sync_if_there(directory)
         self._directories.clear()
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pygit2
 
-from snapd.core.errors import StoreCorrupt, from_os_error, os_errors
+from snapd.core.errors import IoError, StoreCorrupt, from_os_error, os_errors
 
 from .batch import ObjectBatch
 from .durable import make_directories, write_file
@@ -18,6 +18,7 @@ from .libgit2 import open_repository
 from .loose import object_path, read_chunks, read_whole
 from .objects import KINDS, decode_tree, differing_entries
 from .packindex import PackIndexes, directory_stamp
+from .refdb import RefDatabase
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,6 +57,7 @@ class ShadowRepository:
         objects: where the loose objects lie.
         pack_directory: where the packs lie.
         packs: what these hold.
+        references: the references.
         journal: what makes small steps durable.
 
     Raises:
@@ -77,7 +79,8 @@ class ShadowRepository:
             status = os.stat(path)
         self._identity = (status.st_dev, status.st_ino)
         self.packs = PackIndexes(self.pack_directory)
-        self.journal = Journal(path)
+        self.references = RefDatabase(path)
+        self.journal = Journal(path, self.references)
 
     def batch(self) -> ObjectBatch:
         """A set of objects to be stored together."""
@@ -202,6 +205,21 @@ class ShadowRepository:
         if self.journal:
             self.journal.flush()
         return self._libgit2()
+
+    def delete_reference(self, name: str) -> None:
+        """Removes a reference; what an attempt before this one removed is gone already.
+
+        Raises:
+            StorageFull, IoError: it is still there.
+        """
+        references = self.libgit2().references
+        self.references.forget(name)
+        try:
+            references.delete(name)
+        except KeyError:
+            return
+        except (OSError, pygit2.GitError) as error:
+            raise IoError(f"{name} cannot be removed: {error}", path=name, errno="unknown") from error
 
     def swept(self) -> None:
         """Has every thread look at the disk anew: packs were removed, or are about to be."""

@@ -20,6 +20,7 @@ from snapd.core.model import EMPTY_TREE, TREE, ObjectId
 from .libgit2 import open_repository
 from .log import SNAPSHOTS, decode_record
 from .objects import decode_tree
+from .refdb import read_references
 from .sizes import sizes
 from .timeline.chain import OPERATIONS, SESSIONS, decode_link
 from .timeline.pins import snapshots
@@ -104,8 +105,7 @@ class _Owners:
         self.of: dict[ObjectId, Owner | _Shared] = {}
         self.sessions: list[str] = []
         named: dict[ObjectId, set[Owner]] = {}
-        references = self._repository.references
-        heads = {name: bytes.fromhex(str(references[name].target)) for name in references}
+        heads = read_references(path).targets
         for name, head in heads.items():
             if name.startswith((SESSIONS, OPERATIONS)):
                 self._take_chain(name, head, named)

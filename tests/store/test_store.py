@@ -227,7 +227,7 @@ def test_an_unrecorded_look_does_not_fool_the_next(tmp_path: Path, monkeypatch: 
 # -- no space
 
 
-@pytest.mark.parametrize("kind", ["tmp_pack_", "tmp_obj_", "tmp_ref_", "journal"])
+@pytest.mark.parametrize("kind", ["tmp_pack_", "tmp_obj_", ".lock", "journal"])
 def test_no_space_for_the_store(tmp_path: Path, items: Items, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     bench = make(tmp_path, FEW)
     first = bench.track()

@@ -11,13 +11,13 @@ import attrs
 from snapd.core.checkup import Checkup, Leftovers, Problem
 from snapd.core.errors import StoreCorrupt, os_errors
 from snapd.store.log import COVERAGE, SNAPSHOTS
+from snapd.store.refdb import References, read_references
 from snapd.store.timeline.timeline import NAME as TIMELINE
 from snapd.store.timeline.verify import differs, sealed_heads
 
 from .files import check_access, check_files, leftovers, waiting
 from .holdings import UNINDEXED, Holdings
 from .rebuild import lost_references
-from .references import References, read_references
 from .scan import Scan, scan
 from .touches import Touched, Touches, touched
 from .walk import Chain, Named, walk

@@ -31,7 +31,7 @@ CONFIG = "config"
 ROOT = "root.json"
 
 _HEAD = re.compile(rb"ref: refs/[^\n]+\n?")
-_LEFTOVER = re.compile(r"tmp_(obj|pack|adopt|ref)_.*|.*\.[0-9a-f]{12}\.tmp")
+_LEFTOVER = re.compile(r"tmp_(obj|pack|adopt)_.*|.*\.[0-9a-f]{12}\.tmp|.+\.lock")
 _OTHERS_WRITE = 0o022
 _OTHERS = 0o077
 

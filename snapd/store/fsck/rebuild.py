@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from snapd.core.history import StepId
     from snapd.core.model import ObjectId
     from snapd.store.log import Record
+    from snapd.store.refdb import References
 
     from .holdings import Holdings
-    from .references import References
     from .walk import Named
 
 _PARENT = re.compile(rb"\A(tree [0-9a-f]{40}\n)(?:parent [0-9a-f]{40}\n)?")

@@ -16,11 +16,12 @@ import attrs
 from snapd.core.checkup import Problem
 from snapd.core.errors import StoreCorrupt, os_errors
 from snapd.store.deflate import deflate
-from snapd.store.durable import make_directories, remove_if_there, sync_directory, write_file
+from snapd.store.durable import make_directories, remove_if_there, sync_directory
 from snapd.store.log import COVERAGE
 from snapd.store.loose import object_path
 from snapd.store.objects import ObjectKind, decode_tree, object_id
 from snapd.store.pack import PackWriter, write_index
+from snapd.store.refdb import RefDatabase
 from snapd.store.repository import write_config
 from snapd.store.timeline.numbers import Numbers
 
@@ -89,6 +90,7 @@ def repair_chains(found: Examination, quarantine: Quarantine) -> list[Problem]:
     """
     rebuilt = rebuild(found.named, found.scan.commits, found.holdings, found.broken_chains)
     _write(found.holdings, [("commit", data, oid) for oid, data in rebuilt.commits.items()])
+    database = RefDatabase(found.store)
     for name, target in rebuilt.targets.items():
         path = os.path.join(found.store, name)
         before = found.references.targets.get(name)
@@ -99,8 +101,8 @@ def repair_chains(found: Examination, quarantine: Quarantine) -> list[Problem]:
         if target is None:
             remove(path)
         else:
-            make_directories(os.path.dirname(path))
-            write_file(path, target.hex().encode() + b"\n")
+            database.move({name: target})
+            database.settle([name])
     return [_left_out(link.commit.hex()) for link in rebuilt.left_out]
 
 
@@ -121,6 +123,7 @@ def keep_coverages(found: Examination, written: Collection[ObjectId], quarantine
     Raises:
         StorageFull, IoError: some have, and others not.
     """
+    database = RefDatabase(found.store)
     for coverage in sorted({record.coverage for record in found.named.records.values()} | found.named.coverages):
         name = COVERAGE + coverage.hex()
         path = os.path.join(found.store, name)
@@ -128,8 +131,8 @@ def keep_coverages(found: Examination, written: Collection[ObjectId], quarantine
             quarantine.move(path, "what it points to is lost")
         elif found.references.targets.get(name) != coverage:
             quarantine.keep(path, "it points to something else")
-            make_directories(os.path.dirname(path))
-            write_file(path, coverage.hex().encode() + b"\n")
+            database.move({name: coverage})
+            database.settle([name])
     for name, target in found.references.targets.items():
         if name.startswith(COVERAGE) and name != COVERAGE + target.hex() and not _is_used(found, name):
             quarantine.move(os.path.join(found.store, name), "it points to something else")

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from snapd.core.history import SessionId
     from snapd.core.model import ObjectId, TreeEntry
     from snapd.store.log import Record
+    from snapd.store.refdb import References
     from snapd.store.timeline.chain import Link
 
     from .holdings import Holdings
-    from .references import References
 
 
 @attrs.define

@@ -14,15 +14,15 @@ import re
 from typing import TYPE_CHECKING
 
 import attrs
-import pygit2
 
-from snapd.core.errors import IoError, StoreCorrupt, os_errors
+from snapd.core.errors import StoreCorrupt, os_errors
 from snapd.core.model import EMPTY_TREE
 from snapd.failpoints import failpoint
 from snapd.store.durable import sync_if_there
 from snapd.store.log import day_of
 from snapd.store.loose import pack_loose
 from snapd.store.objects import encode_commit, object_id
+from snapd.store.refdb import read_references
 
 from .codec import decode_event, encode_event, name_of
 from .pins import pins
@@ -89,10 +89,9 @@ class Chains:
         self._repository = repository
         self._held: set[ObjectId] = set()
         self._offered: set[ObjectId] = set()
-        references = repository.libgit2().references
         self.heads: dict[str, ObjectId] = {
-            name: bytes.fromhex(str(references[name].target))
-            for name in references
+            name: target
+            for name, target in read_references(repository.path).targets.items()
             if name.startswith((SESSIONS, OPERATIONS))
         }
 
@@ -149,16 +148,9 @@ class Chains:
         Raises:
             IoError: some may be gone and others not; each is whole.
         """
-        references = self._repository.libgit2().references
         for name in names:
-            try:
-                failpoint("chain.drop")
-                references.delete(name)
-            except KeyError:
-                # an attempt before this one came so far
-                pass
-            except (OSError, pygit2.GitError) as error:
-                raise IoError(f"{name} cannot be removed: {error}", path=name, errno="unknown") from error
+            failpoint("chain.drop")
+            self._repository.delete_reference(name)
             del self.heads[name]
         # what they held goes next: a power cut must not bring them back without it
         for above in (SESSIONS, OPERATIONS):

@@ -125,7 +125,7 @@ def test_what_was_refused_does_not_come_back(telling: Telling, monkeypatch: pyte
 def test_a_frame_is_taken_back_where_the_repository_is_full(telling: Telling, monkeypatch: pytest.MonkeyPatch) -> None:
     """The journal had it durably, and yet it must not come with the next opening."""
     some_history(telling)
-    Refusal(monkeypatch, "open", 0, lambda path, *_: "tmp_ref_" in str(path))
+    Refusal(monkeypatch, "open", 0, lambda path, *_: ".lock" in str(path))
     refused(telling)
     monkeypatch.undo()
     telling.kill()
@@ -140,7 +140,7 @@ def test_what_a_refused_step_placed_is_durable(
     some_history(telling)
     disk = Disk(telling.path, monkeypatch)
     with pytest.MonkeyPatch.context() as patch:
-        Refusal(patch, "open", 0, lambda path, *_: "tmp_ref_" in str(path))
+        Refusal(patch, "open", 0, lambda path, *_: ".lock" in str(path))
         refused(telling)
     telling._snapshot = telling._stored(Coverage())
     event = telling.event(StepBegun("again", "two", 2, None, None, None, None, None))

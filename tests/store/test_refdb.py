@@ -1,0 +1,176 @@
+"""References move all together, and stay moved beside a git that somebody runs on the store."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from snapd import failpoints
+from snapd.core.errors import StorageFull
+from snapd.core.model import ObjectId
+from snapd.store import refdb
+from snapd.store.leftovers import LOCK_AGE, sweep_leftovers
+from snapd.store.refdb import RefDatabase, read_references
+from tests.store.steps import Steps
+from tests.support.git import run_git
+
+NAMES = [f"refs/snapd/sessions/{number:02}" for number in range(20)] + ["refs/snapd/snapshots/2026-01-01"]
+
+
+def target(number: int) -> ObjectId:
+    return hashlib.sha1(b"%d" % number).digest()
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    path = tmp_path / "store"
+    path.mkdir()
+    run_git(path, "init", "--quiet", "--bare", ".")
+    return path
+
+
+def git_says(store: Path) -> dict[str, ObjectId]:
+    listed = run_git(store, "--git-dir=.", "for-each-ref", "--format=%(refname) %(objectname)").decode()
+    return {name: bytes.fromhex(oid) for name, _, oid in (line.partition(" ") for line in listed.splitlines())}
+
+
+def test_none_is_lost_to_a_git_that_packs_them(tmp_path: Path) -> None:
+    steps = Steps(tmp_path / "store")
+    tree = steps.take({"a": b"1"})
+    commits = [bytes.fromhex(steps.git("commit-tree", tree.hex(), "-m", str(at)).decode()) for at in range(50)]
+    database = RefDatabase(str(steps.path))
+    packer = subprocess.Popen(
+        ["sh", "-c", "while git --git-dir=. pack-refs --all --prune; do :; done"],
+        cwd=steps.path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
+    )  # fmt: skip
+    model = {name: commits[0] for name in NAMES}
+    try:
+        database.move(model)
+        for number in range(1500):
+            moved = {NAMES[(number + more) % len(NAMES)]: commits[(number * 7 + more) % 50] for more in range(3)}
+            database.move(moved)
+            model |= moved
+            found = read_references(str(steps.path)).targets
+            assert {name: found.get(name) for name in NAMES} == model
+        assert packer.poll() is None
+    finally:
+        os.killpg(packer.pid, 9)
+        packer.wait()
+    assert (steps.path / "packed-refs").stat().st_size > 500
+    found = git_says(steps.path)
+    assert {name: found[name] for name in NAMES} == model
+    steps.store.close()
+
+
+def test_a_lock_that_is_let_go_is_waited_for(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    database = RefDatabase(str(store))
+    database.move({NAMES[0]: target(1)})
+    lock = store / f"{NAMES[0]}.lock"
+    lock.touch()
+    waits = []
+
+    def sleep(seconds: float) -> None:
+        waits.append(read_references(str(store)).targets[NAMES[0]])
+        if len(waits) == 3:
+            lock.unlink()
+
+    monkeypatch.setattr(refdb.time, "sleep", sleep)
+    database.move({NAMES[0]: target(2)})
+    assert waits == [target(1)] * 3
+    assert read_references(str(store)).targets == {NAMES[0]: target(2)}
+
+
+def test_a_lock_of_the_dead_is_in_the_way_for_a_moment(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(refdb, "LOCK_PATIENCE", 0.02)
+    lock = store / f"{NAMES[0]}.lock"
+    lock.parent.mkdir(parents=True)
+    lock.touch()
+    RefDatabase(str(store)).move({NAMES[0]: target(1)})
+    assert read_references(str(store)).targets == {NAMES[0]: target(1)}
+    assert not lock.exists()
+
+
+@pytest.mark.parametrize("refused", range(4))
+def test_all_of_them_or_none(store: Path, monkeypatch: pytest.MonkeyPatch, refused: int) -> None:
+    database = RefDatabase(str(store))
+    before = {name: target(at) for at, name in enumerate(NAMES[:3])}
+    database.move(before)
+    reached: list[str] = []
+
+    def full(name: str) -> None:
+        reached.append(name)
+        if len(reached) > refused:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(failpoints, "listener", full)
+    with pytest.raises(StorageFull):
+        database.move({name: target(9) for name in NAMES[:3]})
+    monkeypatch.undo()
+    assert reached == ["refdb.write", "refdb.write", "refdb.write", "refdb.move"][: refused + 1]
+    assert read_references(str(store)).targets == before
+    assert not list(store.rglob("*.lock"))
+
+
+@pytest.mark.parametrize("harm", ["removed", "set back"])
+def test_what_somebody_else_did_to_a_reference_is_mended_when_it_is_settled(store: Path, harm: str) -> None:
+    database = RefDatabase(str(store))
+    database.move({NAMES[0]: target(1)})
+    if harm == "set back":
+        (store / "packed-refs").write_text(f"# pack-refs with: peeled \n{target(1).hex()} {NAMES[0]}\n")
+    database.move({NAMES[0]: target(2), NAMES[1]: target(3)})
+    (store / NAMES[0]).unlink()
+    database.settle([NAMES[0]])
+    assert read_references(str(store)).targets == {NAMES[0]: target(2), NAMES[1]: target(3)}
+
+
+def test_a_reference_that_was_let_go_stays_gone(tmp_path: Path) -> None:
+    steps = Steps(tmp_path / "store")
+    steps.take({"a": b"1"})
+    repository = steps.store._repository
+    head = next(iter(git_says(steps.path).values()))
+    repository.references.move({NAMES[0]: head})
+    steps.git("pack-refs", "--all", "--prune")
+    repository.delete_reference(NAMES[0])
+    repository.references.settle([NAMES[0]])
+    assert NAMES[0] not in git_says(steps.path)
+    steps.store.close()
+
+
+def test_a_damaged_one_hides_what_was_packed(store: Path) -> None:
+    (store / "packed-refs").write_text(f"{target(1).hex()} {NAMES[0]}\n{target(2).hex()} {NAMES[1]}\n")
+    damaged = store / NAMES[0]
+    damaged.parent.mkdir(parents=True)
+    damaged.write_text("1234\n")
+    found = read_references(str(store))
+    assert found.targets == {NAMES[1]: target(2)}
+    assert found.damaged == (NAMES[0],)
+
+
+def test_what_a_killed_process_left_is_cleared_at_once_and_what_git_holds_is_not(store: Path) -> None:
+    ours, gits = store / f"{NAMES[0]}.lock", store / f"{NAMES[1]}.lock"
+    ours.parent.mkdir(parents=True)
+    ours.write_text(f"{target(1).hex()}\n")
+    gits.touch()
+    RefDatabase(str(store)).clear_locks()
+    assert not ours.exists()
+    assert gits.exists()
+
+
+def test_old_locks_are_leftovers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    steps = Steps(tmp_path / "store")
+    steps.take({"a": b"1"})
+    locks = [steps.path / "packed-refs.lock", steps.path / "refs/snapd/snapshots/2026-01-01.lock"]
+    for lock in locks:
+        lock.touch()
+    assert sweep_leftovers(str(steps.path)) == 0
+    now = time.time_ns()
+    monkeypatch.setattr(time, "time_ns", lambda: now + (LOCK_AGE + 60) * 10**9)
+    assert sweep_leftovers(str(steps.path)) == 2
+    assert not any(lock.exists() for lock in locks)
+    steps.store.close()
