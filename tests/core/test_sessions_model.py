@@ -21,6 +21,7 @@ from snapd.core.call import Call
 from snapd.core.errors import NothingToRedo, NothingToUndo, UnknownStep
 from snapd.core.model import OnConflict
 from snapd.store.journal import Journal
+from snapd.store.refdb import RefDatabase
 from snapd.store.store import Store
 from snapd.store.timeline import IntentFile
 from snapd.worktree.apply import Applier
@@ -477,7 +478,7 @@ POINTS = (
     (Store, "append"),
     (Journal, "flush"),
     (Journal, "_append"),
-    (Journal, "_move"),
+    (RefDatabase, "move"),
     (IntentFile, "keep"),
     (IntentFile, "forget"),
 )

@@ -49,7 +49,7 @@ def test_none_is_lost_to_a_git_that_packs_them(tmp_path: Path) -> None:
         ["sh", "-c", "while git --git-dir=. pack-refs --all --prune; do :; done"],
         cwd=steps.path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
     )  # fmt: skip
-    model = {name: commits[0] for name in NAMES}
+    model = dict.fromkeys(NAMES, commits[0])
     try:
         database.move(model)
         for number in range(1500):
