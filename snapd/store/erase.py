@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING
 from snapd.core.errors import os_errors
 
 from .durable import PRIVATE_DIRECTORY, remove_if_there, sync_directory, write_file
+from .quarantine import QUARANTINE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 NOTE = "erasing"
 
-_DIRECTORIES = ("journal", "packing", "quarantine", "logs")
+_DIRECTORIES = ("journal", "packing", QUARANTINE, "logs")
 _FILES = ("packed-refs", "intent", "unswept", "worktree", "timeline.db", "timeline.db.sha1", "timeline.db-journal")
 
 
@@ -63,7 +64,7 @@ def erase_noted(path: str) -> bool:
 
 def remove_quarantine(path: str) -> None:
     """Removes damaged files that were put aside in a store: nobody can tell what is in them; raises `IoError`."""
-    quarantine = os.path.join(path, "quarantine")
+    quarantine = os.path.join(path, QUARANTINE)
     with os_errors(quarantine):
         if os.path.isdir(quarantine):
             shutil.rmtree(quarantine)

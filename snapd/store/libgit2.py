@@ -16,7 +16,7 @@ CACHED_BYTES = 8 << 20
 pygit2.settings.mwindow_size = WINDOW_BYTES
 pygit2.settings.mwindow_mapped_limit = MAPPED_BYTES
 pygit2.settings.cache_max_size(CACHED_BYTES)
-# what libgit2 itself writes (a merged blob) has to last as what we write does
+# what libgit2 itself writes (packed references without one that goes) has to last as what we write does
 pygit2.settings.enable_fsync_gitdir(True)
 # nor may a broken file of the user's close a store
 for _level in (ConfigLevel.PROGRAMDATA, ConfigLevel.SYSTEM, ConfigLevel.XDG, ConfigLevel.GLOBAL):

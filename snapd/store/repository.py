@@ -35,6 +35,7 @@ _CONFIG = f"""[core]
 \tbare = true
 \tautocrlf = false
 \tlogAllRefUpdates = false
+\tsharedRepository = 0600
 [gc]
 \tauto = 0
 [pack]

@@ -9,14 +9,15 @@ from snapd.core.errors import SnapdError
 from snapd.core.model import RecordKind
 from snapd.failpoints import failpoint
 
-from . import comparing
 from .adopt import adopt
 from .erase import erase_noted, note_erasing, remove_quarantine
 from .fsck import checkers as fsck
 from .log import SnapshotLog
 from .maintenance import Maintenance
+from .merging import merge
 from .ownership import Ownership
 from .purge import Condemned
+from .renames import renames
 from .repository import ShadowRepository, refuse_newer
 from .timeline import IntentFile, Timeline
 from .upkeep import Upkeep
@@ -138,11 +139,11 @@ class Store:
 
     def renames(self, old: ObjectId, new: ObjectId) -> dict[RelPath, RelPath]:
         """The old path of each file that was moved, by its new one."""
-        return comparing.renames(self._repository, old, new)
+        return renames(self._repository, old, new)
 
     def merge(self, base: Entry | None, ours: Entry, theirs: Entry) -> Entry | None:
         """The three-way merge of a file, stored; None where the changes overlap."""
-        return comparing.merge(self._repository, base, ours, theirs)
+        return merge(self._repository, base, ours, theirs)
 
     def find(self, tree: ObjectId) -> Snapshot:
         """The latest snapshot with this tree; raises `UnknownSnapshot`."""

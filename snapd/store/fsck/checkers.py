@@ -11,12 +11,12 @@ import attrs
 from snapd.core.checkup import Checkup, after_repair
 from snapd.core.errors import StoreCorrupt
 from snapd.store.ownership import Ownership
+from snapd.store.quarantine import Quarantine
 from snapd.store.repository import ShadowRepository
 from snapd.store.timeline import Timeline
 
 from .examine import examine
 from .holdings import Holdings, Sources
-from .quarantine import Quarantine
 from .repair import Elsewhere, keep_coverages, repair_chains, repair_files, repair_objects
 
 if TYPE_CHECKING:

@@ -13,13 +13,12 @@ from snapd.core.errors import StoreCorrupt, os_errors
 from snapd.store.consolidate import PACKING
 from snapd.store.frames import decode_frames, has_gap
 from snapd.store.journal import JOURNAL
+from snapd.store.quarantine import QUARANTINE
 from snapd.store.repository import check_version
 from snapd.store.timeline.intent import NAME as INTENT
 from snapd.store.timeline.intent import decode_file
 from snapd.store.timeline.numbers import NAME as NUMBERS
 from snapd.store.timeline.numbers import decode_numbers
-
-from .quarantine import QUARANTINE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -21,6 +21,7 @@ from snapd.store.log import COVERAGE
 from snapd.store.loose import object_path
 from snapd.store.objects import ObjectKind, decode_tree, object_id
 from snapd.store.pack import PackWriter, write_index
+from snapd.store.quarantine import Quarantine, remove
 from snapd.store.refdb import RefDatabase
 from snapd.store.repository import write_config
 from snapd.store.timeline.numbers import Numbers
@@ -28,7 +29,6 @@ from snapd.store.timeline.numbers import Numbers
 from .examine import is_needed, is_only_in_flawed
 from .files import ROOT
 from .madeindex import MadeIndex
-from .quarantine import Quarantine, remove
 from .rebuild import rebuild
 from .scan import flaw_of
 

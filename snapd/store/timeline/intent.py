@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from snapd.core.errors import SnapdError, os_errors
 from snapd.failpoints import failpoint
 from snapd.store.durable import remove_if_there, sync_directory, write_file
+from snapd.store.quarantine import Quarantine
 from snapd.store.room import check_room
 
 from .codec import decode_intent, encode_intent
@@ -60,10 +61,11 @@ class IntentFile:
         """What is kept, None where nothing is.
 
         It was written aside and renamed, so a crash leaves all of it or none. What is there and damaged all the same
-        tells nobody what was meant; it is dropped, so that it keeps nobody from the store.
+        tells nobody what was meant; it is put in quarantine, so that it keeps nobody from the store.
 
         Raises:
             IoError: it is there and cannot be read now; to go on as if it were not would leave its operation half done.
+            StorageFull: it is damaged, and there is no room to put it aside.
         """
         with os_errors(self._path):
             try:
@@ -78,8 +80,8 @@ class IntentFile:
         try:
             return decode_file(data)
         except (ValueError, RecursionError) as error:
-            logger.warning("%s is damaged and is dropped: %s", self._path, error)
-            self.forget()
+            logger.warning("%s is damaged and is put aside: %s", self._path, error)
+            Quarantine(self._directory).move(self._path, str(error))
             return None
 
     def forget(self) -> None:

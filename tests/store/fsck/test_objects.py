@@ -14,8 +14,8 @@ from snapd.core.errors import Cancelled, StoreCorrupt
 from snapd.core.model import ObjectId
 from snapd.store.consolidate import consolidate
 from snapd.store.fsck.checkers import check_closed
-from snapd.store.fsck.quarantine import MANIFEST
 from snapd.store.permission import Permission
+from snapd.store.quarantine import MANIFEST
 from tests.store.fsck import damage
 from tests.store.fsck.damage import blob_id, git_finds, git_is_content, loose, places
 from tests.store.steps import Files, Steps, read_files

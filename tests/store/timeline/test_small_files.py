@@ -60,12 +60,15 @@ def test_a_damaged_intent_keeps_nobody_out(telling: Telling, caplog: pytest.LogC
     telling.store.intend(INTENT)
     path = telling.path / "intent"
     whole = path.read_bytes()
-    for data in (b"", whole[:-1], whole[:10], whole.replace(b"made", b"mode"), b"x" + whole):
+    damaged = (b"", whole[:-1], whole[:10], whole.replace(b"made", b"mode"), b"x" + whole)
+    for data in damaged:
         path.write_bytes(data)
         caplog.clear()
         assert telling.store.intent() is None
         assert "damaged" in caplog.text
         assert not path.exists()
+    kept = sorted(file.read_bytes() for file in telling.path.glob("quarantine/*/*-intent"))
+    assert kept == sorted(damaged)
     path.mkdir()
     assert telling.store.intent() is None
 

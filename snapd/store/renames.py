@@ -1,14 +1,14 @@
-"""Comparisons of whole trees that libgit2 does for us: renames, and three-way merges of a file."""
+"""Finds files that were moved between two trees, by libgit2."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 import pygit2
-from pygit2.enums import DeltaStatus, DiffFind, DiffOption, MergeFlag
+from pygit2.enums import DeltaStatus, DiffFind, DiffOption
 
 from snapd.core.errors import StoreCorrupt
-from snapd.core.model import SYMLINK, Entry
+from snapd.core.model import SYMLINK
 from snapd.core.trees import changes
 
 if TYPE_CHECKING:
@@ -67,39 +67,3 @@ def _moved_links(diff: pygit2.Diff) -> dict[RelPath, RelPath]:
         for delta in diff.deltas
         if delta.status == DeltaStatus.ADDED and delta.new_file.mode == SYMLINK and gone.get(delta.new_file.id)
     }
-
-
-def merge(repository: ShadowRepository, base: Entry | None, ours: Entry, theirs: Entry) -> Entry | None:
-    """Merges two changes of one file, mode and text, as git does; stores the result.
-
-    Args:
-        repository: where the blobs are.
-        base: what both started from; None where both made the file.
-        ours: what is there now.
-        theirs: what is asked for.
-
-    Returns:
-        The merged file; None where the two overlap, or are no text.
-
-    Raises:
-        StoreCorrupt: an object is missing or damaged.
-    """
-    for entry in (base, ours, theirs):
-        if entry is not None:
-            repository.check_loose(entry.oid)
-    handle = repository.libgit2()
-
-    def tree_of(entry: Entry | None) -> pygit2.Oid:
-        builder = handle.TreeBuilder()
-        if entry is not None:
-            builder.insert("file", pygit2.Oid(raw=entry.oid), entry.mode)
-        return builder.write()
-
-    try:
-        index = handle.merge_trees(tree_of(base), tree_of(ours), tree_of(theirs), flags=MergeFlag(0))
-    except (KeyError, pygit2.GitError) as error:
-        raise StoreCorrupt(f"merging {ours.oid.hex()}: {error}", object=ours.oid.hex()) from error
-    if index.conflicts is not None:
-        return None
-    merged = index["file"]
-    return Entry(int(merged.mode), bytes(merged.id.raw))
