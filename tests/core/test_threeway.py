@@ -19,7 +19,8 @@ from snapd.core.model import EXECUTABLE, REGULAR, SYMLINK, Entry, ObjectId, OnCo
 from snapd.core.ownership import Delta, own_moves
 from snapd.core.threeway import Overlap, Overlay, TakenBack, combined, inverse, net, take_back, three_way
 from snapd.core.trees import changes, files
-from snapd.store import comparing
+from snapd.store.merging import merge as merge_files
+from snapd.store.renames import renames
 from snapd.store.repository import ShadowRepository
 from tests.support.git import run_git
 from tests.support.workspace import Executable, Item, Symlink
@@ -81,13 +82,13 @@ class Objects:
         return {change.path: Delta(change.old, change.new, shared) for change in found}
 
     def renames(self, old: State, new: State) -> dict[RelPath, RelPath]:
-        return comparing.renames(self.repository, self.tree(old), self.tree(new))
+        return renames(self.repository, self.tree(old), self.tree(new))
 
     def moved(self, old: State, new: State) -> dict[RelPath, RelPath]:
         return {before: after for after, before in self.renames(old, new).items()}
 
     def merge(self, base: Entry | None, ours: Entry, theirs: Entry) -> Entry | None:
-        return comparing.merge(self.repository, base, ours, theirs)
+        return merge_files(self.repository, base, ours, theirs)
 
     def overlay(self, state: State) -> Overlay:
         files = {name.encode(): self.entry(item) for name, item in state.items()}
@@ -149,7 +150,7 @@ class Story:
     def moves(self, objects: Objects) -> dict[RelPath, RelPath]:
         ids = [SnapshotId(objects.tree(state), b"") for state in (self.before, *self.turns)]
         spans = [Span(old, new, ("step",)) for old, new in list(pairwise(ids))[::2]]
-        return own_moves(spans, lambda old, new: comparing.renames(objects.repository, old, new))
+        return own_moves(spans, lambda old, new: renames(objects.repository, old, new))
 
     @property
     def left(self) -> State:

@@ -102,17 +102,21 @@ class Steps:
         self.answered[tree] = (files, coverage)
         return tree
 
-    def git(self, *args: str) -> bytes:
+    def git(self, *args: str, input: bytes | None = None) -> bytes:  # noqa: A002 - named as in subprocess.run
         """Runs git on the store."""
-        return run_git(self.path, "--git-dir=.", *args)
+        return run_git(self.path, "--git-dir=.", *args, input=input)
 
     def check(self) -> None:
         """Everything answered is there, for us and for git, and git finds nothing wrong."""
         for tree, (files, coverage) in self.answered.items():
             assert self.store.find(tree) == Snapshot(tree, coverage)
             assert read_files(self.store, tree) == files
-            for path, data in files.items():
-                assert self.git("cat-file", "blob", f"{tree.hex()}:{path}") == data
+        named = [
+            (f"{tree.hex()}:{path}", data) for tree, (files, _) in self.answered.items() for path, data in files.items()
+        ]
+        asked = "".join(f"{name}\n" for name, _ in named).encode()
+        told = b"".join(b"blob %d\n%b\n" % (len(data), data) for _, data in named)
+        assert self.git("cat-file", "--batch=%(objecttype) %(objectsize)", input=asked) == told
         said = self.git("fsck", "--strict", "--full", "--no-dangling")
         assert b"missing" not in said
         assert b"broken" not in said
