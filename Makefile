@@ -25,7 +25,7 @@ test: install lint
 	+$(MAKE) --no-print-directory --jobs 2 test-python test-typescript
 
 test-python: install
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 test-typescript: install node
 	$(IN_CLIENT) ../../scripts/quietly npm test
