@@ -117,11 +117,9 @@ class Place:
         for path in found:
             if os.path.lexists(path):
                 status = os.lstat(path)
-                # the store links to objects of the project's git: that counts in their ctime, and a git that finds one
-                # there already sets its mtime
-                shared = "/.git/objects/" in path
-                times = (0, 0) if shared else (status.st_mtime_ns, 0 if "/.git/" in path else status.st_ctime_ns)
-                stamps[path] = (status.st_ino, status.st_size, *times, status.st_mode)
+                # the store links to objects of the project's git: that counts in their ctime
+                changed = 0 if "/.git/" in path else status.st_ctime_ns
+                stamps[path] = (status.st_ino, status.st_size, status.st_mtime_ns, changed, status.st_mode)
         return stamps
 
     def drop_ledger(self, session: str) -> None:
