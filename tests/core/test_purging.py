@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-import hashlib
 import os
-import zlib
 from pathlib import Path
 
 import pytest
@@ -16,6 +13,7 @@ from snapd.core.model import ObjectId, Skip, SkipReason
 from snapd.core.purging import Purged
 from snapd.store.maintenance import Maintenance
 from tests.support.git import run_git
+from tests.support.secrets import blob, check_gone
 from tests.support.sessions import Agents
 from tests.support.workspace import Bench, Items, git_tree_hash, make, outcomes
 
@@ -25,30 +23,6 @@ LATER = SECRET + b"and a second line of it\n"
 
 def purge(bench: Bench, *names: str, dry_run: bool = False, call: Call | None = None) -> Purged:
     return bench.workspace.purging.purge([os.fsencode(name) for name in names], dry_run, call or Call())
-
-
-def blob(data: bytes) -> str:
-    return hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest()
-
-
-def check_gone(store: str, *secrets: bytes) -> None:
-    """No file of the store has some contents: not as they are, not compressed, not as an object, nor their ids."""
-    objects = run_git(store, "--git-dir=.", "cat-file", "--batch-all-objects", "--batch-check", "--unordered")
-    for secret in secrets:
-        assert blob(secret).encode() not in objects
-    kept = run_git(store, "--git-dir=.", "cat-file", "--batch-all-objects", "--batch", "--unordered")
-    for path in [path for path in Path(store).rglob("*") if path.is_file()]:
-        data = path.read_bytes()
-        with contextlib.suppress(zlib.error):
-            data += zlib.decompress(data)
-        for secret in secrets:
-            assert secret not in data, path
-            assert secret not in kept
-            assert bytes.fromhex(blob(secret)) not in data, path
-            assert blob(secret).encode() not in data, path
-            assert blob(secret)[2:] not in path.name
-    said = run_git(store, "--git-dir=.", "fsck", "--strict", "--full", "--no-dangling")
-    assert said == b"", said
 
 
 def snapshots(bench: Bench) -> list[ObjectId]:

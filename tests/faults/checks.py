@@ -18,7 +18,7 @@ from .forks import Say
 from .scenarios import SESSION, Act, Scenario, bench_at
 
 _ASIDE = re.compile(r"(^|/)\.snapd-(tmp|kept)-[0-9a-f]+$")
-_LEFTOVER = re.compile(r"(^|/)(tmp_[^/]*|[^/]*\.tmp|intent|packing(/.*)?|journal/[^/]+)$")
+_LEFTOVER = re.compile(r"(^|/)(tmp_[^/]*|[^/]*\.tmp|[^/]+\.lock|intent|packing(/.*)?|journal/[^/]+)$")
 
 
 class Broken(AssertionError):
@@ -112,6 +112,8 @@ class History:
                 self.undecided = True
             if "left" in one:
                 self.partly = True
+            if "gone" in one:
+                self.acks = {tree: state for tree, state in self.acks.items() if state != one["gone"]}
         self.states = [scenario.states[name] for name in self.allowed]
 
 
@@ -163,6 +165,7 @@ def verify(scenario: Scenario, folder: Path, history: History, hashes: Mapping[s
     store = bench.store
     if leftovers(folder):
         bench.workspace.cleanup(7.0, Call())
+    scenario.after(act)
     bench.close()
     holds(not leftovers(folder), f"left behind: {leftovers(folder)}")
     report = run_git(store, "--git-dir=.", "fsck", "--strict", "--full", "--no-dangling", "--connectivity-only")

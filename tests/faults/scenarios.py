@@ -1,11 +1,12 @@
 """What is under way when something goes wrong: states of a folder as dicts, and work that leads from one to another.
 
 The work says what it does: `folder` when it wrote files itself, `doing` before it asks for a change of the folder, and
-`ack` for every snapshot that was answered.
+`ack` for every snapshot that was answered. `gone` names a state whose snapshots may be others from then on.
 """
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import random
@@ -17,9 +18,11 @@ from typing import Any
 import attrs
 
 from snapd.core.call import Call
+from snapd.core.errors import FileNotInSnapshot
 from snapd.store import adopt, batch, journal, log, upkeep
 from snapd.worktree import apply, reading
 from tests.support.git import run_git
+from tests.support.secrets import check_gone
 from tests.support.sessions import Agents
 from tests.support.workspace import Bench, Executable, Items, Symlink
 
@@ -110,6 +113,7 @@ class Scenario:
         killed: of the name of another scenario, whose work was killed at a failpoint before.
         git: whether the folder is a git project.
         small: constants of snapd that are small for it, so that what is rare happens.
+        after: what more must hold in the end, of the workspace, open.
     """
 
     name: str
@@ -119,6 +123,7 @@ class Scenario:
     git: bool = False
     killed: tuple[str, Fault] | None = None
     small: Mapping[tuple[Any, str], Any] = attrs.field(factory=dict)
+    after: Callable[[Act], None] = lambda _: None
 
 
 def bytes_of(seed: int, size: int) -> bytes:
@@ -326,6 +331,33 @@ def _cleanup(act: Act) -> None:
     act.bench.close()
 
 
+def _prepare_leaked(act: Act) -> None:
+    """A secret in a snapshot, in a step that was undone, and in no file any more."""
+    act.open()
+    act.agents.start(SESSION)
+    act.become("second")
+    act.track("second")
+    step = act.step("leaked")
+    act.change("leaked", "second", lambda: act.agents.undone(SESSION, step=step)[0])
+    act.bench.close()
+
+
+def _purge(act: Act) -> None:
+    act.open()
+    act.say(gone="leaked")
+    # where an attempt before this one came to its end
+    with contextlib.suppress(FileNotInSnapshot):
+        act.bench.workspace.purging.purge([b"key"], False, Call())
+    act.bench.close()
+
+
+def _is_purged(act: Act) -> None:
+    """Asked for again, the secret is gone, however far it was when it was killed."""
+    with contextlib.suppress(FileNotInSnapshot):
+        act.bench.workspace.purging.purge([b"key"], False, Call())
+    check_gone(act.bench.store, SECRET)
+
+
 def _maintain(act: Act) -> None:
     """Snapshots, and the consolidation behind them that these make due."""
     act.open()
@@ -353,6 +385,8 @@ class _WithoutLinks:
 
 
 STATES = {"first": FIRST, "second": SECOND, "third": THIRD, "many": MANY, "large": LARGE}
+SECRET = b"a secret that nobody may see\n"
+LEAKED = {**STATES, "leaked": {**SECOND, "key": SECRET}}
 PROJECT = {**STATES, "third": {**SECOND, "untracked": b"not in git\n"}}
 _STREAMED = {(reading, "STREAM_FROM"): 200_000}
 
@@ -382,6 +416,7 @@ SCENARIOS = {
             "recover_redo", STATES, _prepare_undone, recover, killed=("redo", Fault("kill", "database.commit", 1))
         ),
         Scenario("cleanup", STATES, _prepare_old, _cleanup),
+        Scenario("purge", LEAKED, _prepare_leaked, _purge, after=_is_purged),
         Scenario(
             "maintain",
             STATES,
