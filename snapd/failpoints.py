@@ -33,6 +33,7 @@ SYSTEM: Mapping[str, str] = MappingProxyType(
         # references
         "refdb.write": "a reference is locked, and its next target written",
         "refdb.move": "it moves",
+        "refdb.delete": "a reference is locked, to be removed",
         # objects
         "loose.place": "a loose object is made aside",
         "loose.name": "it takes its name",

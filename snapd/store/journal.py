@@ -294,8 +294,6 @@ class Journal:
     def _replay(self) -> None:
         with os_errors(self._directory):
             numbers = self._numbers()
-            if numbers:
-                self._references.clear_locks()
             references: dict[str, ObjectId] = {}
             for number in numbers:
                 failpoint("journal.replay")

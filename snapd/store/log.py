@@ -327,7 +327,7 @@ class SnapshotLog:
 
     def _delete(self, name: str) -> None:
         failpoint("log.drop")
-        self._repository.delete_reference(name)
+        self._repository.references.delete(name)
 
     def _take(self, record: Record) -> None:
         self._seq = max(self._seq, record.seq)

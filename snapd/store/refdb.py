@@ -20,10 +20,10 @@ import attrs
 from snapd.core.errors import os_errors
 from snapd.failpoints import failpoint
 
-from .durable import PRIVATE_FILE, make_directories, remove_if_there, sync_if_there, write_all
+from .durable import PRIVATE_FILE, make_directories, remove_if_there, sync_directory, sync_if_there, write_all
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from snapd.core.model import ObjectId
 
@@ -35,6 +35,9 @@ LOCK = ".lock"
 
 LOCK_PATIENCE = 1.0
 """Seconds. Who holds a reference does a few calls to the system; one that is held for so long is held by the dead."""
+
+PACKED_PATIENCE = 10.0
+"""Likewise for all that are packed, which git writes anew as a whole."""
 
 _LOCK_EVERY = 0.005
 _LEFTOVER = (".tmp", LOCK)
@@ -106,7 +109,7 @@ class RefDatabase:
                     path = os.path.join(self._store, name)
                     with os_errors(path):
                         failpoint("refdb.write")
-                        descriptor = _take_lock(path)
+                        descriptor = _take_lock(path, LOCK_PATIENCE)
                         held.append((name, path))
                         try:
                             write_all(descriptor, target.hex().encode() + b"\n")
@@ -124,10 +127,25 @@ class RefDatabase:
                     remove_if_there(path + LOCK)
                 raise
 
-    def forget(self, name: str) -> None:
-        """A reference is about to be removed: it is not to be seen to any more."""
-        with self._lock:
+    def delete(self, name: str) -> None:
+        """Removes a reference; what an attempt before this one removed is gone already.
+
+        To sync the directory that it was in is left to the caller, who removes many.
+
+        Raises:
+            StorageFull, IoError: it may be there still.
+        """
+        path = os.path.join(self._store, name)
+        with self._lock, os_errors(path):
+            failpoint("refdb.delete")
             self._expected.pop(name, None)
+            os.close(_take_lock(path, LOCK_PATIENCE))
+            try:
+                # first, as git has it: else it would be what was packed for a moment
+                self._drop_packed(name)
+                remove_if_there(path)
+            finally:
+                remove_if_there(path + LOCK)
 
     def settle(self, names: Collection[str]) -> None:
         """Makes durable what references point to, also where git packed them; sees that they are as they were moved.
@@ -162,12 +180,30 @@ class RefDatabase:
                     self.move({name: target})
 
     def clear_locks(self) -> None:
-        """Removes what this process's predecessor left while it moved references; raises `IoError`."""
+        """Removes what a process before this one left as it moved references; raises `IoError`."""
         for path in _locks(self._store):
             with os_errors(path), contextlib.suppress(FileNotFoundError):
                 # git's own are empty
                 if os.stat(path).st_size:
                     remove_if_there(path)
+
+    def _drop_packed(self, name: str) -> None:
+        if name not in _packed(self._store):
+            return
+        path = os.path.join(self._store, PACKED)
+        descriptor = _take_lock(path, PACKED_PATIENCE)
+        try:
+            try:
+                with open(path, "rb") as file:
+                    write_all(descriptor, b"".join(_without(file, os.fsencode(name))))
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+            os.rename(path + LOCK, path)
+        except BaseException:
+            remove_if_there(path + LOCK)
+            raise
+        sync_directory(self._store)
 
     def _get(self, name: str) -> ObjectId | None:
         data = _read_file(os.path.join(self._store, name))
@@ -177,8 +213,8 @@ class RefDatabase:
         return None if found is None else bytes.fromhex(found[1].decode())
 
 
-def _take_lock(path: str) -> int:
-    """Gives the lock of a reference, open for writing."""
+def _take_lock(path: str, patience: float) -> int:
+    """Gives the lock of a file, open for writing; one that was held for so many seconds is taken away."""
     lock = path + LOCK
     seen: tuple[int, int] | None = None
     until = 0.0
@@ -191,11 +227,11 @@ def _take_lock(path: str) -> int:
         except FileExistsError:
             held = _identity(lock)
             if held is not None and held == seen and time.monotonic() > until:
-                logger.warning("%s is removed: nobody holds a reference for so long", lock)
+                logger.warning("%s is removed: nobody holds it for so long", lock)
                 remove_if_there(lock)
                 continue
             if held != seen:
-                seen, until = held, time.monotonic() + LOCK_PATIENCE
+                seen, until = held, time.monotonic() + patience
             time.sleep(_LOCK_EVERY)
 
 
@@ -227,6 +263,15 @@ def _read_file(path: str) -> bytes | None:
                 return reference.read(64)
         except FileNotFoundError:
             return None
+
+
+def _without(lines: Iterable[bytes], name: bytes) -> Iterator[bytes]:
+    """The lines of packed references without one of them, and what belongs to it."""
+    drops = False
+    for line in lines:
+        drops = line[41:].rstrip(b"\n") == name or (drops and line.startswith(b"^"))
+        if not drops:
+            yield line
 
 
 def _packed(store: str) -> dict[str, ObjectId]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pygit2
 
-from snapd.core.errors import IoError, StoreCorrupt, from_os_error, os_errors
+from snapd.core.errors import StoreCorrupt, from_os_error, os_errors
 
 from .batch import ObjectBatch
 from .durable import make_directories, write_file
@@ -81,6 +81,7 @@ class ShadowRepository:
         self._identity = (status.st_dev, status.st_ino)
         self.packs = PackIndexes(self.pack_directory)
         self.references = RefDatabase(path)
+        self.references.clear_locks()
         self.journal = Journal(path, self.references)
 
     def batch(self) -> ObjectBatch:
@@ -206,21 +207,6 @@ class ShadowRepository:
         if self.journal:
             self.journal.flush()
         return self._libgit2()
-
-    def delete_reference(self, name: str) -> None:
-        """Removes a reference; what an attempt before this one removed is gone already.
-
-        Raises:
-            StorageFull, IoError: it is still there.
-        """
-        references = self.libgit2().references
-        self.references.forget(name)
-        try:
-            references.delete(name)
-        except KeyError:
-            return
-        except (OSError, pygit2.GitError) as error:
-            raise IoError(f"{name} cannot be removed: {error}", path=name, errno="unknown") from error
 
     def swept(self) -> None:
         """Has every thread look at the disk anew: packs were removed, or are about to be."""

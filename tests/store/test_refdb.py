@@ -136,9 +136,35 @@ def test_a_reference_that_was_let_go_stays_gone(tmp_path: Path) -> None:
     head = next(iter(git_says(steps.path).values()))
     repository.references.move({NAMES[0]: head})
     steps.git("pack-refs", "--all", "--prune")
-    repository.delete_reference(NAMES[0])
+    repository.references.delete(NAMES[0])
     repository.references.settle([NAMES[0]])
     assert NAMES[0] not in git_says(steps.path)
+    steps.store.close()
+
+
+def test_of_packed_ones_one_is_removed_and_the_others_stay(tmp_path: Path) -> None:
+    steps = Steps(tmp_path / "store")
+    tree = steps.take({"a": b"1"})
+    tag = "refs/tags/users"
+    steps.git("tag", "-a", "-m", "has a line of its own below it", "users", tree.hex())
+    database = RefDatabase(str(steps.path))
+    commit = next(iter(read_references(str(steps.path)).targets.values()))
+    database.move(dict.fromkeys(NAMES, commit))
+    steps.git("tag", "-a", "-m", "likewise", "zz", tree.hex())
+    steps.git("pack-refs", "--all", "--prune")
+    model = git_says(steps.path)
+    assert tag in model
+    for name in (NAMES[0], NAMES[5], NAMES[19]):
+        database.delete(name)
+        del model[name]
+        assert git_says(steps.path) == model
+    database.move({NAMES[5]: commit})
+    database.delete(NAMES[5])
+    database.delete(NAMES[5])
+    assert git_says(steps.path) == model
+    assert steps.git("fsck", "--strict") == b""
+    assert not list(steps.path.rglob("*.lock"))
+    assert all(path.stat().st_mode & 0o077 == 0 for path in (steps.path / "refs/snapd").rglob("*"))
     steps.store.close()
 
 

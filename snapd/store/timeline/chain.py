@@ -150,7 +150,7 @@ class Chains:
         """
         for name in names:
             failpoint("chain.drop")
-            self._repository.delete_reference(name)
+            self._repository.references.delete(name)
             del self.heads[name]
         # what they held goes next: a power cut must not bring them back without it
         for above in (SESSIONS, OPERATIONS):
