@@ -1,4 +1,4 @@
-"""libgit2 as snapd uses it: what it writes lasts, it keeps little, and what somebody configured for git has no part."""
+"""libgit2 as snapd uses it: it writes no more than packs that others sync, it keeps little, and what somebody configured for git has no part."""
 
 from __future__ import annotations
 
@@ -16,8 +16,6 @@ CACHED_BYTES = 8 << 20
 pygit2.settings.mwindow_size = WINDOW_BYTES
 pygit2.settings.mwindow_mapped_limit = MAPPED_BYTES
 pygit2.settings.cache_max_size(CACHED_BYTES)
-# what libgit2 itself writes (packed references without one that goes) has to last as what we write does
-pygit2.settings.enable_fsync_gitdir(True)
 # nor may a broken file of the user's close a store
 for _level in (ConfigLevel.PROGRAMDATA, ConfigLevel.SYSTEM, ConfigLevel.XDG, ConfigLevel.GLOBAL):
     pygit2.settings.search_path[_level] = ""

@@ -10,6 +10,7 @@ import contextlib
 import errno
 import os
 import random
+import threading
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -71,8 +72,11 @@ class Act:
             self.bench.take()
 
     def become(self, state: str) -> None:
-        """The user writes, when nobody else is looking."""
+        """The user writes, when nobody else is looking, nor anything is killed: that would end the user as well."""
         self.quiet()
+        for thread in threading.enumerate():
+            if thread.name == "snapd journal":
+                thread.join()
         self.bench.become(self.states[state])
         self.say(folder=state)
 
