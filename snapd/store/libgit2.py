@@ -1,4 +1,4 @@
-"""libgit2 as snapd uses it: it writes no more than packs that others sync, it keeps little, and what somebody configured for git has no part."""
+"""libgit2 as snapd uses it: it writes packs that others sync, keeps little, and what is configured for git has no part."""
 
 from __future__ import annotations
 
