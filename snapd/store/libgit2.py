@@ -1,4 +1,4 @@
-"""libgit2 as snapd uses it: it writes packs that others sync, keeps little, and what is configured for git has no part."""
+"""libgit2 as snapd uses it: it writes packs that others sync, keeps little, and what is configured for git counts not."""
 
 from __future__ import annotations
 
