@@ -1,4 +1,4 @@
-"""libgit2 as snapd uses it: it writes packs that others sync, keeps little, and what is configured for git counts not."""
+"""libgit2 as snapd uses it: it writes only packs that others sync, keeps little, and heeds nobody's configuration."""
 
 from __future__ import annotations
 
