@@ -122,11 +122,15 @@ class Applier:
             self._attempt(delete.path, lambda delete=delete: self._delete(delete))  # type: ignore[misc]
         for path in plan.remove_directories:
             self._remove_directory(path)
-        for path in plan.make_directories:
-            self._attempt_directory(path)
+        missing = [path for path in plan.make_directories if self._why_no_directory(path) is not None]
         for item in sorted(staged, key=lambda item: item.write.path):
             if not self._attempt(item.write.path, lambda item=item: self._move(item)):  # type: ignore[misc]
                 self._discard(item)
+        for path in missing:
+            # once more: a file that moved into one has had it made; and a file that was there is told of already
+            error = self._why_no_directory(path)
+            if error is not None and path not in self._outcomes:
+                self._fail(path, error)
         self._sync()
 
     # -- writing aside
@@ -275,12 +279,14 @@ class Applier:
             finally:
                 os.close(descriptor)
 
-    def _attempt_directory(self, path: RelPath) -> None:
+    def _why_no_directory(self, path: RelPath) -> OSError | None:
+        """Makes a directory and those above it; gives the reason where that fails."""
         try:
             for above in (*reversed(parents(path)), path):
                 self._make_directory(above)
         except OSError as error:
-            self._fail(path, error)
+            return error
+        return None
 
     # -- taking away
 

@@ -177,3 +177,29 @@ def test_directories_that_several_threads_made_are_unmade(tmp_path: Path, monkey
     with pytest.raises(StorageFull):
         bench.restore(tree)
     assert os.listdir(bench.root) == ["other"]
+
+
+def test_a_file_that_went_for_a_directory_is_told_as_gone_where_that_could_not_be_made_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was told as `failed`, and so the timeline took it for being there."""
+    bench = make(tmp_path, {"gone/": None})
+    agents = Agents(bench)
+    session = agents.start("s")
+    step = agents.step(session, lambda: bench.become({"gone": b"a file now\n"}))
+    reached: list[str] = []
+
+    def once(name: str) -> None:
+        if name == "apply.make_directory":
+            reached.append(name)
+            if len(reached) == 1:
+                raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setattr(failpoints, "listener", once)
+    outcome = agents.undo(session, step=step)
+    monkeypatch.undo()
+    assert outcome == {"gone": "deleted"}
+    assert len(reached) > 1
+    assert bench.read() == {"gone/": None}
+    assert agents.redo(session) == {"gone": "restored"}
+    assert bench.read() == {"gone": b"a file now\n"}
