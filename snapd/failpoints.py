@@ -56,11 +56,9 @@ SYSTEM: Mapping[str, str] = MappingProxyType(
         # the timeline
         "intent.read": "what was about to be done is read",
         "intent.forget": "what was about to be done is done with",
-        "chain.drop": "the events of a session go",
         "seal.write": "the database is said to be as it should",
         "seal.fresh": "an empty database is put in place of the one that is there",
         # expiry and maintenance
-        "log.drop": "a day of snapshots, or a coverage, goes",
         "expire.summaries": "what git made of commits and packs goes",
         "expire.pack": "a pack goes, or is written anew without what nothing holds",
         "expire.loose": "a loose object that nothing holds goes",

@@ -326,7 +326,6 @@ class SnapshotLog:
             self._heads[day] = head
 
     def _delete(self, name: str) -> None:
-        failpoint("log.drop")
         self._repository.references.delete(name)
 
     def _take(self, record: Record) -> None:

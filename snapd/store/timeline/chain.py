@@ -17,7 +17,6 @@ import attrs
 
 from snapd.core.errors import StoreCorrupt, os_errors
 from snapd.core.model import EMPTY_TREE
-from snapd.failpoints import failpoint
 from snapd.store.durable import sync_if_there
 from snapd.store.log import day_of
 from snapd.store.loose import pack_loose
@@ -149,7 +148,6 @@ class Chains:
             IoError: some may be gone and others not; each is whole.
         """
         for name in names:
-            failpoint("chain.drop")
             self._repository.references.delete(name)
             del self.heads[name]
         # what they held goes next: a power cut must not bring them back without it
