@@ -321,8 +321,7 @@ class SnapshotLog:
             self._delete(SNAPSHOTS + day)
             del self._heads[day]
         else:
-            self._repository.references.move({SNAPSHOTS + day: head})
-            self._repository.references.settle([SNAPSHOTS + day])
+            self._repository.references.move({SNAPSHOTS + day: head}, durable=True)
             self._heads[day] = head
 
     def _delete(self, name: str) -> None:

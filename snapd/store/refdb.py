@@ -93,11 +93,13 @@ class RefDatabase:
         self._lock = threading.RLock()
         self._expected: dict[str, ObjectId] = {}
 
-    def move(self, targets: Mapping[str, ObjectId]) -> None:
+    def move(self, targets: Mapping[str, ObjectId], *, durable: bool = False) -> None:
         """Moves references: all of them, unless a rename itself fails.
 
         Args:
-            targets: by name, what each is to point to. It is not on the disk before `settle`.
+            targets: by name, what each is to point to.
+            durable: whether all of it is to be on the disk, each reference the old or the new one at any time; else a
+                journal has it until `settle`.
 
         Raises:
             StorageFull, IoError: none moved; or, where a rename failed, some.
@@ -113,6 +115,8 @@ class RefDatabase:
                         held.append((name, path))
                         try:
                             write_all(descriptor, target.hex().encode() + b"\n")
+                            if durable:
+                                os.fsync(descriptor)
                         finally:
                             os.close(descriptor)
                 while held:
@@ -126,6 +130,8 @@ class RefDatabase:
                 for _, path in held:
                     remove_if_there(path + LOCK)
                 raise
+        if durable:
+            self.settle(targets)
 
     def delete(self, name: str) -> None:
         """Removes a reference; what an attempt before this one removed is gone already.

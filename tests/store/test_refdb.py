@@ -117,6 +117,29 @@ def test_all_of_them_or_none(store: Path, monkeypatch: pytest.MonkeyPatch, refus
     assert not list(store.rglob("*.lock"))
 
 
+def test_where_no_journal_has_it_the_new_one_is_on_the_disk_before_it_takes_the_name(
+    store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a power cut could leave an empty file there."""
+    synced: list[int] = []
+    moved: list[bool] = []
+    fsync, rename = os.fsync, os.rename
+
+    def noted(descriptor: int) -> None:
+        synced.append(os.fstat(descriptor).st_ino)
+        fsync(descriptor)
+
+    def checked(old: str, new: str) -> None:
+        moved.append(os.stat(old).st_ino in synced)
+        rename(old, new)
+
+    monkeypatch.setattr(os, "fsync", noted)
+    monkeypatch.setattr(os, "rename", checked)
+    RefDatabase(str(store)).move({name: target(1) for name in NAMES[:3]}, durable=True)
+    assert moved == [True] * 3
+    assert (store / NAMES[0]).parent.stat().st_ino in synced
+
+
 @pytest.mark.parametrize("harm", ["removed", "set back"])
 def test_what_somebody_else_did_to_a_reference_is_mended_when_it_is_settled(store: Path, harm: str) -> None:
     database = RefDatabase(str(store))

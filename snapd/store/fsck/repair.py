@@ -101,8 +101,7 @@ def repair_chains(found: Examination, quarantine: Quarantine) -> list[Problem]:
         if target is None:
             remove(path)
         else:
-            database.move({name: target})
-            database.settle([name])
+            database.move({name: target}, durable=True)
     return [_left_out(link.commit.hex()) for link in rebuilt.left_out]
 
 
@@ -131,8 +130,7 @@ def keep_coverages(found: Examination, written: Collection[ObjectId], quarantine
             quarantine.move(path, "what it points to is lost")
         elif found.references.targets.get(name) != coverage:
             quarantine.keep(path, "it points to something else")
-            database.move({name: coverage})
-            database.settle([name])
+            database.move({name: coverage}, durable=True)
     for name, target in found.references.targets.items():
         if name.startswith(COVERAGE) and name != COVERAGE + target.hex() and not _is_used(found, name):
             quarantine.move(os.path.join(found.store, name), "it points to something else")
