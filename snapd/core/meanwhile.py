@@ -5,15 +5,18 @@ from __future__ import annotations
 import stat
 from typing import TYPE_CHECKING
 
+import attrs
+
 from .model import EMPTY_TREE, TREE, Snapshot, TreeEntry
+from .paths import parents
 from .target import Target
-from .trees import changes, is_among
+from .trees import changes, is_among, lookup
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
 
     from .history import Effect
-    from .model import Change, Entry, ObjectId, RelPath
+    from .model import Change, Coverage, Entry, ObjectId, RelPath
     from .ports import Store, WorkTree
     from .trees import ReadTree
 
@@ -54,7 +57,21 @@ def left_by(
     with store.batch() as batch:
         tree = amended(store.read_tree, tree, there, batch.encoded_tree)
         batch.commit()
-    return Snapshot(tree, after.coverage)
+    return Snapshot(tree, _agreeing(store.read_tree, tree, after.coverage))
+
+
+def _agreeing(read: ReadTree, tree: ObjectId, coverage: Coverage) -> Coverage:
+    """A coverage without what it says of paths at which the tree has something else: that was somebody else's."""
+
+    def is_absent(path: RelPath) -> bool:
+        above = (lookup(read, tree, folder) for folder in parents(path))
+        return lookup(read, tree, path) is None and all(found is None or found.mode == TREE for found in above)
+
+    return attrs.evolve(
+        coverage,
+        empty_dirs=tuple(filter(is_absent, coverage.empty_dirs)),
+        skipped=tuple(skip for skip in coverage.skipped if is_absent(skip.path)),
+    )
 
 
 def amended(

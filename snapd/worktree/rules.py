@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from snapd.core.errors import InvalidParams
+from snapd.core.errors import InvalidParams, os_errors
 from snapd.core.ignore import IgnoreStack
 from snapd.core.model import RuleText, Signature
 from snapd.core.target import stack_of
@@ -91,13 +91,15 @@ class RuleSource:
 
         Raises:
             InvalidParams: the workspace's `.snapd.toml` is not as it should be; names the key.
+            IoError: the folder cannot be looked at.
         """
         exclude = tuple(exclude)
         self._parsed = None
         if self._last is not None and exclude == self._exclude and self._stamps.unchanged():
             return self._last
         stamps = Stamps()
-        repository = find_repository(self._root, stamps)
+        with os_errors(self._root):
+            repository = find_repository(self._root, stamps)
         outer = self._repository_texts(repository, stamps)
         if repository is not None and self._is_foreign(repository, outer):
             # the repository around us ignores this folder as a whole: it is not its project

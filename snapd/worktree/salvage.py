@@ -6,6 +6,8 @@ import os
 import stat
 from typing import TYPE_CHECKING
 
+from snapd.core.errors import os_errors
+
 from .directories import open_directory
 from .gitobjects import object_directories
 from .project import find_repository
@@ -21,8 +23,12 @@ def own_object_directories(root: bytes) -> tuple[bytes, ...]:
 
     Args:
         root: absolute and canonical.
+
+    Raises:
+        IoError: the folder cannot be looked at.
     """
-    repository = find_repository(root)
+    with os_errors(root):
+        repository = find_repository(root)
     if repository is None or repository.hash_size != 20:
         return ()
     return object_directories(os.path.join(repository.common_dir, b"objects"))

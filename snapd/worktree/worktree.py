@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import stat
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from snapd.core.errors import WorkspaceGone, WorkspaceRefused, from_os_error, os_errors
+from snapd.core.errors import IoError, WorkspaceGone, WorkspaceRefused, from_os_error, os_errors
 from snapd.core.plan import Standing
 from snapd.watch.choose import open_clock
 
@@ -94,18 +95,27 @@ class WorkTree:
         if (status.st_dev, status.st_ino) != self.identity or not stat.S_ISDIR(status.st_mode):
             raise WorkspaceGone(f"{os.fsdecode(self.root)} was replaced", path=os.fsdecode(self.root))
 
+    @contextmanager
+    def _present(self) -> Iterator[None]:
+        """Raises `WorkspaceGone` where the folder was not there before, or is not any more after, come what may."""
+        self.check_present()
+        try:
+            yield
+        except IoError:
+            self.check_present()
+            raise
+        self.check_present()
+
     def capture(self, settings: CaptureSettings, forced: tuple[RelPath, ...], batch: Batch, call: Call) -> Snapshot:
         """Captures what is there; see `Scanner.capture`.
 
         Raises:
             WorkspaceGone: the folder is not there any more: that is no deletion of its files.
         """
-        self.check_present()
-        # a file that could not be changed may be let go of by a call that no clock is told of (`chattr`)
-        self._scanner.doubt(self._stuck)
-        snapshot = self._scanner.capture(settings, forced, batch, call)
-        self.check_present()
-        return snapshot
+        with self._present():
+            # a file that could not be changed may be let go of by a call that no clock is told of (`chattr`)
+            self._scanner.doubt(self._stuck)
+            return self._scanner.capture(settings, forced, batch, call)
 
     def forget(self, objects: frozenset[ObjectId]) -> None:
         """Takes objects for not stored; see `Scanner.forget`."""
@@ -130,10 +140,8 @@ class WorkTree:
         Raises:
             WorkspaceGone: the folder is not there any more.
         """
-        self.check_present()
-        drift = self._scanner.drift(base, read_tree, settings, forced, max_files, max_bytes, call)
-        self.check_present()
-        return drift
+        with self._present():
+            return self._scanner.drift(base, read_tree, settings, forced, max_files, max_bytes, call)
 
     def listen(self, told: Callable[[], None]) -> None:
         """Has `told` called soon after something may have changed; see `Clock.listen`."""

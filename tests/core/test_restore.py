@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import attrs
 import pytest
@@ -542,6 +543,39 @@ def test_what_changes_meanwhile_is_left_alone(
     monkeypatch.undo()
     bench.restore(result.after)
     assert bench.read() == {"d/gone": b"1", **wanted}
+
+
+@pytest.mark.parametrize(
+    ("name", "path"),
+    [("a", "a"), ("d/b", "d/b"), ("d/b", "d"), ("a", "a/x"), ("d/b", "d/b/x/y")],
+    ids=["a file", "one in a folder", "the folder", "below what is a file", "further below"],
+)
+@pytest.mark.parametrize("kind", ["fifo", "empty folder"])
+def test_what_takes_its_place_at_once_does_not_count_as_part_of_the_snapshot(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, path: str, kind: str
+) -> None:
+    """The state that the operation alone would have left has the snapshot's hash: it must lead there ever after."""
+    items: Items = {"a": b"1", "d/b": b"1", "kept": b""}
+    bench = make(tmp_path, items)
+    tree = bench.track()
+    bench.become({name: b"2", "kept": b""})
+    real = apply.Applier.apply
+
+    def applying(*args: Any) -> Any:
+        done = real(*args)
+        for folder in (name, path):
+            if os.path.lexists(bench.path(folder)):
+                bench.remove(folder)
+        os.makedirs(os.path.dirname(bench.path(path)), exist_ok=True)
+        (os.mkfifo if kind == "fifo" else os.mkdir)(bench.path(path))
+        return done
+
+    with monkeypatch.context() as patch:
+        patch.setattr(apply.Applier, "apply", applying)
+        bench.restore(tree)
+    bench.become({"kept": b"", path: b"later"})
+    assert set(outcomes(bench.restore(tree)).values()) <= {"restored", "deleted"}
+    assert bench.read() == items
 
 
 def test_a_folder_swapped_for_a_symlink_leads_nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
 import errno
+import itertools
 import os
 import random
 import socket
 import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -346,6 +349,49 @@ def test_a_workspace_that_is_gone(tmp_path: Path, happens: object) -> None:
     assert [path for path in tmp_path.rglob("work*/**/*") if path.is_file()] == before
     # what was recorded can still be looked at
     assert [change.path for change in bench.workspace.changed(first, second, Call())] == [b"a"]
+
+
+LOOKING = ("stat", "lstat", "open", "readlink", "listdir", "scandir", "access")
+
+
+def test_a_workspace_that_goes_at_any_moment(tmp_path: Path) -> None:
+    """Before each call in turn by which a snapshot looks at the disk: that it is gone, and nothing else, is told."""
+    items: Items = {"a": b"1", "d/b": b"2", ".gitignore": b"x\n", ".git/HEAD": b"no repository"}
+    told: list[bool] = []
+    for at in itertools.count(1):
+        bench = make(tmp_path / str(at), items)
+        bench.track()
+        bench.write({"a": b"2", "d/b": b"3", ".gitignore": b"y\n"})
+        with moved_before_call(at, bench.root):
+            try:
+                bench.track()
+                told.append(False)
+            except WorkspaceGone:
+                told.append(True)
+        if bench.root.exists():
+            break
+    # once all has been looked at it may go
+    assert told == sorted(told, reverse=True)
+    assert sum(told) > 10
+
+
+@contextmanager
+def moved_before_call(number: int, folder: Path) -> Iterator[None]:
+    """Has a folder moved away right before one of the calls of the block that look at the disk."""
+    left = itertools.count(number, -1)
+
+    def moving(real: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*args: Any, **options: Any) -> Any:
+            if next(left) == 1:
+                folder.rename(folder.with_suffix(".moved"))
+            return real(*args, **options)
+
+        return call
+
+    with pytest.MonkeyPatch.context() as patch:
+        for name in LOOKING:
+            patch.setattr(os, name, moving(getattr(os, name)))
+        yield
 
 
 @pytest.mark.parametrize("stage", ["looking", "hashing"])
