@@ -54,8 +54,18 @@ def _kinds(path: str, aside: str, other: str, at: int) -> None:
     else:
         with open(path, "x") as file:
             file.write("ours")
+    _clear(os.path.join(os.path.dirname(aside), str(at - _KEPT)))
 
 
+def _clear(path: str) -> None:
+    if os.path.isdir(path) and not os.path.islink(path):
+        shutil.rmtree(path)
+    elif os.path.lexists(path):
+        os.unlink(path)
+
+
+_KEPT = 100
+"""How many of the last things that were moved aside stay: millions of files would slow down all that comes after."""
 _KINDS = {"directory": _directory, "fifo": _fifo, "kinds": _kinds}
 
 if __name__ == "__main__":
