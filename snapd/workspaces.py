@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from snapd.core.errors import WorkspaceGone
+from snapd.core.errors import StoreCorrupt, WorkspaceGone
 from snapd.core.text import DirectDiffer
 from snapd.core.unsaved import Unsaved
 from snapd.core.workspace import Workspace
@@ -160,10 +160,16 @@ class Workspaces:
             found.workspace.check_present()
         except WorkspaceGone:
             # another folder took its place; who has the old one open is told so at the next request
-            del self._open[store]
-            found.workspace.close()
-            return None
-        return found
+            pass
+        except StoreCorrupt:
+            # somebody took the store away: who has it open must not take a new one for that which they have hashes of
+            if found.users:
+                return found
+        else:
+            return found
+        del self._open[store]
+        found.workspace.close()
+        return None
 
     def _place(self, folder: bytes, settings: Settings) -> _Place:
         root = canonical_root(folder)

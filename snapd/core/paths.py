@@ -27,6 +27,11 @@ def is_tree_name(name: bytes) -> bool:
     return _DOT_GIT.fullmatch(name) is None
 
 
+def is_restorable_name(name: bytes) -> bool:
+    """Whether a tree's entry by this name can be in a work tree: a damaged or forged tree may have any."""
+    return name not in (b"", b".", b"..") and b"/" not in name and is_tree_name(name)
+
+
 def to_uri(path: bytes) -> str:
     """The `file:` URI of an absolute path, exact for names that are not UTF-8 too (RFC 8089)."""
     return "file://" + quote_from_bytes(path, safe=_URI_SAFE)

@@ -6,7 +6,7 @@ import attrs
 
 from .errors import StoreCorrupt
 from .model import Entry, FileOutcome, ObjectId, RelPath, Signature
-from .paths import is_tree_name, parents, shown
+from .paths import is_restorable_name, parents, shown
 
 
 @attrs.frozen
@@ -92,8 +92,7 @@ class Plan:
         others.update(self.remove_directories)
         folders = {above for path in made for above in parents(path)}
         for path in made.union(folders, others, *map(parents, others)):
-            name = path.rpartition(b"/")[2]
-            if name in (b"", b".", b"..") or not is_tree_name(name):
+            if not is_restorable_name(path.rpartition(b"/")[2]):
                 raise StoreCorrupt(f"no work tree has a path like {shown(path)}", object=shown(path))
         for path in files & folders:
             raise StoreCorrupt(f"{shown(path)} is a file and a folder in the snapshot", object=shown(path))

@@ -126,8 +126,14 @@ class Workspace:
         self._writer.feed.listen(wanted)
 
     def check_present(self) -> None:
-        """Raises `WorkspaceGone` where the folder is no longer the one that was opened."""
+        """Says whether folder and store are still those that were opened.
+
+        Raises:
+            WorkspaceGone: the folder was moved, deleted or replaced.
+            StoreCorrupt: the store was.
+        """
         self._work_tree.check_present()
+        self._store.check_present()
 
     def close(self) -> None:
         """Lets go of the folder and the store, when the operation under way is done."""

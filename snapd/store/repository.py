@@ -94,7 +94,10 @@ class ShadowRepository:
             status = os.stat(self.path)
             os.stat(os.path.join(self.path, "HEAD"))
         except OSError as error:
-            raise StoreCorrupt(f"the store {self.path} is gone", object=self.path) from error
+            raise StoreCorrupt(
+                f"the store {self.path} is gone: the next to open the folder begins anew, once nobody has it open",
+                object=self.path,
+            ) from error
         if (status.st_dev, status.st_ino) != self._identity:
             raise StoreCorrupt(f"the store {self.path} was replaced", object=self.path)
 

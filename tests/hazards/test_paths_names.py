@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from snapd_client import SnapdError, from_uri
 
+from snapd.core.call import Call
 from snapd.core.errors import StoreCorrupt
 from snapd.core.model import REGULAR, SYMLINK, TREE, Coverage, RecordKind, Skip, SkipReason, Snapshot, TreeEntry
 from snapd.store.store import Store
@@ -57,11 +58,12 @@ def _forge(bench: Bench, *levels: Sequence[tuple[bytes, int]]) -> ObjectId:
 
 
 def _refuses(bench: Bench, tree: ObjectId) -> None:
-    """A restore is refused, also as a dry run, and touches nothing."""
+    """A restore is refused, also as a dry run, and touches nothing; a check of the store names the snapshot."""
     before = look(bench.root)
     for dry_run in (True, False):
         with pytest.raises(StoreCorrupt):
             bench.restore(tree, dry_run=dry_run)
+    assert tree in bench.workspace.checking.check(Call(), quick=False).broken
     assert touched(before, bench.root) == set()
 
 

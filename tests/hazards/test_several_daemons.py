@@ -87,6 +87,26 @@ def test_store_that_another_process_takes_away_is_an_error_and_no_deletion(
         answer = raw.ask(1, method, params)
         assert error_of(answer) == (1007, "storeCorrupt"), (method, answer)
         assert tree_of(folder) == before, method
+    # as long as somebody has it open, nobody is given another in its place
+    assert error_of(daemon.raw().open(folder).ask(1, "snapshot/track", {})) == (1007, "storeCorrupt")
+
+
+@pytest.mark.hazard(52)
+def test_store_that_was_taken_away_is_begun_anew_by_who_opens_the_folder_next(daemon: Machine, folder: Path) -> None:
+    raw = daemon.raw().open(folder)
+    raw.result("snapshot/track")
+    shutil.rmtree(raw.result("snapshot/status")["store"]["path"])
+    raw.close()
+    before = tree_of(folder)
+
+    def tracked() -> bool:
+        again = daemon.raw().open(folder)
+        answer = again.ask(1, "snapshot/track", {})
+        again.close()
+        return answer.get("result", {}).get("hash") == tree_id(folder)
+
+    wait_until(tracked, "the one who had it open to have left")
+    assert tree_of(folder) == before
 
 
 @pytest.mark.hazard(53)

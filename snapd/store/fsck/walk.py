@@ -11,6 +11,7 @@ import attrs
 
 from snapd.core.errors import StoreCorrupt
 from snapd.core.model import EMPTY_TREE, TREE
+from snapd.core.paths import is_restorable_name
 from snapd.store.coverage import decode as decode_coverage
 from snapd.store.log import COVERAGE, SNAPSHOTS, decode_record
 from snapd.store.objects import decode_tree
@@ -250,8 +251,8 @@ class _Walker:
         self._need(tree)
         found = self._holdings.read(tree)
         try:
-            if found is not None and found[0] == "tree":
-                return _Frame(tree, decode_tree(found[1], tree))
+            if found is not None and found[0] == "tree" and _is_sound(entries := decode_tree(found[1], tree)):
+                return _Frame(tree, entries)
         except StoreCorrupt:
             # its name vouches for the bytes, and they are no tree all the same: nobody can restore it
             pass
@@ -270,6 +271,13 @@ class _Walker:
     def _need(self, oid: ObjectId) -> None:
         if self._flawed and any(pack.has(oid) for pack in self._flawed):
             self.named.needed.add(oid)
+
+
+def _is_sound(entries: tuple[TreeEntry, ...]) -> bool:
+    """Whether each entry can be in a work tree, by a name of its own, in git's order."""
+    keys = [entry.sort_key for entry in entries]
+    names = {entry.name for entry in entries}
+    return len(names) == len(keys) and keys == sorted(keys) and all(map(is_restorable_name, names))
 
 
 class _Marks:
