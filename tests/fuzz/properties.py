@@ -10,24 +10,12 @@ from hypothesis import strategies as st
 
 from snapd.wire.methods import METHODS
 from tests.fuzz import framing
-from tests.fuzz.strategies import CORPUS, JSON, PATHS, cuts, mutated, params_of, sessions
+from tests.fuzz.strategies import CORPUS, JSON, PATHS, TOLD, cuts, mutated, params_of, sessions
 
 if TYPE_CHECKING:
     from tests.fuzz.target import Target
 
 PLACES = st.lists(st.floats(0, 1), max_size=12)
-_TOLD = [
-    "initialized",
-    "workspace/didChangeWorkspaceFolders",
-    "workspace/didChangeConfiguration",
-    "textDocument/didOpen",
-    "textDocument/didChange",
-    "textDocument/didSave",
-    "textDocument/didClose",
-    "$/cancelRequest",
-    "$/setTrace",
-    "no/such",
-]
 
 
 def how(examples: int, *, random: bool) -> settings:
@@ -106,7 +94,7 @@ def check_notifications(target: Target, examples: int, *, random: bool) -> None:
     )
 
     @how(examples, random=random)
-    @given(st.sampled_from(_TOLD), params | JSON)
+    @given(st.sampled_from(TOLD), params | JSON)
     def holds(method: str, said: Any) -> None:
         target.tell(method, said)
 

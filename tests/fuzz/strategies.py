@@ -63,10 +63,7 @@ PATHS = st.sampled_from(
         "/".join(["d"] * 300),
     ]
 )
-METHOD_NAMES = [
-    *METHODS,
-    "initialize",
-    "shutdown",
+TOLD = [
     "initialized",
     "workspace/didChangeWorkspaceFolders",
     "workspace/didChangeConfiguration",
@@ -78,6 +75,9 @@ METHOD_NAMES = [
     "$/setTrace",
     "no/such",
 ]
+"""Methods that are told, not asked."""
+_LIFE = ["initialize", "shutdown", *TOLD]
+METHOD_NAMES = [*METHODS, *_LIFE]
 _READING = [
     "snapshot/track",
     "snapshot/status",
@@ -149,7 +149,7 @@ def bodies(pool: Mapping[str, Sequence[Any]]) -> st.SearchStrategy[bytes]:
         optional={
             "jsonrpc": st.sampled_from(["2.0", "2.0", "2.0", "1.0", 2, None]),
             "id": ids,
-            "method": st.sampled_from([*_READING, *METHOD_NAMES[-12:], "exit"]) | JSON,
+            "method": st.sampled_from([*_READING, *_LIFE, "exit"]) | JSON,
             "params": JSON,
             "result": JSON,
         },

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import tempfile
 from pathlib import Path
@@ -13,6 +12,7 @@ import pytest
 from tests.hazards.hostile import HostileMachine
 from tests.hazards.traps import Traps
 from tests.hazards.whole import look, touched
+from tests.rpc.machine import short_folder
 from tests.support.workspace import close_all, make, write
 
 if TYPE_CHECKING:
@@ -79,24 +79,18 @@ def build(tmp_path: Path, traps: Traps) -> Build:
 @pytest.fixture
 def folder(traps: Traps) -> Iterator[Path]:
     """A workspace outside every home, with a hostile repository as its own `.git` and one below `nested`."""
-    path = Path(tempfile.mkdtemp(prefix="sw-", dir="/tmp")).resolve()
-    traps.make_repository(path, "root")
-    traps.make_repository(path / "nested", "nested")
-    (path / "nested" / "inner.txt").write_text("inner\n")
-    (path / "a.txt").write_text("one\n")
-    (path / "sub").mkdir()
-    (path / "sub" / "b.txt").write_text("two\n")
-    yield path
-    shutil.rmtree(os.fsencode(path), ignore_errors=True)
+    files = {"a.txt": "one\n", "sub/b.txt": "two\n", "nested/inner.txt": "inner\n"}
+    with short_folder("sw-", files) as path:
+        traps.make_repository(path, "root")
+        traps.make_repository(path / "nested", "nested")
+        yield path
 
 
 @pytest.fixture
 def other_folder() -> Iterator[Path]:
     """One more workspace."""
-    path = Path(tempfile.mkdtemp(prefix="so-", dir="/tmp")).resolve()
-    (path / "other.txt").write_text("other\n")
-    yield path
-    shutil.rmtree(os.fsencode(path), ignore_errors=True)
+    with short_folder("so-", {"other.txt": "other\n"}) as path:
+        yield path
 
 
 @pytest.fixture
@@ -117,10 +111,6 @@ def _daemon(_all_traps: Traps) -> Iterator[Machine]:
 
 @pytest.fixture
 def daemon(_daemon: Machine) -> Iterator[Machine]:
-    """The daemon that many tests share; every one of them has to leave it alive and without a defect."""
-    seen = len(_daemon.logged())
-    yield _daemon
-    # the system has 128 queues for a user, and each open folder takes one
-    _daemon.disconnect()
-    assert _daemon.processes[0].poll() is None, f"the daemon ended:\n{_daemon.logged()}"
-    _daemon.check_log(seen)
+    """The daemon that many tests share."""
+    with _daemon.lent() as machine:
+        yield machine

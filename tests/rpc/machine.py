@@ -14,12 +14,12 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from snapd_client import Client, to_uri
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 PATIENCE = 30.0
 """Seconds after which whatever is waited for is taken for lost."""
@@ -32,6 +32,17 @@ def wait_until(condition: Callable[[], Any], what: str) -> Any:
         assert time.monotonic() < deadline, f"waited in vain for {what}"
         time.sleep(0.005)
     return found
+
+
+@contextlib.contextmanager
+def short_folder(prefix: str, files: Mapping[str, str]) -> Iterator[Path]:
+    """A folder with some text files, outside every home and under a short path, for as long as the block takes."""
+    path = Path(tempfile.mkdtemp(prefix=prefix, dir="/tmp")).resolve()
+    for name, text in files.items():
+        (path / name).parent.mkdir(exist_ok=True)
+        (path / name).write_text(text)
+    yield path
+    shutil.rmtree(os.fsencode(path), ignore_errors=True)
 
 
 def framed(body: bytes) -> bytes:
@@ -318,6 +329,16 @@ class Machine:
         text = self.logged()[seen:]
         assert "Traceback" not in text, text
         assert "defect" not in text, text
+
+    @contextlib.contextmanager
+    def lent(self) -> Iterator[Self]:
+        """Lends a machine that many tests share: each has to leave its daemon alive and without a defect."""
+        seen = len(self.logged())
+        yield self
+        # the system has 128 queues for a user, and each open folder takes one
+        self.disconnect()
+        assert self.processes[0].poll() is None, f"the daemon ended:\n{self.logged()}"
+        self.check_log(seen)
 
     def disconnect(self) -> None:
         """Closes every connection: a folder that nobody has open can be let go of, and with it what watches it."""
