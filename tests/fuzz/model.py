@@ -34,7 +34,7 @@ def frames(data: bytes, limit: int) -> tuple[list[bytes], str]:
         header, blank, rest = data.partition(b"\r\n\r\n")
         first_line, line_end, _ = data.partition(b"\r\n")
         # of a line that is longer than a reader keeps, the beginning alone is looked at
-        if _HTTP.match((first_line + line_end)[: 64 if len(first_line) > _LINE_BYTES or not line_end else None]):
+        if _HTTP.match((first_line + line_end)[: 64 if len(first_line) > _LINE_BYTES else None]):
             return bodies, HTTP
         if not line_end and len(data) <= _LINE_BYTES and not data.strip():
             return bodies, END
