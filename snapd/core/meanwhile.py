@@ -124,11 +124,12 @@ def _strays(
     target = Target(store, before)
     found: dict[RelPath, Entry | None] = {}
     seen = set()
+    skipped = {skip.path for skip in after.coverage.skipped}
     for change in changes(store.read_tree, before.tree, after.tree, differing=store.differing):
         seen.add(change.path)
         effect = done.get(change.path)
         if effect is None:
-            if not _is_by_rules(change, target, work_tree):
+            if not _is_by_rules(change, target, work_tree, skipped):
                 found[change.path] = change.old
         elif not _same_bytes(effect.new, change.new):
             found[change.path] = effect.new
@@ -144,9 +145,11 @@ def _same_bytes(wanted: Entry | None, found: Entry | None) -> bool:
     return wanted == found or (wanted is not None and found is not None and wanted.oid == found.oid)
 
 
-def _is_by_rules(change: Change, target: Target, work_tree: WorkTree) -> bool:
+def _is_by_rules(change: Change, target: Target, work_tree: WorkTree, skipped: Collection[RelPath]) -> bool:
     """Whether a file only entered or left what is captured, with the rules that the operation changed."""
     if change.new is None:
+        if any(path in skipped for path in (change.path, *parents(change.path))):
+            return True
         occupant = work_tree.occupant(change.path)
         return occupant is not None and not stat.S_ISDIR(occupant.st_mode)
     return change.old is None and target.protection(change.path) is not None

@@ -298,6 +298,9 @@ class Planner:
             PathOutsideWorkspace: the snapshot has no such file.
         """
         for above in parents(goal.path):
+            if self._skipped(above) is not None:
+                # the disk need not let us look there, and what is to be written below is settled by that
+                continue
             standing = self._work_tree.standing(above)
             is_link = standing is not None and standing.entry.mode == SYMLINK
             if not is_link:

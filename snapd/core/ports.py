@@ -99,6 +99,9 @@ class Condemned(Protocol):
     def located(self, tree: ObjectId) -> tuple[tuple[RelPath, ObjectId], ...]:
         """Where they stand in a tree."""
 
+    def is_in_any(self, path: RelPath) -> bool:
+        """Whether a file or directory is in any snapshot, or in what an event is about, with contents or without."""
+
     def is_linked(self) -> bool:
         """Whether the user's own git has any of them in a file that it shares with the store: there they stay."""
 
@@ -183,6 +186,9 @@ class Store(Blobs, Protocol):
 
     def purge(self, condemned: Condemned | None, call: Call) -> int:
         """Takes contents out of every snapshot and event; None for what a purge before left; gives the bytes freed."""
+
+    def finish_erasing(self) -> None:
+        """Ends an `erase` that failed halfway; costs nothing where there was none. Raises `IoError`: it fails still."""
 
     def erase(self, call: Call) -> int:
         """Drops all snapshots, sessions and operations, and all that they held; gives the bytes freed."""

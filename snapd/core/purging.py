@@ -10,7 +10,6 @@ from .answers import Tracked
 from .errors import FileNotInSnapshot, InvalidParams
 from .model import RecordKind
 from .paths import shown
-from .trees import is_among
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -95,7 +94,7 @@ class Purging:
             store.check_present()
             condemned = store.condemned(paths, call)
             standing = condemned.standing()
-            missing = [path for path in paths if not any(is_among(file, (path,)) for file in standing)]
+            missing = [path for path in paths if not condemned.is_in_any(path)]
             if missing and not store.is_unpurged:
                 raise FileNotInSnapshot(f"{shown(missing[0])} is in no snapshot", file=shown(missing[0]), skipped=False)
             look = self._writer.look((), call)

@@ -123,6 +123,7 @@ class Writer:
             if self._closed:
                 # the descriptor of the folder may be that of another one by now
                 raise WorkspaceNotOpen("the workspace was closed while the request waited")
+            self.store.finish_erasing()
             self.bulletin.prepare()
             self._settle()
             yield
@@ -325,7 +326,7 @@ class Writer:
             self.store.tell(event, after, kind)
         else:
             self.store.append(after, kind)
-            self.store.tell(event, head, RecordKind.LOOK)
+            self.store.tell(event, None if self.store.knows(head.tree) else head, RecordKind.LOOK)
         failpoint("writer.forget")
         self.store.forget_intent()
         self._settled = True

@@ -10,6 +10,7 @@ import attrs
 
 from snapd.core.errors import os_errors
 
+from .erase import erase_noted, note_erasing
 from .ownership import Ownership
 
 
@@ -69,8 +70,9 @@ def remove(path: str) -> int:
             size = sum(
                 os.lstat(os.path.join(above, name)).st_size for above, _, names in os.walk(path) for name in names
             )
-            # what says that it is a store goes first: half of one must not pass for one
-            os.unlink(os.path.join(path, "HEAD"))
+            # whoever opens what is left of it, should this be cut short, ends the erasing first
+            note_erasing(path)
+            erase_noted(path)
             shutil.rmtree(path)
     finally:
         ownership.release()

@@ -9,6 +9,7 @@ import contextlib
 import os
 import secrets
 import shutil
+import time
 from typing import TYPE_CHECKING
 
 import attrs
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 
 PACKING = "packing"
 """The directory in the store where new packs are written."""
+
+_NEW_SECONDS = 60.0
 
 
 @attrs.frozen
@@ -81,7 +84,7 @@ def consolidate(repository: ShadowRepository, due: Due | None, permission: Permi
     """
     directory = os.path.join(repository.path, PACKING, secrets.token_hex(8))
     with permission.used():
-        _remove_leftovers(repository)
+        drop_packing(repository)
         with os_errors(directory):
             failpoint("consolidate.directory")
             make_directories(directory)
@@ -129,16 +132,36 @@ def _packable(repository: ShadowRepository) -> Iterator[str]:
 
 def tidy(repository: ShadowRepository) -> None:
     """Removes empty directories of loose objects and packs without an index; nobody may write meanwhile."""
-    indexed = set(pack_names(repository.pack_directory))
-    with os_errors(repository.pack_directory):
-        for name in os.listdir(repository.pack_directory):
-            if name.startswith("pack-") and name.endswith(".pack") and name[:-5] not in indexed:
-                os.unlink(os.path.join(repository.pack_directory, name))
+    drop_unindexed(repository)
     with os_errors(repository.objects):
         failpoint("consolidate.tidy")
         for entry in list(os.scandir(repository.objects)):
             if len(entry.name) == 2 and entry.is_dir(follow_symlinks=False) and not os.listdir(entry.path):
                 os.rmdir(entry.path)
+
+
+def drop_unindexed(repository: ShadowRepository) -> bool:
+    """Removes packs without an index, which nobody can read; nobody may write meanwhile.
+
+    A git that somebody runs on the store names a pack just before its index, and drops what is in it after that: a new
+    one is left alone.
+
+    Returns:
+        Whether there is none now.
+
+    Raises:
+        IoError: some may be there still.
+    """
+    indexed = set(pack_names(repository.pack_directory))
+    is_done = True
+    with os_errors(repository.pack_directory):
+        for entry in list(os.scandir(repository.pack_directory)):
+            if entry.name.startswith("pack-") and entry.name.endswith(".pack") and entry.name[:-5] not in indexed:
+                if entry.stat(follow_symlinks=False).st_mtime > time.time() - _NEW_SECONDS:
+                    is_done = False
+                else:
+                    os.unlink(entry.path)
+    return is_done
 
 
 def _order(repository: ShadowRepository, directory: str, due: Due | None) -> Order:
@@ -186,7 +209,8 @@ def _drop(repository: ShadowRepository, packed: Packed) -> None:
         remove_if_there(object_path(repository.objects, oid))
 
 
-def _remove_leftovers(repository: ShadowRepository) -> None:
+def drop_packing(repository: ShadowRepository) -> None:
+    """Removes what a consolidation that was killed has left; none may run now. Raises `IoError`."""
     path = os.path.join(repository.path, PACKING)
     with os_errors(path), contextlib.suppress(FileNotFoundError):
         shutil.rmtree(path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import shutil
 
 from snapd.core.errors import os_errors
 from snapd.failpoints import failpoint
@@ -105,3 +106,16 @@ def remove_if_there(path: str) -> None:
         os.unlink(path)
     except FileNotFoundError:
         return
+
+
+def remove_any(path: str) -> None:
+    """Removes what is there, a directory with all in it, if there is anything."""
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        return
+    except (IsADirectoryError, PermissionError):
+        # what `unlink` says of a directory differs by system
+        if not os.path.isdir(path) or os.path.islink(path):
+            raise
+        shutil.rmtree(path)

@@ -6,13 +6,13 @@ there would be no history that anybody understands.
 
 from __future__ import annotations
 
+import contextlib
 import os
-import shutil
 from typing import TYPE_CHECKING
 
 from snapd.core.errors import os_errors
 
-from .durable import PRIVATE_DIRECTORY, remove_if_there, sync_directory, write_file
+from .durable import PRIVATE_DIRECTORY, remove_any, remove_if_there, sync_directory, write_file
 from .quarantine import QUARANTINE
 
 if TYPE_CHECKING:
@@ -25,8 +25,15 @@ _FILES = ("packed-refs", "intent", "unswept", "worktree", "timeline.db", "timeli
 
 
 def note_erasing(path: str) -> None:
-    """Notes durably that a store is to be emptied; raises `StorageFull`, `IoError`."""
-    write_file(os.path.join(path, NOTE), b"1\n")
+    """Notes durably that a store is to be emptied; raises `StorageFull`, `IoError`: it is not noted."""
+    note = os.path.join(path, NOTE)
+    try:
+        write_file(note, b"1\n")
+    except BaseException:
+        # its name may be there, and it is the name that counts
+        with contextlib.suppress(OSError):
+            remove_if_there(note)
+        raise
 
 
 def erase_noted(path: str) -> bool:
@@ -48,26 +55,15 @@ def erase_noted(path: str) -> bool:
         for name in _FILES:
             remove_if_there(os.path.join(path, name))
         for name in _contents(path):
-            if os.path.isdir(name):
-                shutil.rmtree(name)
-            else:
-                remove_if_there(name)
+            remove_any(name)
         for name in _in(os.path.join(path, "objects", "pack")):
-            remove_if_there(os.path.join(path, "objects", "pack", name))
+            remove_any(os.path.join(path, "objects", "pack", name))
         os.mkdir(os.path.join(path, "objects", "info"), PRIVATE_DIRECTORY)
         for above in ("refs/snapd", "objects/pack", "objects", ""):
             sync_directory(os.path.join(path, above))
         remove_if_there(note)
         sync_directory(path)
     return True
-
-
-def remove_quarantine(path: str) -> None:
-    """Removes damaged files that were put aside in a store: nobody can tell what is in them; raises `IoError`."""
-    quarantine = os.path.join(path, QUARANTINE)
-    with os_errors(quarantine):
-        if os.path.isdir(quarantine):
-            shutil.rmtree(quarantine)
 
 
 def _contents(path: str) -> Iterator[str]:

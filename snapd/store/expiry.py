@@ -17,7 +17,7 @@ from snapd.core.model import EMPTY_TREE, TREE, ObjectId
 from snapd.failpoints import failpoint
 
 from .deflate import deflate
-from .durable import remove_if_there
+from .durable import remove_any, remove_if_there
 from .loose import loose_files
 from .objects import KINDS
 from .pack import PackWriter
@@ -102,11 +102,9 @@ def drop_summaries(repository: ShadowRepository) -> None:
     for directory in (os.path.join(repository.objects, "info"), repository.pack_directory):
         with os_errors(directory):
             failpoint("expire.summaries")
-            for entry in os.scandir(directory):
-                if entry.name == "commit-graphs":
-                    shutil.rmtree(entry.path)
-                elif entry.name == "commit-graph" or entry.name.startswith("multi-pack-index"):
-                    os.unlink(entry.path)
+            for entry in list(os.scandir(directory)):
+                if entry.name in ("commit-graph", "commit-graphs") or entry.name.startswith("multi-pack-index"):
+                    remove_any(entry.path)
 
 
 def pack_names(directory: str) -> list[str]:

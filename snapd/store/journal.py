@@ -273,7 +273,8 @@ class Journal:
         if file.doubted:
             self._write_anew(file)
         # what is not there any more was packed, or swept, by somebody who saw to it
-        directories = {self._objects}
+        # a git that packed some of it meanwhile has synced its pack, but not the name
+        directories = {self._objects, os.path.join(self._objects, "pack")}
         for oid in file.objects:
             path = object_path(self._objects, oid)
             sync_if_there(path)

@@ -2,8 +2,8 @@
 
 Each of them was to be renamed, or removed, by the one who made it; its name says that it is one. While the store is
 ours and nobody writes to it, nobody is left who would. What is known of the work tree is written beside everything
-else: of that, what is older than this process's ownership is a leftover. The locks of references may be those of a git
-that somebody runs on the store: these are left for an hour.
+else: of that, what is older than this process's ownership is a leftover. Locks of references and other temporary files
+may be those of a git that somebody runs on the store: these are left for an hour.
 """
 
 from __future__ import annotations
@@ -22,19 +22,23 @@ from .refdb import LOCK
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-LOCK_AGE = 3600
+AGE = 3600
 """Seconds."""
 
-_ASIDE = re.compile(r"tmp_[a-z]+_[0-9a-f]{16}.*|.+\.[0-9a-f]{12}\.tmp|.+\.lock")
-"""What `loose`, `pack` and `adopt` call theirs; `durable` and the memory of the work tree; `refdb` and git."""
+_OWN = re.compile(r"tmp_[a-z]+_[0-9a-f]{16}.*|.+\.[0-9a-f]{12}\.tmp")
+"""What `loose`, `pack` and `adopt` call theirs; `durable` and the memory of the work tree."""
+_GITS = re.compile(r"\.?tmp[-_].+|.+\.lock")
+"""What git calls its; `refdb` takes git's locks."""
 _BESIDE = "worktree."
 
 
-def sweep_leftovers(path: str) -> int:
+def sweep_leftovers(path: str, *, at_once: bool = False) -> int:
     """Removes them.
 
     Args:
         path: the directory of a store that is this process's, and that nobody writes to meanwhile.
+        at_once: whether files of a git that somebody runs on the store go as well, which fails then: they may have
+            what must not stay. Never its locks.
 
     Returns:
         How many there were.
@@ -46,11 +50,15 @@ def sweep_leftovers(path: str) -> int:
     with os_errors(path):
         owned = os.stat(os.path.join(path, OWNER)).st_ctime_ns
         for entry in list(_aside(path)):
-            made = entry.stat(follow_symlinks=False).st_ctime_ns
-            if entry.name.endswith(LOCK):
-                is_left = made < time.time_ns() - LOCK_AGE * 10**9
-            else:
+            try:
+                made = entry.stat(follow_symlinks=False).st_ctime_ns
+            except FileNotFoundError:
+                continue
+            if _OWN.fullmatch(entry.name):
                 is_left = made < owned or not entry.name.startswith(_BESIDE)
+            else:
+                is_old = made < time.time_ns() - AGE * 10**9
+                is_left = is_old or (at_once and not entry.name.endswith(LOCK))
             if is_left:
                 remove_if_there(entry.path)
                 count += 1
@@ -61,6 +69,10 @@ def _aside(path: str) -> Iterator[os.DirEntry[str]]:
     above = [path, *(os.path.join(path, *parts) for parts in (("info",), ("objects",), ("objects", "pack")))]
     above += [directory for directory, _, _ in os.walk(os.path.join(path, "refs"))]
     for directory in above:
-        for entry in list(os.scandir(directory)):
-            if _ASIDE.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
+        try:
+            entries = list(os.scandir(directory))
+        except FileNotFoundError:
+            continue
+        for entry in entries:
+            if (_OWN.fullmatch(entry.name) or _GITS.fullmatch(entry.name)) and entry.is_file(follow_symlinks=False):
                 yield entry

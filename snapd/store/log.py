@@ -12,6 +12,7 @@ import os
 import re
 import threading
 import time
+from contextlib import contextmanager
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -96,6 +97,7 @@ class SnapshotLog:
         self._coverage_known: set[ObjectId] = set()
         self._coverages = Coverages()
         self._load()
+        self._is_read = True
 
     def find(self, tree: ObjectId) -> Snapshot:
         """The latest snapshot with this tree.
@@ -104,7 +106,7 @@ class SnapshotLog:
             UnknownSnapshot: there is none.
             StoreCorrupt: its coverage cannot be read.
         """
-        with self._lock:
+        with self._read():
             record = self._by_tree.get(tree)
             if record is None:
                 raise UnknownSnapshot(f"no snapshot {tree.hex()} in this workspace", hash=tree.hex())
@@ -112,13 +114,13 @@ class SnapshotLog:
 
     def knows(self, tree: ObjectId) -> bool:
         """Whether there is a snapshot with this tree."""
-        with self._lock:
+        with self._read():
             return tree in self._by_tree
 
     @property
     def last(self) -> ObjectId | None:
         """The tree of the newest snapshot that somebody asked for, or that an operation left behind."""
-        with self._lock:
+        with self._read():
             return self._newest.tree if self._newest is not None else None
 
     def identify(self, snapshot: Snapshot) -> SnapshotId:
@@ -127,7 +129,7 @@ class SnapshotLog:
         Raises:
             StorageFull, IoError: its coverage could not be stored.
         """
-        with self._lock:
+        with self._read():
             coverage = self._coverages.blob_id(snapshot.coverage)
             if coverage not in self._coverage_known:
                 self._store(snapshot.coverage)
@@ -139,7 +141,7 @@ class SnapshotLog:
         Raises:
             StoreCorrupt: its coverage cannot be read.
         """
-        with self._lock:
+        with self._read():
             return Snapshot(snapshot.tree, self._coverages.decoded(snapshot.coverage, self._repository.read_blob))
 
     def append(
@@ -159,7 +161,7 @@ class SnapshotLog:
             StorageFull, IoError: it was not recorded, and nothing moved.
         """
         now = int(time.time())
-        with self._lock:
+        with self._read():
             coverage = self._coverages.blob_id(snapshot.coverage)
             record = Record(self._seq + 1, kind, snapshot.tree, coverage, now)
             newest = self._newest
@@ -198,7 +200,7 @@ class SnapshotLog:
 
     def roots_by_seq(self) -> list[tuple[int, tuple[ObjectId, ObjectId, ObjectId]]]:
         """Likewise, with the `seq` of each."""
-        with self._lock:
+        with self._read():
             return [
                 (record.seq, (commit, record.tree, record.coverage))
                 for head in self._heads.values()
@@ -207,14 +209,14 @@ class SnapshotLog:
 
     def records(self) -> list[Record]:
         """All records, in their order."""
-        with self._lock:
+        with self._read():
             records = [record for head in self._heads.values() for _, record in self._chain(head)]
         return sorted(records, key=lambda record: record.seq)
 
     @property
     def newest(self) -> int | None:
         """The `seq` of the record of `last`."""
-        with self._lock:
+        with self._read():
             return self._newest.seq if self._newest is not None else None
 
     def drop(self, going: Collection[int]) -> int:
@@ -229,22 +231,19 @@ class SnapshotLog:
         Raises:
             StorageFull, IoError: some days may be done and others not; each is whole.
 
-        The caller saw to it that the journal is empty: one that is replayed later must not set a reference back.
+        Coverages that nothing names any more keep their references until `drop_unused`. The caller saw to it that the
+        journal is empty: one that is replayed later must not set a reference back.
         """
-        with self._lock:
+        with self._read():
             removed = 0
-            survivors: list[Record] = []
+            # some days may be done when another fails
+            self._is_read = False
             for day, head in list(self._heads.items()):
                 chain = [record for _, record in self._chain(head)]
                 staying = [record for record in reversed(chain) if record.seq not in going]
-                survivors += staying
                 removed += len(chain) - len(staying)
                 if len(staying) < len(chain):
                     self._rewrite(day, staying)
-            self._by_tree.clear()
-            for record in sorted(survivors, key=lambda record: record.seq):
-                self._take(record)
-            self._drop_coverages({record.coverage for record in survivors})
         return removed
 
     def rewritten(self, change: Callable[[SnapshotId], SnapshotId]) -> tuple[dict[str, ObjectId], list[bytes]]:
@@ -258,7 +257,7 @@ class SnapshotLog:
         """
         references: dict[str, ObjectId] = {}
         commits: list[bytes] = []
-        with self._lock:
+        with self._read():
             heads = dict(self._heads)
         for day, head in heads.items():
             new: ObjectId | None = None
@@ -275,30 +274,18 @@ class SnapshotLog:
         return references, commits
 
     def reload(self) -> None:
-        """Reads the log anew: its references were moved by others.
-
-        Raises:
-            StoreCorrupt: it cannot be read.
-        """
+        """Has the log read anew before anything else is told of it or added: its references moved, or may have."""
         with self._lock:
-            self._by_tree.clear()
-            self._newest = None
-            self._heads.clear()
-            self._coverage_known.clear()
-            self._coverages = Coverages()
-            self._load()
+            self._is_read = False
 
     def drop_unused(self) -> None:
         """Removes the references of coverages that no record has, durably."""
-        with self._lock:
+        with self._read():
             used = {record.coverage for head in self._heads.values() for _, record in self._chain(head)}
-            self._drop_coverages(used)
-
-    def _drop_coverages(self, used: set[ObjectId]) -> None:
-        for coverage in self._coverage_known - used:
-            self._delete(COVERAGE + coverage.hex())
-        self._coverage_known &= used
-        # what they pointed to goes next: a power cut must not bring them back without it
+            for coverage in self._coverage_known - used:
+                self._delete(COVERAGE + coverage.hex())
+            self._coverage_known &= used
+        # what they and the days that went pointed to goes next: a power cut must not bring them back without it
         for above in (SNAPSHOTS, COVERAGE):
             path = os.path.join(self._repository.path, above)
             with os_errors(path):
@@ -319,10 +306,8 @@ class SnapshotLog:
         self._repository.journal.flush()
         if head is None:
             self._delete(SNAPSHOTS + day)
-            del self._heads[day]
         else:
             self._repository.references.move({SNAPSHOTS + day: head}, durable=True)
-            self._heads[day] = head
 
     def _delete(self, name: str) -> None:
         self._repository.references.delete(name)
@@ -333,18 +318,35 @@ class SnapshotLog:
         if record.kind in _SETTLED:
             self._newest = record
 
+    @contextmanager
+    def _read(self) -> Iterator[None]:
+        """Has the log to itself, as it is on the disk.
+
+        Raises:
+            StoreCorrupt, IoError: it cannot be read; the next one tries again.
+        """
+        with self._lock:
+            if not self._is_read:
+                self._load()
+                self._is_read = True
+            yield
+
     def _load(self) -> None:
         references = read_references(self._repository.path)
         # to go on without one that is damaged would drop its snapshots
         for name in references.damaged:
             raise StoreCorrupt(f"{name} is damaged", object=name)
-        records = []
+        heads: dict[str, ObjectId] = {}
+        coverages: set[ObjectId] = set()
+        records: list[Record] = []
         for name, target in references.targets.items():
             if name.startswith(COVERAGE):
-                self._coverage_known.add(bytes.fromhex(name[len(COVERAGE) :]))
+                coverages.add(bytes.fromhex(name[len(COVERAGE) :]))
             elif name.startswith(SNAPSHOTS):
-                self._heads[name[len(SNAPSHOTS) :]] = target
+                heads[name[len(SNAPSHOTS) :]] = target
                 records += [record for _, record in self._chain(target)]
+        self._heads, self._coverage_known, self._coverages = heads, coverages, Coverages()
+        self._by_tree, self._newest = {}, None
         for record in sorted(records, key=lambda record: record.seq):
             self._take(record)
 

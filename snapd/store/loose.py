@@ -110,7 +110,11 @@ def loose_files(objects: str) -> Iterator[tuple[ObjectId, os.DirEntry[str]]]:
         for directory in list(os.scandir(objects)):
             if len(directory.name) != 2 or not directory.is_dir(follow_symlinks=False):
                 continue
-            for file in list(os.scandir(directory.path)):
+            try:
+                files = list(os.scandir(directory.path))
+            except FileNotFoundError:
+                continue
+            for file in files:
                 try:
                     oid = bytes.fromhex(directory.name + file.name)
                 except ValueError:
@@ -178,7 +182,7 @@ class LooseWriter:
 
     def sync(self) -> None:
         """Makes the names of what was written durable."""
-        for directory in sorted(self._directories):
+        for directory in sorted({*self._directories, self._objects} if self._directories else ()):
             with os_errors(directory):
                 # gone where a git that somebody runs on the store has packed what was in it, and synced the pack
                 sync_if_there(directory)

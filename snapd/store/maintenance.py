@@ -15,8 +15,10 @@ from snapd.core.model import EMPTY_TREE, TREE, ObjectId
 from snapd.core.retention import Going, History, Taken, droppable, going, together
 from snapd.failpoints import failpoint
 
+from .consolidate import drop_packing, drop_unindexed
 from .expiry import expire, held_by
 from .leftovers import sweep_leftovers
+from .quarantine import remove_quarantine
 from .sizes import own_bytes, sizes
 from .unswept import Unswept
 
@@ -116,9 +118,9 @@ class Maintenance:
         self._unswept.note(wholly=True)
 
     @property
-    def is_unswept(self) -> bool:
-        """Whether something is left to be swept."""
-        return bool(self._unswept)
+    def is_unpurged(self) -> bool:
+        """Whether what `note_wholly` is about is not done."""
+        return self._unswept.wholly
 
     def _begin(self) -> None:
         self._upkeep.stop()
@@ -145,9 +147,18 @@ class Maintenance:
         return removed
 
     def _sweep(self, keep: ObjectId | None, call: Call) -> None:
+        repository, wholly = self._repository, self._unswept.wholly
+        if wholly:
+            # what a dead process left aside may have what is to go, and so may what was put aside as damaged
+            sweep_leftovers(repository.path, at_once=True)
+            drop_packing(repository)
+            remove_quarantine(repository.path)
+        # whoever was killed between a drop and this has left some
+        self._log.drop_unused()
         roots = [*self._log.roots(), *self._timeline.roots()]
-        expire(self._repository, roots, keep, call, wholly=self._unswept.wholly)
-        self._unswept.forget()
+        expire(repository, roots, keep, call, wholly=wholly)
+        if drop_unindexed(repository) or not wholly:
+            self._unswept.forget()
 
     def _pack(self) -> None:
         try:

@@ -5,6 +5,7 @@ A question costs one `stat` of the pack directory and a bisection in each index.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import mmap
 import os
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from snapd.core.errors import os_errors
+from snapd.core.errors import from_os_error, os_errors
 from snapd.core.model import ObjectId
 
 from .packread import PackReader
@@ -39,6 +40,7 @@ _WORD = struct.Struct(">I")
 _LONG = struct.Struct(">Q")
 _LARGE = 0x80000000
 _PACK_HEADER = struct.Struct(">4sII")
+_EXHAUSTED = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)
 
 # a directory's time moves by ticks of the kernel's clock, at most 10 ms each: within one, a change leaves no mark
 _TICK_NS = 20_000_000
@@ -76,6 +78,9 @@ class PackIndex:
 
         Returns:
             None where either is missing, unreadable, damaged, or no index of version 2 with 20-byte ids.
+
+        Raises:
+            IoError: the process, or the system, can open no more files.
         """
         try:
             data = _map(index)
@@ -85,7 +90,10 @@ class PackIndex:
             checksum = data[-_CHECKSUMS:-ID_BYTES]
             if not _is_sized(len(data), fanout) or not _is_pack(pack, fanout[-1], checksum):
                 return None
-        except OSError:
+        except OSError as error:
+            if error.errno in _EXHAUSTED:
+                # that says nothing of the pack, and must not be remembered of it
+                raise from_os_error(error, index) from error
             return None
         return cls(data, fanout, checksum, pack)
 

@@ -12,7 +12,7 @@ so that whoever opens the store after a crash goes on with that.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -27,7 +27,7 @@ from .objects import encode_tree, object_id
 from .packindex import PackIndex
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
     from snapd.core.call import Call
     from snapd.core.history import Event
@@ -78,6 +78,8 @@ class Condemned:
         self._load = load
         self._call = call
         self._located: dict[ObjectId, Located] = {}
+        self._left: dict[ObjectId, ObjectId] = {}
+        self._paths: frozenset[RelPath] = frozenset()
         self._changed: dict[SnapshotId, SnapshotId] = {}
         self._objects: dict[ObjectId, bytes] = {}
         self._roots = {tree for _, (_, tree, _) in log.roots_by_seq()} | self._trees_of_events()
@@ -100,17 +102,21 @@ class Condemned:
 
     def located(self, tree: ObjectId) -> Located:
         """Where they stand in a tree."""
-        known = self._located.get(tree)
-        if known is None:
-            self._call.check()
+        for below in self._bottom_up(tree, self._located):
             found: list[tuple[RelPath, ObjectId]] = []
-            for entry in self._entries(tree):
+            for entry in self._entries(below):
                 if entry.mode == TREE:
-                    found += [(entry.name + b"/" + path, oid) for path, oid in self.located(entry.oid)]
+                    found += [(entry.name + b"/" + path, oid) for path, oid in self._located[entry.oid]]
                 elif entry.oid in self.contents:
                     found.append((entry.name, entry.oid))
-            known = self._located[tree] = tuple(found)
-        return known
+            self._located[below] = tuple(found)
+        return self._located[tree]
+
+    def is_in_any(self, path: RelPath) -> bool:
+        """Whether a file or directory is in any snapshot, or in what an event is about, with contents or without."""
+        return any(lookup(self._repository.read_tree, tree, path) is not None for tree in self._roots) or any(
+            is_among(file, (path,)) for file, _ in self._timeline.blobs()
+        )
 
     def is_linked(self) -> bool:
         """Whether a file of the store has any of them that the user's own git has too: there they stay."""
@@ -129,6 +135,7 @@ class Condemned:
             StoreCorrupt: the store cannot be read; nothing moved.
             StorageFull, IoError: nothing moved.
         """
+        self._paths = frozenset(self.standing())
         days, commits = self._log.rewritten(self._snapshot)
         chains, objects = self._timeline.rewritten(self._event)
         made = {object_id("commit", data): pack_loose("commit", data) for data in commits}
@@ -165,29 +172,50 @@ class Condemned:
 
     def _without(self, tree: ObjectId) -> ObjectId:
         """The tree without them; a directory goes that had nothing else."""
-        if not self.located(tree):
-            return tree
-        left = []
-        for entry in self._entries(tree):
-            if entry.mode == TREE:
-                below = self._without(entry.oid)
-                if below != EMPTY_TREE:
-                    left.append(attrs.evolve(entry, oid=below))
-            elif entry.oid not in self.contents:
-                left.append(entry)
-        if not left:
-            return EMPTY_TREE
-        return self._add("tree", encode_tree(left))
+        for whole in self._bottom_up(tree, self._left):
+            if not self.located(whole):
+                self._left[whole] = whole
+                continue
+            left = []
+            for entry in self._entries(whole):
+                if entry.mode == TREE:
+                    below = self._left[entry.oid]
+                    if below != EMPTY_TREE:
+                        left.append(attrs.evolve(entry, oid=below))
+                elif entry.oid not in self.contents:
+                    left.append(entry)
+            self._left[whole] = self._add("tree", encode_tree(left)) if left else EMPTY_TREE
+        return self._left[tree]
+
+    def _bottom_up(self, tree: ObjectId, known: Mapping[ObjectId, Any]) -> Iterator[ObjectId]:
+        """The trees below one, and itself, that are not known yet: each after those below it, which are known then."""
+        pending = [tree]
+        while pending:
+            below = pending[-1]
+            if below in known:
+                pending.pop()
+                continue
+            unknown = [entry.oid for entry in self._entries(below) if entry.mode == TREE and entry.oid not in known]
+            if unknown:
+                pending += unknown
+                continue
+            self._call.check()
+            yield pending.pop()
 
     def _snapshot(self, snapshot: SnapshotId) -> SnapshotId:
         known = self._changed.get(snapshot)
         if known is None:
             known = snapshot
-            if gone := self.located(snapshot.tree):
-                coverage = self._load(snapshot).coverage
+            coverage = self._load(snapshot).coverage
+            gone = self.located(snapshot.tree)
+            # what had them captured though they are ignored would have them captured again
+            forced = tuple(path for path in coverage.forced if not any(is_among(file, (path,)) for file in self._paths))
+            if gone or forced != coverage.forced:
                 skipped = {skip.path: skip for skip in coverage.skipped}
                 skipped |= {path: Skip(path, SkipReason.PURGED) for path, _ in gone}
-                coverage = attrs.evolve(coverage, skipped=tuple(skipped[path] for path in sorted(skipped)))
+                coverage = attrs.evolve(
+                    coverage, skipped=tuple(skipped[path] for path in sorted(skipped)), forced=forced
+                )
                 known = SnapshotId(self._without(snapshot.tree), self._add("blob", encode(coverage)))
             self._changed[snapshot] = known
         return known

@@ -105,3 +105,11 @@ def remove(path: str) -> None:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(path)
         sync_directory(os.path.dirname(path))
+
+
+def remove_quarantine(path: str) -> None:
+    """Removes damaged files that were put aside in a store: nobody can tell what is in them; raises `IoError`."""
+    quarantine = os.path.join(path, QUARANTINE)
+    with os_errors(quarantine):
+        if os.path.isdir(quarantine):
+            shutil.rmtree(quarantine)

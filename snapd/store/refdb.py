@@ -171,7 +171,8 @@ class RefDatabase:
                 if not sync_if_there(path):
                     sync_if_there(os.path.join(self._store, PACKED))
             parts = name.split("/")[:-1]
-            directories |= {os.path.join(self._store, *parts[:depth]) for depth in range(1, len(parts) + 1)}
+            # with the store's own, which has the name of what is packed
+            directories |= {os.path.join(self._store, *parts[:depth]) for depth in range(len(parts) + 1)}
         for directory in sorted(directories):
             with os_errors(directory):
                 sync_if_there(directory)
@@ -251,15 +252,32 @@ def _identity(lock: str) -> tuple[int, int] | None:
 
 def _files(store: str) -> Iterator[str]:
     """The names of the references of snapd's own that have a file."""
-    for above, _, files in os.walk(os.path.join(store, OURS)):
+    for above, files in _walk(store):
         for file in files:
             if not file.endswith(_LEFTOVER):
                 yield os.path.relpath(os.path.join(above, file), store)
 
 
 def _locks(store: str) -> Iterator[str]:
-    for above, _, files in os.walk(os.path.join(store, OURS)):
+    for above, files in _walk(store):
         yield from (os.path.join(above, file) for file in files if file.endswith(LOCK))
+
+
+def _walk(store: str) -> Iterator[tuple[str, list[str]]]:
+    """The directories of snapd's own references, and the files in each.
+
+    Raises:
+        IoError: one cannot be listed: to go on without what is in it would drop all that hangs on it.
+    """
+
+    def tell(error: OSError) -> None:
+        # git removes them as they become empty
+        if not isinstance(error, FileNotFoundError):
+            raise error
+
+    top = os.path.join(store, OURS)
+    with os_errors(top):
+        yield from ((above, files) for above, _, files in os.walk(top, onerror=tell))
 
 
 def _read_file(path: str) -> bytes | None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import logging
 import os
 import threading
 from typing import TYPE_CHECKING
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 
     from .objects import ObjectKind
     from .packindex import KnownPacks
+
+logger = logging.getLogger(__name__)
 
 FORMAT_VERSION = 1
 
@@ -234,14 +238,18 @@ class ShadowRepository:
 
         Returns:
             False where the store so far belonged to another folder at the same path.
+
+        Raises:
+            IoError, StorageFull: nobody knows; or it is not kept.
         """
         path = os.path.join(self.path, "root.json")
         now = {"path": os.fsdecode(root), "device": device, "inode": inode}
+        then = None
         try:
-            with open(path, encoding="ascii") as file:
+            with os_errors(path), contextlib.suppress(FileNotFoundError), open(path, encoding="ascii") as file:
                 then = json.load(file)
-        except (FileNotFoundError, ValueError):
-            then = None
+        except ValueError:
+            logger.warning("%s is damaged, and written anew", path)
         if then != now:
             write_file(path, json.dumps(now).encode("ascii"))
         return then is None or then == now

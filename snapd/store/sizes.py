@@ -74,6 +74,9 @@ def _add_pack(found: Sizes, path: str) -> None:
         status = os.lstat(f"{path}.pack")
     except FileNotFoundError:
         return
+    if index is None and not os.path.exists(f"{path}.idx"):
+        # it is just going
+        return
     if index is None:
         raise StoreCorrupt(f"{path} is damaged, or its index is not of version 2", object=os.path.basename(path))
     entries = sorted(index.entries(), key=lambda entry: entry[1])

@@ -10,7 +10,7 @@ from snapd.core.model import RecordKind
 from snapd.failpoints import failpoint
 
 from .adopt import adopt
-from .erase import erase_noted, note_erasing, remove_quarantine
+from .erase import erase_noted, note_erasing
 from .fsck import checkers as fsck
 from .log import SnapshotLog
 from .maintenance import Maintenance
@@ -68,6 +68,7 @@ class Store:
             self.timeline = Timeline(self._repository)
             self._maintenance = Maintenance(self._repository, self._log, self.timeline, self._upkeep)
             self._intent = IntentFile(path)
+            self._is_erasing = False
         except BaseException:
             self._ownership.release()
             raise
@@ -235,7 +236,7 @@ class Store:
     @property
     def is_unpurged(self) -> bool:
         """Whether a purge was cut short, so that there may be contents still that nothing refers to."""
-        return self._maintenance.is_unswept
+        return self._maintenance.is_unpurged
 
     def purge(self, condemned: ports.Condemned | None, call: Call) -> int:
         """Takes contents out of every snapshot and event, and removes them; or ends a purge that was cut short.
@@ -257,13 +258,13 @@ class Store:
         call.commit()
         if condemned is not None:
             self._maintenance.note_wholly()
-            condemned.take_out()
-            # the frame itself is in it
-            self._repository.journal.checkpoint()
-            self._log.reload()
-            self.timeline.reload()
-            self._log.drop_unused()
-        remove_quarantine(self.path)
+            try:
+                condemned.take_out()
+                # the frame itself is in it
+                self._repository.journal.checkpoint()
+            finally:
+                self._log.reload()
+                self.timeline.reload()
         self._maintenance.sweep_wholly(call)
         return max(0, before - self._repository.bytes_on_disk())
 
@@ -277,21 +278,35 @@ class Store:
             The bytes freed.
 
         Raises:
-            StorageFull, IoError: nothing was changed; or some of it is there still, and goes when the store is next
-                opened.
+            StorageFull, IoError: nothing was changed; or some of it is there still, and goes before anything else is
+                done, see `finish_erasing`.
         """
         self._upkeep.stop()
         self._repository.journal.checkpoint()
         before = self._repository.bytes_on_disk()
         call.commit()
         note_erasing(self.path)
+        self._is_erasing = True
+        self.finish_erasing()
+        return max(0, before - self._repository.bytes_on_disk())
+
+    def finish_erasing(self) -> None:
+        """Ends an `erase` that failed halfway, for one who may write: whatever came to the store now would go with it.
+
+        Raises:
+            IoError: it fails still.
+        """
+        if not self._is_erasing:
+            return
         try:
             self.timeline.reload()
             erase_noted(self.path)
+            self._is_erasing = False
         finally:
             self._repository.swept()
             self._log.reload()
-        return max(0, before - self._repository.bytes_on_disk())
+            # whoever reads may have read meanwhile, without asking
+            self.timeline.reload()
 
     def counts(self) -> tuple[int, int]:
         """How many snapshots and sessions there are."""

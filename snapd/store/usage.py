@@ -19,6 +19,7 @@ from snapd.core.model import EMPTY_TREE, TREE, ObjectId
 
 from .libgit2 import open_repository
 from .log import SNAPSHOTS, decode_record
+from .loose import object_path, read_whole
 from .objects import decode_tree
 from .refdb import read_references
 from .sizes import sizes
@@ -102,6 +103,7 @@ class _Owners:
 
     def __init__(self, path: str) -> None:
         self._repository = open_repository(path)
+        self._objects = os.path.join(path, "objects")
         self.of: dict[ObjectId, Owner | _Shared] = {}
         self.sessions: list[str] = []
         named: dict[ObjectId, set[Owner]] = {}
@@ -156,6 +158,10 @@ class _Owners:
                 yield entry.oid, entry.mode == TREE
 
     def _read(self, oid: ObjectId) -> bytes:
+        # libgit2 never returns from one that is cut short
+        loose = read_whole(object_path(self._objects, oid), oid)
+        if loose is not None:
+            return loose[1]
         try:
             return bytes(self._repository.odb.read(pygit2.Oid(raw=oid))[1])
         except (KeyError, pygit2.GitError) as error:

@@ -6,6 +6,7 @@ that has something else (somebody wrote into the file in the very moment of the 
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import secrets
@@ -57,7 +58,8 @@ def sweep(root: int, directories: Iterable[RelPath], entries: Collection[Entry],
             with os_errors(path):
                 for name in os.listdir(descriptor):
                     if OWN_TEMPORARY.fullmatch(os.fsencode(name)):
-                        _clear(descriptor, os.fsencode(name), known, entries, chunks)
+                        with contextlib.suppress(PermissionError):
+                            _clear(descriptor, os.fsencode(name), known, entries, chunks)
         finally:
             os.close(descriptor)
 

@@ -367,6 +367,8 @@ class Scanner:
         self, look: Look, learnt: list[tuple[DirectoryNode, bytes]], taken: Marks, batch: Batch, call: Call
     ) -> dict[DirectoryNode, ObjectId]:
         reader = Reader(self._root, look.sieve.limit, batch, call)
+        # a look that stored nothing (`drift`) may have left some, in directories that this one did not visit
+        asked = tuple(self.memory.unread)
         for _ in range(_ROUNDS):
             if not self._read(reader, learnt):
                 break
@@ -378,7 +380,7 @@ class Scanner:
                 look.at(marks, ())
         else:
             self._read(reader, learnt)
-        self.memory.note((*look.visited, *(node for node, _ in learnt)))
+        self.memory.note((*look.visited, *asked, *(node for node, _ in learnt)))
         failpoint("capture.trees")
         trees = self._trees(batch)
         call.check()

@@ -10,12 +10,13 @@ from typing import Any
 import attrs
 import pytest
 
+from snapd import failpoints
 from snapd.core.call import Call
 from snapd.core.errors import Cancelled, PathOutsideWorkspace, StorageFull, UnknownSnapshot
 from snapd.core.writer import Request
 from snapd.worktree import apply
 from tests.support.git import run_git
-from tests.support.workspace import Bench, Executable, Items, Symlink, make, outcomes, write
+from tests.support.workspace import Bench, Executable, Items, Symlink, make, outcomes, without_rights, write
 
 THEN: Items = {"a": b"1", "d/b": b"2", "d/e/f": b"3", "run": Executable(b"#!"), "to": Symlink("a"), "nil/": None}
 
@@ -576,6 +577,96 @@ def test_what_takes_its_place_at_once_does_not_count_as_part_of_the_snapshot(
     bench.become({"kept": b"", path: b"later"})
     assert set(outcomes(bench.restore(tree)).values()) <= {"restored", "deleted"}
     assert bench.read() == items
+
+
+def test_a_forced_file_that_was_not_there_is_deleted_each_time(tmp_path: Path) -> None:
+    bench = make(tmp_path, {".gitignore": b"env\n"})
+    tree = bench.track("env")
+    for text in (b"4", b"5"):
+        bench.write({"env": text})
+        assert outcomes(bench.restore(tree)) == {"env": "deleted"}
+
+
+def test_an_empty_folder_that_somebody_fills_at_once_comes_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = make(tmp_path, {"a": b"1", "empty/": None})
+    tree = bench.track()
+    bench.write({"a": b"2"})
+    real = apply.Applier.apply
+
+    def applying(*args: Any) -> Any:
+        done = real(*args)
+        bench.write({"empty/theirs": b"user"})
+        return done
+
+    with monkeypatch.context() as patch:
+        patch.setattr(apply.Applier, "apply", applying)
+        bench.restore(tree)
+    bench.become({"a": b"1"})
+    bench.restore(tree)
+    assert os.listdir(bench.path("empty")) == []
+
+
+class Killed(BaseException):
+    """The process is gone."""
+
+
+def killing(at: str) -> Callable[[str], None]:
+    """A listener of failpoints that ends the process, as far as a test can."""
+
+    def listen(name: str) -> None:
+        if name == at:
+            raise Killed
+
+    return listen
+
+
+def test_a_folder_that_became_unreadable_holds_up_no_recovery(monkeypatch: pytest.MonkeyPatch) -> None:
+    with without_rights() as folder:
+        bench = make(folder, {"a": b"1", "d/b": b"1"})
+        tree = bench.track()
+        bench.write({"a": b"2"})
+        with monkeypatch.context() as patch:
+            patch.setattr(failpoints, "listener", killing("writer.conclude"))
+            with pytest.raises(Killed):
+                bench.restore(tree)
+        bench.reopen()
+        os.chmod(bench.path("d"), 0)
+        assert [skip.path for skip in bench.take().skipped] == [b"d"]
+        os.chmod(bench.path("d"), 0o700)
+        assert bench.track() == tree
+
+
+def test_a_file_below_an_unreadable_folder_holds_up_no_other() -> None:
+    with without_rights() as folder:
+        bench = make(folder, {"a": b"1", "d/e/f": b"1"})
+        tree = bench.track()
+        bench.write({"a": b"2"})
+        os.chmod(bench.path("d"), 0)
+        expected = {"a": "restored", "d/e/f": "skipped:unreadable"}
+        assert outcomes(bench.revert((tree, ["a", "d/e/f"]))) == expected
+
+
+def test_what_was_left_aside_in_a_folder_that_is_read_only_by_now_holds_up_no_recovery(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with without_rights() as folder:
+        bench = make(folder, {"d/b": b"1"})
+        tree = bench.track()
+        bench.write({"d/b": b"2"})
+        with monkeypatch.context() as patch:
+            patch.setattr(apply.Applier, "_discard", lambda *_: None)
+            patch.setattr(failpoints, "listener", killing("apply.move"))
+            with pytest.raises(Killed):
+                bench.restore(tree)
+        bench.reopen()
+        os.chmod(bench.path("d"), 0o500)
+        now = bench.track()
+        assert bench.names(now) == ["d/b"]
+        os.chmod(bench.path("d"), 0o700)
+        bench.restore(tree)
+        assert bench.track() == tree
 
 
 def test_a_folder_swapped_for_a_symlink_leads_nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

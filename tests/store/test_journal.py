@@ -18,10 +18,11 @@ from pathlib import Path
 import pytest
 
 from snapd.core.errors import IoError, SnapdError, StorageFull
-from snapd.core.model import Coverage, ObjectId, RecordKind, RuleText, Skip, SkipReason, Snapshot
+from snapd.core.model import REGULAR, Coverage, ObjectId, RecordKind, RuleText, Skip, SkipReason, Snapshot, TreeEntry
 from snapd.store import journal, log
 from snapd.store.frames import Frame, decode_frames, encode_frame, file_start
 from tests.store.steps import Disk, Files, Steps, expire_all, read_files
+from tests.support.trees import encode_tree
 
 BASE: Files = {"a": b"first\n", "d/b": b"second\n" * 50, "d/e/c": b"third\n"}
 OTHER = Coverage(
@@ -174,6 +175,51 @@ def settle_behind() -> None:
     for thread in threading.enumerate():
         if thread.name == "snapd journal":
             thread.join()
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_a_power_cut_after_a_large_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: bool) -> None:
+    """It is in no journal: its file, and all names that lead there, are on the disk before the answer."""
+    steps = Steps(tmp_path / "large")
+    disk = Disk(steps.path, monkeypatch)
+    if not first:
+        steps.take(step(1))
+    data = b"large" * 1000
+    with steps.store.batch() as batch:
+        oid = batch.blob_stream(len(data), iter([data]))
+        tree = batch.encoded_tree(encode_tree([TreeEntry(b"big", REGULAR, oid)]))
+        batch.commit()
+    steps.store.append(Snapshot(tree, Coverage()), RecordKind.TRACK)
+    where = disk.after_a_cut(tmp_path / "after", False)
+    monkeypatch.undo()
+    disk.close()
+    steps.kill(where)
+    assert read_files(steps.store, tree) == {"big": data}
+    steps.store.close()
+
+
+@pytest.mark.parametrize("command", [["pack-refs", "--all"], ["repack", "-adq"]])
+def test_a_power_cut_after_git_packed_and_the_journal_went(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: list[str]
+) -> None:
+    steps = Steps(tmp_path / "packed")
+    disk = Disk(steps.path, monkeypatch)
+    for number in range(3):
+        steps.take(step(number))
+    steps.git(*command)
+    steps.git("prune-packed", "-q")
+    # git syncs the files that it makes, and no directory
+    for path in [*steps.path.glob("objects/pack/*"), *steps.path.glob("packed-refs")]:
+        descriptor = os.open(path, os.O_RDONLY)
+        os.fsync(descriptor)
+        os.close(descriptor)
+    steps.store._repository.journal.checkpoint()
+    where = disk.after_a_cut(tmp_path / "after", False)
+    monkeypatch.undo()
+    disk.close()
+    steps.kill(where)
+    steps.check()
+    steps.store.close()
 
 
 @pytest.mark.parametrize("names_stay", [False, True])

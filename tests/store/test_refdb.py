@@ -15,7 +15,7 @@ from snapd import failpoints
 from snapd.core.errors import StorageFull
 from snapd.core.model import ObjectId
 from snapd.store import refdb
-from snapd.store.leftovers import LOCK_AGE, sweep_leftovers
+from snapd.store.leftovers import AGE, sweep_leftovers
 from snapd.store.refdb import RefDatabase, read_references
 from tests.store.steps import Steps
 from tests.support.git import run_git
@@ -219,7 +219,7 @@ def test_old_locks_are_leftovers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         lock.touch()
     assert sweep_leftovers(str(steps.path)) == 0
     now = time.time_ns()
-    monkeypatch.setattr(time, "time_ns", lambda: now + (LOCK_AGE + 60) * 10**9)
+    monkeypatch.setattr(time, "time_ns", lambda: now + (AGE + 60) * 10**9)
     assert sweep_leftovers(str(steps.path)) == 2
     assert not any(lock.exists() for lock in locks)
     steps.store.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import shutil
 import stat
@@ -295,6 +296,9 @@ def without_rights() -> Iterator[Path]:
     """A folder of a user whom permissions bind; for as long as it lasts, the process is that user."""
     folder = Path(tempfile.mkdtemp(prefix="snapd-test-"))
     is_root = os.geteuid() == 0
+    # what Python imports only when it is first needed may lie where that user cannot read
+    for encoding in ("ascii", "latin-1"):
+        codecs.lookup(encoding)
     try:
         if is_root:
             os.chown(folder, NOBODY, NOBODY)

@@ -15,18 +15,19 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import attrs
 import pytest
 
 from snapd.core.call import Call
 from snapd.core.errors import Cancelled
-from snapd.core.model import CaptureSettings
+from snapd.core.model import CaptureSettings, SkipReason
 from snapd.watch.clock import Marks
 from snapd.watch.inotify import OVERFLOW, Event, Inotify
 from snapd.worktree import listing, look
 from snapd.worktree.look import Look
 from snapd.worktree.records import is_racy_record
 from tests.support.git import run_git
-from tests.support.workspace import Bench, Items, Symlink, make, without_rights
+from tests.support.workspace import Bench, Items, Symlink, make, outcomes, without_rights
 from tests.worktree.oracle import Oracle
 
 CLOCKS = ["auto", "none", "overflow"]
@@ -490,6 +491,21 @@ def test_a_directory_whose_place_another_took_is_looked_at_before_what_is_above(
         check(bench)
         bench.write({"d/a": b"4", f"away{turn}/a": b"5", "d/e/b": b"6"})
         check(bench)
+
+
+def test_what_a_look_that_stores_nothing_found_out_is_in_the_next_snapshot() -> None:
+    """An attribute of an unreadable file changes: that it is not captured must not be forgotten on the way."""
+    with without_rights() as folder:
+        bench = make(folder, {"a": b"1", "d/b": b"1", "d/secret": b"2"})
+        os.chmod(bench.path("d/secret"), 0)
+        first = bench.take()
+        assert [(skip.path, skip.reason) for skip in first.skipped] == [(b"d/secret", SkipReason.UNREADABLE)]
+        work_tree, read_tree = bench.workspace._work_tree, bench.workspace._store.read_tree
+        os.chmod(bench.path("d/secret"), 0)
+        work_tree.drift(first.tree, read_tree, bench.workspace.settings, (), 5, 1000, Call())
+        assert bench.take() == attrs.evolve(first, previous=first.tree)
+        os.chmod(bench.path("d/secret"), 0o600)
+        assert outcomes(bench.restore(first.tree)) == {"d/secret": "kept:unreadable"}
 
 
 def test_what_a_drift_found_is_in_the_snapshot_that_follows(tmp_path: Path, clock: str) -> None:

@@ -76,5 +76,8 @@ def said_by(links: Iterable[Link]) -> dict[str, list[tuple[Any, ...]]]:
 
 
 def said(database: Database) -> dict[str, list[tuple[Any, ...]]]:
-    """What a database says, in the order of the rows; not the summaries, which it may or may not keep."""
-    return database.rows(without=("summary", "is_empty"))
+    """What a database says, in the order of the rows.
+
+    Not the summaries, which it may or may not keep, nor what preceded an event when it was added: that may be dropped.
+    """
+    return database.rows(without=("summary", "is_empty", "previous"))

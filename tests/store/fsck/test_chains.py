@@ -12,7 +12,7 @@ import pytest
 from snapd.core.call import Call
 from snapd.core.checkup import Checkup
 from snapd.core.errors import StoreCorrupt, StoreLocked
-from snapd.core.history import Event, SessionStarted, StepBegun, StepEnded
+from snapd.core.history import Event, SessionEnded, SessionStarted, StepBegun, StepEnded
 from snapd.core.model import Coverage, ObjectId, Snapshot
 from snapd.store.fsck.checkers import check_closed
 from tests.store.fsck import damage
@@ -339,3 +339,16 @@ def test_no_store(tmp_path: Path) -> None:
     with pytest.raises(StoreCorrupt, match="no store"):
         check_closed(str(tmp_path / "none"), Call(), quick=True, mend=True)
     assert not (tmp_path / "none").exists()
+
+
+def test_a_timeline_from_which_a_session_was_dropped_is_sound(steps: Steps) -> None:
+    add_session(steps, "A", 1)
+    timeline = steps.store.timeline
+    (chain,) = timeline._opened_chains().heads
+    steps.store.tell(Event(timeline.next_seq, 1_700_000_000_000, None, None, SessionEnded("A")))
+    steps.store.tell(Event(timeline.next_seq, 1_700_000_000_001, None, None, SessionStarted("B", None, None)))
+    timeline.drop([chain])
+    assert kinds(steps.store.check(Call(), quick=True, alone=True)) == []
+    steps.store.close()
+    assert kinds(closed(steps)) == []
+    steps.open()
