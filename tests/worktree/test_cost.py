@@ -20,6 +20,7 @@ import pytest
 
 from snapd.store import packindex
 from snapd.watch.inotify import Inotify
+from snapd.watch.mounts import Mounts
 from snapd.worktree import disk, look
 from tests.support.git import run_git
 from tests.support.workspace import Bench, Items, git_tree_hash, make
@@ -152,7 +153,11 @@ def counted(bench: Bench) -> Iterator[Work]:
 
 @pytest.fixture(autouse=True)
 def _old_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No file is racy: what a test has just written counts as written long ago. All listing is done in this process."""
+    """No file is racy: what a test has just written counts as written long ago. All listing is done in this process.
+
+    Nothing is mounted meanwhile either: tests that do so run beside these, and every clock looks then.
+    """
+    monkeypatch.setattr(Mounts, "changed", lambda _: False)
     monkeypatch.setattr(disk, "_TICK_NS", 0)
     monkeypatch.setattr(disk, "_COARSE_NS", 0)
     monkeypatch.setattr(packindex, "_TICK_NS", 0)
