@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from snapd.core.errors import os_errors
 
-from .durable import PRIVATE_DIRECTORY, remove_any, remove_if_there, sync_directory, write_file
+from .durable import make_directories, remove_any, remove_if_there, sync_directory, sync_if_there, write_file
 from .quarantine import QUARANTINE
 
 if TYPE_CHECKING:
@@ -58,9 +58,10 @@ def erase_noted(path: str) -> bool:
             remove_any(name)
         for name in _in(os.path.join(path, "objects", "pack")):
             remove_any(os.path.join(path, "objects", "pack", name))
-        os.mkdir(os.path.join(path, "objects", "info"), PRIVATE_DIRECTORY)
+        # a removal that was cut short may have left none of these
+        make_directories(os.path.join(path, "objects", "info"))
         for above in ("refs/snapd", "objects/pack", "objects", ""):
-            sync_directory(os.path.join(path, above))
+            sync_if_there(os.path.join(path, above))
         remove_if_there(note)
         sync_directory(path)
     return True

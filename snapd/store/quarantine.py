@@ -15,7 +15,7 @@ import time
 from typing import TYPE_CHECKING
 
 from snapd.core.errors import os_errors
-from snapd.store.durable import PRIVATE_FILE, make_directories, sync_directory, sync_if_there, write_all
+from snapd.store.durable import PRIVATE_FILE, make_directories, remove_any, sync_directory, sync_if_there, write_all
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -111,5 +111,4 @@ def remove_quarantine(path: str) -> None:
     """Removes damaged files that were put aside in a store: nobody can tell what is in them; raises `IoError`."""
     quarantine = os.path.join(path, QUARANTINE)
     with os_errors(quarantine):
-        if os.path.isdir(quarantine):
-            shutil.rmtree(quarantine)
+        remove_any(quarantine)

@@ -6,8 +6,8 @@ that has something else (somebody wrote into the file in the very moment of the 
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
+import logging
 import os
 import secrets
 import stat
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from snapd.core.model import Entry, ObjectId, RelPath
 
     Chunks = Callable[[ObjectId], Iterator[bytes]]
+
+logger = logging.getLogger(__name__)
 
 _READ_BYTES = 1 << 20
 _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -58,8 +60,14 @@ def sweep(root: int, directories: Iterable[RelPath], entries: Collection[Entry],
             with os_errors(path):
                 for name in os.listdir(descriptor):
                     if OWN_TEMPORARY.fullmatch(os.fsencode(name)):
-                        with contextlib.suppress(PermissionError):
+                        try:
                             _clear(descriptor, os.fsencode(name), known, entries, chunks)
+                        except PermissionError:
+                            # it is in nobody's way, and must not hold up everything until somebody may write there
+                            where = os.fsdecode(os.path.join(path, os.fsencode(name)))
+                            logger.warning(
+                                "%s is left of an operation that was cut off: no permission to remove it", where
+                            )
         finally:
             os.close(descriptor)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -324,3 +325,16 @@ def test_a_store_whose_removal_was_cut_short_is_an_empty_one(tmp_path: Path, mon
     tree = bench.track()
     check_whole(bench)
     assert bench.workspace._store._log.records()[0].tree == tree
+
+
+@pytest.mark.parametrize("left", ["HEAD", "objects", "refs"])
+def test_what_is_left_of_a_store_can_be_removed(tmp_path: Path, left: str) -> None:
+    bench = make(tmp_path, {"a": b"1"})
+    bench.track()
+    store = Path(bench.store)
+    bench.close()
+    for path in store.iterdir():
+        if path.name != left and path.name != "HEAD":
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    catalog.remove(str(store))
+    assert not store.exists()
