@@ -10,9 +10,9 @@ import contextlib
 import logging
 import os
 import random
-import time
 from typing import TYPE_CHECKING
 
+from snapd.calendar import Calendar
 from snapd.core.errors import SnapdError
 
 if TYPE_CHECKING:
@@ -28,6 +28,8 @@ AGAIN_SECONDS = 300.0
 """After so long it is tried again where somebody was at work."""
 JITTER = 0.2
 """So much of the time more or less: daemons that were started together need not all work at once."""
+_CALENDAR = Calendar()
+"""Since the process began."""
 
 
 class Housekeeping:
@@ -37,7 +39,7 @@ class Housekeeping:
         workspaces: gives those that are open.
         executor: where the work is done.
         sleep: waits, seconds.
-        now: the time, seconds since 1970.
+        now: the time, seconds since 1970; else that of the clock, as far as it went on since the process began.
         chance: a number between two others, of which none is likelier.
     """
 
@@ -47,7 +49,7 @@ class Housekeeping:
         executor: Executor,
         *,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-        now: Callable[[], float] = time.time,
+        now: Callable[[], float] = _CALENDAR.now,
         chance: Callable[[float, float], float] = random.uniform,
     ) -> None:
         self._workspaces = workspaces

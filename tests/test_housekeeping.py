@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from snapd.calendar import Calendar
 from snapd.core.call import Call
 from snapd.core.errors import StoreCorrupt
 from snapd.core.retention import Retention
@@ -184,3 +185,13 @@ def test_it_gives_way_to_whoever_comes(
     last = bench.track()
     bench.write({"a": b"?"})
     bench.restore(last)
+
+
+def test_a_clock_that_is_set_ahead_is_not_believed() -> None:
+    clock, running = [1000 * DAY], [5.0]
+    calendar = Calendar(lambda: clock[0], lambda: running[0])
+    assert calendar.now() == 1000 * DAY
+    for hours, ahead in ((1, 0.0), (2, 20 * DAY), (3, -DAY), (4, 0.0)):
+        running[0] = 5.0 + 3600 * hours
+        clock[0] = 1000 * DAY + 3600 * hours + ahead
+        assert calendar.now() == 1000 * DAY + 3600 * hours + min(ahead, 0.0)

@@ -193,6 +193,7 @@ class Intent:
         made_directories: empty directories to make, parents first.
         removed_directories: directories to remove if nothing is in them, the deepest first.
         forced: ignored paths that it looks at all the same.
+        together: groups of files, of which each is done as a whole or not at all.
     """
 
     operation: Operated
@@ -200,6 +201,7 @@ class Intent:
     made_directories: tuple[RelPath, ...]
     removed_directories: tuple[RelPath, ...]
     forced: tuple[RelPath, ...]
+    together: tuple[tuple[RelPath, ...], ...] = ()
 
 
 Happening = SessionStarted | SessionEnded | StepBegun | StepsLeft | StepEnded | Operated

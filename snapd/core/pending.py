@@ -10,12 +10,13 @@ from .history import Effect, Intent
 from .model import FileOutcome
 from .paths import parents
 from .plan import Delete, Plan, Write
+from .together import Together
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from .history import Operated
-    from .model import RelPath
+    from .model import Entry, RelPath
     from .ports import WorkTree
 
 _NOT_DONE = frozenset({"conflict", "kept", "skipped", "failed"})
@@ -34,14 +35,14 @@ def intent_of(plan: Plan, operation: Operated, forced: tuple[RelPath, ...]) -> I
         for write in plan.writes
     ]
     deletes = [Effect(delete.path, delete.standing.entry, None) for delete in plan.deletes]
-    return Intent(operation, (*deletes, *writes), plan.make_directories, plan.remove_directories, forced)
+    return Intent(operation, (*deletes, *writes), plan.make_directories, plan.remove_directories, forced, plan.together)
 
 
 def remaining(intent: Intent, work_tree: WorkTree) -> Plan:
     """What is left to be done of an operation that was cut short.
 
     A file that still is as the operation found it is brought where it was to go; one that somebody changed since is
-    theirs.
+    theirs, and what was to be done only together with it is left.
 
     Args:
         intent: what was kept.
@@ -50,13 +51,18 @@ def remaining(intent: Intent, work_tree: WorkTree) -> Plan:
     writes: list[Write] = []
     deletes: list[Delete] = []
     settled: list[FileOutcome] = []
+    together = Together.of(intent.together)
+    theirs = {effect.path for effect in intent.files if _now(effect, work_tree) not in (effect.old, effect.new)}
+    left = {other for path in theirs for other in together.others(path)}
     for effect in intent.files:
         standing = work_tree.standing(effect.path)
-        now = standing.entry if standing is not None else None
+        now = _now(effect, work_tree)
         if now == effect.new:
             settled.append(FileOutcome(effect.path, "deleted" if now is None else "restored"))
-        elif now != effect.old:
+        elif effect.path in theirs:
             settled.append(FileOutcome(effect.path, "conflict", "changedSince"))
+        elif effect.path in left:
+            settled.append(FileOutcome(effect.path, "conflict", "occupied"))
         elif effect.new is not None:
             writes.append(Write(effect.path, effect.new, standing))
         elif standing is not None:
@@ -67,7 +73,13 @@ def remaining(intent: Intent, work_tree: WorkTree) -> Plan:
         make_directories=tuple(path for path in intent.made_directories if not work_tree.is_directory(path)),
         remove_directories=tuple(path for path in intent.removed_directories if work_tree.is_directory(path)),
         settled=tuple(settled),
+        together=together.within({*(write.path for write in writes), *(delete.path for delete in deletes)}),
     )
+
+
+def _now(effect: Effect, work_tree: WorkTree) -> Entry | None:
+    standing = work_tree.standing(effect.path)
+    return standing.entry if standing is not None else None
 
 
 def abandoned(plan: Plan) -> tuple[FileOutcome, ...]:

@@ -52,6 +52,7 @@ class Plan:
         make_directories: empty directories to make, parents first.
         remove_directories: directories to remove if nothing is in them, the deepest first.
         settled: files that are not going to be touched, with the reason.
+        together: groups of files to write or delete, of which each is done as a whole or not at all.
     """
 
     writes: tuple[Write, ...] = ()
@@ -59,6 +60,7 @@ class Plan:
     make_directories: tuple[RelPath, ...] = ()
     remove_directories: tuple[RelPath, ...] = ()
     settled: tuple[FileOutcome, ...] = ()
+    together: tuple[tuple[RelPath, ...], ...] = ()
 
     @property
     def is_empty(self) -> bool:

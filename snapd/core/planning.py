@@ -18,7 +18,7 @@ from .plan import Delete, Plan, Write
 from .trees import changes, file_at, files, lookup
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from .call import Call
     from .history import Effect
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from .plan import Standing
     from .ports import Store, WorkTree
     from .target import Target
+    from .together import Together
 
 
 @attrs.frozen
@@ -92,7 +93,7 @@ class Planner:
             goals.append(_Goal(change.path, target, change.new))
         self._settle(goals, call)
         made, removed = self._empty_directories(target)
-        return self._plan(made, removed)
+        return self._plan(self._makeable(made), removed)
 
     def revert(self, patches: Iterable[tuple[Target, Iterable[RelPath]]], call: Call) -> Plan:
         """The plan that brings some files back, each from the first patch that names it.
@@ -126,6 +127,7 @@ class Planner:
         outcomes: Iterable[FileOutcome],
         targets: Mapping[RelPath, Target],
         directories: DirectoryGoals,
+        together: Together,
         call: Call,
     ) -> Plan:
         """The plan that does what was decided file by file: what others made of them since is part of that already.
@@ -135,6 +137,7 @@ class Planner:
             outcomes: what that is, for each file that it is about; and what is not to be touched, and why.
             targets: for each file, the snapshot that says whether it was really not there.
             directories: empty directories that are to come and to go.
+            together: what is to become different as a whole or not at all.
             call: the request.
 
         Raises:
@@ -151,7 +154,7 @@ class Planner:
             )
             for effect in effects
         ]
-        self._settle(goals, call)
+        self._settle_together(goals, together, call)
         for path in said.keys() - {goal.path for goal in goals}:
             self._settled[path] = said[path]
         made = sorted(path for path in directories.made if not self._work_tree.is_directory(path))
@@ -160,9 +163,30 @@ class Planner:
             for path, target in directories.removed
             if self._work_tree.is_directory(path) and target.protection(path, is_directory=True) is None
         ]
-        return self._plan(made, removed)
+        return self._plan(self._makeable(made), removed, together)
 
     # -- one file
+
+    def _settle_together(self, goals: Sequence[_Goal], together: Together, call: Call) -> None:
+        """Settles files of which one that cannot be done keeps others from being done."""
+        given_up: dict[RelPath, FileOutcome] = {}
+        while True:
+            self._settle((goal for goal in goals if goal.path not in given_up), call)
+            doing = self._writes.keys() | self._deletes.keys()
+            halves = {
+                other
+                for path, outcome in self._settled.items()
+                if outcome.outcome != "unchanged"
+                for other in together.others(path)
+                if other in doing
+            }
+            if not halves:
+                break
+            given_up.update((path, FileOutcome(path, "conflict", "occupied")) for path in halves)
+            # what is given up may have been to make room for another
+            for found in (self._writes, self._deletes, self._settled):
+                found.clear()
+        self._settled |= given_up
 
     def _settle(self, goals: Iterable[_Goal], call: Call) -> None:
         goals = sorted(goals, key=lambda goal: goal.path)
@@ -224,14 +248,11 @@ class Planner:
         if (why := self._skipped(path)) is not None:
             return FileOutcome(path, "skipped", why)
         for above in reversed(parents(path)):
-            if self._work_tree.standing(above) is not None:
-                if above not in self._deletes:
-                    if not goal.decided and goal.target.entry(above) is not None:
-                        said = shown(above)
-                        raise StoreCorrupt(f"{said} is a file and a folder in the snapshot", object=said)
-                    return FileOutcome(path, "skipped", "inTheWay")
-            elif (found := self._work_tree.occupant(above)) is not None and not stat.S_ISDIR(found.st_mode):
-                return FileOutcome(path, "skipped", self._why_uncaptured(above))
+            if (why := self._why_no_directory(above)) is not None:
+                if self._work_tree.standing(above) is not None and not goal.decided and goal.target.entry(above):
+                    said = shown(above)
+                    raise StoreCorrupt(f"{said} is a file and a folder in the snapshot", object=said)
+                return FileOutcome(path, "skipped", why)
         found = self._work_tree.occupant(path)
         if found is None:
             return None
@@ -242,6 +263,13 @@ class Planner:
                 return None
             return FileOutcome(path, "skipped", "inTheWay")
         return FileOutcome(path, "skipped", self._why_uncaptured(path))
+
+    def _why_no_directory(self, path: RelPath) -> str | None:
+        """What keeps a directory from being there once all is deleted that is to be."""
+        if self._work_tree.standing(path) is not None:
+            return "inTheWay" if path not in self._deletes else None
+        found = self._work_tree.occupant(path)
+        return self._why_uncaptured(path) if found is not None and not stat.S_ISDIR(found.st_mode) else None
 
     def _uncaptured(self, path: RelPath) -> str | None:
         if (why := self._skipped(path)) is not None:
@@ -280,12 +308,12 @@ class Planner:
 
     def _expand(self, target: Target, name: RelPath) -> list[RelPath]:
         """A directory's name stands for the files in it, then and now."""
-        if self._work_tree.standing(name) is not None:
-            return [name]
         found = lookup(self._store.read_tree, target.snapshot.tree, name)
         then = set()
         if found is not None and found.mode == TREE:
             then = {path for path, _ in files(self._store.read_tree, found.oid, name)}
+        if self._work_tree.standing(name) is not None:
+            return [name, *sorted(then)]
         now = set(self._work_tree.captured_below(name)) if self._work_tree.is_directory(name) else set()
         if found is not None and found.mode != TREE:
             return [*sorted(now), name]
@@ -327,7 +355,20 @@ class Planner:
                 removed.append(directory)
         return made, removed
 
-    def _plan(self, made: Iterable[RelPath], removed: Iterable[RelPath]) -> Plan:
+    def _makeable(self, made: Iterable[RelPath]) -> list[RelPath]:
+        """Of empty directories those that can be made; of the others it is settled why not."""
+        makeable = []
+        for path in made:
+            ways = [*reversed(parents(path)), path]
+            why = self._skipped(path) or next(filter(None, map(self._why_no_directory, ways)), None)
+            if why is None:
+                makeable.append(path)
+            else:
+                # a file that stands there, and stays, is told of already
+                self._settled.setdefault(path, FileOutcome(path, "skipped", why))
+        return makeable
+
+    def _plan(self, made: Iterable[RelPath], removed: Iterable[RelPath], together: Together | None = None) -> Plan:
         leaving = set(removed)
         for path in self._deletes:
             for above in parents(path):
@@ -345,6 +386,7 @@ class Planner:
             make_directories=tuple(made),
             remove_directories=tuple(deepest_first),
             settled=tuple(self._settled.values()),
+            together=together.within(self._writes.keys() | self._deletes.keys()) if together is not None else (),
         )
         plan.check()
         return plan

@@ -37,11 +37,13 @@ class Target:
     Args:
         store: where the snapshot is.
         snapshot: the goal.
+        absent: paths that are known not to have been there, whatever its rules were.
     """
 
-    def __init__(self, store: Store, snapshot: Snapshot) -> None:
+    def __init__(self, store: Store, snapshot: Snapshot, absent: frozenset[RelPath] = frozenset()) -> None:
         self._store = store
         self.snapshot = snapshot
+        self._absent = absent
         coverage = snapshot.coverage
         self._inside = {
             text.base: IgnoreFile.parse(text.text, text.base)
@@ -67,6 +69,8 @@ class Target:
 
     def protection(self, path: RelPath, is_directory: bool = False) -> str | None:
         """Why a path that it does not have may have been there all the same; None where it was not there."""
+        if path in self._absent:
+            return None
         coverage = self.snapshot.coverage
         for skip in coverage.skipped:
             if path == skip.path or path.startswith(skip.path + b"/"):

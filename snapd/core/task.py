@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
 from typing import TYPE_CHECKING, Literal
 
 import attrs
@@ -11,7 +12,7 @@ from .paths import parents
 from .planning import DirectoryGoals
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from .history import Effect, SnapshotId, Step
     from .model import RelPath
@@ -83,6 +84,7 @@ class DirectoryOverlay:
         # the snapshot that says that it was really not there; None where it is to be made
         self._changed: dict[RelPath, Target | None] = {}
         self._displaced: set[RelPath] = set()
+        self._emptied: dict[RelPath, Target] = {}
         self.blocked: set[RelPath] = set()
 
     def take_back(self, task: Task, taken: TakenBack) -> tuple[tuple[RelPath, ...], tuple[RelPath, ...]]:
@@ -103,6 +105,7 @@ class DirectoryOverlay:
         self._changed.update(dict.fromkeys(sorted(made)))
         displaced = {below for effect in taken.effects if effect.new is not None for below in self._below(effect.path)}
         removed = {path for path in task.removed if self._is_there(path)}
+        self._emptied.update((path, task.target) for path in _came_with(taken, task.target))
         self._displaced |= displaced
         gone = removed | (displaced & self._changed.keys())
         self._changed.update(dict.fromkeys(sorted(gone), task.target))
@@ -111,8 +114,11 @@ class DirectoryOverlay:
     def goals(self) -> DirectoryGoals:
         """What it comes to."""
         made = tuple(path for path, target in self._changed.items() if target is None)
-        removed = tuple((path, target) for path, target in self._changed.items() if target is not None)
-        return DirectoryGoals(made, removed)
+        removed = {path: target for path, target in self._changed.items() if target is not None}
+        kept = {way for path in made for way in (path, *parents(path))}
+        # one may have come with a file of one step, and have kept its place for that of another
+        emptied = {path: target for path, target in self._emptied.items() if path not in kept}
+        return DirectoryGoals(made, tuple((emptied | removed).items()))
 
     def _below(self, path: RelPath) -> set[RelPath]:
         """The directories that a file there takes the place of."""
@@ -126,3 +132,10 @@ class DirectoryOverlay:
         if path in self._changed:
             return self._changed[path] is None
         return path not in self._displaced and self._work_tree.is_directory(path)
+
+
+def _came_with(taken: TakenBack, target: Target) -> Iterator[RelPath]:
+    """The directories that came with the files that are taken away."""
+    for effect in taken.effects:
+        if effect.new is None:
+            yield from takewhile(lambda above: not target.has_directory(above), parents(effect.path))

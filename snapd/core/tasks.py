@@ -17,9 +17,10 @@ from .paths import parents
 from .target import Target
 from .task import DirectoryOverlay, Task
 from .threeway import Overlay, TakenBack, combined, inverse, take_back
+from .together import Together
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from .call import Call
     from .deeds import Deeds
@@ -118,7 +119,7 @@ class Tasks:
             turn.made_directories,
             {old: new for new, old in moved.items()},
             operation.before,
-            Target(self._store, self._store.load(operation.before)),
+            Target(self._store, self._store.load(operation.before), _put_where_nothing_was(turn)),
             True,
         )
 
@@ -145,7 +146,6 @@ class Tasks:
         return attrs.evolve(task, files=files, made=(), removed=(), renames=renames, earlier=turn)
 
     def turned_by(self, step: Step) -> Operated:
-        """The operation that turned a step last, which one did."""
         """The operation that turned a step last, which one did."""
         assert step.turned_by is not None
         operation = self._timeline.operation(step.turned_by)
@@ -196,21 +196,18 @@ class Tasks:
         outcomes = {outcome.path: outcome for outcome in combined(overlay, done)}
         outcomes |= {path: FileOutcome(path, "conflict", "occupied") for path in directories.blocked}
         effects = {effect.path: effect for effect in overlay.effects()}
-        for path in self._untouchable(planner, effects.keys(), pairs):
+        together = Together(pairs)
+        for path in self._untouchable(planner, effects.keys(), together):
             outcomes[path] = FileOutcome(path, "conflict", "unsavedInEditor")
             effects.pop(path, None)
-        plan = planner.decided(effects.values(), outcomes.values(), targets, directories.goals(), call)
+        plan = planner.decided(effects.values(), outcomes.values(), targets, directories.goals(), together, call)
         return plan, tuple(turned)
 
-    def _untouchable(
-        self, planner: Planner, changing: Collection[RelPath], pairs: Iterable[tuple[RelPath, RelPath]]
-    ) -> set[RelPath]:
-        """Files that would be touched and have unsaved text in an editor; one that moves, by both its names."""
+    def _untouchable(self, planner: Planner, changing: Collection[RelPath], together: Together) -> set[RelPath]:
+        """Files that would be touched and have unsaved text in an editor; and those touched only together with them."""
         blocked = planner.unsaved & set(changing)
-        for new, old in pairs:
-            if blocked & {new, old}:
-                blocked = blocked | ({new, old} & set(changing))
-        return set(blocked)
+        also = {other for path in blocked for other in together.others(path) if other in changing}
+        return also.union(blocked)
 
     def _current(self, path: RelPath) -> Entry | None:
         standing = self._writer.work_tree.standing(path)
@@ -221,3 +218,8 @@ class Tasks:
             return {old: new for new, old in self._store.renames(left.tree, before.tree).items()}
 
         return ask
+
+
+def _put_where_nothing_was(turn: StepTurned) -> frozenset[RelPath]:
+    """Files that an operation brought: it puts none where anything is, be that ignored or captured."""
+    return frozenset(effect.path for effect in turn.effects if effect.old is None)

@@ -23,10 +23,11 @@ from snapd.failpoints import failpoint
 
 from .directories import HeldDirectories, open_directory
 from .disk import signature
+from .halves import Halves
 from .rename import exchange, place
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
     from snapd.core.call import Call
     from snapd.core.model import Entry, ObjectId, RelPath, Signature
@@ -118,14 +119,19 @@ class Applier:
             for path in sorted(self._made, reverse=True):
                 self._unmake_directory(path)
             raise
+        halves = Halves(plan)
+        left = halves.left(self._outcomes)
+        self._outcomes |= left
         for delete in plan.deletes:
-            self._attempt(delete.path, lambda delete=delete: self._delete(delete))  # type: ignore[misc]
+            if delete.path not in left and delete.path not in halves.last:
+                self._attempt(delete.path, lambda delete=delete: self._delete(delete))  # type: ignore[misc]
         for path in plan.remove_directories:
             self._remove_directory(path)
         missing = [path for path in plan.make_directories if self._why_no_directory(path) is not None]
         for item in sorted(staged, key=lambda item: item.write.path):
-            if not self._attempt(item.write.path, lambda item=item: self._move(item)):  # type: ignore[misc]
+            if item.write.path in left or not self._attempt(item.write.path, lambda item=item: self._move(item)):  # type: ignore[misc]
                 self._discard(item)
+        self._delete_last(plan, halves, left)
         for path in missing:
             # once more: a file that moved into one has had it made; and a file that was there is told of already
             error = self._why_no_directory(path)
@@ -303,6 +309,17 @@ class Applier:
             self._outcomes[delete.path] = FileOutcome(delete.path, "deleted")
         else:
             self._outcomes[delete.path] = FileOutcome(delete.path, "conflict", "changedMeanwhile")
+
+    def _delete_last(self, plan: Plan, halves: Halves, left: Collection[RelPath]) -> None:
+        waited = [delete for delete in plan.deletes if delete.path in halves.last and delete.path not in left]
+        for delete in waited:
+            if (why := halves.why_not(delete.path, self._outcomes)) is not None:
+                self._outcomes[delete.path] = why
+            else:
+                self._attempt(delete.path, lambda delete=delete: self._delete(delete))  # type: ignore[misc]
+        if waited:
+            for path in plan.remove_directories:
+                self._remove_directory(path)
 
     def _remove_directory(self, path: RelPath) -> None:
         above, _, name = path.rpartition(b"/")

@@ -294,6 +294,20 @@ REVERTS: dict[str, tuple[Items, Items, list[str], Items, dict[str, str]]] = {
         {"d/a": b"1"},
         {"d": "deleted", "d/a": "restored"},
     ),
+    "a file where a folder was, by that name alone": (
+        {"d/a": b"1", "d/e/b": b"2"},
+        {"d": b"2"},
+        ["d"],
+        {"d/a": b"1", "d/e/b": b"2"},
+        {"d": "deleted", "d/a": "restored", "d/e/b": "restored"},
+    ),
+    "a symlink where a folder was, by that name alone": (
+        {"d/a": b"1", "o/a": b"2"},
+        {"d": Symlink("o"), "o/a": b"2"},
+        ["d"],
+        {"d/a": b"1", "o/a": b"2"},
+        {"d": "deleted", "d/a": "restored"},
+    ),
     "not unless it is named": ({"d/a": b"1"}, {"d": b"2"}, ["d/a"], {"d": b"2"}, {"d/a": "skipped:inTheWay"}),
     "a folder where a file was": (
         {"d": b"1"},
@@ -688,3 +702,24 @@ def test_a_folder_swapped_for_a_symlink_leads_nowhere(tmp_path: Path, monkeypatc
     assert set(said) == {"d/b", "d/new"}
     assert not {"restored", "deleted"} & set(said.values())
     assert {path.name: path.read_bytes() for path in outside.iterdir()} == {"b": b"theirs", "new": b"theirs"}
+
+
+@pytest.mark.parametrize("what", ["fifo", "ignored", "too large"])
+def test_an_empty_folder_that_cannot_be_made_is_foretold(tmp_path: Path, what: str) -> None:
+    bench = make(tmp_path, {"kept": b"k", "d/e/": None})
+    run_git(bench.root, "init", "--quiet")
+    tree = bench.track()
+    bench.remove("d")
+    if what == "fifo":
+        os.mkfifo(bench.path("d"))
+    elif what == "ignored":
+        bench.write({".git/info/exclude": b"/d\n", "d": b"the user's"})
+    else:
+        bench.configure(max_file_size=1000)
+        bench.write({"d": bytes(2000)})
+    foretold = outcomes(bench.restore(tree, dry_run=True))
+    reason = {"fifo": "special", "ignored": "ignored", "too large": "tooLarge"}[what]
+    assert foretold["d/e"] == f"skipped:{reason}"
+    found = bench.read()
+    assert outcomes(bench.restore(tree)) == foretold
+    assert bench.read() == found

@@ -1274,6 +1274,17 @@ def test_killed_while_undoing_and_the_user_was_faster(agents: Agents, monkeypatc
     assert bench.read() == {"a.txt": b"typed too\n", "new": b"typed\n", "b.txt": b"b\n"}
 
 
+def test_killed_while_a_file_moves_back_and_its_old_name_is_taken(
+    agents: Agents, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = agents.bench
+    agents.step("one", lambda: os.rename(bench.path("a.txt"), bench.path("moved.txt")))
+    killed(agents, monkeypatch, "_move")
+    bench.write({"a.txt": b"typed\n"})
+    agents.step("one", {})
+    assert bench.read() == {"a.txt": b"typed\n", "moved.txt": TEXT, "b.txt": b"b\n"}
+
+
 def test_leftovers_that_are_not_ours_are_kept(agents: Agents, monkeypatch: pytest.MonkeyPatch) -> None:
     bench = agents.bench
     agents.step("one", {"a.txt": b"1", "d/new": b"n"})
@@ -1358,3 +1369,37 @@ def test_directories_that_steps_make_and_remove(agents: Agents) -> None:
     for state in states[1:]:
         agents.redo("one")
         assert bench.read() == state
+
+
+def test_directories_that_stay_for_another_step(agents: Agents) -> None:
+    """One that came with a file of the first step goes with it, though a later step took that file and put another."""
+    bench = agents.bench
+    before = bench.read()
+    agents.step("one", {"d/e/first": b"1"})
+    agents.step("one", lambda: (bench.remove("d/e/first"), bench.write({"d/e/second": b"2"})))
+    after = bench.read()
+    agents.undo("one", count=2)
+    assert bench.read() == before
+    agents.redo("one", count=2)
+    assert bench.read() == after
+
+
+def test_redo_of_what_was_deleted_and_is_ignored_since(agents: Agents) -> None:
+    bench = agents.bench
+    bench.write({"a.log": b"captured\n"})
+
+    def ignore() -> None:
+        os.unlink(bench.path("a.log"))
+        bench.write({".gitignore": b"*.log\n"})
+
+    agents.step("one", ignore)
+    after = bench.read()
+    agents.undo("one")
+    assert bench.read()["a.log"] == b"captured\n"
+    agents.redo("one")
+    assert bench.read() == after
+    # what the user puts there since is theirs
+    agents.undo("one")
+    bench.write({"a.log": b"the user's\n"})
+    assert agents.redo("one")["a.log"] == "conflict:changedSince"
+    assert bench.read()["a.log"] == b"the user's\n"

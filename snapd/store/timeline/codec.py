@@ -125,6 +125,7 @@ def encode_intent(intent: Intent) -> bytes:
             "made": [shown_path(path) for path in intent.made_directories],
             "removed": [shown_path(path) for path in intent.removed_directories],
             "forced": [shown_path(path) for path in intent.forced],
+            "together": [[shown_path(path) for path in group] for group in intent.together],
         }
     ).encode("ascii")
 
@@ -139,6 +140,7 @@ def decode_intent(data: bytes) -> Intent:
         made_directories=read.take("made", fields.several(fields.path)),
         removed_directories=read.take("removed", fields.several(fields.path)),
         forced=read.take("forced", fields.several(fields.path)),
+        together=read.given("together", fields.several(fields.several(fields.path)), ()),
     )
     read.end()
     return intent

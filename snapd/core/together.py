@@ -1,0 +1,43 @@
+"""Files that are changed together or not at all: the two names of one that was moved."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator
+
+    from .model import RelPath
+
+
+class Together:
+    """Groups of paths, of which each is changed as a whole or left as a whole.
+
+    Args:
+        pairs: two paths each that belong together; what belongs to the same path belongs together too.
+    """
+
+    def __init__(self, pairs: Iterable[tuple[RelPath, RelPath]] = ()) -> None:
+        self._groups: dict[RelPath, set[RelPath]] = {}
+        for one, other in pairs:
+            group, joined = self._groups.get(one, {one}), self._groups.get(other, {other})
+            if group is not joined:
+                larger, smaller = (group, joined) if len(group) >= len(joined) else (joined, group)
+                larger |= smaller
+                self._groups.update(dict.fromkeys(smaller, larger))
+                self._groups.update(dict.fromkeys((one, other), larger))
+
+    def others(self, path: RelPath) -> Iterator[RelPath]:
+        """What belongs together with a path."""
+        return (other for other in self._groups.get(path, ()) if other != path)
+
+    def within(self, paths: Collection[RelPath]) -> tuple[tuple[RelPath, ...], ...]:
+        """The groups that have several of some paths, with these alone; in order."""
+        groups = {id(group): group for group in self._groups.values()}.values()
+        found = (tuple(sorted(path for path in group if path in paths)) for group in groups)
+        return tuple(sorted(group for group in found if len(group) > 1))
+
+    @classmethod
+    def of(cls, groups: Iterable[tuple[RelPath, ...]]) -> Together:
+        """From what `within` gave."""
+        return cls((group[0], other) for group in groups for other in group[1:])
