@@ -54,6 +54,12 @@ def mixed(found: Items, states: Iterable[Items], what: str) -> None:
         holds(item_is_directory or name in found, f"{what}: {name} is gone")
 
 
+def kept(found: Items, states: Iterable[Items], what: str) -> None:
+    """What is in all of the states, under whatever names, is there under some name."""
+    for item in set.intersection(*(set(state.values()) for state in states)):
+        holds(item is None or item in found.values(), f"{what}: {item!r} is under no name")
+
+
 def leftovers(folder: Path) -> list[str]:
     """What an operation has aside while it works, in the store and in the folder."""
     found = []
@@ -131,11 +137,15 @@ def verify(scenario: Scenario, folder: Path, history: History, hashes: Mapping[s
     act = Act(bench, scenario.states, hashes, lambda **_: None)
     everything = list(scenario.states.values())
     mixed(bench.read(), everything if history.partly else history.states, "before the recovery")
+    if scenario.moves:
+        kept(bench.read(), history.states, "before the recovery")
     before = descriptors()
     bench.open()
     tree = bench.track().hex()
     found = bench.read()
     names = [name for name, state in scenario.states.items() if dict(state) == found]
+    if scenario.moves:
+        kept(found, history.states, "after the recovery")
     if history.partly:
         mixed(found, everything, "after the recovery")
     else:

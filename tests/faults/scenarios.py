@@ -118,6 +118,7 @@ class Scenario:
         git: whether the folder is a git project.
         small: constants of snapd that are small for it, so that what is rare happens.
         after: what more must hold in the end, of the workspace, open.
+        moves: whether a file that moves is to be there at any moment, under the one name or the other.
     """
 
     name: str
@@ -128,6 +129,7 @@ class Scenario:
     killed: tuple[str, Fault] | None = None
     small: Mapping[tuple[Any, str], Any] = attrs.field(factory=dict)
     after: Callable[[Act], None] = lambda _: None
+    moves: bool = False
 
 
 def bytes_of(seed: int, size: int) -> bytes:
@@ -148,6 +150,7 @@ FIRST: Items = {
     "empty/": None,
     "gone/x": b"x\n",
     "gone/y": b"y\n",
+    "mover/here": lines(9),
 }
 SECOND: Items = {
     "a.txt": lines(4),
@@ -158,6 +161,7 @@ SECOND: Items = {
     "new/one/d.txt": lines(6),
     "new/e.txt": b"",
     "gone": b"a file now\n",
+    "moved": lines(9),
 }
 THIRD: Items = {**SECOND, "a.txt": lines(7), "mine.txt": b"the user's own\n"}
 MANY: Items = {**FIRST, **{f"many/{number % 3}/{number}": b"%d\n" % number for number in range(40)}}
@@ -410,14 +414,26 @@ SCENARIOS = {
         ),
         Scenario("restore", STATES, _prepare_two, _restore, small={**_SMALL_JOURNAL, (apply, "_TOGETHER_FROM"): 1000}),
         Scenario("steps", STATES, _prepare_one, _steps, small=_SMALL_JOURNAL),
-        Scenario("undo", STATES, _prepare_steps, _undo, small={(apply, "_TOGETHER_FROM"): 1000}),
-        Scenario("redo", STATES, _prepare_undone, _redo, small={(apply, "_TOGETHER_FROM"): 1000}),
+        Scenario("undo", STATES, _prepare_steps, _undo, small={(apply, "_TOGETHER_FROM"): 1000}, moves=True),
+        Scenario("redo", STATES, _prepare_undone, _redo, small={(apply, "_TOGETHER_FROM"): 1000}, moves=True),
         Scenario(
             "recover_restore", STATES, _prepare_two, recover, killed=("restore", Fault("kill", "apply.exchanged", 2))
         ),
-        Scenario("recover_undo", STATES, _prepare_steps, recover, killed=("undo", Fault("kill", "apply.deleted", 2))),
         Scenario(
-            "recover_redo", STATES, _prepare_undone, recover, killed=("redo", Fault("kill", "database.commit", 1))
+            "recover_undo",
+            STATES,
+            _prepare_steps,
+            recover,
+            killed=("undo", Fault("kill", "apply.deleted", 2)),
+            moves=True,
+        ),
+        Scenario(
+            "recover_redo",
+            STATES,
+            _prepare_undone,
+            recover,
+            killed=("redo", Fault("kill", "database.commit", 1)),
+            moves=True,
         ),
         Scenario("cleanup", STATES, _prepare_old, _cleanup),
         Scenario("purge", LEAKED, _prepare_leaked, _purge, after=_is_purged),
