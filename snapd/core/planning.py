@@ -18,7 +18,7 @@ from .plan import Delete, Plan, Write
 from .trees import changes, file_at, files, lookup
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from .call import Call
     from .history import Effect
@@ -93,7 +93,7 @@ class Planner:
             goals.append(_Goal(change.path, target, change.new))
         self._settle(goals, call)
         made, removed = self._empty_directories(target)
-        return self._plan(self._makeable(made), removed)
+        return self._plan(self._makeable(made), [*removed, *self._emptied()])
 
     def revert(self, patches: Iterable[tuple[Target, Iterable[RelPath]]], call: Call) -> Plan:
         """The plan that brings some files back, each from the first patch that names it.
@@ -119,7 +119,7 @@ class Planner:
             if (link := self._symlink_above(goal, goals)) is not None:
                 goals[link] = _Goal(link, goal.target, None)
         self._settle(goals.values(), call)
-        return self._plan((), ())
+        return self._plan((), self._emptied())
 
     def decided(
         self,
@@ -355,6 +355,11 @@ class Planner:
                 removed.append(directory)
         return made, removed
 
+    def _emptied(self) -> Iterator[RelPath]:
+        """The directories that came with what is to be deleted."""
+        for path in self._deletes:
+            yield from self._targets[path].came_since(path)
+
     def _makeable(self, made: Iterable[RelPath]) -> list[RelPath]:
         """Of empty directories those that can be made; of the others it is settled why not."""
         makeable = []
@@ -370,11 +375,6 @@ class Planner:
 
     def _plan(self, made: Iterable[RelPath], removed: Iterable[RelPath], together: Together | None = None) -> Plan:
         leaving = set(removed)
-        for path in self._deletes:
-            for above in parents(path):
-                if self._targets[path].has_directory(above):
-                    break
-                leaving.add(above)
         for path, write in self._writes.items():
             if write.standing is None and self._work_tree.is_directory(path):
                 leaving.update((path, *self._work_tree.directories_below(path)))

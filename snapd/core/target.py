@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from .ignore import IgnoreFile, IgnoreStack
 from .model import EXECUTABLE, REGULAR, TREE
+from .paths import parents
 from .trees import file_at, lookup
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from .model import Entry, RelPath, RuleText, Snapshot
     from .ports import Store
@@ -66,6 +68,10 @@ class Target:
             return True
         prefix = path + b"/"
         return any(empty == path or empty.startswith(prefix) for empty in self.snapshot.coverage.empty_dirs)
+
+    def came_since(self, path: RelPath) -> Iterator[RelPath]:
+        """The directories above a path that it does not have, the innermost first."""
+        return takewhile(lambda above: not self.has_directory(above), parents(path))
 
     def protection(self, path: RelPath, is_directory: bool = False) -> str | None:
         """Why a path that it does not have may have been there all the same; None where it was not there."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import takewhile
 from typing import TYPE_CHECKING, Literal
 
 import attrs
@@ -12,7 +11,7 @@ from .paths import parents
 from .planning import DirectoryGoals
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from .history import Effect, SnapshotId, Step
     from .model import RelPath
@@ -35,6 +34,7 @@ class Task:
         renames: the old path by the new one, of files that were moved by what is to be taken back.
         left: what it left.
         target: what the files are to be again.
+        goal: which directories are to be there again, as far as this alone goes.
         is_change: whether the step changed anything, even where nothing of that is to be taken back.
         earlier: what was taken back of the step before, where this is the rest of it.
     """
@@ -47,6 +47,7 @@ class Task:
     renames: Mapping[RelPath, RelPath]
     left: SnapshotId
     target: Target
+    goal: Target
     is_change: bool
     earlier: StepTurned | None = None
 
@@ -105,7 +106,9 @@ class DirectoryOverlay:
         self._changed.update(dict.fromkeys(sorted(made)))
         displaced = {below for effect in taken.effects if effect.new is not None for below in self._below(effect.path)}
         removed = {path for path in task.removed if self._is_there(path)}
-        self._emptied.update((path, task.target) for path in _came_with(taken, task.target))
+        for effect in taken.effects:
+            if effect.new is None:
+                self._emptied.update((above, task.target) for above in task.goal.came_since(effect.path))
         self._displaced |= displaced
         gone = removed | (displaced & self._changed.keys())
         self._changed.update(dict.fromkeys(sorted(gone), task.target))
@@ -132,10 +135,3 @@ class DirectoryOverlay:
         if path in self._changed:
             return self._changed[path] is None
         return path not in self._displaced and self._work_tree.is_directory(path)
-
-
-def _came_with(taken: TakenBack, target: Target) -> Iterator[RelPath]:
-    """The directories that came with the files that are taken away."""
-    for effect in taken.effects:
-        if effect.new is None:
-            yield from takewhile(lambda above: not target.has_directory(above), parents(effect.path))

@@ -80,6 +80,7 @@ class Tasks:
             self._moved(step, own.files),
             left,
             target,
+            target,
             bool(own.files or own.directories),
         )
 
@@ -120,6 +121,7 @@ class Tasks:
             {old: new for new, old in moved.items()},
             operation.before,
             Target(self._store, self._store.load(operation.before), _put_where_nothing_was(turn)),
+            Target(self._store, self._store.load(step.to or operation.before)),
             True,
         )
 

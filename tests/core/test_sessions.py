@@ -1403,3 +1403,24 @@ def test_redo_of_what_was_deleted_and_is_ignored_since(agents: Agents) -> None:
     bench.write({"a.log": b"the user's\n"})
     assert agents.redo("one")["a.log"] == "conflict:changedSince"
     assert bench.read()["a.log"] == b"the user's\n"
+
+
+def test_directories_that_came_and_went_in_steps_taken_back_together(agents: Agents) -> None:
+    bench = agents.bench
+    states = [bench.read()]
+    actions: list[Callable[[], object]] = [
+        lambda: bench.write({"d/e/x": b"x"}),
+        lambda: (bench.write({"x": b"x"}), bench.remove("d")),
+        lambda: bench.write({"d/y": b"y"}),
+        lambda: (bench.remove("d"), bench.write({"d": b"a file"})),
+        lambda: (os.unlink(bench.path("d")), bench.write({"d/e/f/z": b"z"})),
+    ]
+    for action in actions:
+        agents.step("one", action)
+        states.append(bench.read())
+    for count in range(1, len(actions) + 1):
+        agents.undo("one", count=count)
+        assert bench.read() == states[-1 - count]
+        for state in states[len(states) - count :]:
+            agents.redo("one")
+            assert bench.read() == state
