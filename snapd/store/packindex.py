@@ -5,7 +5,6 @@ A question costs one `stat` of the pack directory and a bisection in each index.
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import mmap
 import os
@@ -22,6 +21,7 @@ import attrs
 from snapd.core.errors import from_os_error, os_errors
 from snapd.core.model import ObjectId
 
+from .damage import EXHAUSTED, Damaged, reading, twice
 from .packread import PackReader
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ _WORD = struct.Struct(">I")
 _LONG = struct.Struct(">Q")
 _LARGE = 0x80000000
 _PACK_HEADER = struct.Struct(">4sII")
-_EXHAUSTED = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)
+_CHUNK = 1 << 20
 
 # a directory's time moves by ticks of the kernel's clock, at most 10 ms each: within one, a change leaves no mark
 _TICK_NS = 20_000_000
@@ -91,7 +91,7 @@ class PackIndex:
             if not _is_sized(len(data), fanout) or not _is_pack(pack, fanout[-1], checksum):
                 return None
         except OSError as error:
-            if error.errno in _EXHAUSTED:
+            if error.errno in EXHAUSTED:
                 # that says nothing of the pack, and must not be remembered of it
                 raise from_os_error(error, index) from error
             return None
@@ -106,13 +106,14 @@ class PackIndex:
             pack: the `.pack` file, which may be damaged or missing.
 
         Returns:
-            None where the index is missing, unreadable, damaged, or not of version 2 with 20-byte ids.
+            None where the index is missing, damaged, or not of version 2 with 20-byte ids.
+
+        Raises:
+            IoError: it cannot be read now.
         """
         try:
-            data = _map(index)
-        except OSError:
-            return None
-        if data is None or hashlib.sha1(memoryview(data)[:-ID_BYTES]).digest() != data[-ID_BYTES:]:
+            data = twice(lambda: _map_checked(index))
+        except (FileNotFoundError, Damaged):
             return None
         fanout = _FANOUT.unpack_from(data, len(_MAGIC))
         return cls(data, fanout, data[-_CHECKSUMS:-ID_BYTES], pack) if _is_sized(len(data), fanout) else None
@@ -199,6 +200,24 @@ def _map(path: str) -> mmap.mmap | None:
     finally:
         os.close(descriptor)
     return data if data[: len(_MAGIC)] == _MAGIC else None
+
+
+def _map_checked(path: str) -> mmap.mmap:
+    """As `_map`, of an index that its checksum vouches for; raises as `reading`."""
+    with reading(path):
+        data = _map(path)
+        if data is None:
+            raise Damaged("it is no index of version 2")
+        digest = hashlib.sha1()
+        # not as it is mapped: what the disk has lost would end the process
+        with open(path, "rb") as file:
+            left = len(data) - ID_BYTES
+            while left and (piece := file.read(min(_CHUNK, left))):
+                digest.update(piece)
+                left -= len(piece)
+            if digest.digest() != file.read(ID_BYTES):
+                raise Damaged("its checksum is another's")
+    return data
 
 
 def _is_sized(size: int, fanout: tuple[int, ...]) -> bool:

@@ -14,6 +14,7 @@ import pygit2
 from snapd.core.errors import StoreCorrupt, from_os_error, os_errors
 
 from .batch import ObjectBatch
+from .damage import Damaged, reading
 from .durable import make_directories, write_file
 from .journal import JOURNAL, Journal
 from .libgit2 import open_repository
@@ -306,7 +307,7 @@ def check_version(store: str) -> None:
     """Raises `StoreCorrupt` where a directory is no store of this version: `data["object"]` is its `config`, or itself.
 
     Args:
-        store: the directory; its `config` says the version.
+        store: the directory; its `config` says the version. Raises `IoError` where that cannot be read now.
     """
     refuse_newer(store)
     if _version(store) is None:
@@ -324,9 +325,13 @@ def refuse_newer(store: str) -> None:
 
 
 def _version(store: str) -> int | None:
+    path = os.path.join(store, "config")
     try:
-        return int(pygit2.Config(os.path.join(store, "config"))["snapd.version"] or "")
+        return int(pygit2.Config(path)["snapd.version"] or "")
     except (OSError, KeyError, ValueError, pygit2.GitError):
+        # libgit2 does not tell whether it could not be read for a moment
+        with contextlib.suppress(FileNotFoundError, Damaged), reading(path), open(path, "rb") as file:
+            file.read()
         return None
 
 

@@ -3,26 +3,32 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
-import stat
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-from snapd.core.errors import os_errors
+from snapd.core.errors import IoError, os_errors
+from snapd.store.damage import EXHAUSTED, Damaged, is_there, twice
 from snapd.store.loose import loose_files, object_path
 from snapd.store.packindex import PackIndex
 
 from .loosefile import check_loose, inflate_loose, read_loose
 from .madeindex import MadeIndex
-from .packfile import Damaged, PackFile
+from .packfile import PackFile
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from snapd.core.call import Call
     from snapd.core.model import ObjectId
 
+T = TypeVar("T")
+
 UNINDEXED = "its index is missing or damaged"
 """What is wrong with a pack that may be sound itself."""
+
+WITHOUT_PACK = "its index is there without it"
+"""What is wrong with a pack that is gone."""
 
 
 class Pack:
@@ -39,6 +45,9 @@ class Pack:
         file: the pack, None where it cannot be opened.
         damaged: the objects in it that are not what they should be.
         flaw: what is wrong with the pack as a whole, None where nothing is known to be.
+
+    Raises:
+        IoError: it cannot be opened now.
     """
 
     def __init__(self, path: str, index: PackIndex | MadeIndex) -> None:
@@ -50,21 +59,49 @@ class Pack:
         self.file: PackFile | None = None
         try:
             self.file = PackFile(f"{path}.pack", index)
-        except OSError as error:
-            self.flaw = "its index is there without it" if isinstance(error, FileNotFoundError) else str(error.strerror)
+        except FileNotFoundError:
+            self.flaw = WITHOUT_PACK
+        except Damaged as error:
+            self.flaw = str(error)
 
     def has(self, oid: ObjectId) -> bool:
         """Whether a copy is in it that is not known to be damaged."""
         return self.file is not None and oid not in self.damaged and oid in self.index
 
     def read(self, oid: ObjectId) -> tuple[str, bytes] | None:
-        """Its kind and bytes, which match the id; None where it has no sound copy: that is noted."""
-        if self.file is None or oid in self.damaged or oid not in self.index:
+        """Its kind and bytes, which match the id; None where it has no sound copy: that is noted.
+
+        Raises:
+            IoError: it cannot be read now.
+        """
+        file = self.file
+        if file is None or oid in self.damaged or oid not in self.index:
             return None
-        found = self.file.read(oid)
-        if found is None:
+        return self._noting(file, oid, lambda: file.read(oid))
+
+    def check(self, oid: ObjectId, offset: int) -> tuple[str, int, bytes] | None:
+        """As `PackFile.check`, of a pack that is open; None where it is damaged: that is noted.
+
+        Raises:
+            IoError: it cannot be read now.
+        """
+        assert self.file is not None
+        file = self.file
+        return self._noting(file, oid, lambda: file.check(oid, offset))
+
+    def _noting(self, file: PackFile, oid: ObjectId, read: Callable[[], T]) -> T | None:
+        def anew() -> T:
+            try:
+                return read()
+            except Damaged:
+                file.forget()
+                raise
+
+        try:
+            return twice(anew)
+        except Damaged:
             self.damaged.add(oid)
-        return found
+            return None
 
 
 class Holdings:
@@ -72,6 +109,8 @@ class Holdings:
 
     Args:
         directory: the `objects` directory.
+        is_ours: whether it is a store's; what cannot be read of another's counts as not there, unless for want of
+            open files or memory.
 
     Attributes:
         directory: see above.
@@ -81,30 +120,45 @@ class Holdings:
         journal: the bytes of the loose files of objects that a journal has, and the next opening places.
 
     Raises:
-        IoError: it cannot be listed.
+        IoError: it cannot be listed, or something in it cannot be opened now. Reading raises that, too.
     """
 
-    def __init__(self, directory: str) -> None:
+    def __init__(self, directory: str, *, is_ours: bool = True) -> None:
         self.directory = directory
+        self._is_ours = is_ours
         self.packs: dict[str, Pack] = {}
         self.unindexed: dict[str, tuple[str, bool]] = {}
         self.journal: dict[ObjectId, bytes] = {}
         self.damaged_loose: dict[ObjectId, str] = {}
-        above = os.path.join(directory, "pack")
-        with os_errors(above):
-            try:
-                names = set(os.listdir(above))
-            except FileNotFoundError:
-                names = set()
+        try:
+            self._open_packs(os.path.join(directory, "pack"))
+        except BaseException:
+            self.__exit__()
+            raise
+
+    def _open_packs(self, above: str) -> None:
+        names: set[str] = set()
+        with self._unless_theirs(), os_errors(above), contextlib.suppress(FileNotFoundError):
+            names = set(os.listdir(above))
         for name in sorted({name.rpartition(".")[0] for name in names if name.endswith((".pack", ".idx"))}):
             if not name.startswith("pack-"):
                 continue
             path = os.path.join(above, name)
-            index = PackIndex.load_alone(f"{path}.idx", f"{path}.pack")
-            if index is not None:
-                self.packs[name] = Pack(path, index)
-            else:
-                self.unindexed[name] = (path, f"{name}.idx" in names)
+            with self._unless_theirs():
+                index = PackIndex.load_alone(f"{path}.idx", f"{path}.pack")
+                if index is not None:
+                    self.packs[name] = Pack(path, index)
+                else:
+                    self.unindexed[name] = (path, f"{name}.idx" in names)
+
+    @contextlib.contextmanager
+    def _unless_theirs(self) -> Iterator[None]:
+        """Has what cannot be read of another's count as not there."""
+        try:
+            yield
+        except IoError as error:
+            if self._is_ours or getattr(errno, error.data["errno"], None) in EXHAUSTED:
+                raise
 
     def __enter__(self) -> Holdings:
         return self
@@ -121,13 +175,14 @@ class Holdings:
             call: what this is for.
 
         Raises:
+            IoError: one cannot be read now.
             Cancelled: it is not wanted any more.
         """
         for name, (path, _) in self.unindexed.items():
-            with contextlib.suppress(OSError):
-                # one of which nothing is there but a damaged index has nothing to tell
+            # one of which nothing is there but a damaged index has nothing to tell
+            with contextlib.suppress(FileNotFoundError):
                 pack = Pack(path, MadeIndex(f"{path}.pack", call))
-                pack.flaw = UNINDEXED
+                pack.flaw = pack.flaw or UNINDEXED
                 self.packs[name] = pack
 
     def has(self, oid: ObjectId) -> bool:
@@ -136,27 +191,29 @@ class Holdings:
             return True
         if oid in self.journal:
             return self.read(oid) is not None
-        return oid not in self.damaged_loose and os.path.exists(object_path(self.directory, oid))
+        return oid not in self.damaged_loose and is_there(object_path(self.directory, oid))
 
     def is_there(self, oid: ObjectId) -> bool:
         """Whether there is any copy, sound or not."""
         if any(oid in pack.index for pack in self.packs.values()):
             return True
-        return os.path.exists(object_path(self.directory, oid))
+        return is_there(object_path(self.directory, oid))
 
     def read(self, oid: ObjectId) -> tuple[str, bytes] | None:
         """The kind and the bytes of an object, which match its id, from the first sound copy; None without one."""
-        for pack in self.packs.values():
-            found = pack.read(oid)
+        found = None
+        for read in (*(pack.read for pack in self.packs.values()), self.loose_copy):
+            with self._unless_theirs():
+                found = read(oid)
             if found is not None:
-                return found
-        return self.loose_copy(oid)
+                break
+        return found
 
     def loose_copy(self, oid: ObjectId) -> tuple[str, bytes] | None:
         """As `read`, from its own file or the journal alone."""
         if oid not in self.damaged_loose:
             try:
-                return read_loose(object_path(self.directory, oid), oid)
+                return twice(lambda: read_loose(object_path(self.directory, oid), oid))
             except FileNotFoundError:
                 pass
             except Damaged as error:
@@ -171,7 +228,7 @@ class Holdings:
     def check_one(self, oid: ObjectId, path: str) -> tuple[str, int, bytes] | None:
         """Reads a loose object: its kind, size and, of a commit, its bytes; None where it is damaged or just went."""
         try:
-            return check_loose(path, oid)
+            return twice(lambda: check_loose(path, oid))
         except FileNotFoundError:
             return None
         except Damaged as error:
@@ -183,16 +240,19 @@ class Sources:
     """Object directories of the user's own git, read and never written.
 
     Args:
-        directories: absolute; those that are missing or cannot be read have nothing.
+        directories: absolute; those that are missing or may not be read have nothing.
+
+    Raises:
+        IoError: no more files can be opened, which says nothing of what they have.
     """
 
     def __init__(self, directories: tuple[bytes, ...]) -> None:
-        self._stack = contextlib.ExitStack()
         self._holdings: list[Holdings] = []
-        for directory in directories:
-            with contextlib.suppress(OSError):
-                if stat.S_ISDIR(os.stat(directory).st_mode):
-                    self._holdings.append(self._stack.enter_context(Holdings(os.fsdecode(directory))))
+        with contextlib.ExitStack() as stack:
+            for directory in map(os.fsdecode, directories):
+                holdings = stack.enter_context(Holdings(directory, is_ours=False))
+                self._holdings.append(holdings)
+            self._stack = stack.pop_all()
 
     def __enter__(self) -> Sources:
         return self

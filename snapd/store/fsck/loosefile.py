@@ -6,9 +6,8 @@ import hashlib
 import os
 from typing import TYPE_CHECKING
 
+from snapd.store.damage import Damaged, reading
 from snapd.store.deflate import ERRORS, inflater
-
-from .packfile import Damaged
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,6 +28,7 @@ def check_loose(path: str, oid: ObjectId) -> tuple[str, int, bytes]:
     Raises:
         FileNotFoundError: there is none.
         Damaged: it is another, or none.
+        IoError: it cannot be read now.
     """
     pieces = _pieces(path)
     start, rest = _start(pieces)
@@ -97,22 +97,19 @@ def _said(header: bytes) -> tuple[str, int]:
 
 
 def _pieces(path: str) -> Iterator[bytes]:
-    try:
+    with reading(path):
+        # there may be a pipe by its name
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except FileNotFoundError:
-        raise
-    except OSError as error:
-        raise Damaged(f"it cannot be read: {error.strerror}") from error
-    with open(descriptor, "rb", buffering=0) as file:
+    try:
         inflate = inflater()
         while not inflate.eof:
-            try:
-                data = file.read(_CHUNK)
-            except OSError as error:
-                raise Damaged(f"it cannot be read: {error.strerror}") from error
+            with reading(path):
+                data = os.read(descriptor, _CHUNK)
             if not data:
                 raise Damaged("it is cut short")
             try:
                 yield inflate.decompress(data)
             except ERRORS as error:
                 raise Damaged(f"it cannot be inflated: {error}") from error
+    finally:
+        os.close(descriptor)

@@ -6,7 +6,9 @@ import os
 import zlib
 from typing import TYPE_CHECKING
 
-from .packfile import ID_BYTES, Damaged, PackFile, digest_of
+from snapd.store.damage import Damaged, reading
+
+from .packfile import ID_BYTES, PackFile, digest_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,7 +32,9 @@ class MadeIndex:
         checksum: the last 20 bytes of the pack.
 
     Raises:
-        OSError: it cannot be read.
+        FileNotFoundError: there is none.
+        Damaged: it is no file, or its bytes are lost.
+        IoError: it cannot be read now.
     """
 
     def __init__(self, path: str, call: Call) -> None:
@@ -44,7 +48,7 @@ class MadeIndex:
         finally:
             file.close()
         self._positions = {oid: position for position, oid in enumerate(self._offsets)}
-        with open(path, "rb") as pack:
+        with reading(path), open(path, "rb") as pack:
             pack.seek(max(0, os.fstat(pack.fileno()).st_size - ID_BYTES))
             self.checksum = pack.read()
 
@@ -69,9 +73,13 @@ class MadeIndex:
         yield from self._offsets.items()
 
     def lines(self) -> list[tuple[ObjectId, int, int]]:
-        """What an index says of each object: its id, the CRC-32 of its bytes in the pack, and where they begin."""
+        """What an index says of each object: its id, the CRC-32 of its bytes in the pack, and where they begin.
+
+        Raises:
+            Damaged, IoError: as above.
+        """
         found = []
-        with open(self._path, "rb") as pack:
+        with reading(self._path), open(self._path, "rb") as pack:
             for oid, offset in self._offsets.items():
                 pack.seek(offset)
                 checksum, left = 0, self._lengths[offset]

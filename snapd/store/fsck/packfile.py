@@ -12,6 +12,7 @@ import zlib
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Protocol
 
+from snapd.store.damage import Damaged, reading
 from snapd.store.deflate import ERRORS, inflater
 
 if TYPE_CHECKING:
@@ -31,10 +32,6 @@ _STREAM_FROM = 8 << 20
 _CACHE_BYTES = 32 << 20
 _DEEPEST = 5000
 """git makes no longer chains of deltas than 4,095."""
-
-
-class Damaged(Exception):
-    """The bytes are not those of the object."""
 
 
 class Places(Protocol):
@@ -61,16 +58,22 @@ class PackFile:
         path: the `.pack` file.
         places: where its objects lie.
 
+    `IoError` comes from any method where the pack cannot be read now.
+
     Raises:
-        OSError: it cannot be opened.
+        FileNotFoundError: there is none.
+        Damaged: it is no file, or its bytes are lost.
+        IoError: it cannot be opened now.
     """
 
     def __init__(self, path: str, places: Places) -> None:
         self.path = path
         self.places = places
-        self._descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-        # without the checksum at the end
-        self.end = max(0, os.fstat(self._descriptor).st_size - ID_BYTES)
+        with reading(path):
+            # what lies in somebody's git directory may be a pipe
+            self._descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+            # without the checksum at the end
+            self.end = max(0, os.fstat(self._descriptor).st_size - ID_BYTES)
         self._cache: OrderedDict[int, tuple[str, bytes]] = OrderedDict()
         self._cached_bytes = 0
 
@@ -78,16 +81,24 @@ class PackFile:
         """Lets go of the file."""
         os.close(self._descriptor)
 
+    def forget(self) -> None:
+        """Has everything read anew."""
+        self._cache.clear()
+        self._cached_bytes = 0
+
     def read(self, oid: ObjectId) -> tuple[str, bytes] | None:
-        """The kind and the bytes of an object, which match its id; None where it is not there or damaged."""
+        """The kind and the bytes of an object, which match its id; None where it is not there.
+
+        Raises:
+            Damaged: it is another, or none.
+        """
         offset = self.places.offset_of(oid)
         if offset is None:
             return None
-        try:
-            kind, data = self.object_at(offset)
-        except Damaged:
-            return None
-        return (kind, data) if digest_of(kind, data) == oid else None
+        kind, data = self.object_at(offset)
+        if digest_of(kind, data) != oid:
+            raise Damaged("its bytes are another's")
+        return kind, data
 
     def object_at(self, offset: int) -> tuple[str, bytes]:
         """The kind and the bytes of what begins at a place, unchecked.
@@ -145,7 +156,7 @@ class PackFile:
         inflate = zlib.decompressobj()
         at, seen = stream, 0
         while not inflate.eof:
-            data = os.pread(self._descriptor, min(_CHUNK, max(0, self.end - at)), at)
+            data = self._bytes(min(_CHUNK, max(0, self.end - at)), at)
             if not data:
                 raise Damaged("it is cut short")
             at += len(data)
@@ -161,7 +172,7 @@ class PackFile:
 
     def _entry(self, offset: int) -> tuple[int, int, int, int | None]:
         """Number of the kind, size, where the stream begins, and for a delta where its base does."""
-        data = os.pread(self._descriptor, min(_HEADER_BYTES, max(0, self.end - offset)), offset)
+        data = self._bytes(min(_HEADER_BYTES, max(0, self.end - offset)), offset)
         try:
             byte = data[0]
             number, size, shift, at = byte >> 4 & 7, byte & 0x0F, 4, 1
@@ -187,6 +198,10 @@ class PackFile:
             return number, size, offset + at + ID_BYTES, base
         raise Damaged("no entry of a pack")
 
+    def _bytes(self, count: int, at: int) -> bytes:
+        with reading(self.path):
+            return os.pread(self._descriptor, count, at)
+
     def _inflate(self, stream: int, size: int) -> bytes:
         return b"".join(self._pieces(stream, size))
 
@@ -196,7 +211,7 @@ class PackFile:
         # more than zlib makes of what cannot be compressed
         left = size + (size >> 8) + 64
         while not inflate.eof and left > 0:
-            data = os.pread(self._descriptor, min(_CHUNK, left, max(0, self.end - at)), at)
+            data = self._bytes(min(_CHUNK, left, max(0, self.end - at)), at)
             if not data:
                 break
             at += len(data)

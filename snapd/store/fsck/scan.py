@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from .packfile import ID_BYTES, Damaged
+from snapd.store.damage import Damaged, reading, twice
+
+from .holdings import WITHOUT_PACK
+from .packfile import ID_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,7 +61,7 @@ def scan(holdings: Holdings, call: Call) -> Scan:
         call: what this is for; told how many objects were read.
 
     Raises:
-        IoError: the store cannot be listed.
+        IoError: something cannot be listed, or read now.
         Cancelled: it is not wanted any more.
     """
     found = Scan()
@@ -74,20 +77,15 @@ def scan(holdings: Holdings, call: Call) -> Scan:
 
 
 def _scan_pack(pack: Pack, found: Scan, call: Call, total: int) -> None:
-    file = pack.file
-    if file is None:
+    if pack.file is None:
         pack.damaged.update(oid for oid, _ in pack.index.entries())
         return
     flaw = flaw_of(f"{pack.path}.pack", call, count=pack.index.count, checksum=pack.index.checksum)
     pack.flaw = flaw or pack.flaw
     for oid, offset in _in_order(pack):
-        try:
-            found.took(oid, file.check(oid, offset))
-        except Damaged:
-            pack.damaged.add(oid)
-        except OSError as error:
-            pack.flaw = f"it cannot be read: {error.strerror}"
-            pack.damaged.add(oid)
+        checked = pack.check(oid, offset)
+        if checked is not None:
+            found.took(oid, checked)
         call.progress("reading objects", found.objects, total)
     if pack.damaged and pack.flaw is None:
         pack.flaw = "objects in it are damaged"
@@ -115,26 +113,38 @@ def flaw_of(path: str, call: Call, *, count: int | None = None, checksum: bytes 
         call: what this is for.
         count: how many objects its index has, where there is one.
         checksum: the checksum that its index has of it.
+
+    Raises:
+        IoError: it cannot be read now.
+        Cancelled: it is not wanted any more.
     """
-    digest = hashlib.sha1()
     try:
-        with open(path, "rb") as file:
-            left = os.fstat(file.fileno()).st_size - ID_BYTES
-            start = file.read(_PACK_HEADER.size)
-            if len(start) < _PACK_HEADER.size or left < _PACK_HEADER.size:
-                return "it is cut short"
-            magic, version, said = _PACK_HEADER.unpack(start)
-            if magic != b"PACK" or version != 2 or (count is not None and said != count):
-                return "it does not begin as the pack of its index"
-            digest.update(start)
-            left -= len(start)
-            while left and (data := file.read(min(_CHUNK, left))):
-                digest.update(data)
-                left -= len(data)
-                call.check()
-            end = file.read(ID_BYTES)
-    except OSError as error:
-        return f"it cannot be read: {error.strerror}"
+        twice(lambda: _check_whole(path, call, count, checksum))
+    except FileNotFoundError:
+        return WITHOUT_PACK
+    except Damaged as error:
+        return str(error)
+    return None
+
+
+def _check_whole(path: str, call: Call, count: int | None, checksum: bytes | None) -> None:
+    digest = hashlib.sha1()
+    with reading(path), open(path, "rb") as file:
+        left = os.fstat(file.fileno()).st_size - ID_BYTES
+        start = file.read(_PACK_HEADER.size)
+        if len(start) < _PACK_HEADER.size or left < _PACK_HEADER.size:
+            raise Damaged("it is cut short")
+        magic, version, said = _PACK_HEADER.unpack(start)
+        if magic != b"PACK" or version != 2 or (count is not None and said != count):
+            raise Damaged("it does not begin as the pack of its index")
+        digest.update(start)
+        left -= len(start)
+        while left and (data := file.read(min(_CHUNK, left))):
+            digest.update(data)
+            left -= len(data)
+            call.check()
+        end = file.read(ID_BYTES)
     if digest.digest() != end:
-        return "its checksum is another's"
-    return "its index is another pack's" if checksum is not None and checksum != end else None
+        raise Damaged("its checksum is another's")
+    if checksum is not None and checksum != end:
+        raise Damaged("its index is another pack's")
