@@ -27,6 +27,7 @@ ProblemKind = Literal[
     "damagedRoot",
     "damagedConfig",
     "permissions",
+    "newerFormat",
 ]
 
 

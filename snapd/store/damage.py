@@ -7,7 +7,7 @@ import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
-from snapd.core.errors import from_os_error
+from snapd.core.errors import StoreCorrupt, from_os_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -25,6 +25,10 @@ _NO_FILE = frozenset({errno.EISDIR, errno.ENOTDIR, errno.ELOOP, errno.ENXIO})
 
 class Damaged(Exception):
     """What is there is not what it should be, or cannot be read any more."""
+
+
+class WrittenByNewer(StoreCorrupt):
+    """It is sound, and in a form that only a newer snapd knows: nothing is to be done to it."""
 
 
 @contextmanager

@@ -24,6 +24,7 @@ from snapd.core.model import ObjectId, RecordKind, Snapshot
 from snapd.failpoints import failpoint
 
 from .coverage import Coverages, encode
+from .damage import WrittenByNewer
 from .durable import sync_if_there
 from .loose import pack_loose, prepare
 from .objects import encode_commit, object_id
@@ -370,15 +371,20 @@ def decode_record(data: bytes, commit: ObjectId) -> tuple[Record, ObjectId | Non
         commit: its id, for errors.
 
     Raises:
+        WrittenByNewer: it is one of a newer snapd.
         StoreCorrupt: it is none.
     """
     found = _COMMIT.fullmatch(data)
-    if found is None or found["kind"].decode() not in _KINDS:
+    if found is None:
         raise StoreCorrupt(f"commit {commit.hex()} is no snapshot of snapd", object=commit.hex())
+    kind = found["kind"].decode()
+    if kind not in _KINDS:
+        message = f"the record {commit.hex()} of a snapshot was written by a newer snapd (kind {kind})"
+        raise WrittenByNewer(message, object=commit.hex())
     parent = found["parent"]
     record = Record(
         int(found["seq"]),
-        RecordKind(found["kind"].decode()),
+        RecordKind(kind),
         bytes.fromhex(found["tree"].decode()),
         bytes.fromhex(found["coverage"].decode()),
         int(found["seconds"]),

@@ -85,7 +85,20 @@ def _decode_line(line: bytes) -> TreeEntry:
 
 _LINE = re.compile(rb"[0-7]+ [^\0/]+\0.{20}", re.DOTALL)
 _ENTRY = re.compile(rb"([0-7]+) ([^\0/]+)\0(.{20})", re.DOTALL)
+_COMMIT_START = re.compile(rb"tree ([0-9a-f]{40})\n(?:parent ([0-9a-f]{40})\n)?author ")
 _ENTRIES = re.compile(rb"(?:[0-7]+ [^\0/]+\0.{20})*", re.DOTALL)
+
+
+def commit_links(data: bytes) -> tuple[ObjectId, ObjectId | None]:
+    """The tree of a commit and its first parent, whatever else it says.
+
+    Raises:
+        ValueError: it is no commit.
+    """
+    found = _COMMIT_START.match(data)
+    if found is None:
+        raise ValueError("no commit")
+    return bytes.fromhex(found[1].decode()), bytes.fromhex(found[2].decode()) if found[2] else None
 
 
 def encode_commit(tree: ObjectId, parent: ObjectId | None, seconds: int, message: str) -> bytes:

@@ -66,10 +66,11 @@ class Problem:
         "damagedRoot",
         "damagedConfig",
         "permissions",
+        "newerFormat",
     ] = field(
         metadata=says(
             "What. After a repair, a `lostRecord` or `lostEvent` among `repaired` says that the rest of its chain is "
-            "reached again, without that snapshot or event."
+            "reached again, without that snapshot or event. A repair leaves what is of a `newerFormat` as it is."
         )
     )
     subject: str = field(metadata=says("With what: an object's id, a reference, or a file in the store."))

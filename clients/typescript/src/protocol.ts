@@ -358,8 +358,8 @@ export interface TouchedStep {
 
 /** Something that is wrong with a store. */
 export interface Problem {
-  /** What. After a repair, a `lostRecord` or `lostEvent` among `repaired` says that the rest of its chain is reached again, without that snapshot or event. */
-  kind: "damagedObject" | "missingObject" | "damagedPack" | "damagedIndex" | "damagedReference" | "lostReference" | "lostRecord" | "lostEvent" | "notKept" | "damagedJournal" | "damagedTimeline" | "damagedIntent" | "damagedNumbers" | "damagedRoot" | "damagedConfig" | "permissions";
+  /** What. After a repair, a `lostRecord` or `lostEvent` among `repaired` says that the rest of its chain is reached again, without that snapshot or event. A repair leaves what is of a `newerFormat` as it is. */
+  kind: "damagedObject" | "missingObject" | "damagedPack" | "damagedIndex" | "damagedReference" | "lostReference" | "lostRecord" | "lostEvent" | "notKept" | "damagedJournal" | "damagedTimeline" | "damagedIntent" | "damagedNumbers" | "damagedRoot" | "damagedConfig" | "permissions" | "newerFormat";
   /** With what: an object's id, a reference, or a file in the store. */
   subject: string;
   /** For people. */

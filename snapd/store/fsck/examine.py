@@ -17,7 +17,7 @@ from snapd.store.timeline.verify import differs, sealed_heads
 
 from .files import check_access, check_files, leftovers, waiting
 from .holdings import UNINDEXED, Holdings
-from .rebuild import lost_references
+from .rebuild import lost_references, ours_to_rebuild
 from .scan import Scan, scan
 from .touches import Touched, Touches, touched
 from .walk import Chain, Named, walk
@@ -45,7 +45,7 @@ class Examination:
         references: its references.
         named: what these lead to.
         touched: what is missing, and what that touches.
-        broken_chains: the references that have to be put together anew.
+        broken_chains: the references that have to be put together anew, and may be.
         problems: what is wrong.
         leftovers: what crashes left.
         is_quick: whether objects were not read.
@@ -112,18 +112,27 @@ def examine(
     lost = lost_references(named, references, found.commits, known)
     touching = touched(named)
     broken = sorted({*damaged, *lost, *(chain.name for chain in named.chains if chain.lost is not None)})
+    mendable = ours_to_rebuild(named, found.commits, broken)
     problems += _of_references(holdings, references, lost, named)
     problems += _of_objects(holdings, touching)
     problems += _of_packs(holdings, named)
     problems += _of_keeping(references, named)
-    if not broken:
+    problems += _of_newer(named)
+    if not broken and not any(name in named.sessions for name in named.newer.values()):
         try:
             problems += _of_timeline(store, named, agrees)
         except (ValueError, sqlite3.IntegrityError, StoreCorrupt) as error:
             message = f"the events of the timeline do not fit together: {error}"
             problems.append(Problem("damagedTimeline", TIMELINE, message))
-            broken = sorted(named.sessions)
-    return Examination(store, holdings, found, references, named, touching, broken, problems, leftovers(store), quick)
+            mendable = sorted(named.sessions)
+    return Examination(store, holdings, found, references, named, touching, mendable, problems, leftovers(store), quick)
+
+
+def _of_newer(named: Named) -> Iterator[Problem]:
+    for commit, chain in named.newer.items():
+        what = "the record" if chain.startswith(SNAPSHOTS) else "the event"
+        message = f"{what} {commit.hex()} in {chain} was written by a newer snapd; it is left as it is, use that one"
+        yield Problem("newerFormat", commit.hex(), message)
 
 
 def _of_references(holdings: Holdings, references: References, lost: list[str], named: Named) -> Iterator[Problem]:

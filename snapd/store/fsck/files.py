@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from snapd.core.checkup import Leftovers, Problem
 from snapd.core.errors import StoreCorrupt, os_errors
 from snapd.store.consolidate import PACKING
+from snapd.store.damage import WrittenByNewer
 from snapd.store.frames import decode_frames, has_gap
 from snapd.store.journal import JOURNAL
 from snapd.store.quarantine import QUARANTINE
@@ -61,6 +62,8 @@ def check_files(store: str) -> list[Problem]:
     if intent is not None:
         try:
             decode_file(intent)
+        except WrittenByNewer as error:
+            found.append(Problem("newerFormat", INTENT, f"{error.message}; it is left as it is, use that one"))
         except (ValueError, RecursionError):
             message = "what an operation that was cut short was to do cannot be read; its files stay as they are"
             found.append(Problem("damagedIntent", INTENT, message))

@@ -14,8 +14,9 @@ import attrs
 
 from snapd.core.errors import StoreCorrupt
 from snapd.core.history import Event, SessionStarted, StepBegun, StepEnded
+from snapd.store.damage import WrittenByNewer
 from snapd.store.log import SNAPSHOTS, day_of, decode_record
-from snapd.store.objects import encode_commit, object_id
+from snapd.store.objects import commit_links, encode_commit, object_id
 from snapd.store.timeline.chain import OPERATIONS, SESSIONS, Link, chain_of, decode_link
 from snapd.store.timeline.codec import encode_event, name_of
 from snapd.store.timeline.database import Database
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from .holdings import Holdings
     from .walk import Named
 
+_EVENTS = (SESSIONS, OPERATIONS)
 _PARENT = re.compile(rb"\A(tree [0-9a-f]{40}\n)(?:parent [0-9a-f]{40}\n)?")
 
 
@@ -52,10 +54,17 @@ class Rebuilt:
 
 @attrs.define
 class _Stray:
-    """Commits of snapd that no reference leads to."""
+    """Commits of snapd that no reference leads to.
+
+    Attributes:
+        records: the records of snapshots.
+        links: the events.
+        followed: the commits that one of a newer snapd has for the one before it.
+    """
 
     records: dict[ObjectId, Record] = attrs.field(factory=dict)
     links: dict[ObjectId, Link] = attrs.field(factory=dict)
+    followed: set[ObjectId] = attrs.field(factory=set)
 
 
 def lost_references(
@@ -64,7 +73,7 @@ def lost_references(
     """The names of references that are gone though nothing let them go.
 
     The newest record and the newest event always stay, and so does a record of each tree that an event names. What
-    else no reference leads to has expired.
+    else no reference leads to has expired. Where a newer snapd wrote some of it, nobody knows here what it let go.
 
     Args:
         named: what the references lead to.
@@ -72,6 +81,8 @@ def lost_references(
         commits: all commits of snapd.
         known: the newest commits of the timeline's chains, where its database can be believed.
     """
+    if named.newer:
+        return []
     stray = _stray(named, commits)
     there = {*references.targets, *references.damaged}
     newest = max((record.seq for record in named.records.values()), default=0)
@@ -90,6 +101,26 @@ def lost_references(
         # what cannot stand was left out by an earlier repair
         found |= {link.chain for link in _fitting(Rebuilt(), _candidates(Rebuilt(), gone, named, stray))} & gone
     return sorted(found - there)
+
+
+def ours_to_rebuild(named: Named, commits: Mapping[ObjectId, bytes], names: Iterable[str]) -> list[str]:
+    """Those of some chains that nothing of a newer snapd is a part of, or may be.
+
+    Args:
+        named: what the references lead to.
+        commits: all commits of snapd.
+        names: the references that are lost or damaged, or break off.
+    """
+    stray = _stray(named, commits)
+    newer = set(named.newer.values())
+    newer |= {
+        SNAPSHOTS + day_of(record.seconds) for commit, record in stray.records.items() if commit in stray.followed
+    }
+    newer |= {link.chain for commit, link in stray.links.items() if commit in stray.followed}
+    newer |= {chain.name for chain in named.chains if stray.followed & set(chain.commits)}
+    # events fit together, or do not, all of them
+    is_timeline = any(name.startswith(_EVENTS) for name in newer)
+    return [name for name in names if name not in newer and not (is_timeline and name.startswith(_EVENTS))]
 
 
 def rebuild(named: Named, commits: Mapping[ObjectId, bytes], holdings: Holdings, names: Iterable[str]) -> Rebuilt:
@@ -205,6 +236,11 @@ def _linked(rebuilt: Rebuilt, ordered: list[ObjectId], commits: Mapping[ObjectId
     return before
 
 
+def _before(commit: bytes) -> set[ObjectId]:
+    _, above = commit_links(commit)
+    return set() if above is None else {above}
+
+
 def _stray(named: Named, commits: Mapping[ObjectId, bytes]) -> _Stray:
     found = _Stray()
     events: list[tuple[ObjectId, Link]] = []
@@ -213,15 +249,20 @@ def _stray(named: Named, commits: Mapping[ObjectId, bytes]) -> _Stray:
         if isinstance(link.event.what, StepBegun):
             sessions[link.event.what.step_id] = link.event.what.session_id
     for commit, data in commits.items():
-        if commit in named.records or commit in named.links:
+        if commit in named.records or commit in named.links or commit in named.newer:
             continue
         try:
             found.records[commit] = decode_record(data, commit)[0]
+        except WrittenByNewer:
+            found.followed |= _before(data)
         except StoreCorrupt:
             try:
                 link, _ = decode_link("", commit, data)
+            except WrittenByNewer:
+                found.followed |= _before(data)
+                continue
             except StoreCorrupt:
-                # somebody's own, or of a newer snapd: no chain of ours can want it
+                # somebody's own: no chain of ours can want it
                 continue
             events.append((commit, link))
             if isinstance(link.event.what, StepBegun):

@@ -13,8 +13,9 @@ from snapd.core.errors import StoreCorrupt
 from snapd.core.model import EMPTY_TREE, TREE
 from snapd.core.paths import is_restorable_name
 from snapd.store.coverage import decode as decode_coverage
+from snapd.store.damage import WrittenByNewer
 from snapd.store.log import COVERAGE, SNAPSHOTS, decode_record
-from snapd.store.objects import decode_tree
+from snapd.store.objects import commit_links, decode_tree
 from snapd.store.timeline.chain import OPERATIONS, SESSIONS, decode_link
 from snapd.store.timeline.pins import pins
 
@@ -62,6 +63,7 @@ class Named:
         tainted: trees with something missing below: by id, the entries through which it is reached.
         needed: what is named and lies in packs that are not sound.
         loosely: events whose tree does not keep what they name.
+        newer: records and events of a newer snapd, by their commits, each with the name of its chain.
     """
 
     chains: list[Chain] = attrs.field(factory=list)
@@ -73,6 +75,7 @@ class Named:
     tainted: dict[ObjectId, list[tuple[bytes, ObjectId]]] = attrs.field(factory=dict)
     needed: set[ObjectId] = attrs.field(factory=set)
     loosely: list[ObjectId] = attrs.field(factory=list)
+    newer: dict[ObjectId, str] = attrs.field(factory=dict)
 
     def is_broken(self, tree: ObjectId) -> bool:
         """Whether something of a tree that was walked is missing."""
@@ -145,6 +148,9 @@ class _Walker:
             data = self._commit(commit)
             try:
                 record, above = decode_record(data, commit)
+            except WrittenByNewer:
+                commit = self._newer(chain, commit, data)
+                continue
             except StoreCorrupt:
                 chain.lost = commit
                 return
@@ -162,6 +168,9 @@ class _Walker:
             data = self._commit(commit)
             try:
                 link, above = decode_link(chain.name, commit, data)
+            except WrittenByNewer:
+                commit = self._newer(chain, commit, data)
+                continue
             except StoreCorrupt:
                 chain.lost = commit
                 return
@@ -176,6 +185,14 @@ class _Walker:
                     self._either(oid)
             self._tree(link.tree)
             commit = above
+
+    def _newer(self, chain: Chain, commit: ObjectId, data: bytes) -> ObjectId | None:
+        """Walks what a commit of a newer snapd keeps, as any git would; gives the one before it."""
+        chain.commits.append(commit)
+        self.named.newer[commit] = chain.name
+        tree, above = commit_links(data)
+        self._tree(tree)
+        return above
 
     def _commit(self, oid: ObjectId) -> bytes:
         self._call.check()

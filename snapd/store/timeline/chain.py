@@ -209,6 +209,7 @@ def decode_link(chain: str, commit: ObjectId, data: bytes) -> tuple[Link, Object
         data: its bytes.
 
     Raises:
+        WrittenByNewer: it is one of a newer snapd.
         StoreCorrupt: it is none.
     """
     found = _COMMIT.fullmatch(data.decode("ascii", "replace"))

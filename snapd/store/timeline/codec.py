@@ -27,6 +27,7 @@ from snapd.core.history import (
     StepTurned,
     Summary,
 )
+from snapd.store.damage import WrittenByNewer
 
 from . import fields
 from .fields import Fields, shown_entry, shown_path, shown_snapshot, shown_text
@@ -89,15 +90,12 @@ def decode_event(payload: str, commit: ObjectId) -> tuple[Event, int | None]:
         The event, and the `seq` of the one before it.
 
     Raises:
-        StoreCorrupt: it is no event, or one of a newer snapd.
+        WrittenByNewer: it is one of a newer snapd.
+        StoreCorrupt: it is no event.
     """
     try:
         document = json.loads(payload)
-        version = document.get("version") if type(document) is dict else None
-        if type(version) is int and version > VERSION:
-            raise StoreCorrupt(
-                f"event {commit.hex()} was written by a newer snapd (format {version})", object=commit.hex()
-            )
+        _refuse_newer(document, f"event {commit.hex()}", commit.hex())
         read = Fields(document)
         read.take("version", fields.one_of(*range(1, VERSION + 1)))
         kind = read.take("type", fields.one_of(*_READERS))
@@ -113,6 +111,12 @@ def decode_event(payload: str, commit: ObjectId) -> tuple[Event, int | None]:
     except (ValueError, RecursionError) as error:
         raise StoreCorrupt(f"event {commit.hex()} cannot be read: {error}", object=commit.hex()) from error
     return event, previous
+
+
+def _refuse_newer(document: object, what: str, name: str) -> None:
+    version = document.get("version") if type(document) is dict else None
+    if type(version) is int and version > VERSION:
+        raise WrittenByNewer(f"{what} was written by a newer snapd (format {version})", object=name)
 
 
 def encode_intent(intent: Intent) -> bytes:
@@ -131,8 +135,10 @@ def encode_intent(intent: Intent) -> bytes:
 
 
 def decode_intent(data: bytes) -> Intent:
-    """The contrary; raises `ValueError`."""
-    read = Fields(json.loads(data))
+    """The contrary; raises `ValueError`, and `WrittenByNewer` for one of a newer snapd."""
+    document = json.loads(data)
+    _refuse_newer(document, "the intent of an operation that was cut short", "intent")
+    read = Fields(document)
     read.take("version", fields.one_of(*range(1, VERSION + 1)))
     intent = Intent(
         operation=read.take("operation", _operated),

@@ -24,6 +24,7 @@ from snapd.core.history import (
 )
 from snapd.failpoints import failpoint
 
+from . import codec
 from .codec import (
     decode_claims,
     decode_event,
@@ -48,6 +49,11 @@ SELECT step_id, session_id, place, parent, message_id, part_id, tool, descriptio
 FROM steps
 """
 _OF_A_CHAIN = ("turns", "spans", "operations", "steps", "sessions")
+
+
+def _version() -> int:
+    # what a newer snapd understood of its events must not be taken for what this one does
+    return VERSION << 8 | codec.VERSION
 
 
 class Database:
@@ -88,7 +94,7 @@ class Database:
         with self._transaction():
             for statement in TABLES:
                 self._connection.execute(statement)
-            self._connection.execute(f"PRAGMA user_version = {VERSION}")
+            self._connection.execute(f"PRAGMA user_version = {_version()}")
             previous = None
             for link in links:
                 self.add(link, previous)
@@ -96,8 +102,8 @@ class Database:
 
     @property
     def is_current(self) -> bool:
-        """Whether it has the tables that this version makes."""
-        return bool(self._value("PRAGMA user_version") == VERSION)
+        """Whether it has the tables that this version makes, of events in the form that this version writes."""
+        return bool(self._value("PRAGMA user_version") == _version())
 
     def begin(self) -> None:
         """Begins a transaction: all until `commit`, or nothing of it."""

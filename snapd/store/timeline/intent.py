@@ -65,6 +65,7 @@ class IntentFile:
 
         Raises:
             IoError: it is there and cannot be read now; to go on as if it were not would leave its operation half done.
+            WrittenByNewer: only a newer snapd can end that operation.
             StorageFull: it is damaged, and there is no room to put it aside.
         """
         with os_errors(self._path):
@@ -97,7 +98,12 @@ class IntentFile:
 
 
 def decode_file(data: bytes) -> Intent:
-    """The intent that the bytes of the file say; raises `ValueError` or `RecursionError` where they say none."""
+    """The intent that the bytes of the file say.
+
+    Raises:
+        ValueError, RecursionError: they say none.
+        WrittenByNewer: a newer snapd wrote it.
+    """
     start = len(_FORMAT) + _SUM_BYTES
     if not data.startswith(_FORMAT) or data[len(_FORMAT) : start] != _sum(data[start:]):
         raise ValueError("its sum is another")

@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from snapd.core.history import Operated, StepBegun, StepEnded
+from snapd.store.timeline import codec
 
 from .telling import Telling
 
@@ -212,7 +213,7 @@ def test_a_database_of_other_tables_is_made_anew(telling: Telling, monkeypatch: 
     telling.opened()
     telling.check()
     with closing(sqlite3.connect(telling.closed())) as database:
-        assert database.execute("PRAGMA user_version").fetchone() == (2,)
+        assert database.execute("PRAGMA user_version").fetchone() == (2 << 8 | codec.VERSION,)
     telling.opened()
 
 
