@@ -6,16 +6,24 @@ the line in the manifest is durable before that. So a repair that is killed has 
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import secrets
 import shutil
+import stat
 import time
 from typing import TYPE_CHECKING
 
 from snapd.core.errors import os_errors
-from snapd.store.durable import PRIVATE_FILE, make_directories, remove_any, sync_directory, sync_if_there, write_all
+from snapd.store.durable import (
+    PRIVATE_DIRECTORY,
+    PRIVATE_FILE,
+    make_directories,
+    remove_any,
+    sync_directory,
+    sync_if_there,
+    write_all,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -67,13 +75,7 @@ class Quarantine:
         }
         with os_errors(path):
             self._note(directory, json.dumps(line).encode("ascii") + b"\n")
-            try:
-                os.link(path, target, follow_symlinks=False)
-            except OSError:
-                # a file system without hard links
-                shutil.copyfile(path, target, follow_symlinks=False)
-                os.chmod(target, PRIVATE_FILE, follow_symlinks=False)
-                sync_if_there(target)
+            _keep_also(path, target)
             sync_directory(directory)
 
     def move(self, path: str, reason: str, objects: Iterable[str] = ()) -> None:
@@ -99,11 +101,28 @@ class Quarantine:
             os.close(descriptor)
 
 
+def _keep_also(path: str, target: str) -> None:
+    """Gives a file a second name; copies it where it cannot have one, and a directory with all in it."""
+    try:
+        os.link(path, target, follow_symlinks=False)
+        return
+    except OSError:
+        if stat.S_ISDIR(os.lstat(path).st_mode):
+            os.mkdir(target, PRIVATE_DIRECTORY)
+            for name in os.listdir(path):
+                _keep_also(os.path.join(path, name), os.path.join(target, name))
+            sync_directory(target)
+            return
+    # a file system without hard links
+    shutil.copyfile(path, target, follow_symlinks=False)
+    os.chmod(target, PRIVATE_FILE, follow_symlinks=False)
+    sync_if_there(target)
+
+
 def remove(path: str) -> None:
-    """Takes a file that is kept aside out of where it was, durably; raises `IoError`."""
+    """Takes what is kept aside out of where it was, durably; raises `IoError`."""
     with os_errors(path):
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(path)
+        remove_any(path)
         sync_directory(os.path.dirname(path))
 
 

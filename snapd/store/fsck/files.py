@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from snapd.core.checkup import Leftovers, Problem
 from snapd.core.errors import StoreCorrupt, os_errors
 from snapd.store.consolidate import PACKING
-from snapd.store.damage import WrittenByNewer
+from snapd.store.damage import Damaged, WrittenByNewer, reading, twice
 from snapd.store.frames import decode_frames, has_gap
 from snapd.store.journal import JOURNAL
 from snapd.store.quarantine import QUARANTINE
@@ -32,6 +32,8 @@ ROOT = "root.json"
 
 _HEAD = re.compile(rb"ref: refs/[^\n]+\n?")
 _LEFTOVER = re.compile(r"tmp_(obj|pack|adopt)_.*|.*\.[0-9a-f]{12}\.tmp|.+\.lock")
+_UNREADABLE = b"\0unreadable"
+"""What none of the files says."""
 _OTHERS_WRITE = 0o022
 _OTHERS = 0o077
 
@@ -47,7 +49,7 @@ def check_files(store: str) -> list[Problem]:
         IoError: something cannot be read.
     """
     found = []
-    if _read(store, HEAD) is None or not _HEAD.fullmatch(_read(store, HEAD) or b""):
+    if not _HEAD.fullmatch(_read(store, HEAD) or b""):
         found.append(Problem("damagedConfig", HEAD, "HEAD does not say that this is a git repository"))
     try:
         check_version(store)
@@ -71,8 +73,10 @@ def check_files(store: str) -> list[Problem]:
     if numbers is not None and decode_numbers(numbers) is None:
         message = "the number of the next notification cannot be read; they are numbered by the clock from now on"
         found.append(Problem("damagedNumbers", NUMBERS, message))
+    if _is_other(os.path.join(store, JOURNAL)):
+        found.append(Problem("damagedJournal", JOURNAL, "journal is no directory; it is put aside, and made anew"))
     for name, data in journal_files(store):
-        if has_gap(data):
+        if data == _UNREADABLE or has_gap(data):
             message = "a part of the journal is damaged; what is lost of it is named besides"
             found.append(Problem("damagedJournal", name, message))
     return found
@@ -81,10 +85,13 @@ def check_files(store: str) -> list[Problem]:
 def journal_files(store: str) -> Iterator[tuple[str, bytes]]:
     """The journal files, oldest first, each with its name in the store; raises `IoError`."""
     directory = os.path.join(store, JOURNAL)
-    try:
-        names = os.listdir(directory)
-    except FileNotFoundError:
+    if _is_other(directory):
         return
+    with os_errors(directory):
+        try:
+            names = os.listdir(directory)
+        except FileNotFoundError:
+            return
     for number in sorted(int(name) for name in names if name.isdecimal()):
         name = os.path.join(JOURNAL, str(number))
         data = _read(store, name)
@@ -166,11 +173,26 @@ def _is_root(data: bytes) -> bool:
     return isinstance(said, dict) and isinstance(said.get("path"), str)
 
 
-def _read(store: str, name: str) -> bytes | None:
-    path = os.path.join(store, name)
-    with os_errors(path):
+def _is_other(directory: str) -> bool:
+    """Whether something that is no directory has its name."""
+    with os_errors(directory):
         try:
-            with open(path, "rb") as file:
-                return file.read()
+            return not stat.S_ISDIR(os.lstat(directory).st_mode)
         except FileNotFoundError:
-            return None
+            return False
+
+
+def _read(store: str, name: str) -> bytes | None:
+    """The bytes of a file; None where there is none, `_UNREADABLE` where they are lost; raises `IoError`."""
+    path = os.path.join(store, name)
+
+    def read() -> bytes:
+        with reading(path), open(path, "rb") as file:
+            return file.read()
+
+    try:
+        return twice(read)
+    except FileNotFoundError:
+        return None
+    except Damaged:
+        return _UNREADABLE

@@ -17,6 +17,7 @@ from snapd.core.checkup import Problem
 from snapd.core.errors import StoreCorrupt, os_errors
 from snapd.store.deflate import deflate
 from snapd.store.durable import make_directories, remove_if_there, sync_directory
+from snapd.store.journal import JOURNAL
 from snapd.store.log import COVERAGE
 from snapd.store.loose import object_path
 from snapd.store.objects import ObjectKind, decode_tree, object_id
@@ -61,18 +62,28 @@ def repair_files(store: str, problems: Iterable[Problem], quarantine: Quarantine
         if problem.kind == "permissions":
             _make_private(path)
         elif problem.kind == "damagedConfig":
-            quarantine.keep(path, problem.message)
+            _make_way(path, problem.message, quarantine)
         elif problem.kind == "damagedIntent" or problem.subject == ROOT:
             quarantine.move(path, problem.message)
         elif problem.kind == "damagedJournal":
-            # the next step replays what is whole of it, and removes it
             quarantine.keep(path, problem.message)
+            if problem.subject == JOURNAL or os.path.isdir(path):
+                # nothing can be replayed of it
+                remove(path)
+            # else the next step replays what is whole of it, and removes it
         elif problem.kind == "damagedNumbers":
-            quarantine.keep(path, problem.message)
+            _make_way(path, problem.message, quarantine)
             Numbers(store).reserve(1)
     if any(problem.kind == "damagedConfig" for problem in problems):
         make_directories(os.path.join(store, "info"))
         write_config(store)
+
+
+def _make_way(path: str, reason: str, quarantine: Quarantine) -> None:
+    """Keeps aside what a file is about to replace, which a directory does not let it."""
+    quarantine.keep(path, reason)
+    if os.path.isdir(path):
+        remove(path)
 
 
 def repair_chains(found: Examination, quarantine: Quarantine) -> list[Problem]:

@@ -16,7 +16,7 @@ from snapd.core.history import Event, SessionEnded, SessionStarted, StepBegun, S
 from snapd.core.model import Coverage, ObjectId, Snapshot
 from snapd.store.fsck.checkers import check_closed
 from tests.store.fsck import damage
-from tests.store.fsck.damage import git_is_content, loose
+from tests.store.fsck.damage import blob_id, git_is_content, loose
 from tests.store.fsck.test_objects import BASE, step
 from tests.store.steps import Steps
 
@@ -352,3 +352,41 @@ def test_a_timeline_from_which_a_session_was_dropped_is_sound(steps: Steps) -> N
     steps.store.close()
     assert kinds(closed(steps)) == []
     steps.open()
+
+
+# -- something else by the name of a file
+
+
+@pytest.mark.parametrize("name", ["HEAD", "root.json", "intent", "notifications", "journal/7", "an object"])
+def test_a_directory_instead_of_a_file(steps: Steps, name: str) -> None:
+    steps.store.close()
+    path = loose(steps.path, blob_id(BASE["a"])) if name == "an object" else steps.path / name
+    data = path.read_bytes() if name == "an object" else b""
+    path.unlink(missing_ok=True)
+    path.mkdir(mode=0o700, parents=True)
+    (path / "kept").write_bytes(b"kept")
+    (path / "kept").chmod(0o600)
+    assert len(closed(steps).problems) == 1
+    found = closed(steps, mend=True)
+    assert [kept.read_bytes() for kept in steps.path.glob("quarantine/*/*/kept")] == [b"kept"]
+    if name == "an object":
+        assert kinds(found) == ["missingObject"]
+        path.write_bytes(data)
+        path.chmod(0o600)
+    assert closed(steps).problems == ()
+    steps.open()
+    steps.check()
+
+
+def test_a_file_instead_of_the_journal(steps: Steps) -> None:
+    steps.store.close()
+    shutil.rmtree(steps.path / "journal")
+    (steps.path / "journal").write_bytes(b"kept")
+    (steps.path / "journal").chmod(0o600)
+    for quick in (True, False):
+        assert kinds(closed(steps, quick=quick)) == ["damagedJournal"]
+    assert closed(steps, mend=True).problems == ()
+    assert [kept.read_bytes() for kept in steps.path.glob("quarantine/*/*-journal")] == [b"kept"]
+    steps.open()
+    steps.take(step(9))
+    steps.check()
