@@ -12,6 +12,7 @@ from snapd.core.errors import os_errors
 
 from .erase import erase_noted, note_erasing
 from .ownership import Ownership
+from .walking import walked
 
 
 @attrs.frozen
@@ -68,7 +69,7 @@ def remove(path: str) -> int:
     try:
         with os_errors(path):
             size = sum(
-                os.lstat(os.path.join(above, name)).st_size for above, _, names in os.walk(path) for name in names
+                os.lstat(os.path.join(above, name)).st_size for above, _, names in walked(path) for name in names
             )
             # whoever opens what is left of it, should this be cut short, ends the erasing first
             note_erasing(path)

@@ -18,6 +18,7 @@ from snapd.core.errors import os_errors
 from .durable import remove_if_there
 from .ownership import OWNER
 from .refdb import LOCK
+from .walking import walked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,7 +68,7 @@ def sweep_leftovers(path: str, *, at_once: bool = False) -> int:
 
 def _aside(path: str) -> Iterator[os.DirEntry[str]]:
     above = [path, *(os.path.join(path, *parts) for parts in (("info",), ("objects",), ("objects", "pack")))]
-    above += [directory for directory, _, _ in os.walk(os.path.join(path, "refs"))]
+    above += [directory for directory, _, _ in walked(os.path.join(path, "refs"))]
     for directory in above:
         try:
             entries = list(os.scandir(directory))

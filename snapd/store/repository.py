@@ -22,6 +22,7 @@ from .loose import object_path, read_chunks, read_whole
 from .objects import KINDS, decode_tree, differing_entries
 from .packindex import PackIndexes, directory_stamp
 from .refdb import RefDatabase
+from .walking import walked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -222,9 +223,13 @@ class ShadowRepository:
         self.packs.forget()
 
     def bytes_on_disk(self) -> int:
-        """What the store takes, in bytes of its files, but for the journal: that is small and goes by itself."""
+        """What the store takes, in bytes of its files, but for the journal: that is small and goes by itself.
+
+        Raises:
+            IoError: a part of it cannot be listed.
+        """
         total = 0
-        for directory, directories, files in os.walk(self.path):
+        for directory, directories, files in walked(self.path):
             if directory == self.path and JOURNAL in directories:
                 directories.remove(JOURNAL)
             for name in files:

@@ -13,6 +13,7 @@ from snapd.core.errors import StoreCorrupt
 from .expiry import pack_names
 from .loose import loose_files
 from .packindex import ID_BYTES, PackIndex
+from .walking import walked
 
 if TYPE_CHECKING:
     from snapd.core.model import ObjectId
@@ -55,9 +56,9 @@ def sizes(objects: str) -> Sizes:
 
 
 def own_bytes(path: str) -> int:
-    """What a directory takes, in bytes of its files that have no other name elsewhere."""
+    """What a directory takes, in bytes of its files that have no other name elsewhere; raises `IoError`."""
     total = 0
-    for directory, _, names in os.walk(path):
+    for directory, _, names in walked(path):
         for name in names:
             try:
                 status = os.lstat(os.path.join(directory, name))

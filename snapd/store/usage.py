@@ -25,6 +25,7 @@ from .refdb import read_references
 from .sizes import sizes
 from .timeline.chain import OPERATIONS, SESSIONS, decode_link
 from .timeline.pins import snapshots
+from .walking import walked
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -170,7 +171,7 @@ class _Owners:
 
 def _total(path: str) -> int:
     total = 0
-    for above, _, names in os.walk(path):
+    for above, _, names in walked(path):
         for name in names:
             try:
                 total += os.lstat(os.path.join(above, name)).st_size

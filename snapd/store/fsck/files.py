@@ -20,6 +20,7 @@ from snapd.store.timeline.intent import NAME as INTENT
 from snapd.store.timeline.intent import decode_file
 from snapd.store.timeline.numbers import NAME as NUMBERS
 from snapd.store.timeline.numbers import decode_numbers
+from snapd.store.walking import walked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -116,9 +117,12 @@ def check_access(store: str) -> list[Problem]:
     A file that the project's own git has too keeps the permissions that it has there.
     """
     found = []
-    for above, _, files in os.walk(store):
+    for above, _, files in walked(store):
         with os_errors(above):
-            wrong = _wrong(os.lstat(above), _OTHERS)
+            try:
+                wrong = _wrong(os.lstat(above), _OTHERS)
+            except FileNotFoundError:
+                continue
             if wrong:
                 found.append(_refused(store, above, wrong))
             for file in files:
@@ -136,7 +140,7 @@ def check_access(store: str) -> list[Problem]:
 def leftovers(store: str) -> Leftovers:
     """What crashes left in a store; raises `IoError`."""
     count = size = 0
-    for above, directories, files in os.walk(store):
+    for above, directories, files in walked(store):
         if above == store and QUARANTINE in directories:
             directories.remove(QUARANTINE)
         in_packing = os.path.relpath(above, store).split(os.sep)[0] == PACKING
