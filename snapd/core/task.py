@@ -34,7 +34,7 @@ class Task:
         renames: the old path by the new one, of files that were moved by what is to be taken back.
         left: what it left.
         target: what the files are to be again.
-        goal: which directories are to be there again, as far as this alone goes.
+        stages: what it may lead to: a directory that one of them does not have goes with the files that came into it.
         is_change: whether the step changed anything, even where nothing of that is to be taken back.
         earlier: what was taken back of the step before, where this is the rest of it.
     """
@@ -47,7 +47,7 @@ class Task:
     renames: Mapping[RelPath, RelPath]
     left: SnapshotId
     target: Target
-    goal: Target
+    stages: tuple[Target, ...]
     is_change: bool
     earlier: StepTurned | None = None
 
@@ -108,7 +108,8 @@ class DirectoryOverlay:
         removed = {path for path in task.removed if self._is_there(path)}
         for effect in taken.effects:
             if effect.new is None:
-                self._emptied.update((above, task.target) for above in task.goal.came_since(effect.path))
+                for stage in task.stages:
+                    self._emptied.update((above, task.target) for above in stage.came_since(effect.path))
         self._displaced |= displaced
         gone = removed | (displaced & self._changed.keys())
         self._changed.update(dict.fromkeys(sorted(gone), task.target))

@@ -80,7 +80,7 @@ class Tasks:
             self._moved(step, own.files),
             left,
             target,
-            target,
+            (target,),
             bool(own.files or own.directories),
         )
 
@@ -111,6 +111,7 @@ class Tasks:
 
     def _again(self, step: Step, turn: StepTurned, operation: Operated) -> Task:
         files = inverse(turn.effects)
+        target = Target(self._store, self._store.load(operation.before), _put_where_nothing_was(turn))
         moved = self._moved(step, self._deeds.own(step).files)
         return Task(
             step,
@@ -120,8 +121,9 @@ class Tasks:
             turn.made_directories,
             {old: new for new, old in moved.items()},
             operation.before,
-            Target(self._store, self._store.load(operation.before), _put_where_nothing_was(turn)),
-            Target(self._store, self._store.load(step.to or operation.before)),
+            target,
+            # steps that were taken back together are done again by and by, or together
+            (Target(self._store, self._store.load(step.to or operation.before)), target),
             True,
         )
 
