@@ -32,12 +32,14 @@ from .durable import (
     write_all,
 )
 from .frames import Frame, decode_frames, encode_frame, file_start
-from .loose import object_path, place
+from .loose import loose_files, object_path, place
+from .replayed import replayed
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
     from .refdb import RefDatabase
+    from .replayed import Before
 
 logger = logging.getLogger(__name__)
 
@@ -87,9 +89,6 @@ class Journal:
 
     Attributes:
         placed: how many loose objects steps have put into the repository since it was opened.
-
-    Raises:
-        StorageFull, IoError: what a crash left could not be brought in; it is still there.
     """
 
     def __init__(self, path: str, references: RefDatabase) -> None:
@@ -104,7 +103,6 @@ class Journal:
         self._old: list[_File] = []
         self._number = 0
         self.placed = 0
-        self._replay()
 
     def __contains__(self, oid: ObjectId) -> bool:
         """Whether the object waits here and is no file of the repository yet."""
@@ -292,24 +290,43 @@ class Journal:
 
     # -- opening
 
-    def _replay(self) -> None:
+    def replay(self, before: Before) -> None:
+        """Brings in what a crash left; to be called once, before anything else.
+
+        Args:
+            before: reads the chains of the repository.
+
+        Raises:
+            StorageFull, IoError: it could not be brought in; it is still there.
+        """
         with os_errors(self._directory):
-            numbers = self._numbers()
-            references: dict[str, ObjectId] = {}
-            for number in numbers:
+            moving: dict[str, ObjectId] = {}
+            for number in self._numbers():
                 failpoint("journal.replay")
                 file = _File(os.path.join(self._directory, str(number)))
                 for frame in _read(file.path):
                     file.objects |= frame.objects.keys()
                     file.references |= frame.references.keys()
-                    references.update(frame.references)
+                    moving.update(frame.references)
                     # what lies in the repository may be in the page cache alone, so all of it is written again
                     for oid, packed in frame.objects.items():
                         place(self._objects, oid, packed, durable=True)
                 self._old.append(file)
                 self._number = number
-            self._references.move(references)
+            if moving:
+                self._move(moving, before)
         self._settle_old()
+
+    def _move(self, moving: Mapping[str, ObjectId], before: Before) -> None:
+        present = self._references.read().targets
+        targets = replayed(present, moving, before)
+        if targets != moving:
+            logger.warning("a part of the journal %s is damaged: references are further on", self._directory)
+            # nobody knows what else was in it, and it may be in the page cache alone
+            targets = {**present, **targets}
+            self._old[-1].references |= targets.keys()
+            self._old[-1].objects |= {oid for oid, _ in loose_files(self._objects)}
+        self._references.move(targets)
 
     def _numbers(self) -> Collection[int]:
         """The numbers of the journal files, ascending."""

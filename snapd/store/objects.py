@@ -116,3 +116,19 @@ def encode_commit(tree: ObjectId, parent: ObjectId | None, seconds: int, message
         lines.append(f"parent {parent.hex()}")
     lines += [f"author {who}", f"committer {who}", "", message]
     return ("\n".join(lines) + "\n").encode()
+
+
+def decode_commit(data: bytes, oid: ObjectId) -> tuple[ObjectId, ObjectId | None]:
+    """The tree of a commit, and its first parent.
+
+    Raises:
+        StoreCorrupt: the bytes are no commit.
+    """
+    found = _COMMIT.match(data)
+    if found is None:
+        raise StoreCorrupt(f"commit {oid.hex()} is damaged", object=oid.hex())
+    parent = found[2]
+    return bytes.fromhex(found[1].decode()), bytes.fromhex(parent.decode()) if parent else None
+
+
+_COMMIT = re.compile(rb"tree ([0-9a-f]{40})\n(?:parent ([0-9a-f]{40})\n)?")

@@ -22,7 +22,7 @@ from snapd.failpoints import failpoint
 from .expiry import CHEAP_BYTES, pack_names
 from .libgit2 import open_repository
 from .loose import loose_files, read_whole
-from .objects import KINDS, decode_tree
+from .objects import KINDS, decode_commit, decode_tree
 from .packindex import PackIndex
 
 if TYPE_CHECKING:
@@ -213,7 +213,7 @@ def _in_order(
         if kind == "tree":
             below[oid] = [(entry.oid, entry.name) for entry in decode_tree(data, oid) if entry.oid in members]
         elif kind == "commit":
-            commits[oid] = _parsed(data)
+            commits[oid] = decode_commit(data, oid)
     found: dict[ObjectId, bytes] = {}
     trees = []
     parents = {parent for _, parent in commits.values()}
@@ -247,13 +247,6 @@ def _member(handle: pygit2.Repository, holdings: Holdings, oid: ObjectId) -> tup
     key = pygit2.Oid(raw=oid)
     kind = KINDS[int(handle.odb.read_header(key)[0])]
     return (kind, b"") if kind == "blob" else (kind, bytes(handle.odb.read(key)[1]))
-
-
-def _parsed(commit: bytes) -> tuple[ObjectId, ObjectId | None]:
-    """The tree of a commit, and its first parent."""
-    lines = commit.split(b"\n", 2)
-    parent = lines[1].removeprefix(b"parent ") if lines[1].startswith(b"parent ") else None
-    return bytes.fromhex(lines[0][5:].decode()), bytes.fromhex(parent.decode()) if parent else None
 
 
 def _status(path: str) -> os.stat_result | None:

@@ -93,6 +93,10 @@ class RefDatabase:
         self._lock = threading.RLock()
         self._expected: dict[str, ObjectId] = {}
 
+    def read(self) -> References:
+        """All of them; raises `IoError`."""
+        return read_references(self._store)
+
     def move(self, targets: Mapping[str, ObjectId], *, durable: bool = False) -> None:
         """Moves references: all of them, unless a rename itself fails.
 

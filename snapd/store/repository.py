@@ -19,7 +19,7 @@ from .durable import make_directories, write_file
 from .journal import JOURNAL, Journal
 from .libgit2 import open_repository
 from .loose import object_path, read_chunks, read_whole
-from .objects import KINDS, decode_tree, differing_entries
+from .objects import KINDS, decode_commit, decode_tree, differing_entries
 from .packindex import PackIndexes, directory_stamp
 from .refdb import RefDatabase
 from .walking import walked
@@ -89,6 +89,7 @@ class ShadowRepository:
         self.references = RefDatabase(path)
         self.references.clear_locks()
         self.journal = Journal(path, self.references)
+        self.journal.replay(self._before)
 
     def batch(self) -> ObjectBatch:
         """A set of objects to be stored together."""
@@ -289,6 +290,13 @@ class ShadowRepository:
         if found != kind:
             raise self._damaged(oid)
         return bytes(data)
+
+    def _before(self, commit: ObjectId) -> ObjectId | None:
+        """The commit before one in its chain; None where there is none, or it cannot be read."""
+        try:
+            return decode_commit(self.read_commit(commit), commit)[1]
+        except StoreCorrupt:
+            return None
 
     def _damaged(self, oid: ObjectId) -> StoreCorrupt:
         return StoreCorrupt(f"object {oid.hex()} is missing or damaged", object=oid.hex())

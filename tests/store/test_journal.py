@@ -12,15 +12,20 @@ import sys
 import threading
 import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from snapd.core.call import Call
 from snapd.core.errors import IoError, SnapdError, StorageFull
 from snapd.core.model import REGULAR, Coverage, ObjectId, RecordKind, RuleText, Skip, SkipReason, Snapshot, TreeEntry
 from snapd.store import journal, log
 from snapd.store.frames import Frame, decode_frames, encode_frame, file_start
+from snapd.store.fsck.checkers import check_closed
+from snapd.store.loose import pack_loose
+from snapd.store.objects import encode_commit, object_id
+from tests.store.fsck import damage
 from tests.store.steps import Disk, Files, Steps, expire_all, read_files
 from tests.support.trees import encode_tree
 
@@ -372,6 +377,76 @@ def test_a_damaged_frame_in_the_middle_costs_no_other(tmp_path: Path, steps: Ste
     torn = encode_frame(start, Frame({oids[0]: other + b"and more"}, {}))
     assert list(decode_frames(start + torn[:-1])) == []
     assert list(decode_frames(b"")) == list(decode_frames(b"\0" * 100)) == list(decode_frames(start[:-1])) == []
+
+
+def killed_with_old_journals(steps: Steps, monkeypatch: pytest.MonkeyPatch, where: Path) -> Path:
+    """Takes steps, ends the process with all journal files still there, and gives the newest of these."""
+    monkeypatch.setattr(journal, "FILE_FRAMES", 3)
+    monkeypatch.setattr(journal.Journal, "_settle_behind", lambda _: None)
+    for number in range(5):
+        steps.take(step(number), OTHER if number == 4 else Coverage())
+    shutil.copytree(steps.path, where)
+    steps.store.close()
+    steps.path = where
+    return journals(steps)[-1]
+
+
+@pytest.mark.parametrize(
+    "how", [damage.flip, damage.flip_end, damage.cut, damage.empty, damage.drop], ids=lambda how: how.__name__
+)
+def test_a_damaged_journal_sets_nothing_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: damage.Damage
+) -> None:
+    """What its lost frames moved stands already, where it was the process alone that died; and is on the disk then."""
+    steps = Steps(tmp_path / "store")
+    how(killed_with_old_journals(steps, monkeypatch, tmp_path / "killed"))
+    found = check_closed(str(steps.path), Call(), quick=False, mend=False)
+    assert {problem.kind for problem in found.problems} <= {"damagedJournal"}
+    assert found.snapshots == 5
+    synced = synced_by(monkeypatch, steps.open)
+    steps.check()
+    objects = [path for path in (steps.path / "objects").glob("??/*") if path.is_file()]
+    references = [path for path in (steps.path / "refs/snapd").rglob("*") if path.is_file()]
+    assert {os.stat(path).st_ino for path in (*objects, *references)} <= synced
+    steps.take(step(9))
+    steps.reopen()
+    steps.check()
+    steps.store.close()
+
+
+def synced_by(monkeypatch: pytest.MonkeyPatch, what: Callable[[], None]) -> set[int]:
+    """The inodes of what is synced while something is done."""
+    synced: set[int] = set()
+    real = os.fsync
+
+    def fsync(descriptor: int) -> None:
+        synced.add(os.fstat(descriptor).st_ino)
+        real(descriptor)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", fsync)
+        what()
+    return synced
+
+
+def test_a_purge_is_replayed_though_it_leads_to_nothing_that_was(
+    tmp_path: Path, steps: Steps, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its references move to where no chain leads from the old ones; a kill before they move changes nothing."""
+    for number in range(3):
+        steps.take(step(number))
+    (day,) = steps.git("for-each-ref", "--format=%(refname)", "refs/snapd/snapshots").decode().split()
+    tree = list(steps.answered)[-1]
+    coverage = steps.git("log", "-1", "--format=%B", day).decode()
+    data = encode_commit(tree, None, 1, coverage.strip())
+    commit = object_id("commit", data)
+    repository = steps.store._repository
+    with monkeypatch.context() as patch:
+        patch.setattr(type(repository.references), "move", lambda *_, **__: None)
+        repository.journal.add({commit: pack_loose("commit", data)})
+        repository.journal.flush({day: commit})
+    steps.kill()
+    assert steps.git("rev-parse", day).decode().strip() == commit.hex()
 
 
 def test_damage_to_files_that_a_crash_left_is_repaired(steps: Steps) -> None:

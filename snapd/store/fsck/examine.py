@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from functools import partial
 from typing import TYPE_CHECKING
 
 import attrs
@@ -11,7 +12,9 @@ import attrs
 from snapd.core.checkup import Checkup, Leftovers, Problem
 from snapd.core.errors import StoreCorrupt, os_errors
 from snapd.store.log import COVERAGE, SNAPSHOTS
+from snapd.store.objects import decode_commit
 from snapd.store.refdb import References, read_references
+from snapd.store.replayed import replayed
 from snapd.store.timeline.timeline import NAME as TIMELINE
 from snapd.store.timeline.verify import differs, sealed_heads
 
@@ -105,7 +108,8 @@ def examine(
         found = scan(holdings, call)
     on_disk = read_references(store)
     damaged = tuple(name for name in on_disk.damaged if name not in moving)
-    references = References({**on_disk.targets, **moving}, damaged)
+    targets = replayed(on_disk.targets, moving, partial(_before, holdings))
+    references = References({**on_disk.targets, **targets}, damaged)
     named = walk(holdings, references, call, deep=not quick)
     with os_errors(os.path.join(store, TIMELINE)):
         known = sealed_heads(os.path.join(store, TIMELINE)) if agrees is None else {}
@@ -133,6 +137,15 @@ def _of_newer(named: Named) -> Iterator[Problem]:
         what = "the record" if chain.startswith(SNAPSHOTS) else "the event"
         message = f"{what} {commit.hex()} in {chain} was written by a newer snapd; it is left as it is, use that one"
         yield Problem("newerFormat", commit.hex(), message)
+
+
+def _before(holdings: Holdings, commit: ObjectId) -> ObjectId | None:
+    """The commit before one in its chain; None where there is none, or it cannot be read."""
+    kind, data = holdings.read(commit) or ("", b"")
+    try:
+        return decode_commit(data, commit)[1] if kind == "commit" else None
+    except StoreCorrupt:
+        return None
 
 
 def _of_references(holdings: Holdings, references: References, lost: list[str], named: Named) -> Iterator[Problem]:
