@@ -333,14 +333,11 @@ class SnapshotLog:
             yield
 
     def _load(self) -> None:
-        references = read_references(self._repository.path)
-        # to go on without one that is damaged would drop its snapshots
-        for name in references.damaged:
-            raise StoreCorrupt(f"{name} is damaged", object=name)
+        references = read_references(self._repository.path).whole()
         heads: dict[str, ObjectId] = {}
         coverages: set[ObjectId] = set()
         records: list[Record] = []
-        for name, target in references.targets.items():
+        for name, target in references.items():
             if name.startswith(COVERAGE):
                 coverages.add(bytes.fromhex(name[len(COVERAGE) :]))
             elif name.startswith(SNAPSHOTS):

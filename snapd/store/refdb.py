@@ -17,20 +17,19 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from snapd.core.errors import os_errors
+from snapd.core.errors import StoreCorrupt, os_errors
 from snapd.failpoints import failpoint
 
 from .durable import PRIVATE_FILE, make_directories, remove_if_there, sync_directory, sync_if_there, write_all
+from .packedrefs import OURS, PACKED, encode_packed, read_packed, without
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
     from snapd.core.model import ObjectId
 
 logger = logging.getLogger(__name__)
 
-OURS = "refs/snapd/"
-PACKED = "packed-refs"
 LOCK = ".lock"
 
 LOCK_PATIENCE = 1.0
@@ -42,7 +41,6 @@ PACKED_PATIENCE = 10.0
 _LOCK_EVERY = 0.005
 _LEFTOVER = (".tmp", LOCK)
 _LINE = re.compile(rb"([0-9a-f]{40})\n?")
-_PACKED_LINE = re.compile(rb"([0-9a-f]{40}) (refs/[^\n]+)")
 
 
 @attrs.frozen
@@ -51,11 +49,21 @@ class References:
 
     Attributes:
         targets: what each points to, by name; snapd's own alone.
-        damaged: the names of those that point to nothing legible.
+        damaged: the names of those that point to nothing legible; `packed-refs` where lines in there are illegible.
     """
 
     targets: dict[str, ObjectId]
     damaged: tuple[str, ...]
+
+    def whole(self) -> dict[str, ObjectId]:
+        """What each points to: to go on without one would drop all that hangs on it.
+
+        Raises:
+            StoreCorrupt: one is damaged.
+        """
+        for name in self.damaged:
+            raise StoreCorrupt(f"{name} is damaged", object=name)
+        return self.targets
 
 
 def read_references(store: str) -> References:
@@ -76,9 +84,12 @@ def read_references(store: str) -> References:
             damaged.add(name)
         else:
             targets[name] = bytes.fromhex(found[1].decode())
+    packed = read_packed(store)
     # a file hides what was packed, also where it is damaged
-    packed = {name: target for name, target in _packed(store).items() if name not in damaged}
-    return References(dict(sorted({**packed, **targets}.items())), tuple(sorted(damaged)))
+    shown = {name: target for name, target in packed.targets.items() if name not in damaged}
+    if packed.is_damaged:
+        damaged.add(PACKED)
+    return References(dict(sorted({**shown, **targets}.items())), tuple(sorted(damaged)))
 
 
 class RefDatabase:
@@ -198,15 +209,32 @@ class RefDatabase:
                 if os.stat(path).st_size:
                     remove_if_there(path)
 
+    def mend_packed(self) -> None:
+        """Writes anew what can be read of the packed references, durably.
+
+        Raises:
+            StorageFull, IoError: they are as they were.
+        """
+        with self._lock, os_errors(os.path.join(self._store, PACKED)):
+            self._write_packed(lambda: encode_packed(read_packed(self._store).legible))
+
     def _drop_packed(self, name: str) -> None:
-        if name not in _packed(self._store):
+        if name not in read_packed(self._store).targets:
             return
+
+        def others() -> bytes:
+            with open(os.path.join(self._store, PACKED), "rb") as file:
+                return b"".join(without(file, name))
+
+        self._write_packed(others)
+
+    def _write_packed(self, content: Callable[[], bytes]) -> None:
+        """Writes them anew; what with is asked while nobody else writes them."""
         path = os.path.join(self._store, PACKED)
         descriptor = _take_lock(path, PACKED_PATIENCE)
         try:
             try:
-                with open(path, "rb") as file:
-                    write_all(descriptor, b"".join(_without(file, os.fsencode(name))))
+                write_all(descriptor, content())
                 os.fsync(descriptor)
             finally:
                 os.close(descriptor)
@@ -219,7 +247,7 @@ class RefDatabase:
     def _get(self, name: str) -> ObjectId | None:
         data = _read_file(os.path.join(self._store, name))
         if data is None:
-            return _packed(self._store).get(name)
+            return read_packed(self._store).targets.get(name)
         found = _LINE.fullmatch(data)
         return None if found is None else bytes.fromhex(found[1].decode())
 
@@ -291,28 +319,3 @@ def _read_file(path: str) -> bytes | None:
                 return reference.read(64)
         except FileNotFoundError:
             return None
-
-
-def _without(lines: Iterable[bytes], name: bytes) -> Iterator[bytes]:
-    """The lines of packed references without one of them, and what belongs to it."""
-    drops = False
-    for line in lines:
-        drops = line[41:].rstrip(b"\n") == name or (drops and line.startswith(b"^"))
-        if not drops:
-            yield line
-
-
-def _packed(store: str) -> dict[str, ObjectId]:
-    path = os.path.join(store, PACKED)
-    with os_errors(path):
-        try:
-            with open(path, "rb") as file:
-                lines = file.read().split(b"\n")
-        except FileNotFoundError:
-            return {}
-    found = {}
-    for line in lines:
-        entry = _PACKED_LINE.fullmatch(line)
-        if entry is not None and entry[2].startswith(OURS.encode()):
-            found[os.fsdecode(entry[2])] = bytes.fromhex(entry[1].decode())
-    return found

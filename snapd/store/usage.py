@@ -108,7 +108,7 @@ class _Owners:
         self.of: dict[ObjectId, Owner | _Shared] = {}
         self.sessions: list[str] = []
         named: dict[ObjectId, set[Owner]] = {}
-        heads = read_references(path).targets
+        heads = read_references(path).whole()
         for name, head in heads.items():
             if name.startswith((SESSIONS, OPERATIONS)):
                 self._take_chain(name, head, named)

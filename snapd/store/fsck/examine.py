@@ -13,6 +13,7 @@ from snapd.core.checkup import Checkup, Leftovers, Problem
 from snapd.core.errors import StoreCorrupt, os_errors
 from snapd.store.log import COVERAGE, SNAPSHOTS
 from snapd.store.objects import decode_commit
+from snapd.store.packedrefs import PACKED
 from snapd.store.refdb import References, read_references
 from snapd.store.replayed import replayed
 from snapd.store.timeline.timeline import NAME as TIMELINE
@@ -150,6 +151,10 @@ def _before(holdings: Holdings, commit: ObjectId) -> ObjectId | None:
 
 def _of_references(holdings: Holdings, references: References, lost: list[str], named: Named) -> Iterator[Problem]:
     for name in references.damaged:
+        if name == PACKED:
+            message = f"lines of {name} are illegible; what they named is looked for, those that are legible stay"
+            yield Problem("damagedReference", name, message)
+            continue
         yield Problem("damagedReference", name, f"{name} does not say what it points to; {_what_hangs(name)}")
     for name in lost:
         yield Problem("lostReference", name, f"{name} is gone; {_what_hangs(name)}")

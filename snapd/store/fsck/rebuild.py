@@ -17,6 +17,7 @@ from snapd.core.history import Event, SessionStarted, StepBegun, StepEnded
 from snapd.store.damage import WrittenByNewer
 from snapd.store.log import SNAPSHOTS, day_of, decode_record
 from snapd.store.objects import commit_links, encode_commit, object_id
+from snapd.store.packedrefs import PACKED
 from snapd.store.timeline.chain import OPERATIONS, SESSIONS, Link, chain_of, decode_link
 from snapd.store.timeline.codec import encode_event, name_of
 from snapd.store.timeline.database import Database
@@ -73,7 +74,8 @@ def lost_references(
     """The names of references that are gone though nothing let them go.
 
     The newest record and the newest event always stay, and so does a record of each tree that an event names. What
-    else no reference leads to has expired. Where a newer snapd wrote some of it, nobody knows here what it let go.
+    else no reference leads to has expired; but where packed references are illegible, all of it may be theirs. Where a
+    newer snapd wrote some of it, nobody knows here what it let go.
 
     Args:
         named: what the references lead to.
@@ -85,16 +87,17 @@ def lost_references(
         return []
     stray = _stray(named, commits)
     there = {*references.targets, *references.damaged}
+    is_any = PACKED in references.damaged
     newest = max((record.seq for record in named.records.values()), default=0)
     recorded = {record.tree for record in named.records.values()}
     wanted = {link.event.head.tree for link in named.links.values() if link.event.head is not None} - recorded
     found = {
         SNAPSHOTS + day_of(record.seconds)
         for record in stray.records.values()
-        if record.seq > newest or record.tree in wanted
+        if record.seq > newest or record.tree in wanted or is_any
     }
     latest = max((link.event.seq for link in named.links.values()), default=0)
-    gone = {link.chain for link in stray.links.values() if link.event.seq > latest}
+    gone = {link.chain for link in stray.links.values() if link.event.seq > latest or is_any}
     gone |= {name for name, commit in known.items() if commit in commits}
     gone -= there
     if gone:

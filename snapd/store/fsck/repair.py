@@ -22,6 +22,7 @@ from snapd.store.log import COVERAGE
 from snapd.store.loose import object_path
 from snapd.store.objects import ObjectKind, decode_tree, object_id
 from snapd.store.pack import PackWriter, write_index
+from snapd.store.packedrefs import PACKED
 from snapd.store.quarantine import Quarantine, remove
 from snapd.store.refdb import RefDatabase
 from snapd.store.repository import write_config
@@ -102,6 +103,9 @@ def repair_chains(found: Examination, quarantine: Quarantine) -> list[Problem]:
     rebuilt = rebuild(found.named, found.scan.commits, found.holdings, found.broken_chains)
     _write(found.holdings, [("commit", data, oid) for oid, data in rebuilt.commits.items()])
     database = RefDatabase(found.store)
+    if PACKED in found.references.damaged:
+        quarantine.keep(os.path.join(found.store, PACKED), "lines of it are illegible")
+        database.mend_packed()
     for name, target in rebuilt.targets.items():
         path = os.path.join(found.store, name)
         before = found.references.targets.get(name)

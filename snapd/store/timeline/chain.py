@@ -82,6 +82,10 @@ class Chains:
 
     Attributes:
         heads: the newest commit of each, by name.
+
+    Raises:
+        StoreCorrupt: a reference is damaged.
+        IoError: they cannot be read.
     """
 
     def __init__(self, repository: ShadowRepository) -> None:
@@ -90,7 +94,7 @@ class Chains:
         self._offered: set[ObjectId] = set()
         self.heads: dict[str, ObjectId] = {
             name: target
-            for name, target in read_references(repository.path).targets.items()
+            for name, target in read_references(repository.path).whole().items()
             if name.startswith((SESSIONS, OPERATIONS))
         }
 

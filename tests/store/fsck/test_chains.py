@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -15,6 +15,7 @@ from snapd.core.errors import StoreCorrupt, StoreLocked
 from snapd.core.history import Event, SessionEnded, SessionStarted, StepBegun, StepEnded
 from snapd.core.model import Coverage, ObjectId, Snapshot
 from snapd.store.fsck.checkers import check_closed
+from snapd.store.usage import usage
 from tests.store.fsck import damage
 from tests.store.fsck.damage import blob_id, git_is_content, loose
 from tests.store.fsck.test_objects import BASE, step
@@ -104,6 +105,69 @@ def test_the_reference_of_a_coverage(steps: Steps, how: damage.Damage) -> None:
     steps.open()
     steps.check()
     assert git_is_content(steps.path)
+
+
+PACKED_DAMAGE: dict[str, Callable[[bytes], bytes]] = {
+    "cut": lambda data: data[: len(data) // 2],
+    "cut in a name": lambda data: data[:-3],
+    "empty": lambda _: b"",
+    "zeroes": lambda data: b"\0" * len(data),
+    "a byte of each line": lambda data: data.replace(b" refs/snapd/", b"\0refs/snapd/"),
+    "a byte of one line": lambda data: data.replace(b" refs/snapd/snapshots/", b" refs/snapd\x0fsnapshots/"),
+    "a name": lambda data: data.replace(b" refs/snapd/snapshots/", b" refs/snapd/snapshot\xf3/"),
+    "the first line": lambda data: b"%" + data[1:],
+}
+
+
+@pytest.mark.parametrize("how", PACKED_DAMAGE)
+def test_damaged_packed_references_are_told_and_written_anew(steps: Steps, how: str) -> None:
+    """What an intact line names stays, and what hung on the others is found by itself."""
+    add_session(steps, "A", 1)
+    add_session(steps, "B", 1)
+    tag = "refs/tags/users"
+    steps.git("tag", "-a", "-m", "has a line of its own below it", "users", next(iter(steps.answered)).hex())
+    steps.git("pack-refs", "--all", "--prune")
+    before = dict(line.split()[::-1] for line in steps.git("show-ref").decode().splitlines())
+    sessions = steps.store.timeline.sessions()
+    steps.store.close()
+    path = steps.path / "packed-refs"
+    intact = path.read_bytes()
+    damage.replace(path, PACKED_DAMAGE[how](intact))
+    damaged = path.read_bytes()
+    with pytest.raises(StoreCorrupt) as caught:
+        steps.open()
+    assert caught.value.data["object"] == "packed-refs"
+    for quick in (True, False):
+        found = closed(steps, quick=quick)
+        assert ("damagedReference", "packed-refs") in {(problem.kind, problem.subject) for problem in found.problems}
+    mended = closed(steps, mend=True)
+    assert mended.problems == ()
+    assert mended.quarantine is not None
+    assert damaged in {kept.read_bytes() for kept in Path(mended.quarantine).iterdir()}
+    steps.open()
+    steps.check()
+    assert steps.store.timeline.sessions() == sessions
+    after = dict(line.split()[::-1] for line in steps.git("show-ref").decode().splitlines())
+    if f" {tag}\n".encode() not in damaged:
+        # somebody else's: nothing tells what it pointed to
+        del before[tag]
+    assert after == before
+
+
+@pytest.mark.parametrize("name", ["packed-refs", "refs/snapd/sessions/0123456789abcdef"])
+def test_references_that_are_damaged_while_it_is_open_drop_no_session(steps: Steps, name: str) -> None:
+    add_session(steps, "A", 1)
+    steps.git("pack-refs", "--all", "--prune")
+    (steps.path / name).parent.mkdir(exist_ok=True)
+    damage.replace(steps.path / name, b"")
+    steps.store.timeline.reload()
+    with pytest.raises(StoreCorrupt):
+        steps.store.timeline.sessions()
+    with pytest.raises(StoreCorrupt):
+        usage(str(steps.path))
+    assert name in [problem.subject for problem in steps.store.check(Call(), quick=True, alone=True).problems]
+    steps.store.repair((), lambda _: None, Call())
+    assert [session.session_id for session in steps.store.timeline.sessions()] == ["A"]
 
 
 # -- records
