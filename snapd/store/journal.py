@@ -32,7 +32,7 @@ from .durable import (
     write_all,
 )
 from .frames import Frame, decode_frames, encode_frame, file_start
-from .loose import loose_files, object_path, place
+from .loose import kind_of, loose_files, object_path, place
 from .replayed import replayed
 
 if TYPE_CHECKING:
@@ -134,21 +134,26 @@ class Journal:
             references: by name, what each is to point to.
 
         Raises:
-            StorageFull, IoError: the references did not move; the objects wait for the next flush. (Where the disk
-                fails more than once here, some may have moved, or may when the store is next opened after a crash.)
+            StorageFull, IoError: the references did not move, and the commits that they were to point to are given up;
+                the other objects wait for the next flush. (Where the disk fails more than once here, some may have
+                moved, or may when the store is next opened after a crash.)
         """
         with self._lock:
             frame = Frame(self._waiting, references or {})
             if not frame.objects and not frame.references:
                 return
-            with os_errors(self._directory):
-                file, at = self._append(frame)
             try:
-                for oid, packed in frame.objects.items():
-                    place(self._objects, oid, packed)
-                self._references.move(frame.references)
+                with os_errors(self._directory):
+                    file, at = self._append(frame)
+                try:
+                    for oid, packed in frame.objects.items():
+                        place(self._objects, oid, packed)
+                    self._references.move(frame.references)
+                except BaseException:
+                    self._take_back(file, at, frame)
+                    raise
             except BaseException:
-                self._take_back(file, at, frame)
+                self._give_up(_heads(frame))
                 raise
             self.placed += len(frame.objects)
             self._waiting = {}
@@ -204,7 +209,10 @@ class Journal:
     def _take_back(self, file: _File, at: int, frame: Frame) -> None:
         """Writes a frame over by one that moves nothing: of its objects some may be placed, and need their frame."""
         assert file.descriptor is not None
-        data = encode_frame(file.start, Frame(frame.objects, {}))
+        gone = self._remove(_heads(frame))
+        file.objects -= gone
+        objects = {oid: packed for oid, packed in frame.objects.items() if oid not in gone}
+        data = encode_frame(file.start, Frame(objects, {}))
         try:
             failpoint("journal.take_back")
             # shorter than what it replaces, so it needs no space
@@ -214,6 +222,30 @@ class Journal:
         except OSError as error:
             logger.warning("%s may move references that were given up: %s", file.path, error.strerror)
         self._retire()
+
+    def _remove(self, heads: Collection[ObjectId]) -> frozenset[ObjectId]:
+        """Removes commits that were placed and that no reference names: a check would take them for lost.
+
+        Returns:
+            Those that are gone for good; the others still need their frame.
+        """
+        try:
+            named = set(self._references.read().targets.values())
+            gone = frozenset(oid for oid in heads if oid not in named)
+            with os_errors(self._objects):
+                for oid in gone:
+                    path = object_path(self._objects, oid)
+                    remove_if_there(path)
+                    sync_if_there(os.path.dirname(path))
+        except SnapdError as error:
+            logger.warning("a commit that was given up may lie in %s: %s", self._objects, error.message)
+            return frozenset()
+        return gone
+
+    def _give_up(self, heads: Collection[ObjectId]) -> None:
+        """Has commits wait no more: who tries again makes others."""
+        for oid in heads:
+            self._waiting_bytes -= len(self._waiting.pop(oid))
 
     def _begin(self) -> _File:
         make_directories(self._directory)
@@ -335,6 +367,12 @@ class Journal:
         except FileNotFoundError:
             return []
         return sorted(int(name) for name in names if name.isdecimal())
+
+
+def _heads(frame: Frame) -> frozenset[ObjectId]:
+    """The commits of a frame that its references are to point to; no other commit of ours leads to one of these."""
+    targets = frame.objects.keys() & frame.references.values()
+    return frozenset(oid for oid in targets if kind_of(frame.objects[oid]) == "commit")
 
 
 def _read(path: str) -> Iterable[Frame]:

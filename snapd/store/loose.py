@@ -37,6 +37,15 @@ def pack_loose(kind: ObjectKind, data: bytes) -> bytes:
     return deflate_small(header(kind, len(data)) + data)
 
 
+def kind_of(packed: bytes) -> ObjectKind | None:
+    """The kind of an object by the bytes of its loose file; None where they say none."""
+    try:
+        start = inflater().decompress(packed)
+    except ERRORS:
+        return None
+    return _KINDS.get(start.partition(b" ")[0])
+
+
 def place(objects: str, oid: ObjectId, packed: bytes, *, durable: bool = False) -> None:
     """Writes one loose object: there and whole, or not there.
 

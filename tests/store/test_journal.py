@@ -15,10 +15,13 @@ import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import attrs
 import pytest
 
+from snapd import failpoints
 from snapd.core.call import Call
 from snapd.core.errors import IoError, SnapdError, StorageFull
+from snapd.core.history import Event, SessionStarted
 from snapd.core.model import REGULAR, Coverage, ObjectId, RecordKind, RuleText, Skip, SkipReason, Snapshot, TreeEntry
 from snapd.store import journal, log
 from snapd.store.frames import Frame, decode_frames, encode_frame, file_start
@@ -580,6 +583,45 @@ def test_what_waits_can_be_read_and_is_bounded(steps: Steps, monkeypatch: pytest
     more = steps.store_files({"noise": b"more"})
     (entry,) = (entry for entry in steps.store.read_tree(more))
     assert b"".join(steps.store.blob_chunks(entry.oid)) == b"more"
+
+
+@pytest.mark.parametrize("refused", ["journal.append", "journal.sync", "loose.place", "refdb.write", "refdb.move"])
+@pytest.mark.parametrize("gives_up", [False, True])
+def test_what_was_refused_is_not_taken_for_lost(
+    steps: Steps, monkeypatch: pytest.MonkeyPatch, refused: str, gives_up: bool
+) -> None:
+    """Neither the record nor the event comes back, whether what else waited is given up or goes with the next step."""
+    steps.take(step(0))
+    event = Event(steps.store.timeline.next_seq, 1_700_000_000_000, None, None, SessionStarted("A", None, None))
+
+    def full(name: str) -> None:
+        if name == refused:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(failpoints, "listener", full)
+        with pytest.raises(StorageFull):
+            steps.store.tell(event)
+        tree = steps.store_files(step(1))
+        with pytest.raises(StorageFull):
+            steps.store.append(Snapshot(tree, Coverage()), RecordKind.TRACK)
+    if gives_up:
+        steps.store.discard()
+    else:
+        # the objects that waited become part of the repository
+        steps.store._repository.journal.flush()
+    assert steps.store.check(Call(), quick=False, alone=True).problems == ()
+    steps.kill()
+    assert steps.store.check(Call(), quick=False, alone=True).problems == ()
+    steps.store.close()
+    assert check_closed(str(steps.path), Call(), quick=False, mend=True).problems == ()
+    steps.open()
+    assert steps.store.timeline.sessions() == ()
+    assert not steps.store.knows(tree)
+    steps.store.tell(attrs.evolve(event, seq=steps.store.timeline.next_seq))
+    steps.take(step(1))
+    steps.check()
+    assert len(steps.store.timeline.sessions()) == 1
 
 
 # -- rotation and expiry
