@@ -338,8 +338,8 @@ class SnapshotLog:
         coverages: set[ObjectId] = set()
         records: list[Record] = []
         for name, target in references.items():
-            if name.startswith(COVERAGE):
-                coverages.add(bytes.fromhex(name[len(COVERAGE) :]))
+            if name == COVERAGE + target.hex():
+                coverages.add(target)
             elif name.startswith(SNAPSHOTS):
                 heads[name[len(SNAPSHOTS) :]] = target
                 records += [record for _, record in self._chain(target)]

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 OURS = "refs/snapd/"
 PACKED = "packed-refs"
 
+_DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
+_NAME = re.compile(rf"refs/snapd/(coverage/[0-9a-f]{{40}}|(snapshots|operations)/{_DAY}|sessions/[0-9a-f]{{1,16}})")
+
 _HEADER = b"# pack-refs with:"
 _ENTRY = re.compile(rb"([0-9a-f]{40}) (refs/[^\x00-\x20\x7f]+)")
 _BELOW = re.compile(rb"\^[0-9a-f]{40}")
@@ -40,6 +43,11 @@ class PackedReferences:
     targets: dict[str, ObjectId]
     legible: tuple[bytes, ...]
     is_damaged: bool
+
+
+def is_ours(name: str) -> bool:
+    """Whether snapd gives a reference such a name; what else lies below `refs/snapd` is somebody else's, or litter."""
+    return _NAME.fullmatch(name) is not None
 
 
 def read_packed(store: str) -> PackedReferences:
@@ -63,10 +71,11 @@ def read_packed(store: str) -> PackedReferences:
     is_below_one = False
     for at, line in enumerate(lines):
         entry = _ENTRY.fullmatch(line)
-        is_ours = entry is not None and entry[2].startswith(OURS.encode())
-        if entry is not None and (entry[2].isascii() or not is_ours):
-            if is_ours:
-                targets[entry[2].decode()] = bytes.fromhex(entry[1].decode())
+        # snapd's own names are plain
+        if entry is not None and (entry[2].isascii() or not entry[2].startswith(OURS.encode())):
+            name = os.fsdecode(entry[2])
+            if is_ours(name):
+                targets[name] = bytes.fromhex(entry[1].decode())
             legible.append(line + b"\n")
             is_below_one = True
         elif is_below_one and _BELOW.fullmatch(line):

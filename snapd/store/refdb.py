@@ -21,7 +21,7 @@ from snapd.core.errors import StoreCorrupt, os_errors
 from snapd.failpoints import failpoint
 
 from .durable import PRIVATE_FILE, make_directories, remove_if_there, sync_directory, sync_if_there, write_all
-from .packedrefs import OURS, PACKED, encode_packed, read_packed, without
+from .packedrefs import OURS, PACKED, encode_packed, is_ours, read_packed, without
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
@@ -39,7 +39,6 @@ PACKED_PATIENCE = 10.0
 """Likewise for all that are packed, which git writes anew as a whole."""
 
 _LOCK_EVERY = 0.005
-_LEFTOVER = (".tmp", LOCK)
 _LINE = re.compile(rb"([0-9a-f]{40})\n?")
 
 
@@ -286,8 +285,9 @@ def _files(store: str) -> Iterator[str]:
     """The names of the references of snapd's own that have a file."""
     for above, files in _walk(store):
         for file in files:
-            if not file.endswith(_LEFTOVER):
-                yield os.path.relpath(os.path.join(above, file), store)
+            name = os.path.relpath(os.path.join(above, file), store)
+            if is_ours(name):
+                yield name
 
 
 def _locks(store: str) -> Iterator[str]:

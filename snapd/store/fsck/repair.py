@@ -146,13 +146,11 @@ def keep_coverages(found: Examination, written: Collection[ObjectId], quarantine
         elif found.references.targets.get(name) != coverage:
             quarantine.keep(path, "it points to something else")
             database.move({name: coverage}, durable=True)
-    for name, target in found.references.targets.items():
-        if name.startswith(COVERAGE) and name != COVERAGE + target.hex() and not _is_used(found, name):
-            quarantine.move(os.path.join(found.store, name), "it points to something else")
-
-
-def _is_used(found: Examination, name: str) -> bool:
-    return any(name == COVERAGE + record.coverage.hex() for record in found.named.records.values())
+    used = {COVERAGE + record.coverage.hex() for record in found.named.records.values()}
+    wrong = {name for name, target in found.references.targets.items() if name != COVERAGE + target.hex()}
+    for name in sorted(wrong.union(found.references.damaged) - used):
+        if name.startswith(COVERAGE):
+            quarantine.move(os.path.join(found.store, name), "it points to nothing, or to something else")
 
 
 @attrs.frozen

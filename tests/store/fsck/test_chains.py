@@ -107,6 +107,62 @@ def test_the_reference_of_a_coverage(steps: Steps, how: damage.Damage) -> None:
     assert git_is_content(steps.path)
 
 
+LITTER = [
+    ".DS_Store", "._x", "snapshots/.DS_Store", "coverage/.DS_Store", "coverage/4913", "sessions/x.orig",
+    "snapshots/2026-01-01~", "operations/2026-01-01.bak", "other/thing",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LITTER)
+@pytest.mark.parametrize("data", [b"", b"\0\0\0\1Bud1", b"a copy"], ids=["empty", "another's", "a copy"])
+def test_what_others_leave_among_the_references_is_none(steps: Steps, name: str, data: bytes) -> None:
+    path = steps.path / "refs/snapd" / name
+    path.parent.mkdir(exist_ok=True, mode=0o700)
+    copied = reference(steps, "coverage" if "coverage" in name else "snapshots").read_bytes()
+    steps.store.close()
+    path.write_bytes(copied if data == b"a copy" else data)
+    path.chmod(0o600)
+    assert kinds(closed(steps)) == []
+    steps.open()
+    steps.take(step(20))
+    steps.reopen()
+    assert list(steps.answered) == [record.tree for record in steps.store._log.records()]
+    assert path.exists()
+
+
+KINDS = {
+    "coverage": "ab" * 20, "snapshots": "2026-01-01", "operations": "2026-01-01", "sessions": "0123456789abcdef",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("above", KINDS)
+@pytest.mark.parametrize("data", [b"", b"ab" * 20 + b"\n", b"ref: refs/heads/x\n"], ids=["empty", "nothing", "text"])
+def test_a_reference_on_which_nothing_hung_is_put_aside(steps: Steps, above: str, data: bytes) -> None:
+    steps.store.close()
+    path = steps.path / "refs/snapd" / above / KINDS[above]
+    path.parent.mkdir(exist_ok=True, mode=0o700)
+    path.write_bytes(data)
+    path.chmod(0o600)
+    assert kinds(closed(steps)) != []
+    mended = closed(steps, mend=True)
+    assert mended.problems == ()
+    assert not path.exists()
+    assert mended.quarantine is not None
+    steps.open()
+    steps.check()
+
+
+def test_a_reference_of_a_coverage_that_names_another_is_put_right(steps: Steps) -> None:
+    path = reference(steps, "coverage")
+    before = path.read_bytes()
+    steps.reopen()
+    path.write_bytes(reference(steps, "snapshots").read_bytes())
+    steps.reopen()
+    # the next snapshot of the kind keeps what it needs
+    steps.take(step(30))
+    assert path.read_bytes() == before
+
+
 PACKED_DAMAGE: dict[str, Callable[[bytes], bytes]] = {
     "cut": lambda data: data[: len(data) // 2],
     "cut in a name": lambda data: data[:-3],
