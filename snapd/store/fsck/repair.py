@@ -111,11 +111,10 @@ def repair_chains(found: Examination, quarantine: Quarantine) -> list[Problem]:
         before = found.references.targets.get(name)
         if target == before and target is not None:
             continue
-        if os.path.lexists(path):
-            quarantine.keep(path, "it is put together anew")
         if target is None:
-            remove(path)
+            _let_go(found, name, "nothing is left of what hung on it", quarantine)
         else:
+            quarantine.keep(path, "it is put together anew")
             database.move({name: target}, durable=True)
     return [_left_out(link.commit.hex()) for link in rebuilt.left_out]
 
@@ -142,7 +141,7 @@ def keep_coverages(found: Examination, written: Collection[ObjectId], quarantine
         name = COVERAGE + coverage.hex()
         path = os.path.join(found.store, name)
         if coverage in found.named.missing and coverage not in written:
-            quarantine.move(path, "what it points to is lost")
+            _let_go(found, name, "what it points to is lost", quarantine)
         elif found.references.targets.get(name) != coverage:
             quarantine.keep(path, "it points to something else")
             database.move({name: coverage}, durable=True)
@@ -150,7 +149,16 @@ def keep_coverages(found: Examination, written: Collection[ObjectId], quarantine
     wrong = {name for name, target in found.references.targets.items() if name != COVERAGE + target.hex()}
     for name in sorted(wrong.union(found.references.damaged) - used):
         if name.startswith(COVERAGE):
-            quarantine.move(os.path.join(found.store, name), "it points to nothing, or to something else")
+            _let_go(found, name, "it points to nothing, or to something else", quarantine)
+
+
+def _let_go(found: Examination, name: str, reason: str, quarantine: Quarantine) -> None:
+    """Removes a reference, durably, be it packed or a file; keeps aside what said where it pointed."""
+    path = os.path.join(found.store, name)
+    quarantine.keep(path if os.path.lexists(path) else os.path.join(found.store, PACKED), reason)
+    RefDatabase(found.store).delete(name)
+    with os_errors(path):
+        sync_directory(os.path.dirname(path))
 
 
 @attrs.frozen

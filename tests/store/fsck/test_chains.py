@@ -163,6 +163,36 @@ def test_a_reference_of_a_coverage_that_names_another_is_put_right(steps: Steps)
     assert path.read_bytes() == before
 
 
+@pytest.mark.parametrize("has_directory", [False, True])
+def test_a_packed_reference_to_a_lost_coverage_goes(steps: Steps, has_directory: bool) -> None:
+    coverage = bytes.fromhex(reference(steps, "coverage").name)
+    steps.git("pack-refs", "--all", "--prune")
+    steps.store.close()
+    if has_directory:
+        (steps.path / "refs/snapd/coverage").mkdir(exist_ok=True, mode=0o700)
+    damage.drop(loose(steps.path, coverage))
+    closed(steps, mend=True)
+    assert coverage.hex() not in steps.git("for-each-ref", "--format=%(refname)").decode()
+    steps.open()
+    tree = steps.take(step(77))
+    steps.reopen()
+    assert steps.store.find(tree).coverage == Coverage()
+
+
+def test_a_packed_reference_of_which_nothing_is_left_goes(tmp_path: Path) -> None:
+    steps = Steps(tmp_path / "one")
+    steps.take(step(0))
+    steps.git("pack-refs", "--all", "--prune")
+    (commit,) = steps.git("rev-list", "--all").decode().split()
+    steps.store.close()
+    damage.drop(loose(steps.path, bytes.fromhex(commit)))
+    assert closed(steps, mend=True).problems == ()
+    steps.open()
+    steps.take(step(0))
+    steps.check()
+    steps.store.close()
+
+
 PACKED_DAMAGE: dict[str, Callable[[bytes], bytes]] = {
     "cut": lambda data: data[: len(data) // 2],
     "cut in a name": lambda data: data[:-3],
