@@ -112,6 +112,8 @@ def examine(
     targets = replayed(on_disk.targets, moving, partial(_before, holdings))
     references = References({**on_disk.targets, **targets}, damaged)
     named = walk(holdings, references, call, deep=not quick)
+    if not quick:
+        _complete(found, holdings, named)
     with os_errors(os.path.join(store, TIMELINE)):
         known = sealed_heads(os.path.join(store, TIMELINE)) if agrees is None else {}
     lost = lost_references(named, references, found.commits, known)
@@ -138,6 +140,14 @@ def _of_newer(named: Named) -> Iterator[Problem]:
         what = "the record" if chain.startswith(SNAPSHOTS) else "the event"
         message = f"{what} {commit.hex()} in {chain} was written by a newer snapd; it is left as it is, use that one"
         yield Problem("newerFormat", commit.hex(), message)
+
+
+def _complete(found: Scan, holdings: Holdings, named: Named) -> None:
+    """Adds the commits that no file has yet, and those of our form that somebody else made."""
+    for oid in {*holdings.journal, *named.records, *named.links} - found.commits.keys():
+        kind, data = holdings.read(oid) or ("", b"")
+        if kind == "commit":
+            found.commits[oid] = data
 
 
 def _before(holdings: Holdings, commit: ObjectId) -> ObjectId | None:

@@ -193,6 +193,29 @@ def test_a_packed_reference_of_which_nothing_is_left_goes(tmp_path: Path) -> Non
     steps.store.close()
 
 
+@pytest.mark.parametrize("above", ["snapshots", "sessions"])
+def test_a_chain_is_put_together_with_what_only_the_journal_has(tmp_path: Path, steps: Steps, above: str) -> None:
+    """The process died, and the power failed before any of it was on the disk: the journal alone has the last ones."""
+    add_session(steps, "A", 1)
+    steps.reopen()
+    chain = f"refs/snapd/{above}"
+    old = steps.git("for-each-ref", "--format=%(objectname)", chain).decode().strip()
+    steps.take(step(10))
+    steps.store.tell(Event(steps.store.timeline.next_seq, 1_700_000_000_000, None, None, SessionEnded("A")))
+    new = steps.git("for-each-ref", "--format=%(objectname)", chain).decode().strip()
+    assert new != old
+    where = tmp_path / "cut"
+    shutil.copytree(steps.path, where)
+    steps.store.close()
+    steps.path = where
+    damage.drop(loose(where, bytes.fromhex(new)))
+    damage.flip(loose(where, bytes.fromhex(old)))
+    assert closed(steps, mend=True).problems == ()
+    steps.open()
+    assert list(steps.answered)[-1] == steps.store.last
+    assert [session.session_id for session in steps.store.timeline.sessions()] == ["A"]
+
+
 PACKED_DAMAGE: dict[str, Callable[[bytes], bytes]] = {
     "cut": lambda data: data[: len(data) // 2],
     "cut in a name": lambda data: data[:-3],
