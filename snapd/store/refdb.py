@@ -22,6 +22,7 @@ from snapd.failpoints import failpoint
 
 from .durable import PRIVATE_FILE, make_directories, remove_if_there, sync_directory, sync_if_there, write_all
 from .packedrefs import OURS, PACKED, encode_packed, is_ours, read_packed, without
+from .walking import walked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
@@ -283,7 +284,7 @@ def _identity(lock: str) -> tuple[int, int] | None:
 
 def _files(store: str) -> Iterator[str]:
     """The names of the references of snapd's own that have a file."""
-    for above, files in _walk(store):
+    for above, _, files in walked(os.path.join(store, OURS)):
         for file in files:
             name = os.path.relpath(os.path.join(above, file), store)
             if is_ours(name):
@@ -291,25 +292,8 @@ def _files(store: str) -> Iterator[str]:
 
 
 def _locks(store: str) -> Iterator[str]:
-    for above, files in _walk(store):
+    for above, _, files in walked(os.path.join(store, OURS)):
         yield from (os.path.join(above, file) for file in files if file.endswith(LOCK))
-
-
-def _walk(store: str) -> Iterator[tuple[str, list[str]]]:
-    """The directories of snapd's own references, and the files in each.
-
-    Raises:
-        IoError: one cannot be listed: to go on without what is in it would drop all that hangs on it.
-    """
-
-    def tell(error: OSError) -> None:
-        # git removes them as they become empty
-        if not isinstance(error, FileNotFoundError):
-            raise error
-
-    top = os.path.join(store, OURS)
-    with os_errors(top):
-        yield from ((above, files) for above, _, files in os.walk(top, onerror=tell))
 
 
 def _read_file(path: str) -> bytes | None:
