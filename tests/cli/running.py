@@ -10,12 +10,13 @@ import select
 import shutil
 import subprocess
 import sys
-import tempfile
 import termios
 import time
 from typing import Any
 
 import attrs
+
+from tests.support.places import make_folder
 
 WAIT = 60.0
 
@@ -41,8 +42,7 @@ class Home:
     """A user of their own: home, settings, data, runtime directory, and the daemon that their commands start."""
 
     def __init__(self) -> None:
-        # short: a socket's path may not have many bytes
-        self.path = tempfile.mkdtemp(prefix="snapd-", dir="/tmp")
+        self.path = str(make_folder("snapd-"))
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("SNAPD_", "XDG_", "GIT_"))}
         self.env = {
             **kept,

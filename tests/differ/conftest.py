@@ -1,4 +1,4 @@
-"""A differ that sends everything to its process, and workspaces that end with the test."""
+"""A differ that sends everything to its process."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from snapd.differ.differ import Limits, ProcessDiffer
-from tests.support.workspace import close_all
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,9 +20,3 @@ def differ() -> Iterator[ProcessDiffer]:
     made = ProcessDiffer(ALL)
     yield made
     made.close()
-
-
-@pytest.fixture(autouse=True)
-def _close() -> Iterator[None]:
-    yield
-    close_all()

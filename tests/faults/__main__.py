@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import shutil
 import sys
-import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +13,7 @@ from pathlib import Path
 import attrs
 
 from snapd.failpoints import POINTS
+from tests.support.places import make_folder
 
 from . import full_disks, mounts, outside, power_loss
 from .forks import adopt_orphans
@@ -159,9 +158,7 @@ def main() -> int:
     parser.add_argument("--losses", type=int, default=12, help="power losses of each scenario")
     options = parser.parse_args()
     adopt_orphans()
-    # a kill loses nothing that the system holds in memory, so nothing need come to a real disk
-    memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-    directory = Path(tempfile.mkdtemp(prefix="snapd-faults-", dir=memory))
+    directory = make_folder("snapd-faults-")
     started = time.monotonic()
     sweep = Sweep(directory, options.seed, options.most is None)
     told = Told(options, sweep, directory)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,16 +16,10 @@ from snapd.core.errors import IoError, StorageFull, WorkspaceNotOpen
 from snapd.store import room
 from snapd.worktree.apply import Applier
 from tests.support.sessions import Agents
-from tests.support.workspace import Items, close_all, make, outcomes
+from tests.support.workspace import Items, make, outcomes
 
 OLD: Items = {"a": b"old\n", "b": b"same\n"}
 NEW: Items = {"a": b"new\n", "b": b"same\n", "c": b"more\n"}
-
-
-@pytest.fixture(autouse=True)
-def _closed() -> Iterator[None]:
-    yield
-    close_all()
 
 
 @pytest.fixture

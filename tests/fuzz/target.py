@@ -5,15 +5,14 @@ from __future__ import annotations
 import json
 import select
 import socket
-import tempfile
 from collections import Counter
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from snapd.wire.errors import ERRORS
 from snapd.wire.methods import METHODS
 from tests.fuzz import model
 from tests.rpc.machine import PATIENCE, Machine, Raw, framed, initialize, request, tree_of
+from tests.support.places import make_folder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +27,7 @@ class Target:
 
     def __init__(self) -> None:
         self.machine = Machine()
-        self.folder = Path(tempfile.mkdtemp(prefix="sz-", dir="/tmp")).resolve()
+        self.folder = make_folder("sz-")
         self.machine.serve_socket()
         self.raw = self.machine.raw().open(self.folder)
         self.frames = 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -13,6 +12,7 @@ from tests.hazards.hostile import HostileMachine
 from tests.hazards.traps import Traps
 from tests.hazards.whole import look, touched
 from tests.rpc.machine import short_folder
+from tests.support.places import make_folder
 from tests.support.workspace import close_all, make, write
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class Build(Protocol):
 
 @pytest.fixture(scope="session")
 def _all_traps() -> Iterator[Traps]:
-    folder = Path(tempfile.mkdtemp(prefix="st-", dir="/tmp")).resolve()
+    folder = make_folder("st-")
     # the daemon of another user has to be able to run what it must not run
     folder.chmod(0o755)
     yield Traps(folder / "traps")

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from tests.rpc.machine import Raw
 
 SEED = 20261121
+pytestmark = pytest.mark.usefixtures("on_disk")
+
 OURS = (".snapd-tmp-", ".snapd-kept-")
 
 

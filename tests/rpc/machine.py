@@ -11,12 +11,13 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from snapd_client import Client, to_uri
+
+from tests.support.places import make_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -37,7 +38,7 @@ def wait_until(condition: Callable[[], Any], what: str) -> Any:
 @contextlib.contextmanager
 def short_folder(prefix: str, files: Mapping[str, str]) -> Iterator[Path]:
     """A folder with some text files, outside every home and under a short path, for as long as the block takes."""
-    path = Path(tempfile.mkdtemp(prefix=prefix, dir="/tmp")).resolve()
+    path = make_folder(prefix)
     for name, text in files.items():
         (path / name).parent.mkdir(exist_ok=True)
         (path / name).write_text(text)
@@ -208,7 +209,7 @@ class Machine:
     """A home, a configuration, data and a runtime directory, and the processes that run with them."""
 
     def __init__(self) -> None:
-        self.root = Path(tempfile.mkdtemp(prefix="sd-", dir="/tmp")).resolve()
+        self.root = make_folder("sd-")
         self.home = self.root / "home"
         self.config = self.root / "config"
         self.data = self.root / "data"

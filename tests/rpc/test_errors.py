@@ -129,7 +129,7 @@ def test_workspace_refused(machine: Machine, folder: Path) -> None:
         machine.data,
         machine.data / "snapd",
         machine.root,
-        Path("/tmp"),
+        machine.root.parent,
         folder / "a.txt",
         folder / "missing",
         folder / ".git",

@@ -11,13 +11,15 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.places import DISK
+
 from .problems import Broken
 from .soak import Soak
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks at the daemon through /proc")
 def test_soak() -> None:
-    folder = Path(tempfile.mkdtemp(prefix="soak-", dir="/tmp")).resolve()
+    folder = Path(tempfile.mkdtemp(prefix="soak-", dir=DISK)).resolve()
     soak = Soak(folder, seed=6, kill_every=1 << 30, verify_every=4)
     try:
         asyncio.run(soak.run(0, kill_in_round=5))

@@ -7,7 +7,6 @@ import os
 import random
 import shutil
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -23,12 +22,6 @@ from snapd.store.sizes import own_bytes
 from tests.support.git import run_git
 from tests.support.sessions import Agents
 from tests.support.workspace import Bench, Items, close_all, make
-
-
-@pytest.fixture(autouse=True)
-def _closed() -> Iterator[None]:
-    yield
-    close_all()
 
 
 def check(bench: Bench, states: dict[ObjectId, Items], gone: set[ObjectId]) -> None:

@@ -1,0 +1,30 @@
+"""What holds for all tests."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support import places
+from tests.support.workspace import close_all
+
+if "TMPDIR" not in os.environ:
+    # pytest makes `tmp_path` there
+    tempfile.tempdir = places.base
+
+
+@pytest.fixture
+def on_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Has the folders and machines of a test lie on the disk."""
+    monkeypatch.setattr(places, "base", places.DISK)
+
+
+@pytest.fixture(autouse=True)
+def _closed_workspaces(tmp_path: Path) -> Iterator[None]:
+    """Closes what `make` opened, before the folder that it lies in is removed."""
+    yield
+    close_all()
