@@ -15,6 +15,9 @@ NPM_CI := npm ci --no-fund --no-audit --loglevel=error
 VSIX := $(EXTENSION)/snapd.vsix
 SHOTS ?= $(EXTENSION)/build/e2e
 
+# where it is set, each of the two thousand processes that the tests start would compile snapd anew
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo test test-python test-typescript sweep fuzz soak bench install lint format generate dist lock clean node vsix e2e
 
 demo: install
