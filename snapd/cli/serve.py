@@ -16,6 +16,7 @@ from .exit_codes import DONE, FAILED
 if TYPE_CHECKING:
     import argparse
 
+    from snapd.config import Layer
     from snapd.daemon import Options
 
 
@@ -25,27 +26,31 @@ def serve(options: argparse.Namespace) -> int:
 
     # before anything else can print, be it while it is imported: standard output belongs to the protocol
     stdout = take_stdout() if options.stdio else -1
+    from snapd.config import read_environment, read_file
+
+    # what the user has to put right is told at once: all of the daemon takes a second to import
+    locations = Locations.from_environment(os.environ)
+    base = (read_file(locations.config_file), read_environment(os.environ))
+    tcp = _tcp(options, locations) if options.tcp else None
     from snapd.daemon import configure_logging, raise_descriptor_limit
 
     configure_logging()
     raise_descriptor_limit()
-    settings = _options(options)
+    settings = _options(options, locations, base)
     if options.stdio:
         return _serve_stdio(settings, stdout)
-    if options.tcp:
-        return _serve_tcp(options, settings)
+    if tcp is not None:
+        return _serve_tcp(tcp, settings)
     return _serve_socket(options, settings)
 
 
-def _options(options: argparse.Namespace) -> Options:
-    from snapd.config import read_environment, read_file
+def _options(options: argparse.Namespace, locations: Locations, base: tuple[Layer, ...]) -> Options:
     from snapd.daemon import Options
     from snapd.workspaces import current_umask
 
-    locations = Locations.from_environment(os.environ)
     return Options(
         locations=locations,
-        base=(read_file(locations.config_file), read_environment(os.environ)),
+        base=base,
         xdg_config_home=os.environ.get("XDG_CONFIG_HOME"),
         umask=current_umask(),
         idle_seconds=options.idle_exit or None,
@@ -77,14 +82,17 @@ def _serve_socket(options: argparse.Namespace, settings: Options) -> int:
         return FAILED
 
 
-def _serve_tcp(options: argparse.Namespace, settings: Options) -> int:
+def _tcp(options: argparse.Namespace, locations: Locations) -> tuple[str, int, str]:
+    """Host, port and token."""
+    host, port = _address(options.tcp, options.allow_remote)
+    return host, port, _token(options.token_file, locations)
+
+
+def _serve_tcp(tcp: tuple[str, int, str], settings: Options) -> int:
     from snapd.daemon import Daemon, run
 
-    host, port = _address(options.tcp, options.allow_remote)
-    token = _token(options.token_file, settings.locations)
-
     async def main() -> int:
-        await Daemon(settings, None).serve_tcp(host, port, token, _announce)
+        await Daemon(settings, None).serve_tcp(*tcp, _announce)
         return DONE
 
     return run(main)

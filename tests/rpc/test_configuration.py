@@ -144,6 +144,20 @@ def test_bad_variable(machine: Machine, name: str, value: str) -> None:
     assert (done.returncode, line.startswith(f"snapd: {name}: ")) == (2, True)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "env"),
+    [([], {"SNAPD_SNAPSHOT": "maybe"}), (["--stdio"], {"SNAPD_COLOUR": "1"}), (["--tcp", "x"], {})],
+)
+def test_what_has_to_be_put_right_is_told_before_the_daemon_is_imported(
+    machine: Machine, arguments: list[str], env: dict[str, str]
+) -> None:
+    done = machine.run("serve", *arguments, env={"PYTHONPROFILEIMPORTTIME": "1", **env})
+    imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert done.returncode == 2
+    assert "snapd.config" in imported
+    assert "snapd.daemon" not in imported
+
+
 def test_settings_of_the_folder(daemon: Machine, folder: Path) -> None:
     (folder / ".snapd.toml").write_text('exclude = ["sub"]\n')
     raw = daemon.raw().open(folder, options={"exclude": ["a.txt"]})
