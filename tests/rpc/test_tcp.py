@@ -8,19 +8,35 @@ from typing import TYPE_CHECKING
 import pytest
 from snapd_client import Client, SnapdError
 
-from .machine import PATIENCE, error_of, framed, initialize, request
+from .machine import PATIENCE, Machine, error_of, framed, initialize, request
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
-
-    from .machine import Machine
 
 LOOPBACK = "127.0.0.1"
 
 
-@pytest.mark.parametrize("options", [None, {}, {"token": "wrong"}, {"token": None}, {"token": 5}, {"token": ""}, []])
-def test_without_the_token_nothing_is_served(machine: Machine, folder: Path, options: object) -> None:
+@pytest.fixture(scope="module")
+def _served() -> Iterator[tuple[Machine, int]]:
+    machine = Machine()
     _, port = machine.serve_tcp(env={"SNAPD_TOKEN": "secret"})
+    yield machine, port
+    machine.finish()
+
+
+@pytest.fixture
+def served(_served: tuple[Machine, int]) -> Iterator[tuple[Machine, int]]:
+    """A daemon with the token `secret` that many tests share, and its port."""
+    machine, port = _served
+    with machine.lent():
+        yield machine, port
+
+
+@pytest.mark.parametrize("options", [None, {}, {"token": "wrong"}, {"token": None}, {"token": 5}, {"token": ""}, []])
+def test_without_the_token_nothing_is_served(served: tuple[Machine, int], folder: Path, options: object) -> None:
+    machine, port = served
+    stores = sorted(machine.data.rglob("*"))
     raw = machine.raw((LOOPBACK, port))
     raw.send(initialize(folder, options=options))
     answer = raw.answer(0)
@@ -28,12 +44,12 @@ def test_without_the_token_nothing_is_served(machine: Machine, folder: Path, opt
     assert "secret" not in str(answer)
     for method in ("snapshot/status", "snapshot/track", "shutdown"):
         assert error_of(raw.ask(1, method))[0] == -32002
-    assert not list(machine.data.rglob("*"))
+    assert sorted(machine.data.rglob("*")) == stores
     assert "secret" not in machine.logged()
 
 
-def test_token_from_the_environment(machine: Machine, folder: Path) -> None:
-    _, port = machine.serve_tcp(env={"SNAPD_TOKEN": "secret"})
+def test_token_from_the_environment(served: tuple[Machine, int], folder: Path) -> None:
+    _, port = served
     with Client.tcp(LOOPBACK, port, "secret", timeout=PATIENCE) as client:
         client.initialize([str(folder)])
         assert client.track()["hash"]
@@ -84,8 +100,8 @@ def test_token_file_that_holds_none(machine: Machine, text: str | None) -> None:
         b"POST / HTTP/1.1\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n\r\n%s",
     ],
 )
-def test_what_looks_like_http_is_closed_at_once(machine: Machine, folder: Path, said: bytes) -> None:
-    _, port = machine.serve_tcp(env={"SNAPD_TOKEN": "secret"})
+def test_what_looks_like_http_is_closed_at_once(served: tuple[Machine, int], folder: Path, said: bytes) -> None:
+    machine, port = served
     inner = initialize(folder, options={"token": "secret"}) + request(1, "snapshot/track")
     if b"%s" in said:
         said %= (len(inner), inner)
@@ -96,8 +112,8 @@ def test_what_looks_like_http_is_closed_at_once(machine: Machine, folder: Path, 
     assert "lastHash" not in other.result("snapshot/status")
 
 
-def test_malformed_before_the_token(machine: Machine) -> None:
-    _, port = machine.serve_tcp(env={"SNAPD_TOKEN": "secret"})
+def test_malformed_before_the_token(served: tuple[Machine, int]) -> None:
+    machine, port = served
     raw = machine.raw((LOOPBACK, port))
     raw.send(framed(b"{"))
     assert error_of(raw.answer(None))[0] == -32700
