@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import select
+import shutil
 import socket
 from collections import Counter
 from typing import TYPE_CHECKING, Any
@@ -74,6 +76,7 @@ class Target:
     def close(self) -> None:
         """Ends the daemon, in which there must have been no defect."""
         self.machine.finish()
+        shutil.rmtree(os.fsencode(self.folder))
 
     def ask(self, method: str, params: Any) -> dict[str, Any]:
         """Asks for anything, and judges the one answer."""
