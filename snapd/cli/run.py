@@ -79,8 +79,14 @@ class _Child:
         self._process: subprocess.Popen[bytes] | None = None
         self._waiting: list[int] = []
         self._handlers: dict[int, Any] = {}
+        self._signals = self._told = self._before = -1
 
     def __enter__(self) -> _Child:
+        self._signals, self._told = os.pipe()
+        os.set_blocking(self._told, False)
+        self._before = signal.set_wakeup_fd(self._told, warn_on_full_buffer=False)
+        # without a handler of its own, nothing is written
+        self._handlers[signal.SIGCHLD] = signal.signal(signal.SIGCHLD, lambda *_: None)
         for number in _FORWARDED:
             # what is ignored stays so, for the command too: nohup
             if signal.getsignal(number) is not signal.SIG_IGN:
@@ -90,6 +96,9 @@ class _Child:
     def __exit__(self, *_: object) -> None:
         for number, handler in self._handlers.items():
             signal.signal(number, handler)
+        signal.set_wakeup_fd(self._before)
+        os.close(self._signals)
+        os.close(self._told)
 
     def run(self, program: str, words: list[str]) -> int:
         """Runs it to its end; gives the exit code."""
@@ -100,8 +109,17 @@ class _Child:
             return _NOT_EXECUTABLE
         for number in self._waiting:
             self._process.send_signal(number)
-        code = self._process.wait()
+        code = self._wait(self._process)
         return code if code >= 0 else _BY_SIGNAL - code
+
+    def _wait(self, process: subprocess.Popen[bytes]) -> int:
+        """Until it has ended: each signal, that of its end too, has a byte written, so that none comes unnoticed.
+
+        One that came just before `waitpid` would be passed on when that returns.
+        """
+        while (code := process.poll()) is None:
+            os.read(self._signals, 4096)
+        return code
 
     def _pass_on(self, number: int, _: FrameType | None) -> None:
         if number in _FROM_TERMINAL and _in_foreground():

@@ -22,12 +22,18 @@ QUIET = ("--quiet", "0.2")
 WRITER = 'while read name; do echo "$name" > "$name"; done'
 """Makes the files that it is told of."""
 COUNTS = """
-import signal, sys
+import signal, sys, threading
 caught = []
-signal.signal(signal.{name}, lambda *_: (caught.append(1), print("caught", flush=True)))
+def count():
+    while signal.sigwait(counted):
+        caught.append(1)
+        print("caught", flush=True)
+counted = {signal.{name}}
+# a handler would not be called while it waits for a line, where the signal came just before
+signal.pthread_sigmask(signal.SIG_BLOCK, counted)
+threading.Thread(target=count, daemon=True).start()
 print("ready", flush=True)
-for line in sys.stdin:
-    break
+line = sys.stdin.readline()
 print("took", line.strip(), flush=True)
 sys.exit(10 + len(caught))
 """
