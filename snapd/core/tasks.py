@@ -17,7 +17,7 @@ from .paths import parents
 from .target import Target
 from .task import DirectoryOverlay, Task
 from .threeway import Overlay, TakenBack, combined, inverse, take_back
-from .together import Together
+from .together import Together, moved_contents
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -200,7 +200,7 @@ class Tasks:
         outcomes = {outcome.path: outcome for outcome in combined(overlay, done)}
         outcomes |= {path: FileOutcome(path, "conflict", "occupied") for path in directories.blocked}
         effects = {effect.path: effect for effect in overlay.effects()}
-        together = Together(pairs)
+        together = Together([*pairs, *moved_contents(effects.values())])
         for path in self._untouchable(planner, effects.keys(), together):
             outcomes[path] = FileOutcome(path, "conflict", "unsavedInEditor")
             effects.pop(path, None)

@@ -19,7 +19,7 @@ from .paths import parents
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from .model import OnConflict, RelPath
+    from .model import ObjectId, OnConflict, RelPath
 
     Current = Callable[[RelPath], Entry | None]
     Below = Callable[[RelPath], Iterable[RelPath]]
@@ -177,6 +177,11 @@ class _Unit:
     def conflict(cls, reason: str, *paths: RelPath) -> _Unit:
         return cls([FileOutcome(path, "conflict", reason) for path in paths])
 
+    def give_up(self) -> None:
+        """Something else stands where it was, or where what it would take away was to come."""
+        self.outcomes = _Unit.conflict("occupied", *self.writes).outcomes
+        self.writes = {}
+
 
 class _Step:
     """One step that is being taken back."""
@@ -207,7 +212,9 @@ class _Step:
                 units.append(unit)
                 paired |= {new, old}
         units += [self._single(path, self._deltas[path]) for path in sorted(self._deltas) if path not in paired]
-        self._keep_apart(units)
+        while self._keep_apart(units) or self._keep_contents(units):
+            # what is given up by the one may concern the other
+            pass
         outcomes = sorted((outcome for unit in units for outcome in unit.outcomes), key=lambda outcome: outcome.path)
         writes = {path: entry for unit in units for path, entry in unit.writes.items()}
         effects = [Effect(path, self._overlay.get(path), writes[path]) for path in sorted(writes)]
@@ -285,12 +292,27 @@ class _Step:
             return None
         return place
 
-    def _keep_apart(self, units: list[_Unit]) -> None:
-        """Gives up what would put a file where a directory is, or below a file."""
+    def _keep_contents(self, units: list[_Unit]) -> bool:
+        """Gives up what would take away what another file was to have again, which it cannot: the step moved it there.
+
+        Returns:
+            Whether anything was given up.
+        """
+        coming = {content_of(entry) for unit in units for entry in unit.writes.values()}
+        left = [outcome.path for unit in units for outcome in unit.outcomes if outcome.outcome == "conflict"]
+        missing = {content_of(self._deltas[path][0].old) for path in left if path in self._deltas} - coming - {None}
+        found = [unit for unit in units if any(content_of(self._overlay.get(path)) in missing for path in unit.writes)]
+        for unit in found:
+            unit.give_up()
+        return bool(found)
+
+    def _keep_apart(self, units: list[_Unit]) -> bool:
+        """Gives up what would put a file where a directory is, or below a file; says whether there was any such."""
         tentative = Overlay(self._overlay.get, self._overlay.below)
         for unit in units:
             for path, entry in unit.writes.items():
                 tentative.set(path, entry)
+        found = False
         # what is given up may have made room for another
         given_up = True
         while given_up:
@@ -300,9 +322,14 @@ class _Step:
                 if any(self._overlay.get(path) is None and tentative.clashes(path) for path in made):
                     for path in unit.writes:
                         tentative.unset(path)
-                    unit.outcomes = _Unit.conflict("occupied", *unit.writes).outcomes
-                    unit.writes = {}
-                    given_up = True
+                    unit.give_up()
+                    found = given_up = True
+        return found
+
+
+def content_of(entry: Entry | None) -> ObjectId | None:
+    """What is in a file; None for none, and for nothing: all empty files are alike."""
+    return entry.oid if entry is not None and entry.oid != EMPTY_BLOB else None
 
 
 def _outcome(path: RelPath, ours: Entry | None, wanted: Entry | None, final: Entry | None) -> FileOutcome:

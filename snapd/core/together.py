@@ -1,13 +1,16 @@
-"""Files that are changed together or not at all: the two names of one that was moved."""
+"""Files that are changed together or not at all: the two names of one that was moved, also onto another."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from .threeway import content_of
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-    from .model import RelPath
+    from .history import Effect
+    from .model import ObjectId, RelPath
 
 
 class Together:
@@ -41,3 +44,22 @@ class Together:
     def of(cls, groups: Iterable[tuple[RelPath, ...]]) -> Together:
         """From what `within` gave."""
         return cls((group[0], other) for group in groups for other in group[1:])
+
+
+def moved_contents(effects: Iterable[Effect]) -> Iterator[tuple[RelPath, RelPath]]:
+    """Where something goes, and where it comes: what cannot come to the one is not to go from the other.
+
+    This finds also what no rename tells of, such as two files that changed their names with each other.
+
+    Args:
+        effects: what is to become different.
+    """
+    coming: dict[ObjectId, list[RelPath]] = {}
+    changed = [effect for effect in effects if content_of(effect.old) != content_of(effect.new)]
+    for effect in changed:
+        if (oid := content_of(effect.new)) is not None:
+            coming.setdefault(oid, []).append(effect.path)
+    for effect in changed:
+        oid = content_of(effect.old)
+        if oid is not None and coming.get(oid):
+            yield effect.path, coming[oid].pop()

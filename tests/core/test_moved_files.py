@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import random
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from snapd.core.errors import NothingToRedo, NothingToUndo
 from snapd.core.model import OnConflict
 from snapd.core.together import Together
 from snapd.worktree import apply as applying
@@ -108,6 +111,138 @@ def test_one_that_makes_room_for_another(agents: Agents) -> None:
     assert {name: said[name] for name in ("elsewhere", "room/new")} == {
         "elsewhere": "conflict:occupied", "room/new": "conflict:occupied",
     }  # fmt: skip
+
+
+def users_file(bench: Bench, name: str) -> None:
+    bench.write({name: b"the user's\n"})
+
+
+@pytest.mark.parametrize("block", [*BLOCKS, users_file])
+def test_moved_onto_another(agents: Agents, block: Block) -> None:
+    """No rename tells of it: the one file was changed, and the other is gone."""
+    bench = agents.bench
+    other = b"what was there before\n" * 9
+    bench.write({"other": other})
+    bench.track()
+    agents.step("one", lambda: os.replace(bench.path("old"), bench.path("other")))
+    block(bench, "old")
+    before = bench.read()
+    said = agents.undo("one")
+    assert said["other"] == "conflict:occupied"
+    assert bench.read() == before
+    assert before["other"] == TEXT
+
+
+def test_two_change_their_names(agents: Agents) -> None:
+    bench = agents.bench
+    other = b"the other of the two\n" * 9
+    bench.write({"other": other})
+    bench.track()
+
+    def swap() -> None:
+        os.rename(bench.path("old"), bench.path("aside"))
+        os.rename(bench.path("other"), bench.path("old"))
+        os.rename(bench.path("aside"), bench.path("other"))
+
+    agents.step("one", swap)
+    # the user moves one of them, and something else comes where it was
+    os.rename(bench.path("old"), bench.path("moved"))
+    fifo(bench, "old")
+    agents.undo("one")
+    assert {TEXT, other} <= set(bench.read().values())
+
+
+class Chaos:
+    """An agent that moves files about and changes none of them, and a user who puts things in the way.
+
+    Args:
+        agents: at work on files of which each has a content of its own.
+        seed: of what they do.
+    """
+
+    folders = ("", "d/", "d/e/", "f/")
+    names = ("a", "b", "c", "u0", "u1", "u2", "u3")
+
+    def __init__(self, agents: Agents, seed: int) -> None:
+        self.agents = agents
+        self.bench = agents.bench
+        self.dice = random.Random(seed)
+        self.contents = frozenset(self.found())
+        self.ignored: set[str] = set()
+
+    def found(self) -> dict[bytes, str]:
+        """The name of each content."""
+        items = self.bench.read().items()
+        return {item: name for name, item in items if isinstance(item, bytes) and item.startswith(b"unique")}
+
+    def path(self) -> str:
+        return self.dice.choice(self.folders) + self.dice.choice(self.names)
+
+    def is_ignored(self, path: str) -> bool:
+        return not self.ignored.isdisjoint(path.split("/"))
+
+    def move(self) -> None:
+        free = [name for name in self.found().values() if not self.is_ignored(name)]
+        source, target = self.dice.choice(free), self.path()
+        if os.path.isdir(self.bench.path(target)) or os.path.exists(self.bench.path(target)) or self.is_ignored(target):
+            return
+        with contextlib.suppress(FileExistsError, NotADirectoryError):
+            os.makedirs(os.path.dirname(self.bench.path(target)), exist_ok=True)
+            os.rename(self.bench.path(source), self.bench.path(target))
+
+    def into_a_folder_of_its_name(self) -> None:
+        name = self.dice.choice(sorted(self.found().values()))
+        if not self.is_ignored(name):
+            os.rename(self.bench.path(name), self.bench.path("aside"))
+            os.mkdir(self.bench.path(name))
+            os.rename(self.bench.path("aside"), self.bench.path(f"{name}/in"))
+
+    def obstruct(self) -> None:
+        path = self.bench.path(self.path())
+        with contextlib.suppress(FileExistsError, NotADirectoryError):
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            kind = self.dice.choice(["fifo", "folder", "ignored", "file"])
+            if kind == "fifo":
+                os.mkfifo(path)
+            else:
+                os.mkdir(path)
+            if kind == "ignored":
+                Path(path, "x.log").write_bytes(b"the user's")
+            elif kind == "file":
+                os.rmdir(path)
+                Path(path).write_bytes(b"%d\n" % self.dice.randrange(10**6))
+
+    def ignore(self) -> None:
+        busy = {part for name in self.found().values() for part in name.split("/")}
+        self.ignored = {self.dice.choice(self.names) for _ in range(2)} - busy
+        self.bench.write({".gitignore": "".join(f"{name}\n" for name in ("*.log", *sorted(self.ignored))).encode()})
+
+    def take_back(self) -> None:
+        policies: list[OnConflict] = ["merge", "fail", "overwrite"]
+        count, policy = self.dice.randint(1, 4), self.dice.choice(policies)
+        with contextlib.suppress(NothingToUndo, NothingToRedo):
+            (self.agents.undo if self.dice.random() < 0.6 else self.agents.redo)("one", count, on_conflict=policy)
+
+    def go_on(self) -> None:
+        at_work = [self.move, self.move, self.move, self.into_a_folder_of_its_name]
+        what = self.dice.choices(["step", "obstruct", "ignore", "reopen", "take back"], [45, 20, 5, 5, 25])[0]
+        if what == "step":
+            moves = self.dice.choices(at_work, k=self.dice.randint(1, 6))
+            self.agents.step("one", lambda: [move() for move in moves])
+        elif what == "reopen":
+            self.bench.reopen()
+        else:
+            {"obstruct": self.obstruct, "ignore": self.ignore, "take back": self.take_back}[what]()
+
+
+@pytest.mark.parametrize("seed", [*range(12), 21, 22, 119, 130])
+def test_nothing_that_only_moved_is_ever_gone(tmp_path: Path, seed: int) -> None:
+    items = {f"u{number}": b"unique %d\n" % number * (number + 5) for number in range(4)}
+    chaos = Chaos(Agents(make(tmp_path, {**items, ".gitignore": b"*.log\n"})), seed)
+    chaos.agents.start("one")
+    for turn in range(40):
+        chaos.go_on()
+        assert chaos.found().keys() == chaos.contents, turn
 
 
 @pytest.fixture
