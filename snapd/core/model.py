@@ -174,6 +174,11 @@ class FileOutcome:
     outcome: OutcomeKind
     reason: str | None = None
 
+    @property
+    def is_left(self) -> bool:
+        """Whether the file was left as it is, though something was to be done to it."""
+        return self.outcome in ("conflict", "kept", "skipped", "failed")
+
 
 @attrs.frozen
 class Outcome:

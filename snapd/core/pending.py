@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from .model import Entry, RelPath
     from .ports import WorkTree
 
-_NOT_DONE = frozenset({"conflict", "kept", "skipped", "failed"})
-
 
 def intent_of(plan: Plan, operation: Operated, forced: tuple[RelPath, ...]) -> Intent:
     """What to keep of an operation that is about to begin.
@@ -113,4 +111,4 @@ def finished(operation: Operated, results: Iterable[FileOutcome]) -> Operated:
 
 
 def _not_done(results: Iterable[FileOutcome]) -> set[RelPath]:
-    return {result.path for result in results if result.outcome in _NOT_DONE}
+    return {result.path for result in results if result.is_left}

@@ -176,7 +176,7 @@ class Planner:
             halves = {
                 other
                 for path, outcome in self._settled.items()
-                if outcome.outcome != "unchanged"
+                if outcome.is_left
                 for other in together.others(path)
                 if other in doing
             }

@@ -300,7 +300,11 @@ class _Step:
         """
         coming = {content_of(entry) for unit in units for entry in unit.writes.values()}
         left = [outcome.path for unit in units for outcome in unit.outcomes if outcome.outcome == "conflict"]
-        missing = {content_of(self._deltas[path][0].old) for path in left if path in self._deltas} - coming - {None}
+        # of a file that got something new where it stands, a copy may have been made: that is the step's own
+        moved = {content_of(chain[0].old) for chain in self._deltas.values()} | {None}
+        chains = [self._deltas[path] for path in left if path in self._deltas]
+        went = [chain for chain in chains if content_of(chain[-1].new) in moved]
+        missing = {content_of(chain[0].old) for chain in went} - coming - {None}
         found = [unit for unit in units if any(content_of(self._overlay.get(path)) in missing for path in unit.writes)]
         for unit in found:
             unit.give_up()

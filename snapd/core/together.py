@@ -47,17 +47,19 @@ class Together:
 
 
 def moved_contents(effects: Iterable[Effect]) -> Iterator[tuple[RelPath, RelPath]]:
-    """Where something goes, and where it comes: what cannot come to the one is not to go from the other.
+    """Where something goes, and where it comes back: what cannot come to the one is not to go from the other.
 
-    This finds also what no rename tells of, such as two files that changed their names with each other.
+    This finds also what no rename tells of, such as a file that moved onto another.
 
     Args:
         effects: what is to become different.
     """
     coming: dict[ObjectId, list[RelPath]] = {}
     changed = [effect for effect in effects if content_of(effect.old) != content_of(effect.new)]
+    moving = {content_of(effect.new) for effect in changed} | {None}
     for effect in changed:
-        if (oid := content_of(effect.new)) is not None:
+        # of one that had got something new where it stood, a copy may have been made, which is none of its names
+        if content_of(effect.old) in moving and (oid := content_of(effect.new)) is not None:
             coming.setdefault(oid, []).append(effect.path)
     for effect in changed:
         oid = content_of(effect.old)

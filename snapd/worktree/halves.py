@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from snapd.core.model import RelPath
     from snapd.core.plan import Plan
 
-_NOT_DONE = ("conflict", "kept", "skipped", "failed")
-
 
 class Halves:
     """Of one plan.
@@ -65,7 +63,7 @@ class Halves:
         """Why a delete that waited is not done after all: what belongs together with it could not be."""
         for other in self._together.others(path):
             outcome = outcomes.get(other)
-            if outcome is not None and outcome.outcome in _NOT_DONE:
+            if outcome is not None and outcome.is_left:
                 return attrs.evolve(outcome, path=path)
         return None
 

@@ -152,6 +152,15 @@ def test_two_change_their_names(agents: Agents) -> None:
     assert {TEXT, other} <= set(bench.read().values())
 
 
+def test_a_copy_is_no_move(agents: Agents) -> None:
+    """What a step made of a file goes, also where the file itself was changed since and stays."""
+    bench = agents.bench
+    agents.step("one", {"old": b"the agent's\n", "copy": TEXT})
+    bench.write({"old": b"the user's\n"})
+    assert agents.undo("one") == {"copy": "deleted", "old": "conflict:changedSince"}
+    assert "copy" not in bench.read()
+
+
 class Chaos:
     """An agent that moves files about and changes none of them, and a user who puts things in the way.
 
@@ -235,7 +244,7 @@ class Chaos:
             {"obstruct": self.obstruct, "ignore": self.ignore, "take back": self.take_back}[what]()
 
 
-@pytest.mark.parametrize("seed", [*range(12), 21, 22, 119, 130])
+@pytest.mark.parametrize("seed", [*range(12), 21, 22, 119, 130, 164])
 def test_nothing_that_only_moved_is_ever_gone(tmp_path: Path, seed: int) -> None:
     items = {f"u{number}": b"unique %d\n" % number * (number + 5) for number in range(4)}
     chaos = Chaos(Agents(make(tmp_path, {**items, ".gitignore": b"*.log\n"})), seed)
