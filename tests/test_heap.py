@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import platform
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -49,17 +52,79 @@ def resident() -> int:
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("Rss:"))
 
 
+THREADS = """
+import ctypes, sys, threading
+from snapd import heap
+if sys.argv[1] == "shared":
+    heap.share_among_threads()
+libc = ctypes.CDLL(None)
+libc.malloc.restype = ctypes.c_void_p
+libc.free.argtypes = [ctypes.c_void_p]
+barrier = threading.Barrier(8)
+def work():
+    # at once, so that each thread has a heap of its own, if it may
+    first = libc.malloc(1000)
+    barrier.wait()
+    for size, count in ((100_000, 50), (6_000_000, 1)):
+        blocks = [libc.malloc(size) for _ in range(count)]
+        for block in blocks:
+            ctypes.memset(block, 1, size)
+        for block in blocks:
+            libc.free(block)
+    barrier.wait()
+    libc.free(first)
+for _ in range(3):
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+with open("/proc/self/status") as status:
+    print(next(int(line.split()[1]) for line in status if line.startswith("RssAnon")))
+"""
+
+
+def held_after_threads(how: str) -> int:
+    """KiB that a process holds whose threads have freed all that they took."""
+    run = subprocess.run([sys.executable, "-c", THREADS, how], capture_output=True, text=True, check=True)
+    return int(run.stdout)
+
+
+def test_threads_leave_little_behind() -> None:
+    if platform.libc_ver()[0] != "glibc":
+        pytest.skip("another C library")
+    assert held_after_threads("shared") + 10_000 < held_after_threads("apart")
+
+
+def test_what_stays_is_not_looked_at_for_garbage() -> None:
+    gc.collect()
+    before = gc.get_freeze_count()
+    try:
+        with heap.staying():
+            assert not gc.isenabled()
+            made = [[] for _ in range(1000)]  # type: ignore[var-annotated]
+        assert gc.isenabled()
+        assert gc.get_freeze_count() >= before + len(made)
+        with pytest.raises(ZeroDivisionError), heap.staying():
+            raise ZeroDivisionError
+        assert gc.isenabled()
+    finally:
+        gc.unfreeze()
+
+
 def test_without_glibc_nothing_happens(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(heap, "_trim", None)
+    monkeypatch.setattr(heap, "_mallopt", None)
     heap.give_back()
+    heap.share_among_threads()
 
 
 def test_elsewhere_there_is_nothing_to_call(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(heap.os, "name", "nt")
-    assert heap._find_trim() is None
+    assert heap._find("malloc_trim") is None
     monkeypatch.undo()
     monkeypatch.setattr(ctypes, "CDLL", lambda _: object())
-    assert heap._find_trim() is None
+    assert heap._find("malloc_trim") is None
 
 
 def test_a_large_look_gives_back_and_a_step_does_not(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:

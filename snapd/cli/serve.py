@@ -9,6 +9,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from snapd.core.errors import InvalidParams
+from snapd.heap import share_among_threads, staying
 from snapd.locations import Locations
 
 from .exit_codes import DONE, FAILED
@@ -22,18 +23,19 @@ if TYPE_CHECKING:
 
 def serve(options: argparse.Namespace) -> int:
     """Runs the daemon until it is told to stop."""
-    from snapd.rpc.streams import take_stdout
+    share_among_threads()
+    with staying():
+        from snapd.rpc.streams import take_stdout
 
-    # before anything else can print, be it while it is imported: standard output belongs to the protocol
-    stdout = take_stdout() if options.stdio else -1
-    from snapd.config import read_environment, read_file
+        # before anything else can print, be it while it is imported: standard output belongs to the protocol
+        stdout = take_stdout() if options.stdio else -1
+        from snapd.config import read_environment, read_file
 
-    # what the user has to put right is told at once: all of the daemon takes a second to import
-    locations = Locations.from_environment(os.environ)
-    base = (read_file(locations.config_file), read_environment(os.environ))
-    tcp = _tcp(options, locations) if options.tcp else None
-    from snapd.daemon import configure_logging, raise_descriptor_limit
-
+        # what the user has to put right is told at once: all of the daemon takes a second to import
+        locations = Locations.from_environment(os.environ)
+        base = (read_file(locations.config_file), read_environment(os.environ))
+        tcp = _tcp(options, locations) if options.tcp else None
+        from snapd.daemon import configure_logging, raise_descriptor_limit
     configure_logging()
     raise_descriptor_limit()
     settings = _options(options, locations, base)

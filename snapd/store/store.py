@@ -11,7 +11,6 @@ from snapd.failpoints import failpoint
 
 from .adopt import adopt
 from .erase import erase_noted, note_erasing
-from .fsck import checkers as fsck
 from .log import SnapshotLog
 from .maintenance import Maintenance
 from .merging import merge
@@ -324,11 +323,14 @@ class Store:
             StoreCorrupt: it is gone.
             IoError, StorageFull, Cancelled: it could not be checked.
         """
+        # a twentieth of what a daemon loads, and hardly ever asked for
+        from .fsck.checkers import check
+
         self._repository.check_present()
         if alone:
             self._upkeep.stop()
             self._repository.journal.checkpoint()
-        return fsck.check(self.path, call, quick=quick, agrees=self.timeline.agrees)
+        return check(self.path, call, quick=quick, agrees=self.timeline.agrees)
 
     def repair(
         self, directories: tuple[bytes, ...], work_tree: Callable[[RelPath], bytes | None], call: Call
@@ -348,11 +350,13 @@ class Store:
             StorageFull, IoError: nothing that could be read before cannot be read now.
             Cancelled: nothing was changed.
         """
+        from .fsck.checkers import repair
+
         self._repository.check_present()
         self._upkeep.stop()
         settle = self._repository.journal.checkpoint
         try:
-            found = fsck.repair(self.path, directories, work_tree, settle, call, self.timeline.agrees)
+            found = repair(self.path, directories, work_tree, settle, call, self.timeline.agrees)
         finally:
             self._repository.swept()
         if found.problems:
