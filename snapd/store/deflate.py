@@ -22,7 +22,7 @@ def _load() -> tuple[Any, int]:
 
 _fast, _FAST_LEVEL = _load()
 _SMALL_BYTES = 64 << 10
-_SMALL_LEVEL = 4
+_SMALL_LEVEL = 5
 _TINY_BYTES = 4096
 
 ERRORS: tuple[type[Exception], ...] = (zlib.error, _fast.error)
@@ -60,9 +60,9 @@ def deflate_small(data: bytes) -> bytes:
     """Compresses an object that is stored by itself, so that a step of a few is not larger than git's.
 
     git stores loose objects at level 1. Of 200 source files of 10 to 20 KB (the kernel's), in bytes and microseconds
-    each: level 1 4284 and 108, 2 4150 and 114, 3 4074 and 126, 4 3854 and 146, 5 3761 and 181, 6 3738 and 213. Level 4
-    is the first that saves more than the 184 bytes of our commit take (for 195 of the 200). A tree, which is hardly
-    compressed by anything, is not worth the time.
+    each: level 1 4284 and 108, 2 4150 and 114, 3 4074 and 126, 4 3854 and 146, 5 3761 and 181, 6 3738 and 213. Level 5
+    is the first that saves more than our commit, its reference and its line in the journal take. A tree, which is
+    hardly compressed by anything, is not worth the time.
     """
     return zlib.compress(data, _SMALL_LEVEL) if _TINY_BYTES < len(data) <= _SMALL_BYTES else deflate(data)
 

@@ -48,6 +48,8 @@ _TICK_NS = 20_000_000
 _SCAN_RATIO = 8
 # a few ids are searched as bytes: a bisection to the end takes twice as long
 _SEARCHED_IDS = 64
+# a pack of few is one of many: all of them are asked for each object of the next step
+_FEW_IDS = 1024
 
 
 class PackIndex:
@@ -63,6 +65,7 @@ class PackIndex:
         self._pack = pack
         self._reader: PackReader | None = None
         self._fanout = fanout
+        self._few: frozenset[ObjectId] | None = None
         self.count = fanout[-1]
         self.checksum = checksum
 
@@ -119,7 +122,11 @@ class PackIndex:
         return cls(data, fanout, data[-_CHECKSUMS:-ID_BYTES], pack) if _is_sized(len(data), fanout) else None
 
     def __contains__(self, oid: ObjectId) -> bool:
-        return self.position(oid) >= 0
+        if self.count > _FEW_IDS:
+            return self.position(oid) >= 0
+        if self._few is None:
+            self._few = frozenset(self.ids())
+        return oid in self._few
 
     def offset_of(self, oid: ObjectId) -> int | None:
         """Where in the pack an object begins, bytes; None where it is not there."""

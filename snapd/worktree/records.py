@@ -142,9 +142,9 @@ def _prefix(mode: bytes) -> bytes:
     return b"%o " % tree_mode(int.from_bytes(mode, "little"))
 
 
-def tree_line(record: Record, name: bytes) -> bytes:
-    """What the tree object says of the file."""
-    return b"%b%b\0%b" % (_prefix(record[:4]), name, record[_OID])
+def tree_lines(files: Mapping[bytes, Record]) -> list[tuple[bytes, bytes]]:
+    """Each name, and what the tree object says of that file."""
+    return [(name, b"%b%b\0%b" % (_prefix(record[:4]), name, record[_OID])) for name, record in files.items()]
 
 
 def entry_of(record: Record) -> Entry:
