@@ -9,7 +9,7 @@ import attrs
 
 from snapd.core.model import EMPTY_TREE
 
-from .records import SIGNATURE_BYTES, PackedFiles, is_racy_record, tree_line
+from .records import SIGNATURE_BYTES, PackedFiles, is_racy_record, tree_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -102,6 +102,10 @@ class DirectoryNode:
         """The same, with as few objects as can be."""
         return self._files if isinstance(self._files, PackedFiles) else PackedFiles.of(self._files)
 
+    def pack(self) -> None:
+        """Packs the files until one of them is asked for."""
+        self._files = self.packed_files
+
     @property
     def file_count(self) -> int:
         """How many files there are."""
@@ -111,7 +115,7 @@ class DirectoryNode:
         """What the directory's tree object says of its files: each name, and the line that it has there."""
         if isinstance(self._files, PackedFiles):
             return self._files.tree_lines()
-        return [(name, tree_line(record, name)) for name, record in self._files.items()]
+        return tree_lines(self._files)
 
     def has_just(self, names: bytes, signatures: bytes) -> bool:
         """Whether the files are these, and none of them is racy.

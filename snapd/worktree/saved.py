@@ -71,14 +71,19 @@ def save(path: str, memory: Memory, tree: ObjectId, rules: bytes) -> None:
     Raises:
         StorageFull, IoError: what was there before is there still.
     """
-    body = b"".join(_encode(memory, tree, rules))
     temporary = f"{path}.{secrets.token_hex(6)}.tmp"
     with os_errors(path):
         try:
             failpoint("memory.save")
             with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-                file.write(_MAGIC + hashlib.sha1(body).digest())
-                file.write(body)
+                digest = hashlib.sha1()
+                file.write(_MAGIC + bytes(_DIGEST_BYTES))
+                # piece by piece: all of it at once is memory that the process would not give back
+                for piece in _encode(memory, tree, rules):
+                    digest.update(piece)
+                    file.write(piece)
+                file.seek(len(_MAGIC))
+                file.write(digest.digest())
             failpoint("memory.rename")
             os.rename(temporary, path)
         except OSError:
@@ -106,34 +111,31 @@ def load(path: str) -> Saved | None:
 def _encode(memory: Memory, tree: ObjectId, rules: bytes) -> Iterator[bytes]:
     numbers: dict[DirectoryNode, int] = {}
     keys: dict[bytes, int] = {}
-    nodes: list[bytes] = []
     for _, node in memory.root.walk():
-        reach, key = (node.verdict.reach, node.verdict.key) if node.verdict is not None else (Reach.RULES, _NO_KEY)
         numbers[node] = len(numbers)
-        files = node.packed_files
-        others = b"\0".join(_LEFT_CODES[why] + name for name, why in node.others.items())
-        nodes += (
-            _NODE.pack(
-                _NO_PARENT if node.parent is None else numbers[node.parent],
-                len(node.name),
-                node.inode,
-                node.tree or _NO_TREE,
-                _REACHES.index(reach),
-                keys.setdefault(key, len(keys)),
-                len(others),
-                len(files.names),
-                len(files),
-            ),
-            node.name,
-            others,
-            files.names,
-            files.signatures,
-            files.oids,
-            files.racy,
-        )
+        keys.setdefault(_verdict_of(node)[1], len(keys))
     yield _HEAD.pack(tree, rules, len(keys))
     yield from keys
-    yield from nodes
+    for node in numbers:
+        reach, key = _verdict_of(node)
+        files = node.packed_files
+        others = b"\0".join(_LEFT_CODES[why] + name for name, why in node.others.items())
+        yield _NODE.pack(
+            _NO_PARENT if node.parent is None else numbers[node.parent],
+            len(node.name),
+            node.inode,
+            node.tree or _NO_TREE,
+            _REACHES.index(reach),
+            keys[key],
+            len(others),
+            len(files.names),
+            len(files),
+        )
+        yield from (node.name, others, files.names, files.signatures, files.oids, files.racy)
+
+
+def _verdict_of(node: DirectoryNode) -> tuple[Reach, bytes]:
+    return (node.verdict.reach, node.verdict.key) if node.verdict is not None else (Reach.RULES, _NO_KEY)
 
 
 def _decode(data: bytes, at: int) -> Saved:

@@ -9,11 +9,12 @@ import pytest
 
 from snapd.core.ignore import IgnoreFile, IgnoreStack
 from snapd.core.model import RuleText, SkipReason
+from snapd.worktree import memory
 from snapd.worktree.gitindex import TrackedPaths
 from snapd.worktree.listing import STAMP
 from snapd.worktree.memory import Memory
 from snapd.worktree.nodes import DirectoryNode, Left, Reach, Verdict
-from snapd.worktree.records import Record, seeded_record
+from snapd.worktree.records import PackedFiles, Record, seeded_record
 from snapd.worktree.rules import Rules
 
 NAMES = (b"a", b"b", b".gitignore", b"caf\xe9", b"new\nline")
@@ -188,6 +189,11 @@ class Play:
             node.tree = TREE
             self.model.fresh.add(path)
 
+    def use(self) -> None:
+        """Says of some directories that they were used: of the others the files may be packed."""
+        nodes = [node for _, node in self.memory.root.walk()]
+        self.memory.pack_all_but(self.dice.sample(nodes, self.dice.randrange(len(nodes) + 1)))
+
     def text(self) -> None:
         """Gives a directory ignore rules."""
         folder = self.dice.choice(sorted(self.model.directories))
@@ -239,10 +245,13 @@ class Play:
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_it_says_what_was_put_into_it(seed: int) -> None:
+def test_it_says_what_was_put_into_it(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "_UNPACKED", 2)
     play = Play(seed)
     for number in range(150):
         play.step()
+        play.check()
+        play.use()
         play.check()
         if number % 7 == 0:
             play.text()
@@ -295,6 +304,25 @@ def test_it_is_settled_once_all_is_in_a_snapshot() -> None:
     assert not settled(memory)
     memory.coverage(RULES, ())
     assert settled(memory)
+
+
+def is_packed(node: DirectoryNode) -> bool:
+    return isinstance(node._files, PackedFiles)
+
+
+def test_the_directories_used_last_stay_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "_UNPACKED", 2)
+    held = Memory(lambda _: None)
+    nodes = [held.put_directory(held.root, b"%d" % at, at) for at in range(4)]
+    for node in nodes:
+        held.put_file(node, b"file", record())
+    held.pack_all_but(nodes)
+    assert [is_packed(node) for node in nodes] == [True, True, False, False]
+    assert nodes[0].files == {b"file": record()}
+    held.pack_all_but([nodes[0]])
+    assert [is_packed(node) for node in nodes] == [False, True, True, False]
+    held.pack_all_but([nodes[3], nodes[0], nodes[3]])
+    assert [is_packed(node) for node in nodes] == [False, True, True, False]
 
 
 def test_other_rules_are_another_coverage() -> None:
