@@ -60,6 +60,13 @@ class ObjectBatch(Protocol):
     def blob_stream(self, size: int, chunks: Iterator[bytes]) -> ObjectId:
         """Adds a large file's bytes, piece by piece."""
 
+    @property
+    def packing(self) -> str:
+        """The module whose `packed_blob` makes, in any process, of a file's bytes its id and what is stored."""
+
+    def packed_blob(self, oid: ObjectId, packed: bytes) -> None:
+        """Adds a file's bytes, given as what `packing` made of them."""
+
     def encoded_tree(self, data: bytes) -> ObjectId:
         """Adds a directory, given as the bytes of its tree object."""
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import threading
 from typing import TYPE_CHECKING
 
 from snapd.core.model import ObjectId
 
-from .deflate import deflate
 from .loose import LooseWriter, pack_loose
 from .objects import ObjectKind, object_id
 from .pack import PackWriter
+from .packed import packed, packed_blob
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,13 +25,13 @@ LOOSE_BYTES = 4 << 20
 class ObjectBatch:
     """Collects objects and stores them at `commit`; nothing of it is half there after an error.
 
-    `blob`, `blob_stream` and `tree` may be called from several threads at once. A context manager: what was not
-    committed is discarded.
+    A context manager: what was not committed is discarded. Not safe to use from several threads at once.
     """
+
+    packing = packed_blob.__module__
 
     def __init__(self, repository: ShadowRepository) -> None:
         self._repository = repository
-        self._lock = threading.Lock()
         self._seen: set[ObjectId] = set()
         self._pending: list[tuple[ObjectId, ObjectKind, bytes]] = []
         self._pending_bytes = 0
@@ -65,6 +64,16 @@ class ObjectBatch:
         """
         return self._loose.write("blob", size, chunks)
 
+    def packed_blob(self, oid: ObjectId, packed: bytes) -> None:
+        """Adds a file's bytes as what `packing` made of them in another process; only where there are many.
+
+        Args:
+            oid: the blob's id.
+            packed: the blob, see `packed.py`.
+        """
+        if not self._is_stored(oid):
+            (self._pack or self._begin_pack()).add(oid, packed)
+
     def encoded_tree(self, data: bytes) -> ObjectId:
         """Adds a directory, given as the bytes of its tree object."""
         return self._add("tree", data)
@@ -90,34 +99,36 @@ class ObjectBatch:
 
     def _add(self, kind: ObjectKind, data: bytes) -> ObjectId:
         oid = object_id(kind, data)
-        with self._lock:
-            if oid in self._seen:
-                return oid
-            self._seen.add(oid)
+        if self._is_stored(oid):
+            return oid
+        if self._pack is not None:
+            self._pack.add(oid, packed(kind, data))
+            return oid
+        self._pending.append((oid, kind, data))
+        self._pending_bytes += len(data)
+        if len(self._pending) > LOOSE_COUNT or self._pending_bytes > LOOSE_BYTES:
+            self._begin_pack()
+        return oid
+
+    def _is_stored(self, oid: ObjectId) -> bool:
+        """Whether an object is in the repository or was added before; it counts as added from here on."""
+        if oid in self._seen:
+            return True
+        self._seen.add(oid)
         if self._fresh is None:
             # not before: objects may have been adopted since this batch was begun
             self._fresh = self._repository.is_empty()
-        if not self._fresh:
-            if self._packs is None:
-                self._packs = self._repository.packs.now()
-            # a pack that goes meanwhile was put into another
-            if self._repository.has(oid, self._packs):
-                return oid
-        with self._lock:
-            if self._pack is None:
-                self._pending.append((oid, kind, data))
-                self._pending_bytes += len(data)
-                if len(self._pending) > LOOSE_COUNT or self._pending_bytes > LOOSE_BYTES:
-                    self._begin_pack()
-                return oid
-        compressed = deflate(data)
-        with self._lock:
-            self._pack.add(oid, kind, len(data), compressed)
-        return oid
+        if self._fresh:
+            return False
+        if self._packs is None:
+            self._packs = self._repository.packs.now()
+        # a pack that goes meanwhile was put into another
+        return self._repository.has(oid, self._packs)
 
-    def _begin_pack(self) -> None:
-        self._pack = PackWriter(self._repository.pack_directory)
+    def _begin_pack(self) -> PackWriter:
+        pack = self._pack = PackWriter(self._repository.pack_directory)
         for oid, kind, data in self._pending:
-            self._pack.add(oid, kind, len(data), deflate(data))
+            pack.add(oid, packed(kind, data))
         self._pending.clear()
         self._pending_bytes = 0
+        return pack

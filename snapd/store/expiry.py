@@ -16,11 +16,11 @@ from snapd.core.errors import StoreCorrupt, os_errors
 from snapd.core.model import EMPTY_TREE, TREE, ObjectId
 from snapd.failpoints import failpoint
 
-from .deflate import deflate
 from .durable import remove_any, remove_if_there
 from .loose import loose_files
 from .objects import KINDS
 from .pack import PackWriter
+from .packed import packed
 from .packindex import PackIndex
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ def _sweep_pack(repository: ShadowRepository, name: str, held: set[ObjectId], ca
             for oid in sorted(staying):
                 call.check()
                 kind, data = database.read(pygit2.Oid(raw=oid))
-                writer.add(oid, KINDS[int(kind)], len(data), deflate(bytes(data)))
+                writer.add(oid, packed(KINDS[int(kind)], bytes(data)))
             writer.finish()
         except (KeyError, pygit2.GitError) as error:
             raise StoreCorrupt(f"pack {name}: {error}", object=name) from error

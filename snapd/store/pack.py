@@ -10,7 +10,6 @@ import hashlib
 import os
 import secrets
 import struct
-import zlib
 from typing import TYPE_CHECKING
 
 from snapd.core.errors import os_errors
@@ -18,27 +17,14 @@ from snapd.core.model import ObjectId
 from snapd.failpoints import failpoint
 
 from .durable import PRIVATE_FILE, remove_if_there, sync_directory
-from .objects import ObjectKind
+from .packed import CRC_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_KINDS: dict[ObjectKind, int] = {"commit": 1, "tree": 2, "blob": 3}
 _READ_SIZE = 1 << 20
 _ENTRY = struct.Struct(">20sIQ")
 """What the index is to say of an object: its id, the CRC-32 of its bytes in the pack, and where they begin."""
-
-
-def _entry_header(kind: ObjectKind, size: int) -> bytes:
-    first = (_KINDS[kind] << 4) | (size & 0x0F)
-    size >>= 4
-    encoded = bytearray()
-    while size:
-        encoded.append(first | 0x80)
-        first = size & 0x7F
-        size >>= 7
-    encoded.append(first)
-    return bytes(encoded)
 
 
 class PackWriter:
@@ -61,25 +47,22 @@ class PackWriter:
         self._file = os.fdopen(descriptor, "w+b", buffering=_READ_SIZE)
         self._offset = self._file.write(struct.pack(">4sII", b"PACK", 2, 0))
 
-    def add(self, oid: ObjectId, kind: ObjectKind, size: int, compressed: bytes) -> None:
+    def add(self, oid: ObjectId, packed: bytes) -> None:
         """Appends one object.
 
         Args:
             oid: its id; each id once.
-            kind: its type.
-            size: of the object itself, bytes.
-            compressed: its bytes, as a zlib stream.
+            packed: the object, see `packed.py`.
 
         Raises:
             StorageFull, IoError: the pack is of no use any more; `discard` it.
         """
-        start = _entry_header(kind, size)
-        self._entries += _ENTRY.pack(oid, zlib.crc32(compressed, zlib.crc32(start)), self._offset)
+        entry = memoryview(packed)[CRC_BYTES:]
+        self._entries += _ENTRY.pack(oid, int.from_bytes(packed[:CRC_BYTES], "big"), self._offset)
         with os_errors(self._temporary):
             failpoint("pack.add")
-            self._file.write(start)
-            self._file.write(compressed)
-        self._offset += len(start) + len(compressed)
+            self._file.write(entry)
+        self._offset += len(entry)
 
     def finish(self) -> str:
         """Makes the pack part of the repository, durably.

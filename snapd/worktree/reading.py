@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
-import os
-from concurrent.futures import ThreadPoolExecutor, as_completed
+import logging
+from collections import deque
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import attrs
@@ -13,10 +13,11 @@ from snapd.core.errors import from_os_error
 from snapd.core.model import SkipReason
 from snapd.failpoints import failpoint
 
-from .directories import open_directory
+from .directories import Directories
 from .disk import STREAM_FROM, read_link, read_stable
 from .look import GONE
-from .records import make_record
+from .readers import AT_ONCE, ReaderLost, Readers
+from .records import make_record, oid_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -29,11 +30,15 @@ if TYPE_CHECKING:
     from .records import Record
     from .scan import Batch
 
-    _Chunk = list[tuple[DirectoryNode, RelPath, list[tuple[bytes, bool]]]]
+    _Piece = tuple[DirectoryNode, RelPath, list[tuple[bytes, bool]]]
+    _Asked = tuple[DirectoryNode, RelPath, bytes]
 
-_AT_A_TIME = 16
-_PARALLEL_FROM = 1000
-"""Files; threads that take turns at the interpreter lock read 100 of them (19 KB each) in 25 ms, one alone in 15."""
+logger = logging.getLogger(__name__)
+
+_WORTH_HELP = 2000
+"""Files: from here on it is worth while to have processes read them."""
+_POLL_SECONDS = 0.1
+"""How long a request that was taken back may go on waiting."""
 
 Read = tuple[bytes, "Record | SkipReason | None"]
 """A name and what became of it: its record, why it cannot be captured, or None where it is gone."""
@@ -64,65 +69,83 @@ class Reader:
         Raises:
             IoError, StorageFull, Cancelled: what was yielded so far is in the batch.
         """
-        chunks: list[_Chunk] = [[]]
-        room = _AT_A_TIME
+        pieces: deque[_Piece] = deque()
         total = 0
         for node, names in memory.unread.items():
             path = memory.path_of(node)
             assert path is not None
             items = list(names.items())
             total += len(items)
-            while items:
-                if not room:
-                    chunks.append([])
-                    room = _AT_A_TIME
-                chunks[-1].append((node, path, items[:room]))
-                items, room = items[room:], max(0, room - len(items))
+            pieces += [(node, path, items[at : at + AT_ONCE]) for at in range(0, len(items), AT_ONCE)]
         done = 0
-        if total < _PARALLEL_FROM:
-            for node, path, items in itertools.chain(*chunks):
+        readers = self._start_readers() if total >= _WORTH_HELP else None
+        with Directories(self.root) as directories:
+            all_found = (
+                self._read_here(directories, pieces) if readers is None else self._read_by(readers, directories, pieces)
+            )
+            for node, found in all_found:
                 self.call.progress("hashing", done, total)
-                yield node, self._read(path, items)
-                done += len(items)
-            return
-        # hashing and compression let go of the interpreter lock
-        with ThreadPoolExecutor(os.cpu_count() or 2, thread_name_prefix="snapd-read") as pool:
-            futures = [pool.submit(self._read_chunk, chunk) for chunk in chunks]
+                yield node, found
+                done += len(found)
+
+    def _start_readers(self) -> Readers[_Asked] | None:
+        try:
+            return Readers(self.root, self.limit, self.batch.packing)
+        except OSError as error:
+            logger.warning("no processes that read files can be started: %s", error)
+            return None
+
+    def _read_here(
+        self, directories: Directories, pieces: Iterable[_Piece]
+    ) -> Iterator[tuple[DirectoryNode, list[Read]]]:
+        for node, path, items in pieces:
+            yield node, self._read(directories, path, items)
+
+    def _read_by(
+        self, readers: Readers[_Asked], directories: Directories, pieces: deque[_Piece]
+    ) -> Iterator[tuple[DirectoryNode, list[Read]]]:
+        """Has processes read regular files; what they do not read as it is, this one does."""
+        with closing(readers):
             try:
-                for future in as_completed(futures):
-                    for node, found in future.result():
-                        yield node, found
-                        done += len(found)
-                    self.call.progress("hashing", done, total)
-            except BaseException:
-                for future in futures:
-                    future.cancel()
-                raise
+                while pieces or readers.is_waiting:
+                    while pieces and readers.has_room:
+                        node, path, items = pieces.popleft()
+                        files = [(name, (node, path, name)) for name, is_link in items if not is_link]
+                        if files and readers.takes(path):
+                            readers.ask(path, files)
+                            items = [item for item in items if item[1]]
+                        if items:
+                            yield node, self._read(directories, path, items)
+                    self.call.check()
+                    for (node, path, name), found in readers.answers(_POLL_SECONDS):
+                        if found is None:
+                            yield node, self._read(directories, path, [(name, False)])
+                        else:
+                            self.batch.packed_blob(oid_of(found.record), found.packed)
+                            yield node, [(name, found.record)]
+            except ReaderLost:
+                logger.warning("a process that reads files ended early: reading without")
+                pieces.extendleft((node, path, [(name, False)]) for node, path, name in readers.unanswered())
+        yield from self._read_here(directories, pieces)
 
-    def _read_chunk(self, chunk: _Chunk) -> list[tuple[DirectoryNode, list[Read]]]:
-        return [(node, self._read(path, items)) for node, path, items in chunk]
-
-    def _read(self, path: RelPath, items: Iterable[tuple[bytes, bool]]) -> list[Read]:
+    def _read(self, directories: Directories, path: RelPath, items: Iterable[tuple[bytes, bool]]) -> list[Read]:
         try:
             failpoint("capture.open")
-            descriptor = open_directory(self.root, path)
+            descriptor = directories.open(path)
         except OSError as error:
             if error.errno not in GONE:
                 raise from_os_error(error, path or b".") from error
             return [(name, None) for name, _ in items]
         found: list[Read] = []
-        try:
-            for name, is_link in items:
-                self.call.check()
-                try:
-                    failpoint("capture.read")
-                    found.append((name, self._read_one(descriptor, name, is_link)))
-                except OSError as error:
-                    if error.errno not in GONE:
-                        raise from_os_error(error, path + b"/" + name if path else name) from error
-                    found.append((name, None))
-        finally:
-            os.close(descriptor)
+        for name, is_link in items:
+            self.call.check()
+            try:
+                failpoint("capture.read")
+                found.append((name, self._read_one(descriptor, name, is_link)))
+            except OSError as error:
+                if error.errno not in GONE:
+                    raise from_os_error(error, path + b"/" + name if path else name) from error
+                found.append((name, None))
         return found
 
     def _read_one(self, directory: int, name: bytes, is_link: bool) -> Record | SkipReason:

@@ -56,6 +56,13 @@ class Batch(Protocol):
     def blob_stream(self, size: int, chunks: Iterator[bytes]) -> ObjectId:
         """Adds a large file's bytes, piece by piece."""
 
+    @property
+    def packing(self) -> str:
+        """The module whose `packed_blob` makes, in any process, of a file's bytes its id and what is stored."""
+
+    def packed_blob(self, oid: ObjectId, packed: bytes) -> None:
+        """Adds a file's bytes, given as what `packing` made of them."""
+
     def encoded_tree(self, data: bytes) -> ObjectId:
         """Adds a directory, given as the bytes of its tree object."""
 
@@ -188,6 +195,7 @@ class Scanner:
             raise
         for node, tree in trees.items():
             node.tree = tree
+        self.memory.pack_all_but((*look.visited, *dict.fromkeys(node for node, _ in learnt)))
         self._not_kept += len(learnt) + len(trees)
         assert self.memory.root.tree is not None
         assert self._rules is not None

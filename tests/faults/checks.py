@@ -12,6 +12,7 @@ from typing import Any
 from snapd.core.call import Call
 from tests.support import workspace
 from tests.support.git import run_git
+from tests.support.processes import descriptors
 from tests.support.workspace import Items
 
 from .forks import Say
@@ -72,17 +73,6 @@ def leftovers(folder: Path) -> list[str]:
                 inside = path.split("/", 3)[-1] if place.name == "data" else path
                 if pattern.search(inside):
                     found.append(path)
-    return found
-
-
-def descriptors() -> dict[str, str]:
-    """The open files of this process."""
-    found = {}
-    for name in os.listdir("/proc/self/fd"):
-        try:
-            found[name] = os.readlink(f"/proc/self/fd/{name}")
-        except FileNotFoundError:
-            continue
     return found
 
 

@@ -21,9 +21,10 @@ import attrs
 from snapd.core.errors import SnapdError, WorkspaceNotOpen
 from snapd.failpoints import POINTS
 from tests.support.git import run_git
+from tests.support.processes import descriptors
 from tests.support.workspace import git_tree_hash
 
-from .checks import Broken, History, descriptors, forget, leftovers, verify
+from .checks import Broken, History, forget, leftovers, verify
 from .forks import Ended, Say, run
 from .inject import FAULTS, Fault, Injector, arm_children, possible
 from .scenarios import SCENARIOS, Act, Scenario, bench_at, recover

@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 import random
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.support.processes import children
+
 from .machine import error_of, initialize, notification, request, wait_until
 
 if TYPE_CHECKING:
     from .machine import Machine
-
-
-def children(pid: int) -> set[int]:
-    """The processes that a process has started and not waited for."""
-    found: set[int] = set()
-    for task in os.listdir(f"/proc/{pid}/task"):
-        # a thread may end while we look
-        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
-            found |= {int(child) for child in Path(f"/proc/{pid}/task/{task}/children").read_text().split()}
-    return found
 
 
 def ticks(pid: int) -> int:

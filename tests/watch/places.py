@@ -32,15 +32,3 @@ def names(marks: Marks) -> dict[str, set[bytes]]:
     """What is marked, by the name of the place; nothing may be everything."""
     assert not marks.everything
     return {place.name: found for place, found in marks.names.items() if isinstance(place, Spot)}
-
-
-def descriptors() -> set[str]:
-    """What this process has open: each descriptor with what it leads to."""
-    found = set()
-    for number in os.listdir("/proc/self/fd"):
-        try:
-            found.add(f"{number} {os.readlink(f'/proc/self/fd/{number}')}")
-        except FileNotFoundError:
-            # the one that lists them
-            continue
-    return found

@@ -15,7 +15,8 @@ from snapd.watch.clock import Clock, Marks
 from snapd.watch.inotify import Inotify, Unsupported
 from snapd.watch.inotify_clock import InotifyClock
 from snapd.watch.plain import HintClock, NoClock
-from tests.watch.places import Spot, descriptors, watch
+from tests.support.processes import descriptors
+from tests.watch.places import Spot, watch
 
 _SECONDS = 20.0
 

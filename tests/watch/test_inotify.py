@@ -23,7 +23,7 @@ from snapd.watch.inotify import (
     Inotify,
     Unsupported,
 )
-from tests.watch.places import descriptors
+from tests.support.processes import descriptors
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="inotify is of Linux")
 _DIRECTORY = 0x40000000

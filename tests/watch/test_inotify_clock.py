@@ -15,7 +15,8 @@ from snapd.watch import inotify_clock
 from snapd.watch.clock import ITSELF, Marks
 from snapd.watch.inotify import OVERFLOW, Event, Inotify
 from snapd.watch.inotify_clock import InotifyClock
-from tests.watch.places import Spot, descriptors, names, watch
+from tests.support.processes import descriptors
+from tests.watch.places import Spot, names, watch
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="inotify is of Linux")
 _SECONDS = 20.0

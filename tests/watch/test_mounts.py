@@ -9,7 +9,7 @@ import pytest
 
 from snapd.watch import mounts
 from snapd.watch.mounts import Mounts, file_system, tells_everything
-from tests.watch.places import descriptors
+from tests.support.processes import descriptors
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="mounts are told of on Linux alone")
 

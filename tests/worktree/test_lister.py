@@ -21,6 +21,7 @@ from snapd.worktree.directories import open_directory
 from snapd.worktree.lister import Lister, ListerLost
 from snapd.worktree.listing import Listing, decode, encode, failed, list_directory
 from tests.support.git import run_git
+from tests.support.processes import descriptors, own_children
 from tests.support.workspace import make, without_rights, write
 from tests.worktree.oracle import Oracle
 
@@ -59,32 +60,6 @@ def listed_here(root: int, path: bytes) -> Listing:
         return list_directory(descriptor)
     finally:
         os.close(descriptor)
-
-
-def descriptors() -> dict[str, str]:
-    """What is open in this process."""
-    found = {}
-    for number in os.listdir("/proc/self/fd"):
-        try:
-            found[number] = os.readlink(f"/proc/self/fd/{number}")
-        except FileNotFoundError:
-            # the one that the listing itself had open
-            continue
-    return found
-
-
-def children() -> set[int]:
-    """The processes that this one has begun and not waited for."""
-    found = set()
-    for name in os.listdir("/proc"):
-        if name.isdecimal():
-            try:
-                fields = Path("/proc", name, "stat").read_text().rpartition(")")[2].split()
-            except (FileNotFoundError, ProcessLookupError):
-                continue
-            if int(fields[1]) == os.getpid():
-                found.add(int(name))
-    return found
 
 
 def may_run(*paths: str) -> bool:
@@ -224,19 +199,19 @@ def test_more_paths_than_a_pipe_holds_are_asked_without_standing_still(tmp_path:
 
 def test_nothing_is_left_of_the_processes(tmp_path: Path) -> None:
     write(tmp_path, {f"d{number}/f": b"" for number in range(200)})
-    open_before, children_before = descriptors(), children()
+    open_before, children_before = descriptors(), own_children()
     with lister_of(tmp_path) as (_, lister):
-        assert len(children() - children_before) == 2
+        assert len(own_children() - children_before) == 2
         for number in range(150):
             lister.ask(b"d%d" % number, b"")
         # in the middle of it
         lister.answers()
-    assert children() == children_before
+    assert own_children() == children_before
     assert descriptors() == open_before
 
 
 def test_a_process_that_cannot_be_started_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    open_before, children_before = descriptors(), children()
+    open_before, children_before = descriptors(), own_children()
     real, begun = subprocess.Popen, [0]
 
     def second_fails(*args: Any, **options: Any) -> Any:
@@ -251,19 +226,19 @@ def test_a_process_that_cannot_be_started_leaves_nothing(tmp_path: Path, monkeyp
         Lister(root)
     os.close(root)
     assert begun == [2]
-    assert children() == children_before
+    assert own_children() == children_before
     assert descriptors() == open_before
 
 
 def test_a_killed_process_is_told(tmp_path: Path) -> None:
     write(tmp_path, {f"d{number}/f": b"" for number in range(50)})
-    before = children()
+    before = own_children()
     with lister_of(tmp_path) as (_, lister):
-        for child in children() - before:
+        for child in own_children() - before:
             os.kill(child, signal.SIGKILL)
         with pytest.raises(ListerLost):
             all_answers(lister, [b"d%d" % number for number in range(50)])
-    assert children() == before
+    assert own_children() == before
 
 
 @pytest.mark.parametrize("after", [0, 1, 3])
@@ -271,13 +246,13 @@ def test_a_look_over_which_a_process_is_killed_gives_the_right_tree(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after: int
 ) -> None:
     monkeypatch.setattr(look, "_WORTH_HELP", 1)
-    before = children()
+    before = own_children()
     bench = make(tmp_path, {f"d{at}/e{number}/f": b"%d %d" % (at, number) for at in range(20) for number in range(10)})
     real, calls, killed = Lister.answers, [0], [0]
 
     def answers(lister: Lister[Any]) -> list[tuple[Any, Listing]]:
         if calls[0] == after:
-            for child in children() - before:
+            for child in own_children() - before:
                 os.kill(child, signal.SIGKILL)
                 killed[0] += 1
         calls[0] += 1
@@ -289,7 +264,7 @@ def test_a_look_over_which_a_process_is_killed_gives_the_right_tree(
     assert tree == Oracle(bench.root, 1 << 20).tree()
     bench.write({"d3/e3/f": b"later"})
     assert bench.track() == Oracle(bench.root, 1 << 20).tree()
-    assert children() == before
+    assert own_children() == before
 
 
 def test_new_rules_hold_everywhere_though_a_process_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -316,12 +291,12 @@ def test_new_rules_hold_everywhere_though_a_process_is_killed(tmp_path: Path, mo
 
 def test_a_look_with_help_gives_the_same_tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(look, "_WORTH_HELP", 1)
-    before = children()
+    before = own_children()
     bench = make(tmp_path)
     odd_directories(Path(bench.root))
     oracle = Oracle(bench.root, 1 << 20)
     assert bench.track() == oracle.tree()
-    assert children() == before
+    assert own_children() == before
 
 
 def test_bytes_that_come_in_pieces_are_taken_for_whole_only_when_they_are(tmp_path: Path) -> None:

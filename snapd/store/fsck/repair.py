@@ -15,13 +15,13 @@ import attrs
 
 from snapd.core.checkup import Problem
 from snapd.core.errors import StoreCorrupt, os_errors
-from snapd.store.deflate import deflate
 from snapd.store.durable import make_directories, remove_if_there, sync_directory
 from snapd.store.journal import JOURNAL
 from snapd.store.log import COVERAGE
 from snapd.store.loose import object_path
 from snapd.store.objects import ObjectKind, decode_tree, object_id
 from snapd.store.pack import PackWriter, write_index
+from snapd.store.packed import packed
 from snapd.store.packedrefs import PACKED
 from snapd.store.quarantine import Quarantine, remove
 from snapd.store.refdb import RefDatabase
@@ -288,7 +288,7 @@ class _Anew:
             make_directories(self._directory)
             self._writer = PackWriter(self._directory)
         kind, data = whole
-        self._writer.add(oid, _KINDS[kind], len(data), deflate(data))
+        self._writer.add(oid, packed(_KINDS[kind], data))
         self.written.add(oid)
 
     def finish(self) -> str | None:

@@ -1,0 +1,44 @@
+"""Objects as they stand in a pack (gitformat-pack(5)): the part of the work that any process can do.
+
+An object *packed* is the CRC-32 that the index of the pack has of it, big-endian, and then its entry in the pack: type,
+size, and the bytes as a zlib stream.
+"""
+
+from __future__ import annotations
+
+import zlib
+from typing import TYPE_CHECKING
+
+from .deflate import deflate
+from .objects import object_id
+
+if TYPE_CHECKING:
+    from snapd.core.model import ObjectId
+
+    from .objects import ObjectKind
+
+CRC_BYTES = 4
+_KINDS: dict[ObjectKind, int] = {"commit": 1, "tree": 2, "blob": 3}
+
+
+def packed(kind: ObjectKind, data: bytes) -> bytes:
+    """An object, given as its bytes, packed."""
+    entry = _header(kind, len(data)) + deflate(data)
+    return zlib.crc32(entry).to_bytes(CRC_BYTES, "big") + entry
+
+
+def packed_blob(data: bytes) -> tuple[ObjectId, bytes]:
+    """The id of a file's bytes as a blob, and the blob packed."""
+    return object_id("blob", data), packed("blob", data)
+
+
+def _header(kind: ObjectKind, size: int) -> bytes:
+    first = (_KINDS[kind] << 4) | (size & 0x0F)
+    size >>= 4
+    encoded = bytearray()
+    while size:
+        encoded.append(first | 0x80)
+        first = size & 0x7F
+        size >>= 7
+    encoded.append(first)
+    return bytes(encoded)
