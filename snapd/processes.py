@@ -6,6 +6,7 @@ input ends, whoever asked is gone, and it must end too.
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -38,7 +39,7 @@ class ChildProcess:
         output: descriptor that its answers come from.
 
     Raises:
-        OSError: it cannot be started.
+        OSError: it cannot be started; ENOSYS where `can_start` says so.
     """
 
     def __init__(
@@ -50,6 +51,9 @@ class ChildProcess:
         pipe_bytes: int = -1,
         is_quiet: bool = False,
     ) -> None:
+        if not can_start():
+            # of a program that is an interpreter and more, this would start another whole
+            raise OSError(errno.ENOSYS, "this program is no plain interpreter", sys.executable)
         places = [_HERE, *(place for place in sys.path if os.path.isabs(place))]
         self._process = subprocess.Popen(
             # no site module: the places are known, and it is there sooner

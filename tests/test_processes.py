@@ -111,3 +111,6 @@ def test_where_none_can_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
     monkeypatch.setattr(sys, "frozen", True, raising=False)
     assert not can_start()
+    # it would be the whole program once more
+    with pytest.raises(OSError, match="no plain interpreter"):
+        ChildProcess("snapd.store.packer_process")

@@ -20,7 +20,7 @@ from .readers import AT_ONCE, ReaderLost, Readers
 from .records import make_record, oid_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Generator, Iterable, Iterator
 
     from snapd.core.call import Call
     from snapd.core.model import ObjectId, RelPath, Signature
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     _Piece = tuple[DirectoryNode, RelPath, list[tuple[bytes, bool]]]
     _Asked = tuple[DirectoryNode, RelPath, bytes]
+    _Readings = Generator[tuple[DirectoryNode, list["Read"]], None, None]
 
 logger = logging.getLogger(__name__)
 
@@ -60,7 +61,7 @@ class Reader:
     batch: Batch
     call: Call
 
-    def read_all(self, memory: Memory) -> Iterator[tuple[DirectoryNode, list[Read]]]:
+    def read_all(self, memory: Memory) -> _Readings:
         """Reads what the memory has down as unread.
 
         Yields:
@@ -79,14 +80,11 @@ class Reader:
             pieces += [(node, path, items[at : at + AT_ONCE]) for at in range(0, len(items), AT_ONCE)]
         done = 0
         readers = self._start_readers() if total >= _WORTH_HELP else None
-        with Directories(self.root) as directories:
-            all_found = (
-                self._read_here(directories, pieces) if readers is None else self._read_by(readers, directories, pieces)
-            )
-            for node, found in all_found:
+        with Directories(self.root) as directories, closing(self._read_pieces(readers, directories, pieces)) as found:
+            for node, files in found:
                 self.call.progress("hashing", done, total)
-                yield node, found
-                done += len(found)
+                yield node, files
+                done += len(files)
 
     def _start_readers(self) -> Readers[_Asked] | None:
         try:
@@ -95,38 +93,43 @@ class Reader:
             logger.warning("no processes that read files can be started: %s", error)
             return None
 
-    def _read_here(
-        self, directories: Directories, pieces: Iterable[_Piece]
-    ) -> Iterator[tuple[DirectoryNode, list[Read]]]:
+    def _read_pieces(
+        self, readers: Readers[_Asked] | None, directories: Directories, pieces: deque[_Piece]
+    ) -> _Readings:
+        if readers is not None:
+            with closing(readers):
+                yield from self._read_by(readers, directories, pieces)
+        # all of them, or what the processes did not come to
         for node, path, items in pieces:
             yield node, self._read(directories, path, items)
 
-    def _read_by(
-        self, readers: Readers[_Asked], directories: Directories, pieces: deque[_Piece]
-    ) -> Iterator[tuple[DirectoryNode, list[Read]]]:
-        """Has processes read regular files; what they do not read as it is, this one does."""
-        with closing(readers):
-            try:
-                while pieces or readers.is_waiting:
-                    while pieces and readers.has_room:
-                        node, path, items = pieces.popleft()
-                        files = [(name, (node, path, name)) for name, is_link in items if not is_link]
-                        if files and readers.takes(path):
-                            readers.ask(path, files)
-                            items = [item for item in items if item[1]]
-                        if items:
-                            yield node, self._read(directories, path, items)
-                    self.call.check()
-                    for (node, path, name), found in readers.answers(_POLL_SECONDS):
-                        if found is None:
-                            yield node, self._read(directories, path, [(name, False)])
-                        else:
-                            self.batch.packed_blob(oid_of(found.record), found.packed)
-                            yield node, [(name, found.record)]
-            except ReaderLost:
-                logger.warning("a process that reads files ended early: reading without")
-                pieces.extendleft((node, path, [(name, False)]) for node, path, name in readers.unanswered())
-        yield from self._read_here(directories, pieces)
+    def _read_by(self, readers: Readers[_Asked], directories: Directories, pieces: deque[_Piece]) -> _Readings:
+        """Has processes read regular files; what they do not read as it is, this one does.
+
+        Args:
+            readers: the processes.
+            directories: where this one reads.
+            pieces: what is to be read; what is left in it is still to be.
+        """
+        try:
+            while pieces or readers.is_waiting:
+                while pieces and readers.has_room:
+                    node, path, items = pieces.popleft()
+                    own = [item for item in items if item[1] or not readers.takes(path)]
+                    if own:
+                        yield node, self._read(directories, path, own)
+                    if len(own) < len(items):
+                        readers.ask(path, [(item[0], (node, path, item[0])) for item in items if item not in own])
+                self.call.check()
+                for (node, path, name), found in readers.answers(_POLL_SECONDS):
+                    if found is None:
+                        yield node, self._read(directories, path, [(name, False)])
+                    else:
+                        self.batch.packed_blob(oid_of(found.record), found.packed)
+                        yield node, [(name, found.record)]
+        except ReaderLost:
+            logger.warning("a process that reads files ended early: reading without")
+            pieces.extendleft((node, path, [(name, False)]) for node, path, name in readers.unanswered())
 
     def _read(self, directories: Directories, path: RelPath, items: Iterable[tuple[bytes, bool]]) -> list[Read]:
         try:

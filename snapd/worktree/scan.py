@@ -401,18 +401,19 @@ class Scanner:
         """Reads what is unread; whether some of it was gone."""
         memory = self.memory
         gone = False
-        for node, found in reader.read_all(memory):
-            for name, what in found:
-                if what is None:
-                    memory.drop_file(node, name)
-                    gone = True
-                elif isinstance(what, SkipReason):
-                    memory.put_other(node, name, what)
-                    if what is SkipReason.UNSTABLE:
-                        self._clock.put_back(Marks(names={node: {name}}))
-                else:
-                    memory.read(node, name, what)
-                    learnt.append((node, name))
+        with contextlib.closing(reader.read_all(memory)) as all_found:
+            for node, found in all_found:
+                for name, what in found:
+                    if what is None:
+                        memory.drop_file(node, name)
+                        gone = True
+                    elif isinstance(what, SkipReason):
+                        memory.put_other(node, name, what)
+                        if what is SkipReason.UNSTABLE:
+                            self._clock.put_back(Marks(names={node: {name}}))
+                    else:
+                        memory.read(node, name, what)
+                        learnt.append((node, name))
         return gone
 
     def _trees(self, batch: Batch) -> dict[DirectoryNode, ObjectId]:

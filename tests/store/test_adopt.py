@@ -6,7 +6,6 @@ import errno
 import os
 import shutil
 import zlib
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -67,13 +66,6 @@ def project(tmp_path: Path) -> Project:
     made.commit({"old": b"of long ago\n", **CONTENTS})
     made.commit(CONTENTS)
     return made
-
-
-@pytest.fixture
-def steps(tmp_path: Path) -> Iterator[Steps]:
-    taken = Steps(tmp_path / "store")
-    yield taken
-    taken.store.close()
 
 
 def take_over(steps: Steps, *projects: Project, wanted: set[ObjectId] | None = None) -> frozenset[ObjectId]:

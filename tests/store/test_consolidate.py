@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -26,13 +26,6 @@ from tests.store.steps import Steps, expire_nothing, read_files
 from tests.support.git import run_git
 
 ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture
-def steps(tmp_path: Path) -> Iterator[Steps]:
-    found = Steps(tmp_path / "store")
-    yield found
-    found.store.close()
 
 
 def text(rnd: random.Random, lines: int) -> bytes:

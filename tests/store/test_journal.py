@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import attrs
@@ -44,13 +44,6 @@ OTHER = Coverage(
 
 def step(number: int) -> Files:
     return {**BASE, "d/e/c": b"step %d\n" % number * 30}
-
-
-@pytest.fixture
-def steps(tmp_path: Path) -> Iterator[Steps]:
-    taken = Steps(tmp_path / "store")
-    yield taken
-    taken.store.close()
 
 
 def journals(steps: Steps) -> list[Path]:

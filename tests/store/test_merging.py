@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,13 +17,6 @@ TEXT = b"one\n\xff\nthree\nfour\nfive\n"
 OURS = TEXT.replace(b"one", b"ONE")
 THEIRS = TEXT.replace(b"five", b"FIVE")
 MERGED = OURS.replace(b"five", b"FIVE")
-
-
-@pytest.fixture
-def steps(tmp_path: Path) -> Iterator[Steps]:
-    taken = Steps(tmp_path / "store")
-    yield taken
-    taken.store.close()
 
 
 def blob(steps: Steps, data: bytes) -> ObjectId:

@@ -30,12 +30,10 @@ ALWAYS = Due(-1, -1)
 
 
 @pytest.fixture
-def steps(tmp_path: Path) -> Iterator[Steps]:
-    found = Steps(tmp_path / "store")
+def steps(steps: Steps) -> Steps:
     for at in range(6):
-        found.take({"a": b"%d\n" % at * 40, "b/c": b"%d\n" % (at // 2) * 50})
-    yield found
-    found.store.close()
+        steps.take({"a": b"%d\n" % at * 40, "b/c": b"%d\n" % (at // 2) * 50})
+    return steps
 
 
 @pytest.fixture

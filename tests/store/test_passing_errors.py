@@ -8,7 +8,7 @@ import errno
 import itertools
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -35,12 +35,10 @@ def step(number: int) -> Files:
 
 
 @pytest.fixture
-def steps(tmp_path: Path) -> Iterator[Steps]:
-    taken = Steps(tmp_path / "store")
+def steps(steps: Steps) -> Steps:
     for number in range(4):
-        taken.take(step(number))
-    yield taken
-    taken.store.close()
+        steps.take(step(number))
+    return steps
 
 
 def refusing(patch: pytest.MonkeyPatch, call: str, ending: str) -> None:

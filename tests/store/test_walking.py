@@ -33,11 +33,9 @@ LOOKS: dict[str, Callable[[Steps], object]] = {
 
 
 @pytest.fixture
-def steps(tmp_path: Path) -> Iterator[Steps]:
-    taken = Steps(tmp_path / "store")
-    taken.take(FILES)
-    yield taken
-    taken.store.close()
+def steps(steps: Steps) -> Steps:
+    steps.take(FILES)
+    return steps
 
 
 def refuse(patch: pytest.MonkeyPatch, directory: Path, number: int) -> None:

@@ -37,6 +37,7 @@ LIMIT = STREAM_FROM + (1 << 20)
 FILES: Items = {
     **{f"d{at}/e{number}/f": b"%d %d\n" % (at, number) * 50 for at in range(20) for number in range(10)},
     **{f"many/{number}": b"%d" % (number % 150) for number in range(400)},
+    **{f"d{at}/e{number}/link": Symlink(f"to {number}") for at in range(20) for number in range(10)},
     "empty": b"",
     "run": Executable(b"#!/bin/sh\n"),
     "link": Symlink("many"),
@@ -150,13 +151,13 @@ def test_more_than_pipes_hold_is_asked_and_answered_without_standing_still(tmp_p
     """Long names below long paths, contents that cannot be compressed: 16 MiB in all."""
     dice = random.Random(5)
     deep = "/".join(["n" * 220] * 4)
-    names = [f"{at}{'x' * 200}" for at in range(64)]
-    write(tmp_path, {f"{deep}/{name}": dice.randbytes(1 << 18) for name in names})
+    names = [f"{at}{'x' * 200}" for at in range(256)]
+    write(tmp_path, {f"{deep}/{name}": dice.randbytes(1 << 16) for name in names})
     with readers_of(tmp_path) as readers:
         found = all_answers(readers, os.fsencode(deep), [os.fsencode(name) for name in names])
         assert not readers.takes(b"n" * 5000)
-    assert len(found) == 64
-    assert all(answer is not None and len(unpacked(answer.packed)) == 1 << 18 for answer in found.values())
+    assert len(found) == 256
+    assert all(answer is not None and len(unpacked(answer.packed)) == 1 << 16 for answer in found.values())
 
 
 def test_a_capture_with_help_gives_the_same_tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -200,24 +201,48 @@ def test_a_large_file_and_one_that_may_not_be_read_are_for_this_process(tmp_path
         assert tracked.tree == Oracle(bench.root, 1 << 30).tree()
 
 
-@pytest.mark.parametrize("answers", [0, 1, 5])
+@pytest.mark.parametrize("answers", [0, 10, 200])
 def test_processes_that_are_killed_cost_time_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answers: int
 ) -> None:
     before = own_children()
     bench = make(tmp_path, FILES)
-    real, calls = Readers.answers, [0]
+    real, given = Readers.answers, [0]
 
     def killed(readers: Readers[Any], seconds: float) -> Iterator[tuple[Any, Found | None]]:
-        if calls[0] == answers:
-            kill_readers(before)
-        calls[0] += 1
-        return real(readers, seconds)
+        for answer in real(readers, seconds):
+            if given[0] == answers:
+                kill_readers(before)
+            given[0] += 1
+            yield answer
 
     monkeypatch.setattr(Readers, "answers", killed)
     assert bench.track() == Oracle(bench.root, 1 << 20).tree()
-    assert calls[0] > answers
+    assert given[0] > answers
     bench.git("fsck", "--strict", "--no-dangling")
+    assert own_children() == before
+
+
+@pytest.mark.parametrize("questions", [0, 1, 30])
+def test_processes_that_are_gone_when_they_are_asked_cost_time_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, questions: int
+) -> None:
+    before = own_children()
+    bench = make(tmp_path, FILES)
+    real, calls = Readers.ask, [0]
+
+    def ask(readers: Readers[Any], path: bytes, files: Any) -> None:
+        if calls[0] == questions:
+            for child in own_children() - before:
+                os.kill(child, signal.SIGKILL)
+                # it stays there to be waited for
+                os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
+        calls[0] += 1
+        real(readers, path, files)
+
+    monkeypatch.setattr(Readers, "ask", ask)
+    assert bench.track() == Oracle(bench.root, 1 << 20).tree()
+    assert calls[0] == questions + 1
     assert own_children() == before
 
 

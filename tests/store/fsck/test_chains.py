@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -23,12 +23,10 @@ from tests.store.steps import Steps
 
 
 @pytest.fixture
-def steps(tmp_path: Path) -> Iterator[Steps]:
-    taken = Steps(tmp_path / "store")
+def steps(steps: Steps) -> Steps:
     for number in range(4):
-        taken.take(step(number))
-    yield taken
-    taken.store.close()
+        steps.take(step(number))
+    return steps
 
 
 def closed(steps: Steps, *, mend: bool = False, quick: bool = False) -> Checkup:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -27,13 +27,6 @@ _CHANGING = ("rename", "unlink", "link", "fsync", "mkdir", "write")
 _KILLED = 77
 _STRIDE = int(os.environ.get("FSCK_KILL_STRIDE", "13"))
 """Between two calls before which it is killed; 1 tries each of them."""
-
-
-@pytest.fixture
-def steps(tmp_path: Path) -> Iterator[Steps]:
-    taken = Steps(tmp_path / "store")
-    yield taken
-    taken.store.close()
 
 
 def damaged_pack(steps: Steps) -> None:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from snapd.core.errors import StoreCorrupt
@@ -22,12 +19,10 @@ NEWER = codec.VERSION + 1
 
 
 @pytest.fixture
-def steps(tmp_path: Path) -> Iterator[Steps]:
-    taken = Steps(tmp_path / "store")
+def steps(steps: Steps) -> Steps:
     for number in range(4):
-        taken.take(step(number))
-    yield taken
-    taken.store.close()
+        steps.take(step(number))
+    return steps
 
 
 def end_as_newer(steps: Steps, session_id: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -30,13 +29,6 @@ def step(number: int) -> Files:
 
 def many(number: int) -> Files:
     return {f"m{at % 7}/f{at}": b"file %d of %d\n" % (at, number) * 20 for at in range(60)}
-
-
-@pytest.fixture
-def steps(tmp_path: Path) -> Iterator[Steps]:
-    taken = Steps(tmp_path / "store")
-    yield taken
-    taken.store.close()
 
 
 def check(steps: Steps) -> Checkup:
