@@ -22,19 +22,20 @@ QUIET = ("--quiet", "0.2")
 WRITER = 'while read name; do echo "$name" > "$name"; done'
 """Makes the files that it is told of."""
 COUNTS = """
-import signal, sys, threading
+import os, signal, sys, threading
 caught = []
 def count():
     while signal.sigwait(counted):
         caught.append(1)
-        print("caught", flush=True)
+        os.write(1, b"caught\\n")
 counted = {signal.{name}}
 # a handler would not be called while it waits for a line, where the signal came just before
 signal.pthread_sigmask(signal.SIG_BLOCK, counted)
 threading.Thread(target=count, daemon=True).start()
-print("ready", flush=True)
+os.write(1, b"ready\\n")
 line = sys.stdin.readline()
-print("took", line.strip(), flush=True)
+# at once: the thread, or the echo of a terminal, may come between two writes
+os.write(1, b"took %b\\n" % line.strip().encode())
 sys.exit(10 + len(caught))
 """
 """Says how often a signal came, by its exit code."""
