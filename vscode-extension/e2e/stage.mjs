@@ -13,6 +13,10 @@ import { World } from "./world.mjs";
 /** How much of the logs a failure shows, in lines. */
 const TOLD = 120;
 
+/** What the extension logs when it has looked for snapd, and when the settings named none. */
+const LOOKED = /snapd \S+ is used|no snapd was found/;
+const UNSET = /setting snapd\.path: not set/;
+
 /** Ignored by git, and so no part of any snapshot. */
 const PROBE = "watched.tmp";
 const PROBE_EVERY = 1_000;
@@ -72,6 +76,9 @@ export class Stage {
       const editor = await Editor.start(world, vsix, setting);
       stage = new Stage(world, editor, await Browser.open(world, editor), shots);
       if (setting.untrusted !== true) {
+        if (setting.missing !== true) {
+          await stage.#hasSettings();
+        }
         await stage.#seesTheDisk();
         await stage.steps.open();
         await stage.workbench.widenSideBar(SIDE_BAR);
@@ -152,6 +159,18 @@ export class Stage {
 
   end() {
     return this.world.end();
+  }
+
+  /** A window now and then opens without the settings of its user, and does not look for them again. */
+  async #hasSettings() {
+    const logs = await until("snapd is looked for", () => {
+      const told = this.editor.logs();
+      return LOOKED.test(told) ? told : "";
+    });
+    if (UNSET.test(logs)) {
+      await this.browser.page.reload();
+      await this.browser.page.locator(".monaco-workbench").waitFor();
+    }
   }
 
   /**

@@ -70,6 +70,11 @@ export class TreeView {
    */
   async isFocused(row) {
     await row.and(this.page.locator(".focused")).waitFor();
+    await this.hasKeys();
+  }
+
+  /** Waits until keys reach the view. */
+  async hasKeys() {
     await this.pane.locator(".monaco-list:focus").waitFor();
   }
 

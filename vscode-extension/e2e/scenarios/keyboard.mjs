@@ -19,6 +19,7 @@ export const KEYBOARD = [
       const step = await stage.stepRow("By keys", "Change by keys");
 
       await workbench.runByKeys("Agent Steps: Focus on Steps View");
+      await steps.hasKeys();
       await keyboard.press("Home");
       await steps.isFocused(steps.row("By keys"));
       await keyboard.press("ArrowDown");
@@ -32,6 +33,8 @@ export const KEYBOARD = [
       await diff.shows(LIST, changed);
 
       await workbench.runByKeys("Agent Steps: Focus on Steps View");
+      // a key that comes before is the editor's
+      await steps.isFocused(file);
       await keyboard.press("ArrowUp");
       await steps.isFocused(step);
       await keyboard.press("Shift+F10");
