@@ -17,7 +17,7 @@ def staying() -> Iterator[None]:
     """What is made in this block stays for as long as the process: it is not looked at for garbage, now or later.
 
     For modules and classes, of which a daemon has so many that to look at them again and again as they come takes a
-    tenth of its start, and to look at all of them once holds up every thread for some 20 ms.
+    tenth of its start, and to look at all of them once holds up every thread for some 40 ms.
     """
     gc.disable()
     try:
