@@ -86,7 +86,7 @@ def save(path: str, memory: Memory, tree: ObjectId, rules: bytes) -> None:
                 file.write(digest.digest())
             failpoint("memory.rename")
             os.rename(temporary, path)
-        except OSError:
+        except BaseException:
             _remove(temporary)
             raise
 

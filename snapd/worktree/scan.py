@@ -124,6 +124,8 @@ class Scanner:
         """
         if not objects:
             return
+        # what is kept meanwhile must not change under it
+        self._wait_for_keeping()
         memory = self.memory
         for _, node in memory.root.walk():
             for name in [name for name, record in node.files.items() if oid_of(record) in objects]:
