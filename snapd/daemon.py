@@ -33,8 +33,8 @@ from snapd.workspaces import Workspaces
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from snapd.config import Layer
     from snapd.locations import Locations
+    from snapd.settings import Base
 
 logger = logging.getLogger(__name__)
 
@@ -62,7 +62,7 @@ class Options:
     """
 
     locations: Locations
-    base: tuple[Layer, ...]
+    base: Base
     xdg_config_home: str | None
     umask: int
     idle_seconds: float | None = 1800.0

@@ -13,6 +13,7 @@ from snapd.core.text import DirectDiffer
 from snapd.core.unsaved import Unsaved
 from snapd.core.workspace import Workspace
 from snapd.locations import check_private, store_directories, store_path
+from snapd.settings import FolderSettings
 from snapd.store.durable import make_directories
 from snapd.store.store import Store
 from snapd.worktree.refusal import canonical_root, check_root, project_id
@@ -20,11 +21,12 @@ from snapd.worktree.rules import GitUser
 from snapd.worktree.worktree import WorkTree
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container
+    from collections.abc import Callable, Hashable
 
     from snapd.config import Settings
     from snapd.core.ports import TextDiffer
     from snapd.locations import Locations
+    from snapd.settings import Options
 
 MAX_UNUSED = 16
 """Workspaces that stay open though nobody uses them: each has a memory of its tree and an inotify queue of the user's,
@@ -43,6 +45,7 @@ class _Place:
 @attrs.define
 class _Open:
     workspace: Workspace
+    settings: FolderSettings
     users: int
 
 
@@ -82,31 +85,37 @@ class Workspaces:
         """Has every workspace shown when it is opened."""
         self._listeners.append(listener)
 
-    def acquire(self, folder: bytes, settings: Settings, given: Container[str] = ()) -> Workspace:
+    def acquire(self, folder: bytes, client: Hashable, options: Options) -> Workspace:
         """The workspace of a folder, opened where it is not yet; `release` it.
 
         Args:
             folder: absolute.
-            settings: hold for a workspace that is opened now.
-            given: names of the settings that the one who asks has set: they hold for an open workspace too.
+            client: who asks.
+            options: what that client asks for; they count until it releases the workspace, also what it gives later.
 
         Raises:
             WorkspaceRefused, StoreLocked, StoreCorrupt, IoError, StorageFull: it is not open.
         """
+        settings = options.settings
         place = self._place(folder, settings)
         with self._lock:
             found = self._still_there(place.store)
             if found is None:
-                found = self._open[place.store] = _Open(self._make(place, settings), 0)
+                policy = FolderSettings(options)
+                found = self._open[place.store] = _Open(self._make(place, policy, settings), policy, 0)
                 for listener in self._listeners:
                     listener(found.workspace)
             found.users += 1
+            found.settings.add(client, options)
             self._close_some()
-        apply_settings(found.workspace, settings, given)
         return found.workspace
 
     def store_of(self, folder: bytes, settings: Settings) -> str:
-        """Where the store of a folder lies, or would; arguments as of `acquire`.
+        """Where the store of a folder lies, or would.
+
+        Args:
+            folder: absolute.
+            settings: those that hold for it.
 
         Raises:
             WorkspaceRefused: it can have none.
@@ -119,8 +128,8 @@ class Workspaces:
         with self._lock:
             return [found.workspace for found in self._open.values()]
 
-    def release(self, workspace: Workspace) -> bool:
-        """Says that a user of a workspace is done with it.
+    def release(self, workspace: Workspace, client: Hashable) -> bool:
+        """Says that a client is done with a workspace that it acquired.
 
         Returns:
             Whether nobody uses it any more; it stays open until `close_unused`, or until many others are opened.
@@ -129,6 +138,7 @@ class Workspaces:
             for found in self._open.values():
                 if found.workspace is workspace:
                     found.users -= 1
+                    found.settings.remove(client)
                     return found.users == 0
         return False
 
@@ -182,7 +192,7 @@ class Workspaces:
         hidden = os.path.relpath(real, root) if real.startswith(root + b"/") else None
         return _Place(root, store_path(os.fsdecode(real), project_id(root)), hidden)
 
-    def _make(self, place: _Place, settings: Settings) -> Workspace:
+    def _make(self, place: _Place, policy: FolderSettings, settings: Settings) -> Workspace:
         work_tree = WorkTree(place.root, self._user, self._umask, place.hidden, settings.watcher)
         try:
             for directory in store_directories(place.store):
@@ -196,8 +206,7 @@ class Workspaces:
                     project_id(place.root),
                     work_tree,
                     store,
-                    settings.capture,
-                    settings.kept,
+                    policy,
                     self._texts,
                     self.unsaved,
                 )
@@ -214,23 +223,3 @@ def current_umask() -> int:
     umask = os.umask(0o077)
     os.umask(umask)
     return umask
-
-
-def apply_settings(workspace: Workspace, settings: Settings, given: Container[str]) -> None:
-    """Has some settings hold for an open workspace, for everyone who has it open.
-
-    Args:
-        workspace: the one.
-        settings: their values.
-        given: the names of those that are meant.
-    """
-    if "exclude" in given:
-        workspace.settings = attrs.evolve(workspace.settings, exclude=settings.exclude)
-    if "max_file_size" in given:
-        workspace.settings = attrs.evolve(workspace.settings, max_file_size=settings.max_file_size)
-    if "retention" in given:
-        workspace.retention = attrs.evolve(workspace.retention, days=settings.retention)
-    if "max_snapshots" in given:
-        workspace.retention = attrs.evolve(workspace.retention, max_snapshots=settings.max_snapshots)
-    if "max_store_size" in given:
-        workspace.retention = attrs.evolve(workspace.retention, max_bytes=settings.max_store_size)

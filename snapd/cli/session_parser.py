@@ -93,6 +93,7 @@ def _add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         default=2.0,
         help="a step ends when nothing has changed for so long (default: 2)",
     )
+    run.add_argument("--require", action="store_true", help="do not run the command where its steps cannot be recorded")
     run.add_argument("words", metavar="COMMAND", nargs=argparse.REMAINDER, help="the command and its arguments")
 
 

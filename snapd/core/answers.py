@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import attrs
 
@@ -128,6 +128,25 @@ class FileContent:
     data: bytes
 
 
+SettingSource = Literal["default", "file", "environment", "client", "otherClient", "folder"]
+
+
+@attrs.frozen
+class SettingInUse:
+    """A setting as it holds for a workspace.
+
+    Attributes:
+        name: of the setting.
+        value: what it is; patterns are a tuple of strings.
+        source: where that comes from: nobody said anything, the user's file, the environment of the process that
+            answers, the client that asks, another client, or the folder itself.
+    """
+
+    name: str
+    value: bool | float | str | tuple[str, ...] | None
+    source: SettingSource
+
+
 @attrs.frozen
 class Status:
     """What is known of a workspace without looking at its files.
@@ -139,6 +158,8 @@ class Status:
         last: the tree of the newest snapshot, None where there is none.
         store_path: where the store lies.
         store_bytes: what it takes.
+        folder_excludes: patterns that the folder's own file adds to those of the settings.
+        folder_problem: what is wrong with that file: then no snapshot is taken; None where it is all right.
     """
 
     files: int
@@ -147,3 +168,5 @@ class Status:
     last: ObjectId | None
     store_path: str
     store_bytes: int
+    folder_excludes: tuple[str, ...]
+    folder_problem: str | None

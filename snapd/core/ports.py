@@ -8,8 +8,9 @@ from .model import RecordKind
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 
+    from .answers import SettingInUse
     from .call import Call
     from .checkup import Checkup
     from .drift import Drift
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
         TreeEntry,
     )
     from .plan import Plan, Standing
-    from .retention import Limits
+    from .retention import Limits, Retention
 
 
 class Adopt(Protocol):
@@ -316,6 +317,28 @@ class TextDiffer(Protocol):
         """The hunks of a unified diff, as `text.hunks` writes them."""
 
 
+class Policy(Protocol):
+    """Which settings hold for a workspace, at the moment of asking."""
+
+    @property
+    def capture(self) -> CaptureSettings:
+        """What is captured."""
+
+    @property
+    def kept(self) -> Retention:
+        """What is kept for how long."""
+
+    def enabled(self, client: Hashable) -> bool:
+        """Whether a client that has the workspace open wants snapshots at all."""
+
+    def in_use(self, client: Hashable) -> tuple[SettingInUse, ...]:
+        """All settings, as that client sees them, but for what the folder's own file adds."""
+
+    @property
+    def problem(self) -> str | None:
+        """What is wrong with the user's file, whose last good values hold then; None where it is all right."""
+
+
 class WorkTree(Protocol):
     """The folder whose files are captured and restored."""
 
@@ -357,6 +380,9 @@ class WorkTree(Protocol):
     @property
     def watcher_reason(self) -> str | None:
         """Why that is not the best that there is, where it is not."""
+
+    def own_excludes(self) -> tuple[str, ...]:
+        """Patterns that the folder's own file adds to the settings; raises `InvalidParams` where it is wrong."""
 
     def listen(self, told: Callable[[], None]) -> None:
         """Has `told` called, from a thread of its own, soon after something may have changed."""

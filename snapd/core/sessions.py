@@ -9,7 +9,7 @@ import attrs
 
 from .answers import SessionMoved, SessionView, StepView
 from .call import Call
-from .errors import UnknownSession, UnknownStep
+from .errors import InvalidParams, SnapdError, UnknownSession, UnknownStep
 from .history import SessionEnded, SessionStarted, StepBegun, StepEnded, StepsLeft
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from .deeds import Deeds
     from .history import Operated, Session, SessionId, Step, StepId
-    from .model import RelPath
+    from .model import RelPath, Snapshot
     from .ports import Timeline
     from .writer import Writer
 
@@ -121,6 +121,8 @@ class Sessions:
         description: str | None,
         client: Hashable | None,
         call: Call,
+        *,
+        ends: StepId | None = None,
     ) -> Step:
         """Begins a step, on a snapshot of the work tree as it is.
 
@@ -133,30 +135,74 @@ class Sessions:
             description: for people.
             client: who is at work in it until it `leave`s; None for a step that is detached from who began it.
             call: the request.
+            ends: a step of the session that ends with the very snapshot on which this one begins, so that no change
+                falls between the two or into both. It claims nothing. One that has ended stays as it is.
 
         Raises:
             UnknownSession: there is none, or it has ended.
-            UnknownStep: the parent.
-            WorkspaceGone, StoreCorrupt, StorageFull, IoError, Cancelled: it was not begun.
+            UnknownStep: the parent, or the one to end: there is none, or it is another session's.
+            InvalidParams: the step to end is one that the new step would be a part of.
+            WorkspaceGone, StoreCorrupt, StorageFull, IoError, Cancelled: it was not begun; the other may have ended.
         """
-        with self._writer.turn(call):
-            session = self.known(session_id)
-            if session.ended is not None:
-                raise UnknownSession(
-                    f"session {session_id!r} has ended; session/start takes it up again", sessionId=session_id
+        ended: Ended | None = None
+        try:
+            with self._writer.turn(call):
+                session = self._going_on(session_id)
+                if parent is not None:
+                    self.known_step(parent)
+                before = None if ends is None else self._to_end(ends, session_id, parent)
+                self._writer.work_tree.check_present()
+                snapshot = self._writer.look((), call)
+                if before is not None and before.state == "open":
+                    ended = self._end_on(snapshot, before, None, call, spoken_for=True)
+                step_id = secrets.token_hex(8)
+                begun = StepBegun(
+                    step_id,
+                    session_id,
+                    session.step_count,
+                    parent,
+                    message_id,
+                    part_id,
+                    tool,
+                    description,
+                    client is None,
                 )
-            if parent is not None:
-                self.known_step(parent)
-            step_id = secrets.token_hex(8)
-            begun = StepBegun(
-                step_id, session_id, session.step_count, parent, message_id, part_id, tool, description, client is None
+                self._writer.track(snapshot, begun, call)
+                if client is not None:
+                    self._writer.attendance.attend(step_id, client)
+                step = self.known_step(step_id)
+                self.tell(session_id, self._deeds.view(step, session.agent, call))
+        finally:
+            if ended is not None:
+                self._tell_of_end(ended, call)
+        return step
+
+    def _tell_of_end(self, ended: Ended, call: Call) -> None:
+        """Tells that a step ended where another one began: what goes wrong with that is no failure of the other one."""
+        try:
+            self._tell_behind(ended, call)
+        except SnapdError as error:
+            self._writer.tell_trouble(error)
+
+    def _going_on(self, session_id: SessionId) -> Session:
+        """A session that steps can be begun in; raises `UnknownSession`."""
+        session = self.known(session_id)
+        if session.ended is not None:
+            raise UnknownSession(
+                f"session {session_id!r} has ended; session/start takes it up again", sessionId=session_id
             )
-            self._writer.work_tree.check_present()
-            self._writer.track(self._writer.look((), call), begun, call)
-            if client is not None:
-                self._writer.attendance.attend(step_id, client)
-            step = self.known_step(step_id)
-            self.tell(session_id, self._deeds.view(step, session.agent, call))
+        return session
+
+    def _to_end(self, ends: StepId, session_id: SessionId, parent: StepId | None) -> Step:
+        """The step that ends where another one begins; raises as `begin`."""
+        step = self.known_step(ends)
+        if step.begun.session_id != session_id:
+            raise UnknownStep(f"step {ends!r} is not one of session {session_id!r}", stepId=ends)
+        above = parent
+        while above is not None:
+            if above == ends:
+                raise InvalidParams(f"ends: the new step would be a part of step {ends!r}", field="ends")
+            above = self.known_step(above).begun.parent
         return step
 
     def finish(self, step_id: StepId, claims: Iterable[RelPath] | None, call: Call) -> StepView:
@@ -178,7 +224,10 @@ class Sessions:
                 ended = self.end_open(step, None if claims is None else tuple(claims), call, spoken_for=True)
         if ended is None:
             return self.shown(step, call)
-        # the lines of a large step are counted while others may write
+        return self._tell_behind(ended, call)
+
+    def _tell_behind(self, ended: Ended, call: Call) -> StepView:
+        """Tells that a step ended; the lines of a large one are counted while others may write."""
         view = self.shown(ended.step, call)
         with self._writer.turn(call):
             self.tell_ended(ended)
@@ -197,7 +246,12 @@ class Sessions:
             WorkspaceGone, StoreCorrupt, StorageFull, IoError, Cancelled: it is open.
         """
         self._writer.work_tree.check_present()
-        snapshot = self._writer.look((), call)
+        return self._end_on(self._writer.look((), call), step, claims, call, spoken_for=spoken_for)
+
+    def _end_on(
+        self, snapshot: Snapshot, step: Step, claims: tuple[RelPath, ...] | None, call: Call, *, spoken_for: bool
+    ) -> Ended:
+        """As `end_open`, with a snapshot of the work tree that was just taken."""
         beside = [self.known_step(other) for other in self._timeline.beside(step.step_id)]
         self._writer.bulletin.prepare(len(beside) + SPARE)
         seen = self._writer.span(self._writer.store.identify(snapshot))

@@ -13,7 +13,7 @@ from .answers import DeltaPage, FileContent, NamePage, Status, Tracked
 from .checking import Checking
 from .chronicle import Chronicle
 from .deeds import Deeds
-from .errors import Cancelled, FileNotInSnapshot, PathOutsideWorkspace
+from .errors import Cancelled, FileNotInSnapshot, InvalidParams, PathOutsideWorkspace
 from .filediff import describe
 from .model import RecordKind
 from .paths import parents, shown
@@ -34,11 +34,10 @@ if TYPE_CHECKING:
     from .call import Call
     from .filediff import FileDelta
     from .history import Operated, SessionId, StepId
-    from .model import CaptureSettings, Change, Entry, ObjectId, Outcome, RelPath, Snapshot
+    from .model import Change, Entry, ObjectId, Outcome, RelPath, Snapshot
     from .plan import Plan
     from .planning import Planner
-    from .ports import Store, TextDiffer, WorkTree
-    from .retention import Retention
+    from .ports import Policy, Store, TextDiffer, WorkTree
     from .unsaved import Unsaved
     from .writer import Request
 
@@ -53,8 +52,7 @@ class Workspace:
         project_id: the name of its store.
         work_tree: the folder.
         store: where its snapshots are.
-        settings: what is captured.
-        retention: what is kept for how long; may be replaced at any time.
+        policy: says what is captured, and what is kept for how long.
         texts: compares texts.
         unsaved: which files have unsaved text in an editor.
 
@@ -73,17 +71,16 @@ class Workspace:
         project_id: str,
         work_tree: WorkTree,
         store: Store,
-        settings: CaptureSettings,
-        retention: Retention,
+        policy: Policy,
         texts: TextDiffer,
         unsaved: Unsaved,
     ) -> None:
         self.project_id = project_id
-        self.retention = retention
+        self.policy = policy
         self.texts = texts
         self._work_tree = work_tree
         self._store = store
-        self._writer = Writer(work_tree, store, settings, texts, unsaved)
+        self._writer = Writer(work_tree, store, policy, texts, unsaved)
         self.deeds = Deeds(store, texts)
         self.sessions = Sessions(self._writer, self.deeds)
         self.chronicle = Chronicle(store.timeline, self.deeds)
@@ -98,15 +95,6 @@ class Workspace:
     def root(self) -> bytes:
         """The folder, absolute and canonical."""
         return self._work_tree.root
-
-    @property
-    def settings(self) -> CaptureSettings:
-        """What is captured; may be replaced at any time."""
-        return self._writer.settings
-
-    @settings.setter
-    def settings(self, settings: CaptureSettings) -> None:
-        self._writer.settings = settings
 
     @property
     def bulletin(self) -> Bulletin:
@@ -357,6 +345,7 @@ class Workspace:
             WorkspaceGone: the folder is no longer the one that was opened.
         """
         self._work_tree.check_present()
+        excludes, problem = self._folder_file()
         last = self._store.last
         count = self._writer.files
         if count is None:
@@ -368,6 +357,8 @@ class Workspace:
             last,
             self._store.path,
             self._store.bytes_on_disk(),
+            excludes,
+            problem,
         )
 
     # -- bringing back
@@ -429,7 +420,7 @@ class Workspace:
         """
         with self._writer.turn(call):
             self._store.check_present()
-            return self._store.expire(self.retention.limits(time.time(), older_than_days), self._relied_on(), call)
+            return self._store.expire(self.policy.kept.limits(time.time(), older_than_days), self._relied_on(), call)
 
     def keep_house(self, now: float) -> int | None:
         """Does what there is to do of that while nobody wants anything; gives way at once to who does.
@@ -446,7 +437,7 @@ class Workspace:
         try:
             with self._writer.spare_turn() as call:
                 self._store.check_present()
-                return self._store.expire_behind(self.retention.limits(now), self._relied_on(), call)
+                return self._store.expire_behind(self.policy.kept.limits(now), self._relied_on(), call)
         except Cancelled:
             return None
 
@@ -459,6 +450,13 @@ class Workspace:
         return tree
 
     # -- inside
+
+    def _folder_file(self) -> tuple[tuple[str, ...], str | None]:
+        """What the folder's own file excludes, and what is wrong with it."""
+        try:
+            return self._work_tree.own_excludes(), None
+        except InvalidParams as error:
+            return (), error.message
 
     def _check_way(self, path: RelPath) -> None:
         for above in parents(path):

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from .history import Happening, Intent, OperationKind
     from .model import CaptureSettings, FileOutcome, OnConflict, RelPath, Snapshot
     from .plan import Plan
-    from .ports import Store, TextDiffer, WorkTree
+    from .ports import Policy, Store, TextDiffer, WorkTree
     from .unsaved import Unsaved
 
 _LOCK_POLL_SECONDS = 0.1
@@ -64,17 +64,15 @@ class Writer:
     Args:
         work_tree: the folder.
         store: where its snapshots are.
-        settings: what is captured; may be replaced at any time.
+        policy: says what is captured.
         texts: compares texts.
         unsaved: which files have unsaved text in an editor.
     """
 
-    def __init__(
-        self, work_tree: WorkTree, store: Store, settings: CaptureSettings, texts: TextDiffer, unsaved: Unsaved
-    ) -> None:
+    def __init__(self, work_tree: WorkTree, store: Store, policy: Policy, texts: TextDiffer, unsaved: Unsaved) -> None:
         self.work_tree = work_tree
         self.store = store
-        self.settings = settings
+        self._policy = policy
         self.unsaved = unsaved
         self.bulletin = Bulletin(store.timeline.reserve)
         self.attendance = Attendance()
@@ -87,7 +85,12 @@ class Writer:
         self._troubled: list[Callable[[Exception], None]] = []
         self._recovered: list[Callable[[Operated], None]] = []
         self._telling = Telling(work_tree, store, texts, lambda: self.settings, self.turn, self.tell)
-        self.feed = ChangeFeed(work_tree, self._telling, self._tell_trouble)
+        self.feed = ChangeFeed(work_tree, self._telling, self.tell_trouble)
+
+    @property
+    def settings(self) -> CaptureSettings:
+        """What is captured."""
+        return self._policy.capture
 
     def listen(self, troubled: Callable[[Exception], None]) -> None:
         """Has it told why nothing can be told of the work tree, once for the same reason: an error, or a defect."""
@@ -288,7 +291,8 @@ class Writer:
         """Tells everyone who listens."""
         self.bulletin.tell(notice)
 
-    def _tell_trouble(self, error: Exception) -> None:
+    def tell_trouble(self, error: Exception) -> None:
+        """Tells those who listen why something that happened cannot be told."""
         for troubled in self._troubled:
             troubled(error)
 

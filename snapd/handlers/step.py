@@ -37,6 +37,7 @@ def begin(context: Context, params: StepBeginParams) -> StepBeginResult:
         params.description,
         None if params.detached else context.client,
         context.call,
+        ends=params.ends,
     )
     return StepBeginResult(step_id=step.step_id, hash=step.from_.tree.hex())
 

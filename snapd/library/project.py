@@ -132,7 +132,7 @@ class Project:
 
     def _open(self) -> Backend:
         from snapd.backend import open_local, open_remote
-        from snapd.config import Settings, as_options, read_environment, read_file
+        from snapd.config import as_options, for_the_daemon, read_environment
         from snapd.locations import Locations
 
         locations = Locations.from_environment(os.environ)
@@ -140,21 +140,25 @@ class Project:
         if self._data_dir is not None:
             own["data_dir"] = self._relative_data_dir()
         environment = read_environment(os.environ)
-        settings = Settings.of(read_file(locations.config_file), environment, own)
         deadline = time.monotonic() + _OPEN_SECONDS
         while True:
             try:
-                return open_local(locations, os.environ.get("XDG_CONFIG_HOME"), self._folder, settings)
+                return open_local(locations, os.environ.get("XDG_CONFIG_HOME"), self._folder, environment, own)
             except StoreLocked as error:
                 if error.data.get("socket") is None:
                     raise
                 locked = error
             try:
-                return open_remote(str(locked.data["socket"]), self._folder, as_options({**environment, **own}))
+                heard, unheard = for_the_daemon(environment, locations.config_file)
+                backend = open_remote(str(locked.data["socket"]), self._folder, as_options({**heard, **own}))
             except IoError:
                 # it is about to end, and the store is ours then
                 if time.monotonic() > deadline:
                     raise locked from None
+            else:
+                if unheard is not None:
+                    logger.warning("%s", unheard)
+                return backend
             time.sleep(_POLL_SECONDS)
 
     def names(self, files: Iterable[FileName] | None) -> list[str] | None:

@@ -15,14 +15,14 @@ from lsprotocol.converters import get_converter
 from pygls.server import JsonRPCServer
 
 from snapd import __version__
-from snapd.config import Settings, read_options
+from snapd.config import read_options
 from snapd.core.call import Call
 from snapd.core.errors import InvalidParams, SnapdError, Unauthorized
 from snapd.handlers import HANDLERS, Context
+from snapd.settings import Options
 from snapd.wire import converter as wire
 from snapd.wire.errors import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, SERVER_NOT_INITIALIZED
 from snapd.wire.methods import METHODS, NOTIFICATIONS, PROTOCOL_VERSION
-from snapd.workspaces import apply_settings
 
 from .documents import Documents
 from .envelope import EnvelopeError, Notification, Request, parse
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable
     from concurrent.futures import Executor
 
-    from snapd.config import Layer
     from snapd.core.workspace import Workspace
+    from snapd.settings import Base
     from snapd.workspaces import Workspaces
 
     from .envelope import MessageId
@@ -139,7 +139,7 @@ class Connection(JsonRPCServer):
         executor: Executor,
         quick: Executor,
         turns: Turns,
-        base: tuple[Layer, ...],
+        base: Base,
         max_message_bytes: int,
         token: str | None,
     ) -> None:
@@ -150,8 +150,7 @@ class Connection(JsonRPCServer):
         self._executor = executor
         self._quick = quick
         self._turns = turns
-        self._base = base
-        self._options: Layer = {}
+        self._options = Options(base)
         self._max_message_bytes = max_message_bytes
         self._token = token
         self._folders = Folders(workspaces, self, quick, self._opened, self._closed)
@@ -296,7 +295,7 @@ class Connection(JsonRPCServer):
         if self._token is not None and not _same_token(given, self._token):
             raise Unauthorized("initializationOptions.token: missing or wrong")
         layer, unknown = read_options(options, "initializationOptions")
-        self._options = layer
+        self._options.give(layer)
         folders = [folder.uri for folder in params.workspace_folders or ()]
         if not folders and params.root_uri:
             folders = [params.root_uri]
@@ -344,10 +343,9 @@ class Connection(JsonRPCServer):
             self._show(lsp.MessageType.Error, error.message)
             return
         self._tell_unknown(unknown, "settings")
-        self._options = {**self._options, **layer}
+        self._options.give(layer)
         for workspace in self._folders.open_workspaces:
-            apply_settings(workspace, self._settings, layer)
-            self._hub.want_changes(workspace, self, self._settings.snapshot)
+            self._hub.want_changes(workspace, self, workspace.policy.enabled(self))
 
     def _add_folder(self, uri: str) -> asyncio.Task[Any] | None:
         folder = self._folders.add(uri)
@@ -358,7 +356,7 @@ class Connection(JsonRPCServer):
 
     async def _open_early(self, folder: Folder) -> None:
         try:
-            async with self._folders.use(folder, self._settings, self._options):
+            async with self._folders.use(folder, self._options):
                 return
         except SnapdError as error:
             # each request that names the folder fails with the reason; this is for whoever reads a log
@@ -387,9 +385,8 @@ class Connection(JsonRPCServer):
                 await self._documents.settled()
                 pending.waiting = False
                 folder = await self._folders.find(params.workspace_uri)
-                settings = self._settings
-                async with self._folders.use(folder, settings, self._options) as workspace:
-                    context = Context(workspace, folder.roots, self, settings.snapshot, pending.call)
+                async with self._folders.use(folder, self._options) as workspace:
+                    context = Context(workspace, folder.roots, self, pending.call)
                     executor = self._quick if quick else self._executor
                     async with contextlib.nullcontext() if quick else self._turns.turn():
                         return await asyncio.get_running_loop().run_in_executor(
@@ -416,13 +413,9 @@ class Connection(JsonRPCServer):
             return self._max_message_bytes
         return min(self._max_message_bytes, _STRANGER_BYTES)
 
-    @property
-    def _settings(self) -> Settings:
-        return Settings.of(*self._base, self._options)
-
     def _opened(self, workspace: Workspace) -> None:
         self._hub.subscribe(workspace, self)
-        self._hub.want_changes(workspace, self, self._settings.snapshot)
+        self._hub.want_changes(workspace, self, workspace.policy.enabled(self))
 
     def _closed(self, workspace: Workspace) -> None:
         self._hub.unsubscribe(workspace, self)

@@ -15,11 +15,11 @@ from snapd.core.errors import SnapdError, WorkspaceNotOpen
 from snapd.core.paths import from_uri, to_uri
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Container, Hashable
+    from collections.abc import AsyncIterator, Callable, Hashable
     from concurrent.futures import Executor
 
-    from snapd.config import Settings
     from snapd.core.workspace import Workspace
+    from snapd.settings import Options
     from snapd.workspaces import Workspaces
 
 logger = logging.getLogger(__name__)
@@ -132,13 +132,12 @@ class Folders:
         return folder
 
     @asynccontextmanager
-    async def use(self, folder: Folder, settings: Settings, given: Container[str]) -> AsyncIterator[Workspace]:
+    async def use(self, folder: Folder, options: Options) -> AsyncIterator[Workspace]:
         """The workspace of a folder; a refused one is tried anew by each request, for the reason may be gone.
 
         Args:
             folder: the one.
-            settings: for `Workspaces.acquire`.
-            given: likewise.
+            options: what the client asks for.
 
         Raises:
             SnapdError: why it is not open.
@@ -148,7 +147,7 @@ class Folders:
             async with folder.opening:
                 if folder.workspace is None:
                     folder.workspace = await asyncio.get_running_loop().run_in_executor(
-                        self._executor, self._workspaces.acquire, folder.path, settings, given
+                        self._executor, self._workspaces.acquire, folder.path, self._client, options
                     )
                     if not folder.removed:
                         self._opened(folder.workspace)
@@ -169,7 +168,7 @@ class Folders:
         if folder.users == 0 and folder.workspace is not None:
             workspace, folder.workspace = folder.workspace, None
             if workspace in self.open_workspaces or not workspace.sessions.attended_by(self._client):
-                self._workspaces.release(workspace)
+                self._workspaces.release(workspace, self._client)
                 return
             task = asyncio.ensure_future(self._leave(workspace))
             self._leaving.add(task)
@@ -184,7 +183,7 @@ class Folders:
         except SnapdError as error:
             logger.warning("%s: steps were left without a look: %s", os.fsdecode(workspace.root), error.message)
         finally:
-            self._workspaces.release(workspace)
+            self._workspaces.release(workspace, self._client)
 
 
 def _path_of(uri: str, field: str) -> bytes:

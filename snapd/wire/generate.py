@@ -116,7 +116,7 @@ def _type_name(annotation: Any, *, typescript: bool) -> str:
     if origin is Literal:
         return _members(arguments)
     if origin in (Union, UnionType):
-        return " | ".join(_type_name(each, typescript=typescript) for each in arguments)
+        return " | ".join(dict.fromkeys(_type_name(each, typescript=typescript) for each in arguments))
     if origin is list:
         return f"{_type_name(arguments[0], typescript=typescript)}[]"
     if annotation is int:

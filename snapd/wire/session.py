@@ -205,6 +205,14 @@ class StepBeginParams(RequestParams):
     part_id: str | None = field(default=None, metadata=says(_PART))
     tool: str | None = field(default=None, metadata=says("What is used in it."))
     description: str | None = field(default=None, metadata=says("For people."))
+    ends: str | None = field(
+        default=None,
+        metadata=says(
+            "A step of the same session that ends with the very snapshot on which this one begins, so that no change "
+            "falls between the two, or into both. One that has ended stays as it is. Not a step that this one is a "
+            "part of."
+        ),
+    )
     detached: bool = field(
         default=False,
         metadata=says("It goes on without this connection: that of a hook which is gone at once, say. See Sessions."),

@@ -14,6 +14,7 @@ from .values import (
     OnConflict,
     Patch,
     RequestParams,
+    SettingSource,
     Skipped,
     StoreInfo,
     TreeHash,
@@ -176,6 +177,21 @@ class StatusParams(RequestParams):
 
 
 @attrs.frozen(kw_only=True)
+class Setting:
+    """A setting that holds for the workspace."""
+
+    name: str = field(metadata=says("As in `config.toml`."))
+    value: bool | int | float | str | list[str] | None = field(metadata=says("What it is; null: nobody said anything."))
+    source: SettingSource = field(
+        metadata=says(
+            'Where the value comes from: `"file"` is the user\'s `config.toml`, `"environment"` that of the process '
+            'that answers, `"client"` the one that asks, `"otherClient"` another one that is connected, `"folder"` the '
+            "folder's own `.snapd.toml`, whose patterns count besides those of the other row."
+        )
+    )
+
+
+@attrs.frozen(kw_only=True)
 class StatusResult:
     """The result of `snapshot/status`."""
 
@@ -194,6 +210,14 @@ class StatusResult:
     )
     last_hash: TreeHash | None = field(default=None, metadata=says("The last snapshot, where there is one."))
     store: StoreInfo = field(metadata=says("Where the snapshots are kept."))
+    settings: list[Setting] | None = field(default=None, metadata=says("The settings that hold, each with its source."))
+    settings_problems: list[str] | None = field(
+        default=None,
+        metadata=says(
+            "What is wrong with `config.toml`, whose last good values hold meanwhile, or with the folder's "
+            "`.snapd.toml`, without which no snapshot is taken."
+        ),
+    )
 
 
 @attrs.frozen(kw_only=True)

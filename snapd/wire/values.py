@@ -35,6 +35,7 @@ FileStatus = Literal["added", "deleted", "modified"]
 OutcomeKind = Literal["restored", "deleted", "merged", "unchanged", "conflict", "kept", "skipped", "failed"]
 SkipReason = Literal["tooLarge", "unreadable", "special", "unstable", "unsupportedName", "purged"]
 OnConflict = Literal["merge", "fail", "overwrite"]
+SettingSource = Literal["default", "file", "environment", "client", "otherClient", "folder"]
 RevertKind = Literal["restore", "revert", "undo", "redo", "unrevert", "hunks"]
 
 ALIASES: dict[str, Any] = {
@@ -43,6 +44,7 @@ ALIASES: dict[str, Any] = {
     "OutcomeKind": OutcomeKind,
     "SkipReason": SkipReason,
     "OnConflict": OnConflict,
+    "SettingSource": SettingSource,
     "RevertKind": RevertKind,
 }
 """The types above that the generated documents call by their names."""

@@ -220,29 +220,42 @@ class RuleSource:
 
     def _workspace_excludes(self, stamps: Stamps) -> list[str]:
         stamps.look_beside(WORKSPACE_FILE.encode(), self._descriptor)
-        found = read_small(WORKSPACE_FILE.encode(), self._descriptor)
-        if found is None:
-            return []
-        try:
-            document: dict[str, Any] = tomllib.loads(found.decode("utf-8"))
-        except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-            raise InvalidParams(f"{WORKSPACE_FILE}: {error}", field=WORKSPACE_FILE, file=WORKSPACE_FILE) from error
-        for key in document:
-            if key != "exclude":
-                raise InvalidParams(
-                    f"{WORKSPACE_FILE}: unknown key {key!r}: a workspace may only set 'exclude'",
-                    field=key,
-                    file=WORKSPACE_FILE,
-                )
-        exclude = document.get("exclude", [])
-        if not isinstance(exclude, list) or not all(isinstance(pattern, str) for pattern in exclude):
-            raise InvalidParams(
-                f"{WORKSPACE_FILE}: exclude: expected a list of strings", field="exclude", file=WORKSPACE_FILE
-            )
-        return exclude
+        return workspace_excludes(self._descriptor)
 
 
 NOTHING_TRACKED = TrackedPaths(())
+
+
+def workspace_excludes(root_descriptor: int) -> list[str]:
+    """The patterns in a workspace's own file.
+
+    Args:
+        root_descriptor: the workspace, open.
+
+    Raises:
+        InvalidParams: the file is not as it should be; names the key.
+        IoError: the disk or the process is in trouble.
+    """
+    found = read_small(WORKSPACE_FILE.encode(), root_descriptor)
+    if found is None:
+        return []
+    try:
+        document: dict[str, Any] = tomllib.loads(found.decode("utf-8"))
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise InvalidParams(f"{WORKSPACE_FILE}: {error}", field=WORKSPACE_FILE, file=WORKSPACE_FILE) from error
+    for key in document:
+        if key != "exclude":
+            raise InvalidParams(
+                f"{WORKSPACE_FILE}: unknown key {key!r}: a workspace may only set 'exclude'",
+                field=key,
+                file=WORKSPACE_FILE,
+            )
+    exclude = document.get("exclude", [])
+    if not isinstance(exclude, list) or not all(isinstance(pattern, str) for pattern in exclude):
+        raise InvalidParams(
+            f"{WORKSPACE_FILE}: exclude: expected a list of strings", field="exclude", file=WORKSPACE_FILE
+        )
+    return exclude
 
 
 def _prefix(repository: Repository | None, root: bytes) -> bytes:

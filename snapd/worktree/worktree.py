@@ -15,7 +15,7 @@ from .apply import Applier
 from .disk import lstat_at
 from .leftovers import sweep
 from .records import entry_of, signature_of
-from .rules import RuleSource
+from .rules import RuleSource, workspace_excludes
 from .salvage import content, own_object_directories
 from .scan import Scanner
 
@@ -142,6 +142,10 @@ class WorkTree:
         """
         with self._present():
             return self._scanner.drift(base, read_tree, settings, forced, max_files, max_bytes, call)
+
+    def own_excludes(self) -> tuple[str, ...]:
+        """The patterns in the folder's own file; raises as `rules.workspace_excludes`."""
+        return tuple(workspace_excludes(self._descriptor))
 
     def listen(self, told: Callable[[], None]) -> None:
         """Has `told` called soon after something may have changed; see `Clock.listen`."""

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from snapd.config import Settings
 from snapd.core.call import Call
 from snapd.core.errors import StoreCorrupt, StoreLocked
 from snapd.store.store import Store
@@ -126,11 +125,11 @@ def test_a_torn_ref_config_or_database(build: Build, tmp_path: Path, what: str, 
             assert [view.session.session_id for view in kept] == ["agent"]
             assert agents.undo("agent") == {"a": "restored"}
     # the one beside it in the same data directory is what it was
-    workspace = bench.workspaces.acquire(os.fsencode(other), Settings())
+    workspace = bench.workspaces.acquire(os.fsencode(other), bench, bench.options)
     tree = workspace.track([], Call()).tree
     (other / "b").write_bytes(b"changed")
     assert workspace.changed(tree, None, Call())
-    bench.workspaces.release(workspace)
+    bench.workspaces.release(workspace, bench)
 
 
 def _missing(path: Path) -> None:

@@ -37,8 +37,11 @@ class Agents:
         message: str | None = None,
         part: str | None = None,
         client: str | None = None,
+        *,
+        ends: str | None = None,
     ) -> str:
-        begun = self.bench.workspace.sessions.begin(session, parent, message, part, "edit", None, client, Call())
+        sessions = self.bench.workspace.sessions
+        begun = sessions.begin(session, parent, message, part, "edit", None, client, Call(), ends=ends)
         return begun.step_id
 
     def end(self, step: str, files: Sequence[str] | None = None) -> StepView:

@@ -274,7 +274,7 @@ class Run:
         )
 
     def _check(self) -> str | None:
-        self.bench.workspace.settings = self._settings
+        self.bench.configure(*self._settings.exclude, max_file_size=self._settings.max_file_size)
         tracked = self._track()
         self.checked += 1
         oracle = self.oracle()
@@ -317,7 +317,7 @@ class Run:
         self._editors[other].make(edit)
 
     def _drift(self) -> None:
-        self.bench.workspace.settings = self._settings
+        self.bench.configure(*self._settings.exclude, max_file_size=self._settings.max_file_size)
         work_tree = self.bench.workspace._work_tree
         if work_tree.tree is not None:
             store = self.bench.workspace._store
@@ -347,7 +347,7 @@ class Run:
                 call.cancel()
 
         call = Call(report)
-        self.bench.workspace.settings = self._settings
+        self.bench.configure(*self._settings.exclude, max_file_size=self._settings.max_file_size)
         try:
             self._track(call)
         except Cancelled:
@@ -378,7 +378,7 @@ class Run:
 
         before = self.oracle()
         before.tree()
-        self.bench.workspace.settings = self._settings
+        self.bench.configure(*self._settings.exclude, max_file_size=self._settings.max_file_size)
         with mock.patch.object(os, "open", busy):
             tracked = self._track()
         after_all = self.oracle()

@@ -223,11 +223,15 @@ class SessionRequests(Requests):
         part_id: str | None = None,
         tool: str | None = None,
         description: str | None = None,
+        ends: str | None = None,
         workspace_uri: str | None = None,
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
     ) -> types.StepBegun:
-        """Begins a step on a snapshot of the working tree; what changes until it ends is its own."""
+        """Begins a step on a snapshot of the working tree; what changes until it ends is its own.
+
+        `ends` names a step of the same session that ends with that very snapshot.
+        """
         params = {
             "sessionId": session_id,
             "parentStepId": parent_step_id,
@@ -235,6 +239,7 @@ class SessionRequests(Requests):
             "partId": part_id,
             "tool": tool,
             "description": description,
+            "ends": ends,
         }
         result: types.StepBegun = self._ask("step/begin", params, workspace_uri, timeout, on_progress)
         return result

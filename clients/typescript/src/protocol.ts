@@ -13,6 +13,8 @@ export type SkipReason = "tooLarge" | "unreadable" | "special" | "unstable" | "u
 
 export type OnConflict = "merge" | "fail" | "overwrite";
 
+export type SettingSource = "default" | "file" | "environment" | "client" | "otherClient" | "folder";
+
 export type RevertKind = "restore" | "revert" | "undo" | "redo" | "unrevert" | "hunks";
 
 /** What the params of every request may have. */
@@ -254,6 +256,16 @@ export interface StoreInfo {
   bytes: number;
 }
 
+/** A setting that holds for the workspace. */
+export interface Setting {
+  /** As in `config.toml`. */
+  name: string;
+  /** What it is; null: nobody said anything. */
+  value: boolean | number | string | string[] | null;
+  /** Where the value comes from: `"file"` is the user's `config.toml`, `"environment"` that of the process that answers, `"client"` the one that asks, `"otherClient"` another one that is connected, `"folder"` the folder's own `.snapd.toml`, whose patterns count besides those of the other row. */
+  source: SettingSource;
+}
+
 /** The result of `snapshot/status`. */
 export interface StatusResult {
   /** Whether snapshots are on for this workspace. */
@@ -272,6 +284,10 @@ export interface StatusResult {
   lastHash?: TreeHash;
   /** Where the snapshots are kept. */
   store: StoreInfo;
+  /** The settings that hold, each with its source. */
+  settings?: Setting[];
+  /** What is wrong with `config.toml`, whose last good values hold meanwhile, or with the folder's `.snapd.toml`, without which no snapshot is taken. */
+  settingsProblems?: string[];
 }
 
 /** The params of `snapshot/cleanup`. */
@@ -735,6 +751,8 @@ export interface StepBeginParams extends RequestParams {
   tool?: string;
   /** For people. */
   description?: string;
+  /** A step of the same session that ends with the very snapshot on which this one begins, so that no change falls between the two, or into both. One that has ended stays as it is. Not a step that this one is a part of. */
+  ends?: string;
   /** It goes on without this connection: that of a hook which is gone at once, say. See Sessions. */
   detached?: boolean;
 }
