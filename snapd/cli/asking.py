@@ -26,6 +26,10 @@ _QUIET_SECONDS = 0.5
 """How long a request may take before its progress is shown."""
 
 
+_told: set[str] = set()
+"""What was said of the environment: a command that asks several times says it once."""
+
+
 class NoDaemon(IoError):
     """The daemon cannot be started or reached."""
 
@@ -95,7 +99,8 @@ def own_settings(locations: Locations) -> dict[str, Any]:
     from snapd.config import as_options, for_the_daemon, read_environment
 
     own, unheard = for_the_daemon(read_environment(os.environ), locations.config_file)
-    if unheard is not None:
+    if unheard is not None and unheard not in _told:
+        _told.add(unheard)
         print(f"snapd: {unheard}", file=sys.stderr)
     return as_options(own)
 

@@ -10,7 +10,7 @@ from snapd.core.errors import InvalidParams
 
 from .asking import ask, backend, in_folder, pages, resolve
 from .exit_codes import DONE
-from .output import Painter, print_json, printable, size, summary, watching
+from .output import Painter, print_json, printable, settings, size, summary, watching
 
 if TYPE_CHECKING:
     import argparse
@@ -109,4 +109,8 @@ def status(options: argparse.Namespace) -> int:
     }
     for name, value in rows.items():
         print(f"{painter.paint(name.ljust(9), 'dim')} {value}")
+    for at, line in enumerate(settings(result)):
+        print(f"{painter.paint(('' if at else 'settings').ljust(9), 'dim')} {line}")
+    for problem in result.get("settingsProblems", []):
+        print(f"snapd: {printable(problem)}", file=sys.stderr)
     return DONE

@@ -7,7 +7,7 @@ import time
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
-from snapd_client import ClientError
+from snapd_client import ClientError, RequestTimeout
 
 from snapd.core.errors import IoError, SnapdError, UnknownSession
 
@@ -30,7 +30,7 @@ _FAILURES = (SnapdError, ClientError, OSError)
 class Recorder:
     """Records a session while a thread of its own listens to the daemon.
 
-    Nothing falls between two steps, or into both: the next begins on the very snapshot that the one before it ends with.
+    Nothing falls between two steps, or into both: the next begins on the very snapshot that the one before ends with.
 
     Args:
         found: who answers.
@@ -85,6 +85,9 @@ class Recorder:
             try:
                 self._found.request("session/end", {"sessionId": self.session_id})
                 return list(self._found.request("session/steps", {"sessionId": self.session_id})["steps"])
+            except RequestTimeout:
+                # it is there, and stuck: to ask again would keep whoever waits for the command even longer
+                raise
             except _FAILURES:
                 if attempt == _PATIENCE - 1:
                     raise

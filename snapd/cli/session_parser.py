@@ -49,6 +49,9 @@ def _add_step(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     step = commands.add_parser("step", help="begin or end a step: for the hooks of agents")
     actions = step.add_subparsers(dest="action", metavar="ACTION", required=True)
     shared = common()
+    shared.add_argument(
+        "--best-effort", action="store_true", help="whatever goes wrong, say so on standard error and exit with 0"
+    )
     begin = actions.add_parser("begin", parents=[shared], help="begin a step and print its name")
     begin.add_argument(
         "--session", metavar="S", help="its session, started where there is none of that name (default: a new one)"

@@ -167,9 +167,9 @@ class Project:
         Raises:
             TypeError: it is one name.
         """
-        if isinstance(files, (str, bytes)):
+        if isinstance(files, (str, bytes, os.PathLike)):
             # its letters would be taken for files, and a file of that name deleted
-            raise TypeError(f"expected several files, got the one {files!r}")
+            raise TypeError(f"expected several files, got the one {files!r}: put it into a list")
         return None if files is None else [self.name(file) for file in files]
 
     def name(self, file: FileName) -> str:

@@ -367,7 +367,7 @@ def no_store(home: Home, project: str) -> dict[str, str]:
         (switched_off, 2, "snapshots are off"),
         (lambda *_: {"SNAPD_SNAPSHOT": "0"}, 2, "snapshots are off"),
         (wrong_rules, 2, ".snapd.toml: exclude: expected"),
-        (no_store, 1, "Not a directory"),
+        (no_store, 1, "data: File exists"),
     ],
 )
 def test_whatever_is_wrong_with_snapd_the_command_runs(

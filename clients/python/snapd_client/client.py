@@ -15,7 +15,7 @@ from snapd_client.notifications import DISCONNECTED, RECONNECTED, Notification, 
 from snapd_client.pages import Pages
 from snapd_client.sessions import SessionRequests
 from snapd_client.snapshots import SnapshotRequests
-from snapd_client.uris import folder_uri, workspace_folder
+from snapd_client.uris import folder_uri, several, workspace_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ class Client(SnapshotRequests, SessionRequests):
         Raises:
             OSError: The command cannot be started.
         """
-        command = list(command)
+        command = several(command)
         return cls(
             lambda: transports.spawn(command, cwd=cwd, env=env, stderr=stderr, grace=grace),
             timeout=timeout,
@@ -172,7 +172,7 @@ class Client(SnapshotRequests, SessionRequests):
             client_name: How the daemon's log calls this client.
             timeout: How many seconds to wait.
         """
-        opened = [folder_uri(folder) for folder in folders]
+        opened = [folder_uri(folder) for folder in several(folders)]
         params: dict[str, Any] = {
             "processId": os.getpid(),
             "clientInfo": {"name": client_name},
@@ -241,7 +241,7 @@ class Client(SnapshotRequests, SessionRequests):
             bound: How many are kept at most; then the oldest are dropped, and counted.
         """
         subscription = Subscription(
-            None if methods is None else frozenset(methods), max(1, bound), self._forget_subscription
+            None if methods is None else frozenset(several(methods)), max(1, bound), self._forget_subscription
         )
         with self._lock:
             if self._closed:

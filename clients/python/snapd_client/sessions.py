@@ -309,7 +309,7 @@ class SessionRequests(Requests):
         """Takes back what a step changed in some files; the step stays applied."""
         params = {
             "stepId": step_id,
-            "files": [self._name(file, workspace_uri) for file in files],
+            "files": self._names(files, workspace_uri),
             "dryRun": dry_run,
             "onConflict": on_conflict,
         }
