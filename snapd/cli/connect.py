@@ -38,6 +38,9 @@ def connect(options: argparse.Namespace) -> int:
             view = memoryview(chunk)
             while view:
                 view = view[os.write(1, view) :]
+    except BrokenPipeError:
+        # whoever it was for is gone, as at the end of the input
+        return DONE
     except ConnectionResetError as error:
         raise IoError(f"the daemon at {path} is gone: {error}", path=path, errno="ECONNREFUSED") from error
     return DONE

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from snapd.core.errors import InvalidParams
 
 from .asking import ask
+from .confirming import confirmed
 from .exit_codes import DONE, NOT_ALL
 from .output import Painter, outcomes, print_json, step_line
 
@@ -63,8 +64,7 @@ def _confirmed(painter: Painter, method: str, plan: dict[str, Any]) -> bool:
     for line in _steps(painter, _PLANNED, method, plan):
         print(line, file=sys.stderr)
     print(outcomes(painter, touched), file=sys.stderr)
-    print("go on? What is there now is kept in a snapshot. [y/N] ", end="", file=sys.stderr, flush=True)
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
+    return confirmed("go on? What is there now is kept in a snapshot.")
 
 
 def _show(options: argparse.Namespace, painter: Painter, method: str, result: dict[str, Any]) -> int:
