@@ -32,6 +32,8 @@ logger = logging.getLogger(__name__)
 
 _AT_OPENING = ("data_dir", "watcher", "allow_foreign")
 """What counts only when a workspace is opened: where its store lies, how it is watched, whether it is opened."""
+_BY_OTHERS: dict[SettingSource, SettingSource] = {"client": "otherClient"}
+"""What a source is called by the clients that did not give the setting."""
 _moments = itertools.count()
 
 
@@ -146,11 +148,13 @@ class FolderSettings:
     it last is heard; when that one leaves, it is the other, and when all have left, the file.
 
     Args:
-        options: of the client that opens it.
+        client: who opens it.
+        options: what that client asks for.
     """
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, client: Hashable, options: Options) -> None:
         self._base = options.base
+        self._opener: Hashable | None = client
         opened = self._base.found() | _latest([options.given])
         self._opened: Found = {name: opened[name] for name in _AT_OPENING}
         self._lock = threading.Lock()
@@ -168,6 +172,13 @@ class FolderSettings:
             options, times = self._clients.pop(client)
             if times > 1:
                 self._clients[client] = options, times - 1
+            elif client == self._opener:
+                self._opener = None
+
+    def opens_alike(self, options: Options) -> bool:
+        """Whether a client that opened the workspace now would have it watched in the same way."""
+        watcher: str = self._opened["watcher"][0]
+        return watcher == options.settings.watcher
 
     @property
     def capture(self) -> CaptureSettings:
@@ -198,8 +209,11 @@ class FolderSettings:
         """What holds as a client sees it; None for what holds whoever asks."""
         with self._lock:
             clients = {client: options.given for client, (options, _) in self._clients.items()}
+            opened = self._opened
+            if asking is None or asking != self._opener:
+                opened = {name: (value, _BY_OTHERS.get(source, source)) for name, (value, source) in opened.items()}
         heard = [given if client == asking else _of_another(given) for client, given in clients.items()]
-        return self._base.found() | _latest(heard) | self._opened
+        return self._base.found() | _latest(heard) | opened
 
 
 def _settings(found: Found) -> Settings:

@@ -99,9 +99,9 @@ class Workspaces:
         settings = options.settings
         place = self._place(folder, settings)
         with self._lock:
-            found = self._still_there(place.store)
+            found = self._still_there(place.store, options)
             if found is None:
-                policy = FolderSettings(options)
+                policy = FolderSettings(client, options)
                 found = self._open[place.store] = _Open(self._make(place, policy, settings), policy, 0)
                 for listener in self._listeners:
                     listener(found.workspace)
@@ -162,7 +162,7 @@ class Workspaces:
         for workspace in closing:
             workspace.close()
 
-    def _still_there(self, store: str) -> _Open | None:
+    def _still_there(self, store: str, options: Options) -> _Open | None:
         found = self._open.get(store)
         if found is None:
             return None
@@ -176,7 +176,9 @@ class Workspaces:
             if found.users:
                 return found
         else:
-            return found
+            if found.users or found.settings.opens_alike(options):
+                return found
+            # it is watched as somebody wanted who has left
         del self._open[store]
         found.workspace.close()
         return None

@@ -311,7 +311,8 @@ METHODS: dict[str, Method] = {
             "step/begin",
             StepBeginParams,
             StepBeginResult,
-            "Begins a step, on a snapshot of the working tree. What changes until it ends is its own.",
+            "Begins a step, on a snapshot of the working tree. What changes until it ends is its own. With `ends`, "
+            "another step ends with that snapshot.",
             (*_ALWAYS, "unknownSession", "unknownStep"),
         ),
         Method(
