@@ -71,7 +71,7 @@ class LocalBackend:
     Args:
         workspaces: those of this process.
         folder: absolute path of the workspace.
-        options: what this one asks for.
+        options: of the client that asks.
 
     Raises:
         SnapdError: the folder cannot be opened; `StoreLocked` where another process owns its store.
@@ -80,7 +80,8 @@ class LocalBackend:
     def __init__(self, workspaces: Workspaces, folder: str, options: Options) -> None:
         self._workspaces = workspaces
         self._folder = os.fsencode(folder)
-        self._workspace = workspaces.acquire(self._folder, self, options)
+        self._options = options
+        self._workspace = workspaces.acquire(self._folder, options)
 
     def request(self, method: str, params: dict[str, Any], report: Report | None = None) -> Any:
         """See `Backend.request`."""
@@ -99,7 +100,7 @@ class LocalBackend:
             raise core_errors.InvalidParams(str(error), field=error.field) from error
         roots = (self._workspace.root, self._folder)
         call = Call(tell)
-        context = Context(self._workspace, roots, self, call)
+        context = Context(self._workspace, roots, self._options.client, call)
         return _whole(lambda: wire.unstructure(HANDLERS[method](context, structured)), call.cancel)
 
     @property
@@ -112,9 +113,9 @@ class LocalBackend:
         from snapd.core.call import Call
 
         try:
-            self._workspace.sessions.leave(self, Call())
+            self._workspace.sessions.leave(self._options.client, Call())
         finally:
-            if self._workspaces.release(self._workspace, self):
+            if self._workspaces.release(self._workspace, self._options):
                 self._workspaces.close_unused()
 
 
@@ -148,7 +149,7 @@ def open_local(
             base = Base(SettingsFile(locations.config_file))
             _shared[key] = Workspaces(locations, xdg_config_home, current_umask(), None), base
         workspaces, base = _shared[key]
-    options = Options(base)
+    options = Options(base, object())
     options.give(environment, "environment")
     options.give(own or {})
     return LocalBackend(workspaces, folder, options)

@@ -114,14 +114,16 @@ class _Given:
 
 
 class Options:
-    """What one client asks for, while it is connected.
+    """What one client asks for, while it is connected; for one folder, or for those that it opens later.
 
     Args:
         base: what holds where it says nothing.
+        client: the one.
     """
 
-    def __init__(self, base: Base) -> None:
+    def __init__(self, base: Base, client: Hashable) -> None:
         self.base = base
+        self.client = client
         # replaced as a whole: other threads read it
         self.given: dict[str, _Given] = {}
 
@@ -134,6 +136,12 @@ class Options:
         """
         moment = next(_moments)
         self.given = {**self.given, **{name: _Given(moment, value, source) for name, value in layer.items()}}
+
+    def copy(self) -> Options:
+        """The same, to be given more by itself."""
+        copy = Options(self.base, self.client)
+        copy.given = self.given
+        return copy
 
     @property
     def settings(self) -> Settings:
@@ -148,31 +156,27 @@ class FolderSettings:
     it last is heard; when that one leaves, it is the other, and when all have left, the file.
 
     Args:
-        client: who opens it.
-        options: what that client asks for.
+        options: of the client that opens it.
     """
 
-    def __init__(self, client: Hashable, options: Options) -> None:
+    def __init__(self, options: Options) -> None:
         self._base = options.base
-        self._opener: Hashable | None = client
+        self._opener: Options | None = options
         opened = self._base.found() | _latest([options.given])
         self._opened: Found = {name: opened[name] for name in _AT_OPENING}
         self._lock = threading.Lock()
-        self._clients: dict[Hashable, tuple[Options, int]] = {}
+        self._clients: list[Options] = []
 
-    def add(self, client: Hashable, options: Options) -> None:
-        """A client has the workspace open, once more where it had it already."""
+    def add(self, options: Options) -> None:
+        """A client has the workspace open; what it gives later counts too."""
         with self._lock:
-            _, times = self._clients.get(client, (options, 0))
-            self._clients[client] = options, times + 1
+            self._clients.append(options)
 
-    def remove(self, client: Hashable) -> None:
-        """A client closed it as often as it has opened it, or once less often."""
+    def remove(self, options: Options) -> None:
+        """A client closed it that had it open with these."""
         with self._lock:
-            options, times = self._clients.pop(client)
-            if times > 1:
-                self._clients[client] = options, times - 1
-            elif client == self._opener:
+            self._clients.remove(options)
+            if options is self._opener:
                 self._opener = None
 
     def opens_alike(self, options: Options) -> bool:
@@ -208,11 +212,12 @@ class FolderSettings:
     def _found(self, asking: Hashable) -> Found:
         """What holds as a client sees it; None for what holds whoever asks."""
         with self._lock:
-            clients = {client: options.given for client, (options, _) in self._clients.items()}
-            opened = self._opened
-            if asking is None or asking != self._opener:
-                opened = {name: (value, _BY_OTHERS.get(source, source)) for name, (value, source) in opened.items()}
-        heard = [given if client == asking else _of_another(given) for client, given in clients.items()]
+            clients = tuple(self._clients)
+            opener = self._opener
+        opened = self._opened
+        if opener is None or opener.client != asking:
+            opened = {name: (value, _BY_OTHERS.get(source, source)) for name, (value, source) in opened.items()}
+        heard = [each.given if each.client == asking else _of_another(each.given) for each in clients]
         return self._base.found() | _latest(heard) | opened
 
 

@@ -21,7 +21,7 @@ from snapd.worktree.rules import GitUser
 from snapd.worktree.worktree import WorkTree
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
+    from collections.abc import Callable
 
     from snapd.config import Settings
     from snapd.core.ports import TextDiffer
@@ -85,13 +85,12 @@ class Workspaces:
         """Has every workspace shown when it is opened."""
         self._listeners.append(listener)
 
-    def acquire(self, folder: bytes, client: Hashable, options: Options) -> Workspace:
+    def acquire(self, folder: bytes, options: Options) -> Workspace:
         """The workspace of a folder, opened where it is not yet; `release` it.
 
         Args:
             folder: absolute.
-            client: who asks.
-            options: what that client asks for; they count until it releases the workspace, also what it gives later.
+            options: of the client; they count until it releases the workspace, also what it gives later.
 
         Raises:
             WorkspaceRefused, StoreLocked, StoreCorrupt, IoError, StorageFull: it is not open.
@@ -101,12 +100,12 @@ class Workspaces:
         with self._lock:
             found = self._still_there(place.store, options)
             if found is None:
-                policy = FolderSettings(client, options)
+                policy = FolderSettings(options)
                 found = self._open[place.store] = _Open(self._make(place, policy, settings), policy, 0)
                 for listener in self._listeners:
                     listener(found.workspace)
             found.users += 1
-            found.settings.add(client, options)
+            found.settings.add(options)
             self._close_some()
         return found.workspace
 
@@ -128,8 +127,8 @@ class Workspaces:
         with self._lock:
             return [found.workspace for found in self._open.values()]
 
-    def release(self, workspace: Workspace, client: Hashable) -> bool:
-        """Says that a client is done with a workspace that it acquired.
+    def release(self, workspace: Workspace, options: Options) -> bool:
+        """Says that a client is done with a workspace that it acquired with these options.
 
         Returns:
             Whether nobody uses it any more; it stays open until `close_unused`, or until many others are opened.
@@ -138,7 +137,7 @@ class Workspaces:
             for found in self._open.values():
                 if found.workspace is workspace:
                     found.users -= 1
-                    found.settings.remove(client)
+                    found.settings.remove(options)
                     return found.users == 0
         return False
 

@@ -150,10 +150,10 @@ class Connection(JsonRPCServer):
         self._executor = executor
         self._quick = quick
         self._turns = turns
-        self._options = Options(base)
+        self._options = Options(base, self)
         self._max_message_bytes = max_message_bytes
         self._token = token
-        self._folders = Folders(workspaces, self, quick, self._opened, self._closed)
+        self._folders = Folders(workspaces, self._options, quick, self._opened, self._closed)
         self._documents = Documents(workspaces.unsaved, quick)
         self._pending: dict[MessageId, _Pending] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -344,6 +344,8 @@ class Connection(JsonRPCServer):
             return
         self._tell_unknown(unknown, "settings")
         self._options.give(layer)
+        for folder in self._folders:
+            folder.options.give(layer)
         for workspace in self._folders.open_workspaces:
             self._hub.want_changes(workspace, self, workspace.policy.enabled(self))
 
@@ -356,7 +358,7 @@ class Connection(JsonRPCServer):
 
     async def _open_early(self, folder: Folder) -> None:
         try:
-            async with self._folders.use(folder, self._options):
+            async with self._folders.use(folder):
                 return
         except SnapdError as error:
             # each request that names the folder fails with the reason; this is for whoever reads a log
@@ -385,7 +387,7 @@ class Connection(JsonRPCServer):
                 await self._documents.settled()
                 pending.waiting = False
                 folder = await self._folders.find(params.workspace_uri)
-                async with self._folders.use(folder, self._options) as workspace:
+                async with self._folders.use(folder) as workspace:
                     context = Context(workspace, folder.roots, self, pending.call)
                     executor = self._quick if quick else self._executor
                     async with contextlib.nullcontext() if quick else self._turns.turn():

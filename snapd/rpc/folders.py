@@ -15,7 +15,7 @@ from snapd.core.errors import SnapdError, WorkspaceNotOpen
 from snapd.core.paths import from_uri, to_uri
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Hashable
+    from collections.abc import AsyncIterator, Callable, Iterator
     from concurrent.futures import Executor
 
     from snapd.core.workspace import Workspace
@@ -31,6 +31,7 @@ class Folder:
 
     Attributes:
         path: absolute, as the client gave it.
+        options: what the client asks for in it.
         workspace: what it turned out to be; None while it is not open.
         opening: held by the one who opens it.
         users: requests that work in it.
@@ -38,6 +39,7 @@ class Folder:
     """
 
     path: bytes
+    options: Options
     workspace: Workspace | None = None
     opening: asyncio.Lock = attrs.field(factory=asyncio.Lock)
     users: int = 0
@@ -54,7 +56,7 @@ class Folders:
 
     Args:
         workspaces: shared by all connections.
-        client: whose they are.
+        options: of the client whose they are, for folders that it opens from now on.
         executor: where folders are looked at.
         opened: called on the loop with each workspace that this client opened.
         closed: called on the loop with each that it let go of.
@@ -63,13 +65,13 @@ class Folders:
     def __init__(
         self,
         workspaces: Workspaces,
-        client: Hashable,
+        options: Options,
         executor: Executor,
         opened: Callable[[Workspace], None],
         closed: Callable[[Workspace], None],
     ) -> None:
         self._workspaces = workspaces
-        self._client = client
+        self._options = options
         self._executor = executor
         self._opened = opened
         self._closed = closed
@@ -82,7 +84,7 @@ class Folders:
             path = _path_of(uri, "uri")
         except SnapdError as error:
             return error
-        return self._folders.setdefault(path, Folder(path))
+        return self._folders.setdefault(path, Folder(path, self._options.copy()))
 
     def remove(self, uri: str) -> None:
         """Closes a folder; one that is not open is none to close."""
@@ -101,6 +103,10 @@ class Folders:
             self._close(folder)
         while self._leaving:
             await asyncio.wait(self._leaving)
+
+    def __iter__(self) -> Iterator[Folder]:
+        """Those that the client has, open or not."""
+        return iter(tuple(self._folders.values()))
 
     @property
     def open_workspaces(self) -> list[Workspace]:
@@ -132,12 +138,8 @@ class Folders:
         return folder
 
     @asynccontextmanager
-    async def use(self, folder: Folder, options: Options) -> AsyncIterator[Workspace]:
+    async def use(self, folder: Folder) -> AsyncIterator[Workspace]:
         """The workspace of a folder; a refused one is tried anew by each request, for the reason may be gone.
-
-        Args:
-            folder: the one.
-            options: what the client asks for.
 
         Raises:
             SnapdError: why it is not open.
@@ -147,7 +149,7 @@ class Folders:
             async with folder.opening:
                 if folder.workspace is None:
                     folder.workspace = await asyncio.get_running_loop().run_in_executor(
-                        self._executor, self._workspaces.acquire, folder.path, self._client, options
+                        self._executor, self._workspaces.acquire, folder.path, folder.options
                     )
                     if not folder.removed:
                         self._opened(folder.workspace)
@@ -167,23 +169,23 @@ class Folders:
     def _release(self, folder: Folder) -> None:
         if folder.users == 0 and folder.workspace is not None:
             workspace, folder.workspace = folder.workspace, None
-            if workspace in self.open_workspaces or not workspace.sessions.attended_by(self._client):
-                self._workspaces.release(workspace, self._client)
+            if workspace in self.open_workspaces or not workspace.sessions.attended_by(self._options.client):
+                self._workspaces.release(workspace, folder.options)
                 return
-            task = asyncio.ensure_future(self._leave(workspace))
+            task = asyncio.ensure_future(self._leave(workspace, folder.options))
             self._leaving.add(task)
             task.add_done_callback(self._leaving.discard)
 
-    async def _leave(self, workspace: Workspace) -> None:
+    async def _leave(self, workspace: Workspace, options: Options) -> None:
         """The client is at work in steps of a workspace no more."""
         try:
             await asyncio.get_running_loop().run_in_executor(
-                self._executor, workspace.sessions.leave, self._client, Call()
+                self._executor, workspace.sessions.leave, options.client, Call()
             )
         except SnapdError as error:
             logger.warning("%s: steps were left without a look: %s", os.fsdecode(workspace.root), error.message)
         finally:
-            self._workspaces.release(workspace, self._client)
+            self._workspaces.release(workspace, options)
 
 
 def _path_of(uri: str, field: str) -> bytes:

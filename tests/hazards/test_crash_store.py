@@ -125,11 +125,11 @@ def test_a_torn_ref_config_or_database(build: Build, tmp_path: Path, what: str, 
             assert [view.session.session_id for view in kept] == ["agent"]
             assert agents.undo("agent") == {"a": "restored"}
     # the one beside it in the same data directory is what it was
-    workspace = bench.workspaces.acquire(os.fsencode(other), bench, bench.options)
+    workspace = bench.workspaces.acquire(os.fsencode(other), bench.options)
     tree = workspace.track([], Call()).tree
     (other / "b").write_bytes(b"changed")
     assert workspace.changed(tree, None, Call())
-    bench.workspaces.release(workspace, bench)
+    bench.workspaces.release(workspace, bench.options)
 
 
 def _missing(path: Path) -> None:

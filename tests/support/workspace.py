@@ -165,9 +165,9 @@ class Bench:
             str(self.folder / "config.toml"), str(self.folder / "data"), str(self.folder / "run"), str(self.home)
         )
         self.workspaces = Workspaces(locations, None, UMASK, None)
-        self.options = Options(Base(SettingsFile(locations.config_file)))
+        self.options = Options(Base(SettingsFile(locations.config_file)), self)
         self.options.give({"watcher": self._watcher})
-        self.workspace = self.workspaces.acquire(os.fsencode(self.root), self, self.options)
+        self.workspace = self.workspaces.acquire(os.fsencode(self.root), self.options)
         self._is_open = True
         _open.append(self)
 
