@@ -36,6 +36,7 @@ __all__ = [
     "SessionDidChange",
     "SessionId",
     "Sessions",
+    "Setting",
     "Skipped",
     "Status",
     "Step",
@@ -172,6 +173,14 @@ class Store(TypedDict):
     bytes: int
 
 
+class Setting(TypedDict):
+    """A setting that holds for the workspace, and where it comes from."""
+
+    name: str
+    value: bool | int | float | str | list[str] | None
+    source: Literal["default", "file", "environment", "client", "otherClient", "folder"]
+
+
 class _StatusRequired(TypedDict):
     enabled: bool
     workspaceUri: str
@@ -186,6 +195,8 @@ class Status(_StatusRequired, total=False):
 
     watcherReason: str
     lastHash: str
+    settings: list[Setting]
+    settingsProblems: list[str]
 
 
 class Cleanup(TypedDict):
