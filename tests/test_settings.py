@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import threading
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ import pytest
 
 from snapd.core.errors import InvalidParams
 from snapd.settings import Base, FolderSettings, Options, SettingsFile
+from tests.support.workspace import make
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -103,6 +105,23 @@ def test_what_counts_at_opening_alone(file: Path) -> None:
     folder.remove(opener)
     # another client by the same name has not opened it
     assert sources(folder, "me")["watcher"] == ("none", "otherClient")
+
+
+def test_how_a_folder_is_watched_ends_with_the_last_who_has_it_open(tmp_path: Path) -> None:
+    bench = make(tmp_path, {"a": b"a\n"}, watcher="none")
+    folder = os.fsencode(bench.root)
+    plain = Options(bench.options.base, "plain")
+    first = bench.workspaces.acquire(folder, plain)
+    assert first is bench.workspace
+    bench.workspaces.release(first, bench.options)
+    # somebody has it open still, for whom it must not be closed
+    again = plain.copy()
+    assert bench.workspaces.acquire(folder, again) is first
+    bench.workspaces.release(first, plain)
+    bench.workspaces.release(first, again)
+    assert first.status().watcher == "none"
+    anew = bench.workspaces.acquire(folder, plain)
+    assert (anew is first, anew.status().watcher) == (False, "inotify")
 
 
 def test_a_copy_is_given_more_by_itself(file: Path) -> None:

@@ -287,18 +287,6 @@ def test_nothing_is_left_of_a_client_whose_folder_nobody_else_has_open(daemon: M
     )
 
 
-def test_how_a_folder_is_watched_ends_with_the_last_who_has_it_open(daemon: Machine, folder: Path) -> None:
-    odd = daemon.raw().open(folder, options={"watcher": "none"})
-    other = daemon.raw().open(folder)
-    assert other.result("snapshot/status")["watcher"] == "none"
-    assert in_use(other)["watcher"] == ("none", "otherClient")
-    odd.close()
-    other.close()
-    wait_until(
-        lambda: in_use(daemon.raw().open(folder))["watcher"] == ("auto", "default"), "the folder to be opened anew"
-    )
-
-
 def test_of_two_clients_the_one_that_said_it_last_is_heard(daemon: Machine, folder: Path) -> None:
     first = daemon.raw().open(folder, options={"maxFileSize": 1, "retention": 1})
     second = daemon.raw().open(folder, options={"maxFileSize": 2})

@@ -69,6 +69,7 @@ ACCEPTED: dict[str, list[Any]] = {
     "hunks": [],
     "step/revertFiles files": [],
     "detached": [None, True],
+    "ends": [None, "x"],
     "everything": [None, True],
     "since": [3],
 }
