@@ -17,12 +17,18 @@ class Call:
     Args:
         report: called with a message, the units done and the units in all (None where unknown); may be called
             from several threads and as often as the work likes.
+        left_turn: called in the thread of the work each time it has given back the right to write.
     """
 
-    def __init__(self, report: Callable[[str, int, int | None], None] | None = None) -> None:
+    def __init__(
+        self,
+        report: Callable[[str, int, int | None], None] | None = None,
+        left_turn: Callable[[], None] | None = None,
+    ) -> None:
         self._cancelled = threading.Event()
         self._committed = False
         self._report = report
+        self._left_turn = left_turn
 
     def cancel(self) -> None:
         """Asks the work to stop at its next check; without effect after the point of no return."""
@@ -52,3 +58,8 @@ class Call:
         self.check()
         if self._report is not None:
             self._report(message, done, total)
+
+    def leave_turn(self) -> None:
+        """Says that the work has given back the right to write: the next request may begin while this one goes on."""
+        if self._left_turn is not None:
+            self._left_turn()

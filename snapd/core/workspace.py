@@ -13,7 +13,7 @@ from .answers import DeltaPage, FileContent, NamePage, Status, Tracked
 from .checking import Checking
 from .chronicle import Chronicle
 from .deeds import Deeds
-from .errors import Cancelled, FileNotInSnapshot, PathOutsideWorkspace
+from .errors import Cancelled, FileNotInSnapshot, PathOutsideWorkspace, WorkspaceNotOpen
 from .filediff import describe
 from .model import RecordKind
 from .paths import parents, shown
@@ -438,7 +438,7 @@ class Workspace:
             now: seconds since 1970.
 
         Returns:
-            How many snapshots were dropped, None where somebody was at work.
+            How many snapshots were dropped, None where somebody was at work, or has closed the workspace.
 
         Raises:
             StoreCorrupt, StorageFull, IoError: see there.
@@ -447,7 +447,7 @@ class Workspace:
             with self._writer.spare_turn() as call:
                 self._store.check_present()
                 return self._store.expire_behind(self.retention.limits(now), self._relied_on(), call)
-        except Cancelled:
+        except (Cancelled, WorkspaceNotOpen):
             return None
 
     def _relied_on(self) -> ObjectId | None:

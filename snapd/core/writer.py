@@ -98,10 +98,13 @@ class Writer:
         self._recovered.append(recovered)
 
     def close(self) -> None:
-        """Lets go of the folder and the store, when the operation under way is done."""
+        """Lets go of the folder and the store, when the operation under way is done; harmless when repeated."""
         # before: its thread may be waiting for its turn to write
         self.feed.close()
         with self._wanting(), self._lock:
+            if self._closed:
+                # the descriptors may belong to somebody else by now
+                return
             self._closed = True
             self.work_tree.close()
             self.store.close()
@@ -115,24 +118,11 @@ class Writer:
             WorkspaceNotOpen: the workspace was closed while it waited.
             StorageFull, IoError: there is no space to tell of anything.
         """
-        with self._wanting():
-            while not self._lock.acquire(timeout=_LOCK_POLL_SECONDS):
-                call.check()
-        try:
-            call.check()
-            if self._closed:
-                # the descriptor of the folder may be that of another one by now
-                raise WorkspaceNotOpen("the workspace was closed while the request waited")
+        with self.alone(call):
             self.store.finish_erasing()
             self.bulletin.prepare()
             self._settle()
             yield
-        except BaseException:
-            # what could not be made durable may be needed by nobody any more, and must not be in the way next time
-            self.work_tree.forget(self.store.discard())
-            raise
-        finally:
-            self._lock.release()
 
     @contextmanager
     def spare_turn(self) -> Iterator[SpareCall]:
@@ -143,17 +133,52 @@ class Writer:
 
         Raises:
             Cancelled: somebody has it, or wants it; or an operation that was cut short is to be ended first.
+            WorkspaceNotOpen: the workspace is closed.
         """
         call = SpareCall(lambda: self._waiting > 0)
         if not self._lock.acquire(blocking=False):
             raise Cancelled("somebody else is at work")
-        try:
-            call.check()
-            if self._closed or not (self._settled or self.store.intent() is None):
+        with self._locked(call):
+            if not (self._settled or self.store.intent() is None):
                 raise Cancelled("something else is to be done first")
             yield call
+
+    @contextmanager
+    def alone(self, call: Call) -> Iterator[None]:
+        """As `turn`, also where the store is too damaged for an operation to be ended that was cut short.
+
+        Raises:
+            Cancelled: the request was taken back while it waited.
+            WorkspaceNotOpen: the workspace was closed while it waited.
+        """
+        with self._wanting():
+            while not self._lock.acquire(timeout=_LOCK_POLL_SECONDS):
+                call.check()
+        with self._locked(call):
+            try:
+                yield
+            except BaseException:
+                # what could not be made durable may be needed by nobody any more, and must not be in the way next time
+                self.work_tree.forget(self.store.discard())
+                raise
+
+    @contextmanager
+    def _locked(self, call: Call) -> Iterator[None]:
+        """Gives the lock back at the end. Whoever takes it does so through here, so that a closed workspace stays so.
+
+        Raises:
+            Cancelled: the request was taken back.
+            WorkspaceNotOpen: the workspace is closed.
+        """
+        try:
+            call.check()
+            if self._closed:
+                # the descriptor of the folder may be that of another one by now, and the store somebody else's
+                raise WorkspaceNotOpen("the workspace was closed while the request waited; open it again")
+            yield
         finally:
             self._lock.release()
+            call.leave_turn()
 
     @contextmanager
     def _wanting(self) -> Iterator[None]:
@@ -165,24 +190,6 @@ class Writer:
         finally:
             with self._counting:
                 self._waiting -= 1
-
-    @contextmanager
-    def alone(self, call: Call) -> Iterator[None]:
-        """As `turn`, also where the store is too damaged for an operation to be ended that was cut short.
-
-        Raises:
-            Cancelled: the request was taken back while it waited.
-        """
-        while not self._lock.acquire(timeout=_LOCK_POLL_SECONDS):
-            call.check()
-        try:
-            call.check()
-            yield
-        except BaseException:
-            self.work_tree.forget(self.store.discard())
-            raise
-        finally:
-            self._lock.release()
 
     # -- taking
 
