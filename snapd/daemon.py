@@ -27,6 +27,7 @@ from snapd.rpc.hub import Hub
 from snapd.rpc.parent import ParentWatch
 from snapd.rpc.streams import open_stdio
 from snapd.rpc.turns import Turns
+from snapd.rpc.workspace_queue import WorkspaceQueues
 from snapd.store.durable import remove_if_there, write_file
 from snapd.workspaces import Workspaces
 
@@ -38,8 +39,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_WORKERS = 32
-_QUICK_WORKERS = 8
+_THREADS = 4096
+"""More than there ever are: a request waits for its turn on the loop, and takes a thread when that has come."""
 _LINGER_SECONDS = 300.0
 """How long a workspace that nobody has open stays known, so that the next command finds it warm."""
 _HANDOVER_SECONDS = 10.0
@@ -85,14 +86,14 @@ class Daemon:
         self._options = options
         self._socket_path = socket_path
         self._loop = asyncio.get_running_loop()
-        self._executor = ThreadPoolExecutor(_WORKERS, thread_name_prefix="snapd-work")
-        self._quick = ThreadPoolExecutor(_QUICK_WORKERS, thread_name_prefix="snapd-quick")
+        self._executor = ThreadPoolExecutor(_THREADS, thread_name_prefix="snapd-work")
+        self._queues = WorkspaceQueues()
         self._turns = Turns()
         self._texts = ProcessDiffer()
         self._workspaces = Workspaces(
             options.locations, options.xdg_config_home, options.umask, socket_path, self._texts
         )
-        self._hub = Hub(self._loop, encode_news, self._quick)
+        self._hub = Hub(self._loop, encode_news, self._executor)
         self._workspaces.on_open(self._hub.watch)
         self._housekeeping = Housekeeping(lambda: self._workspaces.all_open, self._executor)
         self._housekeeping.start()
@@ -244,7 +245,7 @@ class Daemon:
             self._workspaces,
             self._hub,
             self._executor,
-            self._quick,
+            self._queues,
             self._turns,
             self._options.base,
             self._options.max_message_bytes,
@@ -272,7 +273,6 @@ class Daemon:
         await self._housekeeping.stop()
         await self._loop.run_in_executor(self._executor, self._workspaces.close)
         self._executor.shutdown()
-        self._quick.shutdown()
         self._texts.close()
 
 

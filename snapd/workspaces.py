@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import threading
+from concurrent.futures import Future
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 import attrs
@@ -20,7 +22,7 @@ from snapd.worktree.rules import GitUser
 from snapd.worktree.worktree import WorkTree
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container
+    from collections.abc import Callable, Container, Iterable
 
     from snapd.config import Settings
     from snapd.core.ports import TextDiffer
@@ -42,8 +44,24 @@ class _Place:
 
 @attrs.define
 class _Open:
-    workspace: Workspace
+    """A store that this process owns, or is about to own, or is about to let go of.
+
+    Attributes:
+        workspace: None while it is being opened.
+        users: how many acquired it and have not released it.
+        changing: done when it is open, or closed; None while it is open and stays so. Fails as the opening does.
+    """
+
+    workspace: Workspace | None
     users: int
+    changing: Future[None] | None
+
+
+@attrs.frozen
+class _Closing:
+    store: str
+    workspace: Workspace
+    done: Future[None]
 
 
 class Workspaces:
@@ -93,17 +111,37 @@ class Workspaces:
         Raises:
             WorkspaceRefused, StoreLocked, StoreCorrupt, IoError, StorageFull: it is not open.
         """
+        while True:
+            found = self.try_acquire(folder, settings, given)
+            if not isinstance(found, Future):
+                return found
+            found.result()
+
+    def try_acquire(self, folder: bytes, settings: Settings, given: Container[str] = ()) -> Workspace | Future[None]:
+        """As `acquire`, but never waits for somebody else who opens or closes the same store.
+
+        Returns:
+            The workspace; or where its store is being opened or closed by somebody else, a future that is done
+            when that is: then to be tried again. It fails as that opening does.
+        """
         place = self._place(folder, settings)
-        with self._lock:
-            found = self._still_there(place.store)
-            if found is None:
-                found = self._open[place.store] = _Open(self._make(place, settings), 0)
-                for listener in self._listeners:
-                    listener(found.workspace)
-            found.users += 1
-            self._close_some()
-        apply_settings(found.workspace, settings, given)
-        return found.workspace
+        while True:
+            with self._lock:
+                found = self._open.get(place.store)
+                if found is None:
+                    opening = self._open[place.store] = _Open(None, 1, Future())
+                    break
+                if found.changing is not None:
+                    return found.changing
+                found.users += 1
+            workspace = found.workspace
+            assert workspace is not None
+            if self._is_still_there(found, workspace):
+                apply_settings(workspace, settings, given)
+                return workspace
+        workspace = self._open_now(place, settings, opening)
+        apply_settings(workspace, settings, given)
+        return workspace
 
     def store_of(self, folder: bytes, settings: Settings) -> str:
         """Where the store of a folder lies, or would; arguments as of `acquire`.
@@ -117,59 +155,107 @@ class Workspaces:
     def all_open(self) -> list[Workspace]:
         """Those that are open, whoever uses them."""
         with self._lock:
-            return [found.workspace for found in self._open.values()]
+            return [found.workspace for found in self._open.values() if found.workspace and found.changing is None]
 
     def release(self, workspace: Workspace) -> bool:
         """Says that a user of a workspace is done with it.
 
         Returns:
-            Whether nobody uses it any more; it stays open until `close_unused`, or until many others are opened.
+            Whether nobody uses it any more; it stays open until `close_unused`, or until many others are unused too.
         """
         with self._lock:
-            for found in self._open.values():
-                if found.workspace is workspace:
-                    found.users -= 1
-                    return found.users == 0
-        return False
+            found = next((each for each in self._open.values() if each.workspace is workspace), None)
+            if found is None:
+                return False
+            found.users -= 1
+            unused = found.users == 0
+        if unused:
+            self._close_all(self._unused(MAX_UNUSED))
+        return unused
 
     def close_unused(self) -> None:
         """Closes the workspaces that nobody uses."""
-        with self._lock:
-            # within the lock: who asks for one of them meanwhile must not find its store still owned
-            for path in [path for path, found in self._open.items() if found.users == 0]:
-                self._open.pop(path).workspace.close()
-
-    def _close_some(self) -> None:
-        unused = [path for path, found in self._open.items() if found.users == 0]
-        for path in unused[: max(0, len(unused) - MAX_UNUSED)]:
-            self._open.pop(path).workspace.close()
+        self._close_all(self._unused(0))
 
     def close(self) -> None:
         """Closes all, whoever uses them."""
         with self._lock:
-            closing = [found.workspace for found in self._open.values()]
-            self._open.clear()
-        for workspace in closing:
-            workspace.close()
+            closing = [self._closing(store) for store, found in self._open.items() if found.changing is None]
+        self._close_all(closing)
 
-    def _still_there(self, store: str) -> _Open | None:
-        found = self._open.get(store)
-        if found is None:
-            return None
+    # `_lock` is held for looking at the table alone: a store takes as long to open or to close as its disk does
+
+    def _open_now(self, place: _Place, settings: Settings, opening: _Open) -> Workspace:
+        changing = opening.changing
+        assert changing is not None
         try:
-            found.workspace.check_present()
+            workspace = self._make(place, settings)
+            try:
+                for listener in self._listeners:
+                    listener(workspace)
+            except BaseException:
+                workspace.close()
+                raise
+        except BaseException as error:
+            with self._lock:
+                del self._open[place.store]
+            changing.set_exception(error)
+            raise
+        with self._lock:
+            opening.workspace = workspace
+            opening.changing = None
+        changing.set_result(None)
+        return workspace
+
+    def _unused(self, kept: int) -> list[_Closing]:
+        """Those that nobody uses, but for the latest of them; they are taken for closing from now on."""
+        with self._lock:
+            unused = [store for store, found in self._open.items() if not found.users and found.changing is None]
+            return [self._closing(store) for store in unused[: max(0, len(unused) - kept)]]
+
+    def _closing(self, store: str) -> _Closing:
+        """Takes an open workspace for closing; to be called with the lock, and the result closed without it."""
+        found = self._open[store]
+        assert found.workspace is not None
+        # who asks for it meanwhile must not find its store still owned
+        found.changing = Future()
+        return _Closing(store, found.workspace, found.changing)
+
+    def _close_all(self, closing: Iterable[_Closing]) -> None:
+        with ExitStack() as stack:
+            # all of them, whatever becomes of one
+            for each in closing:
+                stack.callback(self._close_now, each)
+
+    def _close_now(self, closing: _Closing) -> None:
+        try:
+            closing.workspace.close()
+        finally:
+            with self._lock:
+                del self._open[closing.store]
+            closing.done.set_result(None)
+
+    def _is_still_there(self, found: _Open, workspace: Workspace) -> bool:
+        """Whether an acquired workspace is still that of its folder; else it is closed, and to be opened anew."""
+        try:
+            workspace.check_present()
         except WorkspaceGone:
             # another folder took its place; who has the old one open is told so at the next request
             pass
         except StoreCorrupt:
             # somebody took the store away: who has it open must not take a new one for that which they have hashes of
-            if found.users:
-                return found
+            with self._lock:
+                if found.users > 1:
+                    return True
         else:
-            return found
-        del self._open[store]
-        found.workspace.close()
-        return None
+            return True
+        with self._lock:
+            found.users -= 1
+            # somebody else may have found that out, too
+            store = next((store for store, each in self._open.items() if each is found), None)
+            closing = [] if store is None or found.changing is not None else [self._closing(store)]
+        self._close_all(closing)
+        return False
 
     def _place(self, folder: bytes, settings: Settings) -> _Place:
         root = canonical_root(folder)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import attrs
 
 from .check import CheckParams, CheckResult
@@ -79,6 +81,11 @@ class Method:
         result: the class of its result.
         doc: what it does, in Markdown.
         errors: the kinds of `errors.ERRORS` that it may be answered with.
+        access: what it does to the workspace: `reads` what is stored; `compares` two snapshots, or one with the folder
+            where `to` is absent; `checks` the store, and changes it where `repair` is set; `writes`.
+        idempotent: whether a client may send it again when the connection broke before the answer came: it does no
+            more than once would, and the answer tells the same.
+        quick: whether it reads no objects, so that it need not wait for those that do.
     """
 
     name: str
@@ -86,6 +93,9 @@ class Method:
     result: type[attrs.AttrsInstance]
     doc: str
     errors: tuple[str, ...]
+    access: Literal["reads", "compares", "checks", "writes"] = attrs.field(kw_only=True)
+    idempotent: bool = attrs.field(kw_only=True)
+    quick: bool = attrs.field(kw_only=True, default=False)
 
 
 @attrs.frozen
@@ -123,6 +133,8 @@ METHODS: dict[str, Method] = {
             TrackResult,
             "Takes a snapshot of the working tree. It holds every write that was complete when the request was sent.",
             (*_ALWAYS, "pathOutsideWorkspace"),
+            access="writes",
+            idempotent=True,
         ),
         Method(
             "snapshot/patch",
@@ -130,6 +142,8 @@ METHODS: dict[str, Method] = {
             Patch,
             "Names the files that differ from a snapshot, in the working tree or in another snapshot.",
             (*_ALWAYS, "unknownSnapshot"),
+            access="compares",
+            idempotent=True,
         ),
         Method(
             "snapshot/diff",
@@ -137,6 +151,8 @@ METHODS: dict[str, Method] = {
             DiffResult,
             "Gives what differs from a snapshot as one unified diff.",
             (*_ALWAYS, "unknownSnapshot", "pathOutsideWorkspace"),
+            access="compares",
+            idempotent=True,
         ),
         Method(
             "snapshot/diffFull",
@@ -145,6 +161,8 @@ METHODS: dict[str, Method] = {
             "Gives what differs from a snapshot file by file, with the texts of both sides. One answer holds at most "
             "32 MiB of contents, whatever `limit` says; the rest follows under `nextCursor`.",
             (*_ALWAYS, "unknownSnapshot", "pathOutsideWorkspace"),
+            access="compares",
+            idempotent=True,
         ),
         Method(
             "snapshot/fileAt",
@@ -152,6 +170,8 @@ METHODS: dict[str, Method] = {
             FileAtResult,
             "Gives the bytes of one file as a snapshot has it.",
             (*_ALWAYS, "unknownSnapshot", "pathOutsideWorkspace", "fileNotInSnapshot"),
+            access="reads",
+            idempotent=True,
         ),
         Method(
             "snapshot/listFiles",
@@ -159,6 +179,8 @@ METHODS: dict[str, Method] = {
             ListFilesResult,
             "Lists the files of a snapshot.",
             (*_ALWAYS, "unknownSnapshot"),
+            access="reads",
+            idempotent=True,
         ),
         Method(
             "snapshot/fileExists",
@@ -166,6 +188,8 @@ METHODS: dict[str, Method] = {
             FileExistsResult,
             "Tells whether a snapshot has a file.",
             (*_ALWAYS, "unknownSnapshot", "pathOutsideWorkspace"),
+            access="reads",
+            idempotent=True,
         ),
         Method(
             "snapshot/restore",
@@ -174,6 +198,8 @@ METHODS: dict[str, Method] = {
             "Makes the working tree exactly the snapshot: files made since then are deleted, within the limits that "
             "[What may be deleted](#what-may-be-deleted) sets.",
             (*_ALWAYS, "unknownSnapshot", "pathOutsideWorkspace"),
+            access="writes",
+            idempotent=False,
         ),
         Method(
             "snapshot/revert",
@@ -183,6 +209,8 @@ METHODS: dict[str, Method] = {
             "Each file is treated once: the first patch that names it wins. Where the names of two patches clash "
             "(`a` and `a/b`), the first wins and the other is `skipped`.",
             (*_ALWAYS, "unknownSnapshot", "pathOutsideWorkspace"),
+            access="writes",
+            idempotent=False,
         ),
         Method(
             "snapshot/status",
@@ -190,6 +218,9 @@ METHODS: dict[str, Method] = {
             StatusResult,
             "Tells how a workspace is kept. A folder that was refused fails this like every other request.",
             _ALWAYS,
+            access="reads",
+            idempotent=True,
+            quick=True,
         ),
         Method(
             "snapshot/cleanup",
@@ -199,6 +230,8 @@ METHODS: dict[str, Method] = {
             "configured number or size), frees what that alone held, and packs the rest. What the sessions that stay "
             "name, stays. Likewise every hour, while nobody asks for anything.",
             _ALWAYS,
+            access="writes",
+            idempotent=False,
         ),
         Method(
             "snapshot/purge",
@@ -211,6 +244,8 @@ METHODS: dict[str, Method] = {
             "takes back what else it changed. Refused with `invalidParams` while any of the contents is captured in "
             "the folder, since the next snapshot would have it again.",
             (*_ALWAYS, "fileNotInSnapshot", "pathOutsideWorkspace"),
+            access="writes",
+            idempotent=False,
         ),
         Method(
             "snapshot/check",
@@ -221,6 +256,8 @@ METHODS: dict[str, Method] = {
             "what is damaged goes to the store's `quarantine`, and nothing is deleted. Others may go on meanwhile; a "
             "repair, and a check that finds something, hold them up. `storeCorrupt` means that the store is gone.",
             _ALWAYS,
+            access="checks",
+            idempotent=False,
         ),
         Method(
             "snapshot/events",
@@ -229,6 +266,8 @@ METHODS: dict[str, Method] = {
             "Gives the notifications that a client missed. The latest 1,000 are kept, and none across a restart of the "
             "daemon: then, and for a number that was never given out, the answer is `reset`.",
             _ALWAYS,
+            access="reads",
+            idempotent=True,
         ),
         Method(
             "session/start",
@@ -236,6 +275,8 @@ METHODS: dict[str, Method] = {
             SessionStartResult,
             "Starts a session, or takes up one that was started before; ended or not, it goes on.",
             _ALWAYS,
+            access="writes",
+            idempotent=True,
         ),
         Method(
             "session/end",
@@ -243,6 +284,8 @@ METHODS: dict[str, Method] = {
             SessionEndResult,
             "Ends a session and the steps that are open in it. What it did can be undone as before.",
             (*_ALWAYS, "unknownSession"),
+            access="writes",
+            idempotent=True,
         ),
         Method(
             "session/list",
@@ -250,6 +293,8 @@ METHODS: dict[str, Method] = {
             SessionListResult,
             "Lists the sessions of the workspace.",
             _ALWAYS,
+            access="reads",
+            idempotent=True,
         ),
         Method(
             "session/steps",
@@ -257,6 +302,8 @@ METHODS: dict[str, Method] = {
             SessionStepsResult,
             "Lists the steps of a session.",
             (*_ALWAYS, "unknownSession"),
+            access="reads",
+            idempotent=True,
         ),
         Method(
             "session/diff",
@@ -265,6 +312,8 @@ METHODS: dict[str, Method] = {
             "Gives what the session's own applied steps changed, all together: not what the user or another session "
             "changed between them.",
             (*_ALWAYS, "unknownSession", "unknownStep"),
+            access="reads",
+            idempotent=True,
         ),
         Method(
             "session/undo",
@@ -275,6 +324,8 @@ METHODS: dict[str, Method] = {
             "that conflicts is undone all the same, as far as its files go; named again by `stepId`, what conflicted "
             "is tried again: with `overwrite`, say, once the user has chosen.",
             (*_ALWAYS, "unknownSession", "unknownStep", "nothingToUndo"),
+            access="writes",
+            idempotent=False,
         ),
         Method(
             "session/redo",
@@ -283,6 +334,8 @@ METHODS: dict[str, Method] = {
             "Takes back the undo of steps, the last one first. Not after a later step of the session has changed "
             "something: the undone ones are reached by their hashes then.",
             (*_ALWAYS, "unknownSession", "nothingToRedo"),
+            access="writes",
+            idempotent=False,
         ),
         Method(
             "session/revert",
@@ -291,6 +344,8 @@ METHODS: dict[str, Method] = {
             "Goes back to before a message, or a part of it: takes back all steps of the session from the first one "
             "that belongs to it.",
             (*_ALWAYS, "unknownSession", "unknownStep"),
+            access="writes",
+            idempotent=False,
         ),
         Method(
             "session/unrevert",
@@ -298,6 +353,8 @@ METHODS: dict[str, Method] = {
             Outcome,
             "Takes back `session/revert`; what others changed since stays.",
             (*_ALWAYS, "unknownSession", "nothingToRedo"),
+            access="writes",
+            idempotent=False,
         ),
         Method(
             "session/history",
@@ -306,6 +363,8 @@ METHODS: dict[str, Method] = {
             "Tells what happened in the workspace: the steps of all sessions, the operations, and what changed while "
             "no step was open.",
             _ALWAYS,
+            access="reads",
+            idempotent=True,
         ),
         Method(
             "step/begin",
@@ -313,6 +372,8 @@ METHODS: dict[str, Method] = {
             StepBeginResult,
             "Begins a step, on a snapshot of the working tree. What changes until it ends is its own.",
             (*_ALWAYS, "unknownSession", "unknownStep"),
+            access="writes",
+            idempotent=False,
         ),
         Method(
             "step/end",
@@ -320,6 +381,8 @@ METHODS: dict[str, Method] = {
             StepEndResult,
             "Ends a step, with a snapshot of the working tree. One that has ended is told as it is.",
             (*_ALWAYS, "unknownStep", "pathOutsideWorkspace"),
+            access="writes",
+            idempotent=True,
         ),
         Method(
             "step/hunks",
@@ -327,6 +390,8 @@ METHODS: dict[str, Method] = {
             StepHunksResult,
             "Gives what a step changed in a file, hunk by hunk, as `git diff --no-renames` shows it.",
             (*_ALWAYS, "unknownStep", "pathOutsideWorkspace"),
+            access="reads",
+            idempotent=True,
         ),
         Method(
             "step/revertHunks",
@@ -334,6 +399,8 @@ METHODS: dict[str, Method] = {
             Outcome,
             "Takes some of these hunks back. The step stays applied.",
             (*_ALWAYS, "unknownStep", "pathOutsideWorkspace"),
+            access="writes",
+            idempotent=False,
         ),
         Method(
             "step/revertFiles",
@@ -342,6 +409,8 @@ METHODS: dict[str, Method] = {
             "Takes back what a step and its parts changed in some files, of whatever kind; a moved file by either of "
             "its names. The step stays applied. Of a step that was undone, it takes back what conflicted then.",
             (*_ALWAYS, "unknownStep", "pathOutsideWorkspace"),
+            access="writes",
+            idempotent=False,
         ),
     )
 }

@@ -13,7 +13,7 @@ LONG = 3600.0
 
 
 async def _works(turns: Turns, number: int, begun: list[int], end: asyncio.Event) -> None:
-    async with turns.turn():
+    async with turns.turn(None):
         begun.append(number)
         await end.wait()
 
@@ -60,7 +60,7 @@ async def test_a_turn_that_fails_is_given_back() -> None:
     turns = Turns(LONG)
     for _ in range(WORKERS):
         with pytest.raises(ValueError, match="broken"):
-            async with turns.turn():
+            async with turns.turn(None):
                 raise ValueError("broken")
     begun: list[int] = []
     end = asyncio.Event()
