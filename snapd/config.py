@@ -201,7 +201,8 @@ def read_options(options: Any, where: str) -> tuple[Layer, list[str]]:
     Raises:
         InvalidParams: a wrong value; names the key.
     """
-    if options is None:
+    # some languages, such as Lua, cannot tell an empty object from an empty array
+    if options is None or options == [] or options == {"snapd": []}:
         return {}, []
     if type(options) is not dict:
         raise InvalidParams(f"{where}: expected an object", field=where)

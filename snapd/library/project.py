@@ -22,22 +22,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("snapd.library")
 
-_NOT_TWICE = frozenset(
-    {
-        "snapshot/restore",
-        "snapshot/revert",
-        "snapshot/cleanup",
-        "snapshot/purge",
-        "session/undo",
-        "session/redo",
-        "session/revert",
-        "session/unrevert",
-        "step/begin",
-        "step/revertHunks",
-        "step/revertFiles",
-    }
-)
-"""What must not be done again where it may have been done. A session is started by its name: twice is once."""
 _OPEN_SECONDS = 10.0
 _POLL_SECONDS = 0.02
 
@@ -99,8 +83,10 @@ class Project:
         try:
             return self._request_once(method, params)
         except IoError as error:
+            from snapd.wire.methods import METHODS
+
             # the daemon that answered for us has ended; whether it did what was asked is unknown
-            if error.data.get("errno") != "EPIPE" or method in _NOT_TWICE:
+            if error.data.get("errno") != "EPIPE" or not METHODS[method].may_repeat(params):
                 raise
         return self._request_once(method, params)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 
@@ -68,6 +68,9 @@ from .snapshot import (
 )
 from .values import Outcome, Patch, RequestParams
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 PROTOCOL_VERSION = 1
 
 
@@ -83,8 +86,8 @@ class Method:
         errors: the kinds of `errors.ERRORS` that it may be answered with.
         access: what it does to the workspace: `reads` what is stored; `compares` two snapshots, or one with the folder
             where `to` is absent; `checks` the store, and changes it where `repair` is set; `writes`.
-        idempotent: whether a client may send it again when the connection broke before the answer came: it does no
-            more than once would, and the answer tells the same.
+        idempotent: whether a client may send it again when the connection broke before the answer came: sent twice, it
+            does what it does when sent once, and answers the same. Or the name of the param with which it may.
         quick: whether it reads no objects, so that it need not wait for those that do.
     """
 
@@ -94,8 +97,14 @@ class Method:
     doc: str
     errors: tuple[str, ...]
     access: Literal["reads", "compares", "checks", "writes"] = attrs.field(kw_only=True)
-    idempotent: bool = attrs.field(kw_only=True)
+    idempotent: bool | str = attrs.field(kw_only=True)
     quick: bool = attrs.field(kw_only=True, default=False)
+
+    def may_repeat(self, params: Mapping[str, Any]) -> bool:
+        """Whether a client may send it again with these params (JSON values); see `idempotent`."""
+        if isinstance(self.idempotent, str):
+            return params.get(self.idempotent) is not None
+        return self.idempotent
 
 
 @attrs.frozen
@@ -276,7 +285,7 @@ METHODS: dict[str, Method] = {
             "Starts a session, or takes up one that was started before; ended or not, it goes on.",
             _ALWAYS,
             access="writes",
-            idempotent=True,
+            idempotent="sessionId",
         ),
         Method(
             "session/end",

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 BOUND_SECONDS = 0.05
 TICK_SECONDS = 0.01
+MOST_SECONDS = 0.03
+"""What one look at the loop tells at most."""
 POLL_SECONDS = 0.002
 
 logger = logging.getLogger("snapd.watchdog")
@@ -65,14 +67,19 @@ class Watchdog:
         threading.Thread(target=self._watch, name="watchdog", daemon=True).start()
 
     def _watch(self) -> None:
-        before: tuple[object, float] = (None, 0.0)
+        before: tuple[object, float] | None = None
+        since = 0.0
         while True:
             time.sleep(TICK_SECONDS)
-            token = self._running
-            now = (token, time.clock_gettime(self._clock) if token is not None else 0.0)
-            if token is not None and now == before and self._sleeps():
-                self._asleep[token] = self._asleep.get(token, 0.0) + TICK_SECONDS
-            before = now
+            token, now = self._running, time.monotonic()
+            if token is None or not self._sleeps():
+                before = None
+                continue
+            used = time.clock_gettime(self._clock)
+            if before == (token, used):
+                # it ran for no moment in between, so it was asleep all the time, unless the whole process was stopped
+                self._asleep[token] = self._asleep.get(token, 0.0) + min(now - since, MOST_SECONDS)
+            before, since = (token, used), now
 
     def _sleeps(self) -> bool:
         stat = Path(f"/proc/self/task/{self._thread}/stat").read_text()

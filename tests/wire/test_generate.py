@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING
 
 import attrs
 import pytest
+from snapd_client.methods import IDEMPOTENT
 
 from snapd.wire import events, notifications, session, snapshot, values
 from snapd.wire.__main__ import ROOT, main
@@ -178,3 +180,19 @@ def test_the_reference_has_every_method_and_no_unfilled_slot() -> None:
 )
 def test_typescript(line: str) -> None:
     assert line in protocol_typescript().splitlines()
+
+
+def test_what_may_be_sent_again_is_the_same_everywhere() -> None:
+    assert {name: method.idempotent for name, method in METHODS.items()} == IDEMPOTENT
+    for name, method in METHODS.items():
+        assert f"  {json.dumps(name)}: {json.dumps(method.idempotent)}," in protocol_typescript()
+        if method.access in ("reads", "compares"):
+            assert method.idempotent is True
+
+
+def test_a_session_is_started_twice_as_once_where_it_has_a_name() -> None:
+    start = METHODS["session/start"]
+    assert start.may_repeat({"sessionId": "s", "agent": "a"})
+    assert not start.may_repeat({"agent": "a"})
+    assert not METHODS["session/undo"].may_repeat({"sessionId": "s"})
+    assert METHODS["step/end"].may_repeat({"stepId": "s"})

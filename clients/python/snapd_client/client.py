@@ -11,6 +11,7 @@ from snapd_client import transport as transports
 from snapd_client.connection import TOKEN_PREFIX, Connection
 from snapd_client.errors import ConnectionLost
 from snapd_client.framing import MAX_MESSAGE, encode_message
+from snapd_client.methods import IDEMPOTENT
 from snapd_client.notifications import DISCONNECTED, RECONNECTED, Notification, Subscription
 from snapd_client.pages import Pages
 from snapd_client.sessions import SessionRequests
@@ -326,7 +327,12 @@ class Client(SnapshotRequests, SessionRequests):
         if timeout is None:
             timeout = self.timeout
         deadline = None if timeout is None else monotonic() + timeout
-        return connection.request(request_id, frame, deadline, on_progress)
+        try:
+            return connection.request(request_id, frame, deadline, on_progress)
+        except ConnectionLost as error:
+            idempotent = IDEMPOTENT.get(method, False)
+            error.repeatable = (params or {}).get(idempotent) is not None if isinstance(idempotent, str) else idempotent
+            raise
 
     def _pages(
         self,

@@ -858,6 +858,39 @@ export interface Notifications {
   "session/didChange": SessionDidChangeParams;
 }
 
+/** Whether a request may be sent again where it is not known if it was carried out; or the param with which it may. */
+export const IDEMPOTENT: Readonly<Record<keyof Requests, boolean | string>> = {
+  "snapshot/track": true,
+  "snapshot/patch": true,
+  "snapshot/diff": true,
+  "snapshot/diffFull": true,
+  "snapshot/fileAt": true,
+  "snapshot/listFiles": true,
+  "snapshot/fileExists": true,
+  "snapshot/restore": false,
+  "snapshot/revert": false,
+  "snapshot/status": true,
+  "snapshot/cleanup": false,
+  "snapshot/purge": false,
+  "snapshot/check": false,
+  "snapshot/events": true,
+  "session/start": "sessionId",
+  "session/end": true,
+  "session/list": true,
+  "session/steps": true,
+  "session/diff": true,
+  "session/undo": false,
+  "session/redo": false,
+  "session/revert": false,
+  "session/unrevert": false,
+  "session/history": true,
+  "step/begin": false,
+  "step/end": true,
+  "step/hunks": true,
+  "step/revertHunks": false,
+  "step/revertFiles": false,
+};
+
 /** What `error.data.kind` may be. */
 export type ErrorKind =
   | "invalidParams"
