@@ -164,9 +164,11 @@ class Workspaces:
             Whether nobody uses it any more; it stays open until `close_unused`, or until many others are unused too.
         """
         with self._lock:
-            found = next((each for each in self._open.values() if each.workspace is workspace), None)
-            if found is None:
+            store = next((store for store, each in self._open.items() if each.workspace is workspace), None)
+            if store is None:
                 return False
+            # the one that was used last is closed last
+            found = self._open[store] = self._open.pop(store)
             found.users -= 1
             unused = found.users == 0
         if unused:

@@ -5,7 +5,7 @@ Two promises are kept here:
 - What one client sends takes effect in the order in which it was sent. A request that changes something waits for all
   that its client sent before; one that reads waits for what its client changed before.
 - A busy workspace costs the clients of other workspaces nothing. Requests that need the right to write wait for it on
-  the loop, first come, first served, and take a thread only when it is theirs.
+  the loop, first come, first served, and take a thread only when they have it or are the next to have it.
 
 Reads of what is stored run beside each other, and beside the changes of other clients.
 """
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
     from snapd.core.workspace import Workspace
 
+TURNS_AT_ONCE = 2
+"""Who has the right to write, and who is next: that one waits in its thread, to begin without a pause."""
 READS_AT_ONCE = 8
 """Reads of one client in one workspace that are worked on at the same time."""
 
@@ -163,7 +165,7 @@ class WorkspaceQueue:
         self._lanes: dict[Hashable, _Lane] = {}
         self._numbers = count()
         self._wanting: list[tuple[int, Place]] = []
-        self._writing: Place | None = None
+        self._writing: set[Place] = set()
         self._documents: dict[Place, None] = {}
 
     def add(self, place: Place) -> None:
@@ -188,7 +190,7 @@ class WorkspaceQueue:
 
     def left_turn(self, place: Place) -> None:
         """A request needs the right to write no more."""
-        if self._writing is place:
+        if place in self._writing:
             self._end_turn(place)
             self._give_turn()
 
@@ -205,8 +207,7 @@ class WorkspaceQueue:
         self._give_turn()
 
     def _end_turn(self, place: Place) -> None:
-        if self._writing is place:
-            self._writing = None
+        self._writing.discard(place)
         lane = self._lanes[place.client]
         if lane.writer is place:
             lane.writer = None
@@ -228,7 +229,7 @@ class WorkspaceQueue:
             lane.waiting.popleft()
 
     def _give_turn(self) -> None:
-        while self._writing is None and self._wanting:
+        while len(self._writing) < TURNS_AT_ONCE and self._wanting:
             number, place = self._wanting[0]
             if place.is_over:
                 heapq.heappop(self._wanting)
@@ -237,7 +238,7 @@ class WorkspaceQueue:
                 # who writes has to know first what is not saved
                 return
             heapq.heappop(self._wanting)
-            self._writing = place
+            self._writing.add(place)
             place.give_turn()
 
 

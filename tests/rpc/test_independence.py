@@ -34,8 +34,8 @@ def test_a_crowd_that_waits_for_a_busy_folder(machine: Machine, folder: Path, ot
         for number in range(20):
             (other_folder / "other.txt").write_text(f"{number}")
             assert bystander.result("snapshot/track")["hash"]
-        # who waits has no thread; what the bystander was worked with stays for a while
-        assert threads_of(process.pid) <= alone + 2
+        # of those who wait, the next one alone has a thread; that of the bystander stays for a while
+        assert threads_of(process.pid) <= alone + 3
     for raw in crowd:
         answers = [raw.answer()["id"] for _ in range(9 if raw is crowd[0] else 8)]
         assert [number for number in answers if number != "first"] == list(range(8))
