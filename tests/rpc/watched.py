@@ -42,6 +42,7 @@ class Watchdog:
     """Measures the callbacks of the loop that runs in this thread."""
 
     def __init__(self) -> None:
+        self._serves = False
         self._running: object = None
         self._asleep: dict[object, float] = {}
         self._thread = threading.get_native_id()
@@ -51,6 +52,11 @@ class Watchdog:
         run = asyncio.Handle._run
 
         def measured(handle: asyncio.Handle) -> None:
+            if not self._serves:
+                # the first one makes the daemon: nobody is served yet
+                self._serves = True
+                run(handle)
+                return
             token = object()
             began = time.thread_time()
             self._running = token
