@@ -176,6 +176,8 @@ class WorkspaceQueue:
         place.number = next(self._numbers)
         lane = self._lanes.setdefault(place.client, _Lane())
         lane.waiting.append(place)
+        if place.access is Access.DOCUMENT:
+            self._documents[place] = None
         self._advance(lane)
 
     def want_turn(self, place: Place) -> None:
@@ -197,9 +199,9 @@ class WorkspaceQueue:
     def left(self, place: Place) -> None:
         """A request is over."""
         lane = self._lanes[place.client]
+        self._documents.pop(place, None)
         if place.is_admitted:
             lane.under_way[place.access] -= 1
-            self._documents.pop(place, None)
             self._end_turn(place)
         self._advance(lane)
         if not lane.waiting and not any(lane.under_way.values()):
@@ -223,8 +225,6 @@ class WorkspaceQueue:
                 lane.under_way[place.access] += 1
                 if place.access is Access.WRITE:
                     lane.writer = place
-                elif place.access is Access.DOCUMENT:
-                    self._documents[place] = None
                 place.admit()
             lane.waiting.popleft()
 
@@ -234,8 +234,9 @@ class WorkspaceQueue:
             if place.is_over:
                 heapq.heappop(self._wanting)
                 continue
-            if any(document.number < number for document in self._documents):
-                # who writes has to know first what is not saved
+            # whoever writes must know what editors said before. One who is only the next begins the moment the other
+            # has ended, so there must be nothing left that an editor said and that waits for that same moment
+            if any(self._writing or document.is_admitted for document in self._documents if document.number < number):
                 return
             heapq.heappop(self._wanting)
             self._writing.add(place)
