@@ -120,8 +120,12 @@ class Piecemeal:
             step = self._sessions.known_step(step_id)
             wanted = set(paths)
             # what is left over is told by the files as they are
-            now = self._store.identify(self._writer.look((), call))
-            found = {part: self._tasks.undoing(part, now) for part in reversed(self._deeds.with_parts(step))}
+            self._writer.look((), call)
+            opened = [part for part in self._deeds.with_parts(step) if part.state == "open"]
+            # the step goes on, but what it changed so far is what it would have changed if it ended now
+            with self._sessions.supposing_ended(reversed(opened), call):
+                parts = self._deeds.with_parts(self._sessions.known_step(step_id))
+                found = {part: self._tasks.undoing(part) for part in reversed(parts)}
             changed = {path for task in found.values() for path in task.files}
             for path in wanted - changed:
                 raise InvalidParams(f"files: step {step_id!r} did not change {shown(path)}", field="files")

@@ -9,6 +9,7 @@ from .model import RecordKind
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Collection, Iterator, Sequence
+    from contextlib import AbstractContextManager
 
     from .call import Call
     from .checkup import Checkup
@@ -298,6 +299,15 @@ class Timeline(Protocol):
 
     def events(self, before: int | None, limit: int) -> tuple[Event, ...]:
         """The latest events with a `seq` below one, or of all, the newest first; so many at most."""
+
+    def supposing(self) -> AbstractContextManager[None]:
+        """Makes room for events that only might happen: what `suppose` adds is forgotten when the block ends.
+
+        Whoever else asks something meanwhile waits, so that the block is to be short.
+        """
+
+    def suppose(self, event: Event) -> None:
+        """Answers from now on as if an event had happened, until the `supposing` block ends; writes nothing."""
 
     def reserve(self, count: int) -> int:
         """Numbers for notifications that were never given out, not even before a crash: the first of so many."""

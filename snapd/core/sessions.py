@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import attrs
@@ -13,11 +14,11 @@ from .errors import UnknownSession, UnknownStep
 from .history import SessionEnded, SessionStarted, StepBegun, StepEnded, StepsLeft
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable
+    from collections.abc import Hashable, Iterable, Iterator
 
     from .deeds import Deeds
     from .history import Operated, Session, SessionId, Step, StepId
-    from .model import RelPath
+    from .model import RelPath, Snapshot
     from .ports import Timeline
     from .writer import Writer
 
@@ -200,12 +201,37 @@ class Sessions:
         snapshot = self._writer.look((), call)
         beside = [self.known_step(other) for other in self._timeline.beside(step.step_id)]
         self._writer.bulletin.prepare(len(beside) + SPARE)
-        seen = self._writer.span(self._writer.store.identify(snapshot))
-        own = self._deeds.ended_with(step, seen, claims, spoken_for=spoken_for)
-        event = StepEnded(step.step_id, claims, bool(own.files or own.directories), spoken_for)
-        self._writer.track(snapshot, event, call)
+        self._writer.track(snapshot, self._end_of(step, snapshot, claims, spoken_for=spoken_for), call)
         self._writer.attendance.drop((step.step_id,))
         return Ended(self.known_step(step.step_id), tuple(other for other in beside if other.ended is not None))
+
+    @contextmanager
+    def supposing_ended(self, steps: Iterable[Step], call: Call) -> Iterator[None]:
+        """Has everything answer as if `end_open` had ended some steps, unspoken for, until the block ends.
+
+        Nothing is recorded, and nobody hears of it. For who has the right to write.
+
+        Args:
+            steps: open, in the order in which they would be ended.
+            call: the request.
+
+        Raises:
+            WorkspaceGone, StoreCorrupt, StorageFull, IoError, Cancelled: see there.
+        """
+        self._writer.work_tree.check_present()
+        snapshot = self._writer.look((), call)
+        with self._timeline.supposing():
+            for step in steps:
+                self._writer.suppose(snapshot, self._end_of(step, snapshot, None, spoken_for=False))
+            yield
+
+    def _end_of(
+        self, step: Step, snapshot: Snapshot, claims: tuple[RelPath, ...] | None, *, spoken_for: bool
+    ) -> StepEnded:
+        """The event that ends an open step with what was found."""
+        seen = self._writer.span(self._writer.store.identify(snapshot))
+        own = self._deeds.ended_with(step, seen, claims, spoken_for=spoken_for)
+        return StepEnded(step.step_id, claims, bool(own.files or own.directories), spoken_for)
 
     def left(self, session_id: SessionId) -> tuple[Step, ...]:
         """The open steps of a session whose client is gone."""

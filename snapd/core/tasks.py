@@ -58,18 +58,15 @@ class Tasks:
 
     # -- what is to be taken back
 
-    def undoing(self, step: Step, found: SnapshotId | None = None) -> Task:
-        """What there is to take back of a step; of one that is open, as if it had ended with what was found."""
-        if found is not None and step.ended is None:
-            own = self._deeds.ended_with(step, self._writer.span(found), step.claims, spoken_for=False)
-        else:
-            own = self._deeds.own(step)
+    def undoing(self, step: Step) -> Task:
+        """What there is to take back of a step; of one that is open, what was seen of it so far."""
+        own = self._deeds.own(step)
         target = Target(self._store, self._store.load(step.from_))
         # an empty directory that may be another session's stays as it is
         went = {path for path, delta in own.directories.items() if not delta.came and not delta.shared}
         came = {path for path, delta in own.directories.items() if delta.came and not delta.shared}
         above = {above for path in came for above in parents(path)}
-        left = step.to or found or self._timeline.head
+        left = step.to or self._timeline.head
         assert left is not None
         return Task(
             step,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import attrs
@@ -11,15 +12,15 @@ from .errors import NothingToRedo, NothingToUndo, UnknownStep
 from .sessions import SPARE
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from .answers import StepView
     from .deeds import Deeds
-    from .history import Operated, OperationKind, SessionId, SnapshotId, Step, StepId
+    from .history import Operated, OperationKind, SessionId, Step, StepId
     from .model import Outcome, Snapshot
     from .plan import Plan
     from .planning import Planner
-    from .ports import Store, Timeline
+    from .ports import Timeline
     from .sessions import Sessions
     from .task import Task
     from .tasks import Tasks
@@ -41,10 +42,6 @@ class Undoing:
         self._sessions = sessions
         self._deeds = deeds
         self._tasks = tasks
-
-    @property
-    def _store(self) -> Store:
-        return self._writer.store
 
     @property
     def _timeline(self) -> Timeline:
@@ -142,11 +139,9 @@ class Undoing:
                 )
             since = [step for step in self._timeline.open_steps() if step.begun.session_id == session_id]
             since = [step for step in since if step.begun.index >= first]
-            found = self._end(since, request, call)
-            tasks = [self._tasks.undoing(step, found) for step in reversed(since) if found is not None]
-            tasks += [
-                self._tasks.undoing(step) for step in self._changing(session_id, call) if step.begun.index >= first
-            ]
+            with self._ended(since, request, call):
+                changing = self._changing(session_id, call)
+                tasks = [self._tasks.undoing(step) for step in changing if step.begun.index >= first]
             outcome, _ = self._turn("revert", session_id, tasks, request, call, message_id=message_id, part_id=part_id)
             return outcome
 
@@ -178,8 +173,8 @@ class Undoing:
         left = [step for step in self._sessions.left(session_id) if not self._deeds.summary(step, call).is_empty]
         wanted = changing | {step.step_id for step in left}
         last = [step for step in reversed(self._timeline.steps(session_id)) if step.step_id in wanted][:count]
-        found = self._end([step for step in reversed(last) if step.state == "open"], request, call)
-        return [self._tasks.undoing(self._sessions.known_step(step.step_id), found) for step in last]
+        with self._ended([step for step in reversed(last) if step.state == "open"], request, call):
+            return [self._tasks.undoing(self._sessions.known_step(step.step_id)) for step in last]
 
     def _named(self, session_id: SessionId, step_id: StepId, request: Request, call: Call) -> list[Task]:
         """What there is to take back of one step and its parts."""
@@ -192,20 +187,23 @@ class Undoing:
                 self._tasks.left_over(part) for part in reversed(self._deeds.with_parts(step)) if part.state == "undone"
             ]
             return [task for task in again if task.files]
-        found = self._end([part for part in self._deeds.with_parts(step) if part.state == "open"], request, call)
-        parts = self._deeds.with_parts(self._sessions.known_step(step_id))
-        return [self._tasks.undoing(part, found) for part in reversed(parts) if part.state != "undone"]
+        with self._ended([part for part in self._deeds.with_parts(step) if part.state == "open"], request, call):
+            parts = self._deeds.with_parts(self._sessions.known_step(step_id))
+            return [self._tasks.undoing(part) for part in reversed(parts) if part.state != "undone"]
 
-    def _end(self, steps: Sequence[Step], request: Request, call: Call) -> SnapshotId | None:
-        """Ends open steps; for a dry run only looks what they would be ended with: gives that."""
+    @contextmanager
+    def _ended(self, steps: Sequence[Step], request: Request, call: Call) -> Iterator[None]:
+        """Ends open steps, the last one first; for a dry run they only seem to have ended, until the block ends."""
         if not steps:
-            return None
-        if request.dry_run:
-            return self._store.identify(self._writer.look((), call))
-        for step in reversed(steps):
-            # they have ended, whatever becomes of the rest, which may be cancelled still
-            self._sessions.tell_ended(self._sessions.end_open(step, None, Call(), spoken_for=False))
-        return None
+            yield
+        elif request.dry_run:
+            with self._sessions.supposing_ended(tuple(reversed(steps)), call):
+                yield
+        else:
+            for step in reversed(steps):
+                # they have ended, whatever becomes of the rest, which may be cancelled still
+                self._sessions.tell_ended(self._sessions.end_open(step, None, Call(), spoken_for=False))
+            yield
 
     def _changing(self, session_id: SessionId, call: Call) -> list[Step]:
         """The applied steps of a session that changed something, the newest first."""

@@ -223,6 +223,11 @@ class Writer:
         failpoint("writer.tracked")
         self.tell_snapshot(Tracked(snapshot.tree, previous, snapshot.coverage.skipped))
 
+    def suppose(self, snapshot: Snapshot, what: Happening) -> None:
+        """Has the timeline answer as if `track` had added this event; for its `supposing` block."""
+        found = self.store.identify(snapshot)
+        self.store.timeline.suppose(self._event(found, self.span(found), what))
+
     def note(self, what: Happening) -> None:
         """Adds an event to the timeline for which nobody had to look."""
         self.store.tell(self._event(self.store.timeline.head, None, what))

@@ -20,12 +20,12 @@ import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
-from snapd.core.errors import StoreCorrupt, os_errors
+from snapd.core.errors import IoError, StoreCorrupt, os_errors
 from snapd.core.history import Operated
 from snapd.core.retention import Chain
 from snapd.failpoints import failpoint
 
-from .chain import SESSIONS, Chains
+from .chain import SESSIONS, Chains, supposed_link
 from .database import Database
 from .numbers import Numbers
 from .pins import snapshots
@@ -77,6 +77,7 @@ class Timeline:
         self._database: Database | None = None
         self._in_file = True
         self._attempted = 0
+        self._supposing = False
 
     def close(self) -> None:
         """Closes the database, so that it will be believed; nothing is at stake where that cannot be done.
@@ -162,6 +163,51 @@ class Timeline:
             how(self._database)
         except sqlite3.Error as error:
             self._go_on_in_memory(error)
+
+    # -- supposing
+
+    @contextmanager
+    def supposing(self) -> Iterator[None]:
+        """Makes room for events that only might happen: what `suppose` adds is forgotten when the block ends.
+
+        Whoever else asks something meanwhile waits, and never sees such an event.
+
+        Raises:
+            IoError: from any method within the block, where the database cannot be read any more. Asked again, the
+                timeline answers from memory.
+        """
+        with self._lock:
+            self._ask(Database.begin)
+            self._supposing = True
+            try:
+                yield
+            finally:
+                self._supposing = False
+                if self._database is not None:
+                    self._end(Database.roll_back)
+
+    def suppose(self, event: Event) -> None:
+        """Answers from now on as if an event had happened, until the `supposing` block ends.
+
+        Args:
+            event: the next one. Nothing is written, and the objects that it names need not be stored.
+
+        Raises:
+            ValueError: the event cannot follow those that are there.
+            InvalidParams: a text in it is not valid Unicode.
+        """
+        if not self._supposing:
+            raise ValueError("events are supposed within a supposing block alone")
+        last = self._ask(Database.last)
+        previous = last[0] if last is not None else None
+        session_id = self._ask(lambda database: database.session_of(event.what))
+        link = supposed_link(event, session_id, previous)
+        try:
+            self._ask(lambda database: database.add(link, previous))
+        except sqlite3.IntegrityError as error:
+            raise ValueError(f"event {event.seq} cannot follow: {error}") from error
+
+    # -- summaries and numbers
 
     def keep_summary(self, step_id: StepId, summary: Summary, next_seq: int) -> None:
         """Keeps what a step itself changed, unless something happened since; see `core.ports.Timeline`, as below."""
@@ -346,6 +392,11 @@ class Timeline:
                 raise
             except sqlite3.Error as error:
                 self._go_on_in_memory(error)
+                if self._supposing:
+                    # what was supposed went with the database
+                    raise IoError(
+                        f"{self._path} could not be read: {error}; ask again", errno="EIO", path=self._path
+                    ) from error
                 return question(self._opened())
 
     def _opened(self) -> Database:

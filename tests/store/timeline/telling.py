@@ -91,6 +91,17 @@ class Telling:
         self.now += 1000
         return event
 
+    def suppose(self, what: Happening) -> None:
+        """Asks everything as if something had happened; nothing of that stays."""
+        event = self.event(what)
+        supposed = Model([*self.model.events, event], dict(self.model.summaries))
+        if isinstance(what, StepEnded):
+            supposed.drop_summaries(what.step_id)
+        with self.store.timeline.supposing():
+            self.store.timeline.suppose(event)
+            supposed.check(self.store)
+        self.check()
+
     def event(self, what: Happening) -> Event:
         """The next event."""
         found = self.store.identify(self._snapshot)

@@ -47,6 +47,8 @@ def history(telling: Telling, action: str, number: int) -> None:
             claims = (None, (), (b"a.txt", b"raw \xff"))[number % 3]
             ending = is_open[number % len(is_open)]
             telling.end(ending, claims, changed=number % 2 == 0, spoken_for=number % 5 > 1)
+        case "suppose" if is_open:
+            telling.suppose(StepEnded(is_open[number % len(is_open)], None, number % 2 == 0, number % 3 == 0))
         case "leave" if is_open:
             telling.leave(is_open[number % len(is_open)])
         case "turn" if done:
@@ -67,7 +69,7 @@ def history(telling: Telling, action: str, number: int) -> None:
             pass
 
 
-EVENTS = ("edit", "start", "end session", "begin", "leave", "end", "turn", "restore", "summarize")
+EVENTS = ("edit", "start", "end session", "begin", "leave", "end", "suppose", "turn", "restore", "summarize")
 actions = st.lists(
     st.tuples(
         st.sampled_from((*EVENTS, *EVENTS, "begin", "end", "reopen", "kill", "lose", "older", "damage")),
