@@ -57,10 +57,9 @@ class Deeds:
         if seen is not None and step.step_id in seen.steps:
             spans.append(seen)
         elif seen is not None and spoken_for and step.step_id in seen.left:
-            authors = [other for other in self._store.timeline.open_steps() if other.step_id in seen.steps]
-            spans.append(attrs.evolve(seen, steps=working([*authors, step])))
-        author = Author(step.begun.session_id, None if claims is None else frozenset(claims))
-        return self._own(step.step_id, spans, {step.step_id: author})
+            opened = self._store.timeline.open_steps()
+            spans.append(attrs.evolve(seen, steps=working(opened, {*seen.steps, step.step_id})))
+        return self._own(step.step_id, spans, {step.step_id: _author(step, claims)})
 
     def summary(self, step: Step, call: Call) -> Summary:
         """What a step itself changed, file by file; kept once it has ended.
@@ -123,10 +122,10 @@ class Deeds:
 
     def _own(self, step_id: StepId, spans: Sequence[Span], known: dict[StepId, Author]) -> OwnChanges:
         authors = dict(known)
-        for other in {step for span in spans for step in span.steps} - authors.keys():
+        for other in {step for span in spans for step in (*span.steps, *span.left)} - authors.keys():
             step = self._store.timeline.step(other)
             assert step is not None
-            authors[other] = Author(step.begun.session_id, None if step.claims is None else frozenset(step.claims))
+            authors[other] = _author(step, step.claims)
         return own_changes(step_id, spans, authors, self._changes, self._empty_directories)
 
     def _changes(self, old: ObjectId, new: ObjectId) -> Iterable[Change]:
@@ -150,6 +149,10 @@ class Deeds:
             any(delta.binary for delta in told),
             shared,
         )
+
+
+def _author(step: Step, claims: Iterable[RelPath] | None) -> Author:
+    return Author(step.begun.session_id, None if claims is None else frozenset(claims), step.begun.parent)
 
 
 def _joined(first: FileSummary, second: FileSummary) -> FileSummary:

@@ -13,7 +13,7 @@ import attrs
 from .model import Entry, ObjectId, RelPath
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable, Mapping
 
 SessionId = str
 StepId = str
@@ -45,8 +45,9 @@ class Span:
         after: as it was found then.
         steps: those that were at work meanwhile, but for one in which another of them is open, in the order in which
             they were begun; empty: it was the user.
-        left: those that were open besides, and whose client was gone, likewise: what changed counts as theirs as well
-            once somebody ends them who speaks for them; then they are among `steps` too.
+        left: those that were open besides, and whose client was gone, but for one in which a step of `steps` is open.
+            What changed counts as theirs as well once somebody ends them who speaks for them. Then they are among
+            `steps` too, but for one in which another such step is.
     """
 
     before: SnapshotId
@@ -326,8 +327,30 @@ class Tally:
     unknown: tuple[Step, ...]
 
 
-def working(open_steps: Iterable[Step]) -> tuple[StepId, ...]:
-    """Of the steps that are open, those in which no other is: what changes now is theirs."""
-    steps = tuple(open_steps)
-    around = {step.begun.parent for step in steps}
-    return tuple(step.step_id for step in steps if step.step_id not in around)
+def around(steps: Iterable[StepId], parents: Mapping[StepId, StepId | None]) -> set[StepId]:
+    """The steps that some steps are parts of: the step above each, the one above that, and so on.
+
+    Args:
+        steps: the parts.
+        parents: the step above each of the steps that count; the way up ends at a step that is not among them.
+    """
+    found: set[StepId] = set()
+    for step in steps:
+        above = parents.get(step)
+        while above is not None and above not in found:
+            found.add(above)
+            above = parents.get(above)
+    return found
+
+
+def working(open_steps: Iterable[Step], among: Collection[StepId] | None = None) -> tuple[StepId, ...]:
+    """Those of some open steps in which no other of them is at work: what changes now is theirs.
+
+    Args:
+        open_steps: all that are open.
+        among: the steps that count, None for all that are open.
+    """
+    parents = {step.step_id: step.begun.parent for step in open_steps}
+    counting = [step for step in parents if among is None or step in among]
+    outer = around(counting, parents)
+    return tuple(step for step in counting if step not in outer)

@@ -21,6 +21,7 @@ from snapd.core.history import (
     StepEnded,
     StepsLeft,
     Tally,
+    around,
 )
 from snapd.failpoints import failpoint
 
@@ -429,13 +430,14 @@ class Database:
         if event.seen is None or not event.seen.left:
             return event
         rows = self._rows(
-            "SELECT spans.step_id, parent FROM spans JOIN steps ON steps.step_id = spans.step_id "
-            "WHERE spans.seq = ? AND is_left AND (spoken_for OR spans.step_id = ?) ORDER BY spans.place",
-            event.seq,
+            "SELECT spans.step_id, parent, is_left AND (spoken_for OR spans.step_id = ?) "
+            "FROM spans JOIN steps ON steps.step_id = spans.step_id WHERE spans.seq = ? ORDER BY spans.place",
             speaking,
+            event.seq,
         )
-        parents = {parent for _, parent in rows}
-        steps = [step for step in (*event.seen.steps, *(step for step, _ in rows)) if step not in parents]
+        heard = [step for step, _, is_heard in rows if is_heard]
+        outer = around(heard, {step: parent for step, parent, _ in rows})
+        steps = [step for step in (*event.seen.steps, *heard) if step not in outer]
         return attrs.evolve(event, seen=attrs.evolve(event.seen, steps=tuple(steps)))
 
     def _steps(self, clause: str, *values: Any) -> tuple[Step, ...]:

@@ -124,7 +124,13 @@ class Model:
         heard = {end.step_id for end in ends if end.spoken_for} | {speaking}
         parents = {begun.what.step_id: begun.what.parent for begun in self.events if isinstance(begun.what, StepBegun)}
         joined = [step for step in event.seen.left if step in heard]
-        around = {parents[step] for step in joined}
+        around = set()
+        for step in joined:
+            # the way up ends at a step that was not open
+            above = parents[step]
+            while above is not None and above in (*event.seen.steps, *event.seen.left):
+                around.add(above)
+                above = parents[above]
         steps = tuple(step for step in (*event.seen.steps, *joined) if step not in around)
         return attrs.evolve(event, seen=attrs.evolve(event.seen, steps=steps))
 

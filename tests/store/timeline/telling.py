@@ -108,18 +108,24 @@ class Telling:
         before = self.model.head
         seen = None
         if before is not None and before != found and not isinstance(what, Operated):
-            seen = Span(before, found, self.working(self.gone), self.left())
+            seen = Span(before, found, self.working(), self.left())
         return Event(self.model.next_seq, self.now, found, seen, what)
 
-    def working(self, gone: set[str]) -> tuple[str, ...]:
+    def working(self) -> tuple[str, ...]:
         """The open steps, but for those that are gone, in which no other of them is open."""
-        steps = [step for step in self.model.steps().values() if step.state == "open" and step.step_id not in gone]
-        around = {step.begun.parent for step in steps}
-        return tuple(step.step_id for step in steps if step.step_id not in around)
+        return tuple(step for step in self.open_steps() if step not in self.gone and not self.is_around_others(step))
 
     def left(self) -> tuple[str, ...]:
-        """Those that would be among them if their client were there."""
-        return tuple(step for step in self.working(set()) if step in self.gone)
+        """The open steps that are gone, but for those in which one is at work."""
+        return tuple(step for step in self.open_steps() if step in self.gone and not self.is_around_others(step))
+
+    def open_steps(self) -> list[str]:
+        return [step.step_id for step in self.model.steps().values() if step.state == "open"]
+
+    def is_around_others(self, step: str) -> bool:
+        """Whether a step that is open and not gone is a part of it, or of an open part of it."""
+        parts = [other for other in self.open_steps() if self.model.steps()[other].begun.parent == step]
+        return any(part not in self.gone or self.is_around_others(part) for part in parts)
 
     def start(self, session: str, agent: str | None = None, title: str | None = None) -> Event:
         return self.tell(SessionStarted(session, agent, title))
