@@ -9,7 +9,7 @@ import attrs
 from .answers import StepView
 from .filediff import describe
 from .history import FileSummary, Summary, working
-from .ownership import Author, own_changes
+from .ownership import Author, OwnChanges, own_changes
 from .threeway import net
 from .trees import changes
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from .call import Call
-    from .history import SnapshotId, Span, Step, StepId
+    from .history import Operated, SnapshotId, Span, Step, StepId, StepTurned, Undone
     from .model import Change, ObjectId, RelPath
-    from .ownership import Delta, OwnChanges
+    from .ownership import Delta
     from .ports import Store, TextDiffer
 
 
@@ -112,13 +112,58 @@ class Deeds:
             waiting += reversed(self._store.timeline.parts(found[-1].step_id))
         return tuple(found)
 
+    def in_force(self, step: Step) -> OwnChanges:
+        """What of a step's own changes was not taken back.
+
+        What an older snapd took back tells no more than what it did. Then all that did not become what it was before
+        is in force, which the caller has to find out by the files as they are: such a file is among the answer.
+
+        Raises:
+            StoreCorrupt: see there.
+        """
+        own = self.own(step)
+        undone = self._store.timeline.undone(step.step_id)
+        if not undone:
+            return own
+        last = undone[-1]
+        turn = self.turn(last)
+        if last.rest is None:
+            kept = self._left_by(turn, own)
+        else:
+            before = self._left_by(self.turn(undone[-2]), own) if len(undone) > 1 else {*own.files, *own.directories}
+            names = dict(turn.moved)
+            kept = before - {names.get(path, path) for path in last.rest}
+        return OwnChanges(
+            {path: chain for path, chain in own.files.items() if path in kept},
+            {path: delta for path, delta in own.directories.items() if path in kept},
+        )
+
+    def turn(self, undone: Undone) -> StepTurned:
+        """How an operation took a step back; raises `StoreCorrupt`."""
+        return next(turn for turn in self.operation(undone).turned if turn.step_id == undone.step_id)
+
+    def operation(self, undone: Undone) -> Operated:
+        """The operation that took a step back; raises `StoreCorrupt`."""
+        found = self._store.timeline.operation(undone.operation_id)
+        assert found is not None
+        return found
+
+    def _left_by(self, turn: StepTurned, own: OwnChanges) -> set[RelPath]:
+        if turn.left is not None:
+            return set(turn.left)
+        return own.files.keys() - {effect.path for effect in turn.effects}
+
     def net(self, steps: Iterable[Step]) -> dict[RelPath, Delta]:
-        """What several steps changed together, ordered by path; see `threeway.net`.
+        """What several steps changed together, be it in force or not, ordered by path; see `threeway.net`.
 
         Args:
             steps: in the order of time.
         """
         return net([self.own(step).files for step in steps], self._store.merge)
+
+    def net_in_force(self, steps: Iterable[Step]) -> dict[RelPath, Delta]:
+        """As `net`, without what was taken back."""
+        return net([self.in_force(step).files for step in steps], self._store.merge)
 
     def _own(self, step_id: StepId, spans: Sequence[Span], known: dict[StepId, Author]) -> OwnChanges:
         authors = dict(known)

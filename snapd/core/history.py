@@ -19,7 +19,7 @@ SessionId = str
 StepId = str
 OperationId = str
 
-StepState = Literal["open", "applied", "undone"]
+StepState = Literal["open", "applied", "partly", "undone"]
 OperationKind = Literal["restore", "revert", "undo", "redo", "unrevert", "hunks"]
 
 
@@ -140,7 +140,7 @@ class Effect:
 
 @attrs.frozen
 class StepTurned:
-    """A step that an operation took back, or did again.
+    """A step that an operation took back, or did again, as a whole or as far as that went.
 
     Attributes:
         step_id: the step.
@@ -148,13 +148,39 @@ class StepTurned:
         effects: what that alone did, in a series of such: between the one before it and the one after it.
         made_directories: empty directories that it made.
         removed_directories: empty directories that it removed.
+        left: where it was taken back, the files and empty directories of the step that are in force still, by the names
+            that the step left them under. None where an older snapd wrote it, which did not tell; where the step was
+            done again, None as well.
+        again: the operation whose taking back was done again; None where the step was taken back, or where an older
+            snapd did it again, as a whole.
+        rest: where it was done again, the paths of that operation's effects for which that could not be.
+        moved: where a file was found that others had moved, and the name under which it stands in `left` or `rest`.
     """
 
     step_id: StepId
-    state: Literal["applied", "undone"]
+    state: Literal["applied", "partly", "undone"]
     effects: tuple[Effect, ...]
     made_directories: tuple[RelPath, ...] = ()
     removed_directories: tuple[RelPath, ...] = ()
+    left: tuple[RelPath, ...] | None = None
+    again: OperationId | None = None
+    rest: tuple[RelPath, ...] = ()
+    moved: tuple[tuple[RelPath, RelPath], ...] = ()
+
+
+@attrs.frozen
+class Undone:
+    """What an operation took back of a step and nobody did again since.
+
+    Attributes:
+        step_id: the step.
+        operation_id: the operation.
+        rest: only these paths of its effects, since the others were done again; None for all.
+    """
+
+    step_id: StepId
+    operation_id: OperationId
+    rest: tuple[RelPath, ...] | None = None
 
 
 @attrs.frozen
@@ -288,10 +314,8 @@ class Step:
         ended: likewise; None while it is open.
         from_: what it was begun on.
         to: what it was ended with; where its client had left and nobody spoke for it, what that left.
-        state: "undone" where the last operation that turned it took it back.
+        state: "undone" where all of it was taken back, "partly" where some of it was.
         claims: see `StepEnded`.
-        turned_by: the last operation that turned it.
-        redoable: whether it was taken back, and no later step of the session changed anything.
         summary: what it changed, where that was kept; see `Timeline.keep_summary`.
     """
 
@@ -302,8 +326,6 @@ class Step:
     to: SnapshotId | None
     state: StepState
     claims: tuple[RelPath, ...] | None
-    turned_by: OperationId | None
-    redoable: bool
     summary: Summary | None
 
     @property
@@ -317,9 +339,9 @@ class Tally:
     """What can be done in a session, as far as the summaries tell that are kept.
 
     Attributes:
-        undoable: applied steps that changed something.
-        redoable: steps that can be done again.
-        unknown: applied steps of which no summary is kept.
+        undoable: steps that changed something and were not taken back as a whole.
+        redoable: steps of which something that was taken back can be done again.
+        unknown: steps that were not taken back as a whole, and of which no summary is kept.
     """
 
     undoable: int

@@ -179,6 +179,11 @@ class FileOutcome:
         """Whether the file was left as it is, though something was to be done to it."""
         return self.outcome in ("conflict", "kept", "skipped", "failed")
 
+    @property
+    def can_be_tried_again(self) -> bool:
+        """Whether it was left so that asking again, in another way or later, may do it: nothing protects it."""
+        return self.outcome in ("conflict", "failed")
+
 
 @attrs.frozen
 class Outcome:

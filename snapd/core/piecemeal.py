@@ -30,6 +30,10 @@ if TYPE_CHECKING:
     from .writer import Request, Writer
 
 
+TAKEN_BACK = ("partly", "undone")
+"""The states of steps of which something was taken back: the rest of them is, too, where some of their files are."""
+
+
 class Piecemeal:
     """Undo of pieces in one workspace.
 
@@ -92,7 +96,7 @@ class Piecemeal:
             data = without(*sides, indexes, self._texts, call)
             wanted = self._without(change, data, sides)
             task = attrs.evolve(
-                self._tasks.undoing(step),
+                self._tasks.whole(step),
                 files={path: (attrs.evolve(change, old=wanted),)},
                 made=(),
                 removed=(),
@@ -106,7 +110,7 @@ class Piecemeal:
         """Takes back what a step and its parts changed in some files; of what was undone already, what conflicted then.
 
         Args:
-            step_id: the step, which stays what it is.
+            step_id: the step. One that is applied stays so; one that was undone in part is undone once nothing is left.
             paths: the files; one that it moved by either of its names.
             request: how it is asked.
             call: the request; may be cancelled until the first file is moved.
@@ -119,23 +123,20 @@ class Piecemeal:
         with self._writer.turn(call):
             step = self._sessions.known_step(step_id)
             wanted = set(paths)
-            # what is left over is told by the files as they are
+            # what is left of a step that an older snapd took back is told by the files as they are
             self._writer.look((), call)
             opened = [part for part in self._deeds.with_parts(step) if part.state == "open"]
             # the step goes on, but what it changed so far is what it would have changed if it ended now
             with self._sessions.supposing_ended(reversed(opened), call):
                 parts = self._deeds.with_parts(self._sessions.known_step(step_id))
-                found = {part: self._tasks.undoing(part) for part in reversed(parts)}
-            changed = {path for task in found.values() for path in task.files}
+                whole = [self._tasks.whole(part) for part in parts]
+                tasks = [self._tasks.undoing(part) for part in reversed(parts)]
+            changed = {path for task in whole for path in task.files}
             for path in wanted - changed:
                 raise InvalidParams(f"files: step {step_id!r} did not change {shown(path)}", field="files")
-            for task in found.values():
+            for task in whole:
                 wanted |= {name for pair in task.renames.items() if wanted & set(pair) for name in pair}
-            tasks = [
-                _only(task if part.state != "undone" else self._tasks.left_over(part), wanted)
-                for part, task in found.items()
-            ]
-            tasks = [task for task in tasks if task.files]
+            tasks = [task for task in (task.only(wanted) for task in tasks) if task.files]
             outcome = self._take_back("revert", step, tasks, request, call)
             # what was taken back before is as it is to be
             told = {file.path for file in outcome.files}
@@ -145,10 +146,11 @@ class Piecemeal:
     def _take_back(
         self, kind: OperationKind, step: Step, tasks: Sequence[Task], request: Request, call: Call
     ) -> Outcome:
+        # a step that is applied stays so, and one that was taken back in part has more of it taken back by this
+        again = {task.step.step_id for task in tasks if kind == "revert" and task.step.state in TAKEN_BACK}
+
         def make_plan(planner: Planner, before: Snapshot) -> tuple[Plan, Operated]:
             plan, turned = self._tasks.plan(planner, before, tasks, request, call)
-            # a step that is not undone stays so, and one that is has the rest of it taken back by this
-            again = {task.step.step_id for task in tasks if task.earlier is not None}
             operation = attrs.evolve(
                 self._writer.operation(kind, before),
                 session_id=step.begun.session_id,
@@ -159,8 +161,8 @@ class Piecemeal:
 
         outcome = self._writer.operate(make_plan, (), request, call)
         if outcome.applied:
-            turned = [self._sessions.known_step(task.step.step_id) for task in tasks if task.earlier is not None]
-            self._sessions.tell_steps([self._sessions.shown(each, call) for each in turned])
+            steps = [self._sessions.known_step(task.step.step_id) for task in tasks if task.step.step_id in again]
+            self._sessions.tell_steps([self._sessions.shown(step, call) for step in steps])
         return outcome
 
     # -- texts
@@ -190,14 +192,3 @@ class Piecemeal:
             oid = batch.blob(data)
             batch.commit()
         return Entry(left.mode, oid)
-
-
-def _only(task: Task, wanted: Collection[RelPath]) -> Task:
-    """What a task does to some files alone."""
-    return attrs.evolve(
-        task,
-        files={path: chain for path, chain in task.files.items() if path in wanted},
-        made=(),
-        removed=(),
-        renames={new: old for new, old in task.renames.items() if new in wanted},
-    )

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         StepId,
         Summary,
         Tally,
+        Undone,
     )
     from .model import (
         CaptureSettings,
@@ -280,8 +281,14 @@ class Timeline(Protocol):
     def operation(self, operation_id: OperationId) -> Operated | None:
         """An operation by its name."""
 
-    def redoable(self, session_id: SessionId) -> tuple[Step, ...]:
-        """The steps that can be done again, in the order in which that is to be: the last one taken back first."""
+    def redoable(self, session_id: SessionId) -> tuple[Undone, ...]:
+        """What can be done again of a session's steps, in the order in which that is to be: the last taken back first.
+
+        A step of which parts were taken back one after the other is among them several times.
+        """
+
+    def undone(self, step_id: StepId) -> tuple[Undone, ...]:
+        """What was taken back of a step and not done again, in the order of time, be it that it still can be or not."""
 
     def tally(self, session_id: SessionId) -> Tally:
         """What can be done in a session."""

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from .writer import Writer
 
 
+IN_FORCE = ("applied", "partly")
+"""The states of steps that have ended and were not taken back as a whole."""
+
 SPARE = 100
 """News that an operation tells besides those of steps."""
 
@@ -272,7 +275,7 @@ class Sessions:
     # -- showing
 
     def applied(self, session_id: SessionId, message_id: str | None, step_id: StepId | None) -> tuple[Step, ...]:
-        """The applied steps of a session, oldest first.
+        """The steps of a session of which anything is in force, oldest first; none that is open.
 
         Args:
             session_id: the session.
@@ -289,7 +292,7 @@ class Sessions:
             if named.begun.session_id != session_id:
                 raise UnknownStep(f"step {step_id!r} is not one of session {session_id!r}", stepId=step_id)
             steps = self._deeds.with_parts(named)
-        return tuple(step for step in steps if step.state == "applied" and message_id in (None, step.begun.message_id))
+        return tuple(step for step in steps if step.state in IN_FORCE and message_id in (None, step.begun.message_id))
 
     def known(self, session_id: SessionId) -> Session:
         """A session by its name; raises `UnknownSession`."""
@@ -333,7 +336,8 @@ class Sessions:
             self.tell(session_id, *views)
 
     def _tell_recovered(self, operation: Operated) -> None:
-        self.tell_steps([self.shown(self.known_step(turn.step_id), Call()) for turn in operation.turned])
+        turned = dict.fromkeys(turn.step_id for turn in operation.turned)
+        self.tell_steps([self.shown(self.known_step(step_id), Call()) for step_id in turned])
 
     def tell_ended(self, ended: Ended) -> None:
         """Tells that a step ended, and of those whose changes look different by that."""

@@ -9,7 +9,7 @@ import attrs
 
 from .call import Call
 from .errors import NothingToRedo, NothingToUndo, UnknownStep
-from .sessions import SPARE
+from .sessions import IN_FORCE, SPARE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -57,8 +57,8 @@ class Undoing:
         Args:
             session_id: the session.
             count: how many; more than there are stands for all. One that is open and whose client is gone counts too.
-            step_id: this step alone; one that is open is ended first, and of one that was taken back already it is
-                what conflicted then.
+            step_id: this step alone; one that is open is ended first. Of one that was taken back already, it is what
+                conflicted then; so it is for the last steps.
             request: how it is asked.
             call: the request; may be cancelled until the first file is moved.
 
@@ -101,10 +101,10 @@ class Undoing:
         """
         with self._writer.turn(call):
             self._sessions.known(session_id)
-            steps = self._timeline.redoable(session_id)
-            if not steps:
+            undone = self._timeline.redoable(session_id)
+            if not undone:
                 raise NothingToRedo("there is nothing to redo", sessionId=session_id)
-            return self._turn("redo", session_id, self._tasks.redoing(session_id, steps, count), request, call)
+            return self._turn("redo", session_id, self._tasks.redoing(session_id, undone, count), request, call)
 
     def revert(
         self, session_id: SessionId, message_id: str, part_id: str | None, request: Request, call: Call
@@ -155,14 +155,12 @@ class Undoing:
         """
         with self._writer.turn(call):
             self._sessions.known(session_id)
-            steps = tuple(
-                step for step in self._timeline.redoable(session_id) if self._tasks.turned_by(step).kind == "revert"
-            )
-            if not steps:
+            undone = self._timeline.redoable(session_id)
+            reverted = [one for one in undone if self._deeds.operation(one).kind == "revert"]
+            if not reverted:
                 raise NothingToRedo("there is nothing to unrevert", sessionId=session_id)
-            outcome, _ = self._turn(
-                "unrevert", session_id, self._tasks.redoing(session_id, steps, len(steps)), request, call
-            )
+            tasks = self._tasks.redoing(session_id, reverted, len(reverted))
+            outcome, _ = self._turn("unrevert", session_id, tasks, request, call)
             return outcome
 
     # -- which steps
@@ -181,15 +179,13 @@ class Undoing:
         step = self._sessions.known_step(step_id)
         if step.begun.session_id != session_id:
             raise UnknownStep(f"step {step_id!r} is not one of session {session_id!r}", stepId=step_id)
-        if step.state == "undone":
-            self._writer.look((), call)
-            again = [
-                self._tasks.left_over(part) for part in reversed(self._deeds.with_parts(step)) if part.state == "undone"
-            ]
-            return [task for task in again if task.files]
+        # what is left of a step that an older snapd took back is told by the files as they are
+        self._writer.look((), call)
         with self._ended([part for part in self._deeds.with_parts(step) if part.state == "open"], request, call):
             parts = self._deeds.with_parts(self._sessions.known_step(step_id))
-            return [self._tasks.undoing(part) for part in reversed(parts) if part.state != "undone"]
+            tasks = [self._tasks.undoing(part) for part in reversed(parts)]
+        # a step that changed nothing is undone by doing nothing, once
+        return [task for task in tasks if task.is_change or "undone" not in (step.state, task.step.state)]
 
     @contextmanager
     def _ended(self, steps: Sequence[Step], request: Request, call: Call) -> Iterator[None]:
@@ -206,11 +202,11 @@ class Undoing:
             yield
 
     def _changing(self, session_id: SessionId, call: Call) -> list[Step]:
-        """The applied steps of a session that changed something, the newest first."""
+        """The steps of a session that changed something and were not taken back as a whole, the newest first."""
         return [
             step
             for step in reversed(self._timeline.steps(session_id))
-            if step.state == "applied" and not self._deeds.summary(step, call).is_empty
+            if step.state in IN_FORCE and not self._deeds.summary(step, call).is_empty
         ]
 
     # -- doing it
@@ -245,7 +241,7 @@ class Undoing:
         # each of them is told of, when nobody can say any more that there is no space for that
         self._writer.bulletin.prepare(len(turning) + SPARE)
         outcome = self._writer.operate(make_plan, (), request, call)
-        steps = [self._sessions.known_step(task.step.step_id) for task in turning]
+        steps = [self._sessions.known_step(step) for step in dict.fromkeys(task.step.step_id for task in turning)]
         views = tuple(self._sessions.shown(step, call) for step in steps)
         if outcome.applied:
             self._sessions.tell_steps(views)

@@ -281,7 +281,7 @@ class Workspace:
         Raises:
             UnknownSession, UnknownStep, StoreCorrupt: see there.
         """
-        net = self.deeds.net(self.sessions.applied(session_id, message_id, step_id))
+        net = self.deeds.net_in_force(self.sessions.applied(session_id, message_id, step_id))
         found: list[FileDelta] = []
         size = 0
         for path, delta in net.items():

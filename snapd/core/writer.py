@@ -259,13 +259,15 @@ class Writer:
         unsaved = self.unsaved.below(self.work_tree.root) if request.respects_editors else frozenset()
         planner = Planner(self.store, self.work_tree, before, self.store.last, request.on_conflict, unsaved)
         plan, operation = make_plan(planner, seen)
-        if request.dry_run or (request.on_conflict == "fail" and plan.conflicts):
+        is_refused = request.on_conflict == "fail" and plan.conflicts
+        if request.dry_run or is_refused:
             # what was refused is not what the agent left: asked again, it has to be refused again
             self.record(before, RecordKind.LOOK)
-            return Outcome(False, before.tree, before.tree, plan.foretold())
+            return Outcome(False, before.tree, before.tree, plan.refused() if is_refused else plan.foretold())
         failpoint("writer.before")
         self.record(before, RecordKind.BEFORE)
-        if plan.is_empty and not operation.turned:
+        # a step of which nothing can be taken back stays what it is, and nothing happened
+        if plan.is_empty and not finished(operation, plan.foretold()).turned:
             return Outcome(True, before.tree, before.tree, plan.foretold())
         intent = intent_of(plan, operation, forced)
         if plan.is_empty:

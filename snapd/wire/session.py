@@ -51,7 +51,9 @@ class Step:
     ended_at: str | None = field(default=None, metadata=says(f"There once it has ended. {_TIME}"))
     from_: TreeHash = field(metadata=says("The snapshot that it was begun on."))
     to: TreeHash | None = field(default=None, metadata=says("The snapshot that it was ended with."))
-    state: Literal["open", "applied", "undone"] = field(metadata=says("What became of it."))
+    state: Literal["open", "applied", "partly", "undone"] = field(
+        metadata=says("What became of it; `partly` where some of its files were undone, and conflicts kept the others.")
+    )
     files: list[FileChange] | None = field(
         default=None, metadata=says("What changed while it was open, ordered by file; there once it has ended.")
     )

@@ -21,6 +21,7 @@ from snapd.core.history import (
     StepEnded,
     StepsLeft,
     Tally,
+    Undone,
     around,
 )
 from snapd.failpoints import failpoint
@@ -38,18 +39,18 @@ from .schema import CHAINS, LINKS, TABLES, VERSION
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-    from snapd.core.history import Happening, OperationId, SessionId, StepId, Summary
-    from snapd.core.model import ObjectId
+    from snapd.core.history import Happening, OperationId, SessionId, StepId, StepTurned, Summary
+    from snapd.core.model import ObjectId, RelPath
 
     from .chain import Link
 
 _SESSION = "SELECT session_id, agent, title, started, ended, step_count FROM sessions"
 _STEP = """
 SELECT step_id, session_id, place, parent, message_id, part_id, tool, description, started, ended, from_tree,
-    from_coverage, to_tree, to_coverage, state, claims, turned_by, redoable, summary, detached
+    from_coverage, to_tree, to_coverage, state, claims, summary, detached
 FROM steps
 """
-_OF_A_CHAIN = ("turns", "spans", "operations", "steps", "sessions")
+_OF_A_CHAIN = ("undone", "turns", "spans", "operations", "steps", "sessions")
 
 
 def _version() -> int:
@@ -216,8 +217,8 @@ class Database:
             raise ValueError(f"step {what.step_id} is ended with nothing")
         if what.changed:
             self._run(
-                "UPDATE steps SET redoable = 0 "
-                "WHERE redoable AND session_id = (SELECT session_id FROM steps WHERE step_id = ?)",
+                "UPDATE undone SET redoable = 0 WHERE redoable AND step_id IN (SELECT step_id FROM steps "
+                "WHERE session_id = (SELECT session_id FROM steps WHERE step_id = ?))",
                 what.step_id,
             )
         to = event.head if what.spoken_for else self._left_with(what.step_id, event.head)
@@ -255,14 +256,38 @@ class Database:
         )
         for place, turned in enumerate(what.turned):
             self._run("INSERT INTO turns VALUES (?, ?, ?)", event.seq, place, turned.step_id)
+            if turned.again is not None:
+                self._do_again(turned.step_id, turned.again, turned.rest)
+            elif not self._take_back(event.seq, place, what.operation_id, turned):
+                continue
+            self._one("UPDATE steps SET state = ? WHERE step_id = ?", turned.state, turned.step_id)
+
+    def _do_again(self, step_id: StepId, operation_id: OperationId, rest: tuple[RelPath, ...]) -> None:
+        """What an operation took back of a step was done again, but for some paths."""
+        if rest:
             self._one(
-                "UPDATE steps SET state = ?, turned_by = ?, turned_seq = ?, redoable = ? WHERE step_id = ?",
-                turned.state,
-                what.operation_id,
-                event.seq,
-                turned.state == "undone",
-                turned.step_id,
+                "UPDATE undone SET rest = ? WHERE step_id = ? AND operation_id = ?",
+                encode_claims(rest),
+                step_id,
+                operation_id,
             )
+        else:
+            self._one("DELETE FROM undone WHERE step_id = ? AND operation_id = ?", step_id, operation_id)
+
+    def _take_back(self, seq: int, place: int, operation_id: OperationId, turned: StepTurned) -> bool:
+        """An operation took a step back, or an older snapd turned it; gives whether it is turned by that."""
+        if turned.left is None:
+            if turned.state == "undone" and not (
+                turned.effects or turned.made_directories or turned.removed_directories
+            ):
+                # an older snapd called a step undone although all of it was in conflict
+                return False
+            # it turned a step as a whole each time, and told of all that had been taken back before
+            self._run("DELETE FROM undone WHERE step_id = ?", turned.step_id)
+            if turned.state == "applied":
+                return True
+        self._run("INSERT INTO undone VALUES (?, ?, ?, ?, NULL, TRUE)", turned.step_id, seq, place, operation_id)
+        return True
 
     def keep_summary(self, step_id: StepId, summary: Summary) -> None:
         """Keeps what a step changed, until a step ends that was open beside it."""
@@ -362,22 +387,27 @@ class Database:
         """Those that are open."""
         return self._steps("WHERE state = 'open' ORDER BY seq")
 
-    def redoable(self, session_id: SessionId) -> tuple[Step, ...]:
-        """Those that can be done again."""
-        return self._steps(
-            "WHERE session_id = ? AND redoable ORDER BY turned_seq DESC, "
-            "(SELECT MAX(turns.place) FROM turns WHERE turns.seq = turned_seq AND turns.step_id = steps.step_id) DESC",
+    def redoable(self, session_id: SessionId) -> tuple[Undone, ...]:
+        """What can be done again."""
+        return self._undone(
+            "JOIN steps USING (step_id) WHERE session_id = ? AND redoable ORDER BY undone.seq DESC, undone.place DESC",
             session_id,
         )
+
+    def undone(self, step_id: StepId) -> tuple[Undone, ...]:
+        """What was taken back of a step."""
+        return self._undone("WHERE step_id = ? ORDER BY seq", step_id)
 
     def tally(self, session_id: SessionId) -> Tally:
         """What can be done in a session."""
         undoable, redoable = self._rows(
-            "SELECT TOTAL(state = 'applied' AND NOT is_empty), TOTAL(redoable) FROM steps WHERE session_id = ?",
+            "SELECT TOTAL(state IN ('applied', 'partly') AND NOT is_empty), "
+            "TOTAL(EXISTS (SELECT 1 FROM undone WHERE undone.step_id = steps.step_id AND redoable)) "
+            "FROM steps WHERE session_id = ?",
             session_id,
         )[0]
         unknown = self._steps(
-            "WHERE session_id = ? AND state = 'applied' AND is_empty IS NULL ORDER BY seq", session_id
+            "WHERE session_id = ? AND state IN ('applied', 'partly') AND is_empty IS NULL ORDER BY seq", session_id
         )
         return Tally(int(undoable), int(redoable), unknown)
 
@@ -443,6 +473,15 @@ class Database:
     def _steps(self, clause: str, *values: Any) -> tuple[Step, ...]:
         return tuple([_step(row) for row in self._rows(_STEP + clause, *values)])
 
+    def _undone(self, clause: str, *values: Any) -> tuple[Undone, ...]:
+        rows = self._rows(f"SELECT step_id, operation_id, rest FROM undone {clause}", *values)  # noqa: S608
+        return tuple(
+            [
+                Undone(step, operation, decode_claims(rest) if rest is not None else None)
+                for step, operation, rest in rows
+            ]
+        )
+
     def _rows(self, statement: str, *values: Any) -> list[Any]:
         return self._connection.execute(statement, values).fetchall()
 
@@ -464,8 +503,7 @@ def _snapshot(tree: ObjectId | None, coverage: ObjectId | None) -> SnapshotId | 
 
 def _step(row: tuple[Any, ...]) -> Step:
     step_id, session_id, index, parent, message_id, part_id, tool, description = row[:8]
-    started, ended, from_tree, from_coverage, to_tree, to_coverage, state, claims, turned_by = row[8:17]
-    redoable, summary, detached = row[17:]
+    started, ended, from_tree, from_coverage, to_tree, to_coverage, state, claims, summary, detached = row[8:]
     return Step(
         begun=StepBegun(step_id, session_id, index, parent, message_id, part_id, tool, description, bool(detached)),
         started=started,
@@ -474,7 +512,5 @@ def _step(row: tuple[Any, ...]) -> Step:
         to=_snapshot(to_tree, to_coverage),
         state=state,
         claims=decode_claims(claims) if claims is not None else None,
-        turned_by=turned_by,
-        redoable=bool(redoable),
         summary=decode_summary(summary) if summary is not None else None,
     )

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
         StepId,
         Summary,
         Tally,
+        Undone,
     )
     from snapd.core.model import ObjectId, RelPath
     from snapd.store.repository import ShadowRepository
@@ -370,9 +371,13 @@ class Timeline:
         """An operation by its name."""
         return self._ask(lambda database: database.operation(operation_id))
 
-    def redoable(self, session_id: SessionId) -> tuple[Step, ...]:
-        """The steps that can be done again, the last one taken back first."""
+    def redoable(self, session_id: SessionId) -> tuple[Undone, ...]:
+        """What can be done again of the steps of a session, the last taken back first."""
         return self._ask(lambda database: database.redoable(session_id))
+
+    def undone(self, step_id: StepId) -> tuple[Undone, ...]:
+        """What was taken back of a step and not done again, in the order of time."""
+        return self._ask(lambda database: database.undone(step_id))
 
     def tally(self, session_id: SessionId) -> Tally:
         """What can be done in a session."""

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from typing import Literal
+
+import attrs
 
 from snapd.core.history import (
     Effect,
@@ -160,6 +163,9 @@ class Telling:
         turned: dict[str, bool],
         undoes: str | None = None,
         root: str | None = None,
+        *,
+        older: bool = False,
+        rest: bool = False,
     ) -> Event:
         """An operation.
 
@@ -169,6 +175,8 @@ class Telling:
             turned: steps, and whether they are undone now.
             undoes: another operation.
             root: the step that was named.
+            older: whether an older snapd tells it, which turned a step as a whole.
+            rest: whether something of each step is left as it was.
         """
         before = self.store.identify(self._snapshot)
         self.edit()
@@ -177,13 +185,22 @@ class Telling:
             Effect(b"a.txt", None, Entry(REGULAR, merged)),
             Effect(b'raw \xff\n"', Entry(REGULAR, merged), None),
         )
-        turns = tuple(
-            StepTurned(step, "undone" if undone else "applied", effects, (b"made",), (b"gone\xfe",))
-            for step, undone in turned.items()
-        )
+        turns: list[StepTurned] = []
+        for step, undone in turned.items():
+            made = StepTurned(step, "undone" if undone else "applied", effects, (b"made",), (b"gone\xfe",))
+            taken = [one for one, _ in self.model.taken_back() if one.step_id == step]
+            if older:
+                turns.append(made if not rest else StepTurned(step, made.state, ()))
+            elif undone:
+                left = (b"left\xff",) if rest else ()
+                turns.append(attrs.evolve(made, left=left, state="partly" if rest else "undone", moved=((b"n", b"o"),)))
+            for each in reversed(taken) if not older and not undone else ():
+                partly = rest or each != taken[0]
+                state: Literal["applied", "partly"] = "partly" if partly else "applied"
+                turns.append(attrs.evolve(made, again=each.operation_id, rest=(b"a.txt",) if rest else (), state=state))
         kind = "undo" if session is not None else "restore"
         return self.tell(
-            Operated(name, kind, session, before, turns, undoes, "message", "part", root), RecordKind.AFTER
+            Operated(name, kind, session, before, tuple(turns), undoes, "message", "part", root), RecordKind.AFTER
         )
 
     def summarize(self, step: str) -> None:

@@ -57,9 +57,11 @@ def history(telling: Telling, action: str, number: int) -> None:
             telling.operate(
                 f"operation {telling.model.next_seq}",
                 session,
-                {step.step_id: step.state == "applied" for step in reversed(chosen)},
+                {step.step_id: step.state == "applied" or number % 7 == 0 for step in reversed(chosen)},
                 undoes[0] if undoes and number % 2 else None,
                 chosen[0].step_id if number % 3 == 0 else None,
+                older=number % 5 == 0,
+                rest=number % 4 == 1,
             )
         case "restore":
             telling.operate(f"operation {telling.model.next_seq}", None, {})
