@@ -270,18 +270,21 @@ METHODS: dict[str, Method] = {
             "session/undo",
             SessionUndoParams,
             StepsOutcome,
-            "Takes back the last applied steps of a session that changed something, or one step alone, with its parts "
-            "and wherever it is in the history. What others changed since stays: see [Conflicts](#conflicts). A step "
-            "that conflicts is undone all the same, as far as its files go; named again by `stepId`, what conflicted "
-            "is tried again: with `overwrite`, say, once the user has chosen.",
+            "Takes back the last steps of a session that changed something, or one step alone, with its parts and "
+            "wherever it is in the history. What others changed since stays: see [Conflicts](#conflicts). A step is "
+            "undone as far as its files do not conflict: one of which some files were taken back is `partly` undone, "
+            "and one of which none was stays `applied`. Asked again, the rest is tried again: with `overwrite`, say, "
+            "once the user has chosen.",
             (*_ALWAYS, "unknownSession", "unknownStep", "nothingToUndo"),
         ),
         Method(
             "session/redo",
             SessionRedoParams,
             StepsOutcome,
-            "Takes back the undo of steps, the last one first. Not after a later step of the session has changed "
-            "something: the undone ones are reached by their hashes then.",
+            "Takes back the undo of steps, the last one first, also where a step was undone in several goes with "
+            "others between. A step of which a file conflicts is `partly` undone still, and the rest is what the next "
+            "redo does. Not after a later step of the session has changed something: the undone ones are reached by "
+            "their hashes then.",
             (*_ALWAYS, "unknownSession", "nothingToRedo"),
         ),
         Method(
@@ -340,7 +343,8 @@ METHODS: dict[str, Method] = {
             StepRevertFilesParams,
             Outcome,
             "Takes back what a step and its parts changed in some files, of whatever kind; a moved file by either of "
-            "its names. The step stays applied. Of a step that was undone, it takes back what conflicted then.",
+            "its names. An applied step stays so. Of one that was undone, in part or as a whole, it takes back what "
+            "conflicted then; where nothing of it is left, the step is `undone`.",
             (*_ALWAYS, "unknownStep", "pathOutsideWorkspace"),
         ),
     )

@@ -30,8 +30,8 @@ class Session:
     started_at: str = field(metadata=says(_TIME))
     ended_at: str | None = field(default=None, metadata=says(f"There once it has ended. {_TIME}"))
     step_count: int = field(metadata=says("How many steps were begun in it."))
-    undoable: int = field(metadata=says("How many of its steps can be undone: applied ones that changed something."))
-    redoable: int = field(metadata=says("How many of its undone steps can be redone."))
+    undoable: int = field(metadata=says("How many of its steps can be undone, or what is left of them."))
+    redoable: int = field(metadata=says("How many of its steps can be redone, as far as they were undone."))
 
 
 @attrs.frozen(kw_only=True)

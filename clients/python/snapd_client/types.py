@@ -315,7 +315,7 @@ class _StepRequired(_From, TypedDict):
     sessionId: str
     index: int
     startedAt: str
-    state: Literal["open", "applied", "undone"]
+    state: Literal["open", "applied", "partly", "undone"]
 
 
 class Step(_StepRequired, TypedDict, total=False):

@@ -436,9 +436,9 @@ export interface Session {
   endedAt?: string;
   /** How many steps were begun in it. */
   stepCount: number;
-  /** How many of its steps can be undone: applied ones that changed something. */
+  /** How many of its steps can be undone, or what is left of them. */
   undoable: number;
-  /** How many of its undone steps can be redone. */
+  /** How many of its steps can be redone, as far as they were undone. */
   redoable: number;
 }
 
@@ -488,8 +488,8 @@ export interface Step {
   from: TreeHash;
   /** The snapshot that it was ended with. */
   to?: TreeHash;
-  /** What became of it. */
-  state: "open" | "applied" | "undone";
+  /** What became of it; `partly` where some of its files were undone, and conflicts kept the others. */
+  state: "open" | "applied" | "partly" | "undone";
   /** What changed while it was open, ordered by file; there once it has ended. */
   files?: FileChange[];
 }
