@@ -43,10 +43,9 @@ export function redoStep(folder: string, sessionId: string): Action {
   };
 }
 
-/** How much of a step was turned, which is told where that is not all: the words before its name. */
+/** The words before a step's name where nothing of it was turned; where some was, its files in conflict tell that. */
 function howMuch({ steps }: Acted, step: Step, asBefore: Step["state"]): string {
-  const state = steps?.find((each) => each.stepId === step.stepId)?.state;
-  return state === asBefore ? "nothing of " : state === "partly" ? "part of " : "";
+  return steps?.find((each) => each.stepId === step.stepId)?.state === asBefore ? "nothing of " : "";
 }
 
 function undoCall({ sessionId, stepId }: Step): ActingCall {
