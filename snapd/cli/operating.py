@@ -81,14 +81,19 @@ def _show(options: argparse.Namespace, painter: Painter, method: str, result: di
             print(outcomes(painter, result["files"]))
         if result["applied"]:
             print(painter.paint(f"before: {result['before']}", "dim"))
-        if not options.dry_run and (not result["applied"] or _conflicts(result)):
+        if not options.dry_run and (not result["applied"] or _conflicts(result) or not _is_turned(method, result)):
             print(f"snapd: {_advice(result)}", file=sys.stderr)
     if not options.dry_run and not result["applied"]:
         return NOT_ALL
     is_done = all(row["outcome"] in _AS_ASKED for row in result["files"])
-    if result["applied"] and method in _DONE:
-        is_done = is_done and all(step["state"] == next(iter(_DONE[method])) for step in result["steps"])
-    return DONE if is_done else NOT_ALL
+    return DONE if is_done and _is_turned(method, result) else NOT_ALL
+
+
+def _is_turned(method: str, result: dict[str, Any]) -> bool:
+    """Whether each step is what it was to be: a file in conflict in one may be told as what another made of it."""
+    if not result["applied"] or method not in _DONE:
+        return True
+    return all(step["state"] == next(iter(_DONE[method])) for step in result["steps"])
 
 
 def _conflicts(result: dict[str, Any]) -> bool:
