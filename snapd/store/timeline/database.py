@@ -30,10 +30,10 @@ from . import codec
 from .codec import (
     decode_claims,
     decode_event,
-    decode_summary,
     encode_claims,
     encode_summary,
 )
+from .rows import STEP, snapshot, step
 from .schema import CHAINS, LINKS, TABLES, VERSION
 
 if TYPE_CHECKING:
@@ -45,11 +45,6 @@ if TYPE_CHECKING:
     from .chain import Link
 
 _SESSION = "SELECT session_id, agent, title, started, ended, step_count FROM sessions"
-_STEP = """
-SELECT step_id, session_id, place, parent, message_id, part_id, tool, description, started, ended, from_tree,
-    from_coverage, to_tree, to_coverage, state, claims, summary, detached
-FROM steps
-"""
 _OF_A_CHAIN = ("undone", "turns", "spans", "operations", "steps", "sessions")
 
 
@@ -350,7 +345,7 @@ class Database:
     def last(self) -> tuple[int, SnapshotId | None] | None:
         """The `seq` and the head of the newest event."""
         rows = self._rows("SELECT seq, head_tree, head_coverage FROM events ORDER BY seq DESC LIMIT 1")
-        return (rows[0][0], _snapshot(*rows[0][1:])) if rows else None
+        return (rows[0][0], snapshot(*rows[0][1:])) if rows else None
 
     def session_of(self, what: Happening) -> SessionId | None:
         """The session that something happened in; None for none, and where it is told of a step that is not known."""
@@ -471,7 +466,7 @@ class Database:
         return attrs.evolve(event, seen=attrs.evolve(event.seen, steps=tuple(steps)))
 
     def _steps(self, clause: str, *values: Any) -> tuple[Step, ...]:
-        return tuple([_step(row) for row in self._rows(_STEP + clause, *values)])
+        return tuple([step(row) for row in self._rows(STEP + clause, *values)])
 
     def _undone(self, clause: str, *values: Any) -> tuple[Undone, ...]:
         rows = self._rows(f"SELECT step_id, operation_id, rest FROM undone {clause}", *values)  # noqa: S608
@@ -495,22 +490,3 @@ class Database:
     def _one(self, statement: str, *values: Any) -> None:
         if self._run(statement, *values) != 1:
             raise ValueError(f"{values[-1]} is not known, or not so that this can happen to it")
-
-
-def _snapshot(tree: ObjectId | None, coverage: ObjectId | None) -> SnapshotId | None:
-    return SnapshotId(tree, coverage) if tree is not None and coverage is not None else None
-
-
-def _step(row: tuple[Any, ...]) -> Step:
-    step_id, session_id, index, parent, message_id, part_id, tool, description = row[:8]
-    started, ended, from_tree, from_coverage, to_tree, to_coverage, state, claims, summary, detached = row[8:]
-    return Step(
-        begun=StepBegun(step_id, session_id, index, parent, message_id, part_id, tool, description, bool(detached)),
-        started=started,
-        ended=ended,
-        from_=SnapshotId(from_tree, from_coverage),
-        to=_snapshot(to_tree, to_coverage),
-        state=state,
-        claims=decode_claims(claims) if claims is not None else None,
-        summary=decode_summary(summary) if summary is not None else None,
-    )
