@@ -9,7 +9,7 @@ import attrs
 if TYPE_CHECKING:
     from .filediff import FileDelta
     from .history import FileSummary, OperationKind, Session, Step
-    from .model import ObjectId, Outcome, RelPath, Skip
+    from .model import FullLook, ObjectId, Outcome, RelPath, Skip
 
 
 @attrs.frozen
@@ -136,6 +136,7 @@ class Status:
         files: captured files, as of the last look.
         watcher: what says that something may have changed: "inotify", "watchdog" or "none".
         watcher_reason: why it is not the best that there is, where it is not.
+        full_look: the latest look at all files, None where there was none yet.
         last: the tree of the newest snapshot, None where there is none.
         store_path: where the store lies.
         store_bytes: what it takes.
@@ -144,6 +145,7 @@ class Status:
     files: int
     watcher: str
     watcher_reason: str | None
+    full_look: FullLook | None
     last: ObjectId | None
     store_path: str
     store_bytes: int

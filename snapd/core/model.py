@@ -39,6 +39,19 @@ class Entry:
 
 
 @attrs.frozen
+class FullLook:
+    """A look at all files of a work tree.
+
+    Attributes:
+        at: when it began, in milliseconds since 1970.
+        why: why it was not enough to look at what had changed.
+    """
+
+    at: int
+    why: str
+
+
+@attrs.frozen
 class TreeEntry:
     """One line of a git tree object: as `Entry`, or a subtree where `mode` is `TREE`."""
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         CaptureSettings,
         Entry,
         FileOutcome,
+        FullLook,
         ObjectId,
         RelPath,
         Snapshot,
@@ -357,6 +358,10 @@ class WorkTree(Protocol):
     @property
     def watcher_reason(self) -> str | None:
         """Why that is not the best that there is, where it is not."""
+
+    @property
+    def full_look(self) -> FullLook | None:
+        """The latest look at all files; None where there was none yet."""
 
     def listen(self, told: Callable[[], None]) -> None:
         """Has `told` called, from a thread of its own, soon after something may have changed."""

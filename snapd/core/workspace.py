@@ -365,6 +365,7 @@ class Workspace:
             count,
             self._work_tree.watcher,
             self._work_tree.watcher_reason,
+            self._work_tree.full_look,
             last,
             self._store.path,
             self._store.bytes_on_disk(),

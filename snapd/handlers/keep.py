@@ -15,9 +15,10 @@ from snapd.wire.snapshot import (
     StatusParams,
     StatusResult,
 )
-from snapd.wire.values import StoreInfo
+from snapd.wire.values import FullLook, StoreInfo
 
 from . import convert
+from .history import moment
 
 if TYPE_CHECKING:
     from .context import Context
@@ -27,6 +28,7 @@ def status(context: Context, _: StatusParams) -> StatusResult:
     """Tells what is known of a workspace."""
     workspace = context.workspace
     found = workspace.status()
+    look = found.full_look
     return StatusResult(
         enabled=context.enabled,
         workspace_uri=to_uri(workspace.root),
@@ -34,6 +36,7 @@ def status(context: Context, _: StatusParams) -> StatusResult:
         files=found.files,
         watcher=found.watcher,
         watcher_reason=found.watcher_reason,
+        full_look=None if look is None else FullLook(at=moment(look.at), reason=look.why),
         last_hash=None if found.last is None else found.last.hex(),
         store=StoreInfo(path=found.store_path, bytes=found.store_bytes),
     )

@@ -10,6 +10,7 @@ from attrs import field
 from .values import (
     Days,
     FileDiff,
+    FullLook,
     Limit,
     OnConflict,
     Patch,
@@ -191,6 +192,9 @@ class StatusResult:
     )
     watcher_reason: str | None = field(
         default=None, metadata=says("Why it is not the best there is, where that was not asked for.")
+    )
+    full_look: FullLook | None = field(
+        default=None, metadata=says("The latest look at all files, of this daemon, and why it was one.")
     )
     last_hash: TreeHash | None = field(default=None, metadata=says("The last snapshot, where there is one."))
     store: StoreInfo = field(metadata=says("Where the snapshots are kept."))

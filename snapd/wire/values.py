@@ -159,6 +159,14 @@ class Outcome:
 
 
 @attrs.frozen(kw_only=True)
+class FullLook:
+    """A look at all files of a workspace."""
+
+    at: str = field(metadata=says("When it began, RFC 3339 in UTC."))
+    reason: str = field(metadata=says("Why it was not enough to look at what had changed."))
+
+
+@attrs.frozen(kw_only=True)
 class StoreInfo:
     """Where a workspace's snapshots are kept."""
 

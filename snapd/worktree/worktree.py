@@ -18,13 +18,14 @@ from .records import entry_of, signature_of
 from .rules import RuleSource
 from .salvage import content, own_object_directories
 from .scan import Scanner
+from .sieve import OWN_TEMPORARY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
 
     from snapd.core.call import Call
     from snapd.core.drift import Drift
-    from snapd.core.model import CaptureSettings, Entry, FileOutcome, ObjectId, RelPath, Snapshot, TreeEntry
+    from snapd.core.model import CaptureSettings, Entry, FileOutcome, FullLook, ObjectId, RelPath, Snapshot, TreeEntry
     from snapd.core.plan import Plan
     from snapd.core.ports import Adopt
     from snapd.watch.choose import WatcherSetting
@@ -63,7 +64,7 @@ class WorkTree:
         status = os.fstat(self._descriptor)
         self.identity = (status.st_dev, status.st_ino)
         rules = RuleSource(root, self._descriptor, user)
-        self._clock = open_clock(watcher, root, self._descriptor)
+        self._clock = open_clock(watcher, root, self._descriptor, OWN_TEMPORARY.fullmatch)
         self._scanner = Scanner(self._descriptor, status.st_dev, rules, hidden, self._clock)
 
     def close(self) -> None:
@@ -81,6 +82,11 @@ class WorkTree:
     def watcher_reason(self) -> str | None:
         """Why that is not the best that there is, where it is not and the user did not want it so."""
         return self._clock.reason
+
+    @property
+    def full_look(self) -> FullLook | None:
+        """The latest look at all files; None where there was none yet."""
+        return self._scanner.full_look
 
     def attach(self, path: str, knows: Callable[[ObjectId], bool], adopt: Adopt) -> None:
         """Starts from what an earlier process knew, with the store that it was about; see `Scanner.attach`."""

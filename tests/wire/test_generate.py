@@ -30,7 +30,7 @@ REQUESTS = {
     "snapshot/fileExists": ("hash file", "exists"),
     "snapshot/restore": ("hash dryRun? onConflict?", OUTCOME),
     "snapshot/revert": ("patches dryRun? onConflict?", OUTCOME),
-    "snapshot/status": ("", "enabled workspaceUri projectId files watcher watcherReason? lastHash? store"),
+    "snapshot/status": ("", "enabled workspaceUri projectId files watcher watcherReason? fullLook? lastHash? store"),
     "snapshot/cleanup": ("olderThanDays?", "removed freedBytes"),
     "snapshot/events": ("since", "events? reset? latest"),
     "session/start": ("sessionId? agent? title?", "sessionId"),
@@ -73,6 +73,7 @@ VALUES = {
     values.Patch: "hash files",
     values.FileOutcome: "file uri? outcome reason?",
     values.Outcome: OUTCOME,
+    values.FullLook: "at reason",
     values.StoreInfo: "path bytes",
     session.Session: "sessionId agent? title? startedAt endedAt? stepCount undoable redoable",
     session.Step: "stepId sessionId index parentStepId? messageId? partId? agent? tool? description? startedAt "

@@ -165,6 +165,13 @@ class Outcome(TypedDict):
     files: list[FileOutcome]
 
 
+class FullLook(TypedDict):
+    """A look at all files, and why it was not enough to look at what had changed."""
+
+    at: str
+    reason: str
+
+
 class Store(TypedDict):
     """Where the snapshots lie, and how much they take."""
 
@@ -185,6 +192,7 @@ class Status(_StatusRequired, total=False):
     """The answer of `snapshot/status`."""
 
     watcherReason: str
+    fullLook: FullLook
     lastHash: str
 
 

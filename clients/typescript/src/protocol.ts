@@ -246,6 +246,14 @@ export interface RevertParams extends RequestParams {
 /** The params of `snapshot/status`. */
 export type StatusParams = RequestParams;
 
+/** A look at all files of a workspace. */
+export interface FullLook {
+  /** When it began, RFC 3339 in UTC. */
+  at: string;
+  /** Why it was not enough to look at what had changed. */
+  reason: string;
+}
+
 /** Where a workspace's snapshots are kept. */
 export interface StoreInfo {
   /** The directory of the store. */
@@ -268,6 +276,8 @@ export interface StatusResult {
   watcher: string;
   /** Why it is not the best there is, where that was not asked for. */
   watcherReason?: string;
+  /** The latest look at all files, of this daemon, and why it was one. */
+  fullLook?: FullLook;
   /** The last snapshot, where there is one. */
   lastHash?: TreeHash;
   /** Where the snapshots are kept. */

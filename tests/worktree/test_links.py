@@ -1,0 +1,236 @@
+"""Writes through hard links inside the folder: whatever name they went through, and whether or not it is still there.
+
+`watch` decides by itself how it finds out, so that everything here runs with each way that it has.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from snapd.watch.fanotify import Fanotify
+from snapd.watch.handles import Layout
+from snapd.watch.inotify import OVERFLOW, Event, Inotify
+from tests.support.workspace import Bench, Items, make
+from tests.worktree.test_looks import check
+
+Edit = Callable[[Bench], object]
+
+WAYS = ["inodes", "names", "overflow", "none"]
+"""`inodes`: the kernel says which files were written to; `names`: it says only through which names, as in most
+containers; `overflow`: its queue has lost events whenever it had any; `none`: nothing is watched."""
+
+
+@pytest.fixture(params=WAYS)
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    if request.param == "overflow":
+        read = Inotify.read
+
+        def overflowing(self: Inotify) -> Iterator[Event]:
+            if list(read(self)):
+                yield Event(-1, OVERFLOW, b"")
+
+        monkeypatch.setattr(Inotify, "read", overflowing)
+    if request.param == "names":
+        without_inodes(monkeypatch)
+    return str(request.param)
+
+
+def without_inodes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A system that does not let us ask which files were written to."""
+
+    def refuse(self: Fanotify, layout: Layout) -> None:
+        raise OSError(errno.EPERM, os.strerror(errno.EPERM))
+
+    monkeypatch.setattr(Fanotify, "__init__", refuse)
+
+
+def begin(folder: Path, items: Items, way: str) -> Bench:
+    (folder / "outside").mkdir()
+    return make(folder, items, inside="", watcher="none" if way == "none" else "auto")
+
+
+def put(name: str, data: bytes) -> Edit:
+    return lambda bench: bench.write({name: data})
+
+
+def append(name: str, data: bytes = b"+") -> Edit:
+    def write(bench: Bench) -> None:
+        with open(bench.path(name), "ab") as file:
+            file.write(data)
+
+    return write
+
+
+def disguise(name: str, data: bytes) -> Edit:
+    """Other bytes, the same size and the same mtime."""
+
+    def write(bench: Bench) -> None:
+        status = os.stat(bench.path(name))
+        with open(bench.path(name), "r+b") as file:
+            file.write(data)
+        os.utime(bench.path(name), ns=(status.st_atime_ns, status.st_mtime_ns))
+
+    return write
+
+
+def link(old: str, new: str) -> Edit:
+    return lambda bench: os.link(bench.path(old), bench.path(new), follow_symlinks=False)
+
+
+def remove(name: str) -> Edit:
+    return lambda bench: bench.remove(name)
+
+
+def move(old: str, new: str) -> Edit:
+    return lambda bench: os.rename(bench.path(old), bench.path(new))
+
+
+def copy_links(old: str, new: str) -> Edit:
+    """`cp -al`."""
+    return lambda bench: shutil.copytree(bench.path(old), bench.path(new), copy_function=os.link)
+
+
+def executable(name: str) -> Edit:
+    return lambda bench: os.chmod(bench.path(name), 0o755)
+
+
+def save(name: str, data: bytes) -> Edit:
+    """As most editors do."""
+
+    def write(bench: Bench) -> None:
+        bench.write({"d/save~": data})
+        os.rename(bench.path("d/save~"), bench.path(name))
+
+    return write
+
+
+FILES: Items = {
+    "a": b"0",
+    "b": b"1",
+    "d/a": b"2",
+    "d/b": b"3",
+    "d/e/a": b"4",
+    "g/x": b"5",
+    ".gitignore": b"ignored/\n*.log\n",
+    "ignored/i": b"6",
+}
+BURSTS: dict[str, list[list[Edit]]] = {
+    "link, write, remove": [[link("a", "t"), append("t"), remove("t")], [link("d/a", "t"), append("t"), remove("t")]],
+    "link, same size and time, remove": [[link("a", "d/t"), disguise("d/t", b"x"), remove("d/t")]],
+    "link, mode, remove": [[link("a", "d/t"), executable("d/t"), remove("d/t")]],
+    "link, write, move out": [[link("a", "t"), append("t"), move("t", "../outside/t")]],
+    "link, write, move into an ignored directory": [[link("a", "t"), append("t"), move("t", "ignored/t")]],
+    "link, write, move onto an ignored name": [
+        [link("a", "t"), append("t"), move("t", "d/t.log")],
+        [append("d/t.log")],
+    ],
+    "link, write, replaced by another": [[link("a", "d/t"), append("d/t"), save("d/t", b"other")]],
+    "link, write, replaced by one that was there": [[link("a", "d/t"), append("d/t"), move("b", "d/t")]],
+    "link, write, rename, rename, remove": [
+        [link("a", "d/t"), append("d/t"), move("d/t", "u"), move("u", "d/e/t"), append("d/e/t"), remove("d/e/t")]
+    ],
+    "link, write, rename onto a name, twice": [
+        [link("a", "d/t"), append("d/t"), move("d/t", "b"), save("b", b"new"), save("b", b"newer")]
+    ],
+    "made outside, moved in, written, removed": [
+        [link("a", "../outside/t"), move("../outside/t", "t"), append("t"), remove("t")]
+    ],
+    "a name that was another file": [[remove("d/b"), link("a", "d/b"), append("d/b"), remove("d/b")]],
+    "the name is a new file afterwards": [[link("a", "t"), append("t"), remove("t"), put("t", b"new")]],
+    "a name with several becomes that of another": [
+        [link("b", "d/t")],
+        [remove("b"), link("a", "b"), append("b")],
+        [append("b")],
+        [append("a")],
+        [append("b"), remove("b")],
+    ],
+    "renamed onto a name with several": [
+        [link("b", "d/t")],
+        [link("a", "u"), move("u", "b"), append("b")],
+        [append("b")],
+        [remove("b"), append("a")],
+    ],
+    "a second name is removed, and another file comes": [
+        [link("a", "t")],
+        [append("t"), remove("t"), put("t", b"other")],
+        [append("t")],
+        [append("a")],
+    ],
+    "a name of a name": [[link("a", "t"), link("t", "u"), remove("t"), append("u"), remove("u")]],
+    "all but one name go": [[link("a", "t"), link("a", "u")], [append("t"), remove("t"), remove("a")], [append("u")]],
+    "a tree of links that stays": [[copy_links("d", "copy"), append("copy/a")], [append("copy/e/a"), append("copy/a")]],
+    "a tree of links, written to, removed": [[copy_links("d", "copy"), append("copy/a"), remove("copy")]],
+    "a tree of links, written to, moved out": [
+        [copy_links("d", "copy"), append("copy/e/a"), move("copy", "../outside/copy")]
+    ],
+    "a tree of links, written to, moved into an ignored directory": [
+        [copy_links("d", "copy"), append("copy/e/a"), move("copy", "ignored/copy")]
+    ],
+    "a tree of links, renamed": [[copy_links("d", "copy"), append("copy/e/a"), move("copy", "g/copy")]],
+    "a directory with a link leaves": [
+        [link("a", "d/t"), append("d/t"), move("d", "../outside/d")],
+        [append("../outside/d/t")],
+        [move("../outside/d", "d"), append("d/t")],
+        [append("d/t"), remove("d")],
+    ],
+    "a directory below leaves with a new link": [[link("a", "d/e/t"), append("d/e/t"), move("d/e", "../outside/e")]],
+    "a directory with links comes": [
+        [lambda bench: os.mkdir(bench.path("../outside/n")), link("a", "../outside/n/t")],
+        [move("../outside/n", "n"), append("n/t")],
+        [append("n/t")],
+        [append("n/t"), move("n", "../outside/n")],
+        [append("../outside/n/t")],
+    ],
+    "an ignored name": [
+        [link("a", "x.log"), append("x.log"), remove("x.log")],
+        [link("a", "d/x.log"), append("d/x.log")],
+        [append("d/x.log"), remove("d/x.log")],
+    ],
+    "an ignored directory": [
+        # who makes the link only is not seen; that there is one is, with the next look at the file
+        [link("a", "ignored/t"), append("a")],
+        [append("ignored/t")],
+        [append("ignored/t"), remove("ignored/t")],
+    ],
+    "an ignored file by a name that is not": [
+        [link("ignored/i", "t"), append("t")],
+        [append("ignored/i")],
+        [append("ignored/i"), remove("ignored/i")],
+    ],
+    "symlinks": [
+        [lambda bench: os.symlink("a", bench.path("s"))],
+        [link("s", "d/s"), remove("s")],
+        [link("d/s", "s"), append("s"), remove("d/s")],
+        [move("s", "d/s")],
+    ],
+    "too large, then cut through another name": [
+        [put("big", b"x" * (1 << 21))],
+        [link("big", "t"), lambda bench: os.truncate(bench.path("t"), 10), remove("t")],
+    ],
+    "saved twice": [[save("a", b"x"), save("a", b"y")], [append("a")]],
+}
+
+
+@pytest.mark.parametrize("at_once", [False, True], ids=["one by one", "at once"])
+@pytest.mark.parametrize("bursts", BURSTS.values(), ids=BURSTS.keys())
+def test_what_was_written_through_any_name_is_in_the_next_snapshot(
+    tmp_path: Path, way: str, bursts: list[list[Edit]], at_once: bool
+) -> None:
+    bench = begin(tmp_path, FILES, way)
+    check(bench)
+    for burst in bursts:
+        for edit in burst:
+            edit(bench)
+        if not at_once:
+            check(bench)
+    check(bench)
+    for name in ("a", "d/a"):
+        if os.path.exists(bench.path(name)):
+            append(name, b"at last")(bench)
+    check(bench)
