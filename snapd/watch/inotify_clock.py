@@ -345,6 +345,7 @@ class InotifyClock:
             return
         if self._trouble is not None:
             logger.info("%s: watching is tried again", os.fsdecode(self._root))
+            self._marks = Marks()
             self._marks.doubt("watching is tried again")
         self._trouble = None
         if self._listener is not None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import os
+import random
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -234,3 +235,182 @@ def test_what_was_written_through_any_name_is_in_the_next_snapshot(
         if os.path.exists(bench.path(name)):
             append(name, b"at last")(bench)
     check(bench)
+
+
+class Player:
+    """Makes random edits through random names, but for what no clock can tell.
+
+    That is: writes through a name outside or in an ignored directory, where nothing told so far that the file has it;
+    and names that are gone again from a directory that is new itself.
+    """
+
+    def __init__(self, bench: Bench, seed: int) -> None:
+        self.bench = bench
+        self.dice = random.Random(seed)
+        self.log: list[str] = []
+        self.known: set[int] = set()
+        self._latest = "a"
+        self._begin()
+
+    def _begin(self) -> None:
+        self._told: set[str] = set()
+        self._written: set[int] = set()
+        self._new: set[str] = set()
+
+    def burst(self) -> None:
+        """Some edits; what of them is impossible, is none."""
+        missing = {name: data for name, data in FILES.items() if not os.path.lexists(self._at(name))}
+        if len(missing) > 3 or not all(os.path.isdir(self._at(name)) for name in ("d/e", "g", "ignored")):
+            self._do("begin anew", lambda: self.bench.write(missing))
+            self.check()
+        edits = (
+            (self.link,) * 8
+            + (self.pass_by,) * 4
+            + (self.write,) * 12
+            + (self.remove,) * 5
+            + (self.move,) * 5
+            + (self.save,) * 3
+        )
+        for _ in range(self.dice.choice((1, 2, 3, 3, 4, 5, 8))):
+            try:
+                self.dice.choice((*edits, self.copy_tree, self.move_tree, self.remove_tree))()
+            except (OSError, shutil.Error) as error:
+                self.log.append(f"  {type(error).__name__}")
+
+    def check(self) -> None:
+        """A snapshot is what is there."""
+        self.log.append("check")
+        try:
+            check(self.bench)
+        except AssertionError as error:
+            raise AssertionError("\n".join(self.log)) from error
+        seen = self._written | {self._status(path).st_ino for path in self._told if self._is_file(path)}
+        several = {status.st_ino for status in map(self._status, self._files()) if status.st_nlink > 1}
+        self.known = several & (self.known | seen)
+        self._begin()
+
+    def link(self) -> None:
+        old, new = self._existing(), self._path()
+        self._do(f"link {old} {new}", lambda: os.link(self._at(old), self._at(new), follow_symlinks=False))
+        self._tell(new)
+
+    def pass_by(self) -> None:
+        """A name that comes, is written through, and most likely goes; between those, something else may happen."""
+        self.link()
+        path = self._latest
+        for edit in (self.write, self.dice.choice((self.remove, self.move, self.save, self.write))):
+            if self.dice.random() < 0.1:
+                self.dice.choice((self.link, self.move, self.save))()
+            self._latest = path
+            edit()
+
+    def write(self) -> None:
+        path = self._existing()
+        inode = self._status(path).st_ino
+        if self._is_hidden(path) and inode not in self.known:
+            return
+        kind = self.dice.choice((append, append, disguise, put, executable))
+        data = bytes((self.dice.randrange(256),))
+        edit = kind(path) if kind is executable else kind(path, data)  # type: ignore[operator]
+        self._do(f"{kind.__name__} {path} {data!r}", lambda: edit(self.bench))
+        self._tell(path)
+        if not self._is_hidden(path):
+            self._written.add(inode)
+
+    def remove(self) -> None:
+        path = self._existing()
+        if not self._is_new(path):
+            self._do(f"remove {path}", lambda: os.unlink(self._at(path)))
+
+    def move(self) -> None:
+        old, new = self._existing(), self._path()
+        if not self._is_new(old) and not self._is_new(new):
+            self._do(f"move {old} {new}", lambda: os.rename(self._at(old), self._at(new)))
+            self._tell(new)
+
+    def save(self) -> None:
+        path = self._path()
+        if not self._is_new(path):
+            self._do(f"save {path}", lambda: save(path, b"%d" % self.dice.randrange(1000))(self.bench))
+            self._tell(path)
+
+    def copy_tree(self) -> None:
+        old, new = self._directory(), self._directory()
+        if not new.startswith(old):
+            self._do(f"copy {old} {new}", lambda: copy_links(old, new)(self.bench))
+            self._come(new)
+
+    def move_tree(self) -> None:
+        old, new = self._directory(), self._directory()
+        if not self._is_new(new):
+            self._do(f"move {old} {new}", lambda: os.rename(self._at(old), self._at(new)))
+            self._come(new)
+
+    def remove_tree(self) -> None:
+        path = self._directory()
+        if not self._is_new(os.path.dirname(path) + "/"):
+            self._do(f"remove {path}", lambda: shutil.rmtree(self._at(path)))
+
+    def _do(self, what: str, edit: Callable[[], object]) -> None:
+        self.log.append(what)
+        edit()
+
+    def _come(self, path: str) -> None:
+        self._new.add(path + "/")
+        for above, _, names in os.walk(self._at(path)):
+            for name in names:
+                self._tell(os.path.relpath(os.path.join(above, name), self.bench.root))
+
+    def _tell(self, path: str) -> None:
+        self._latest = path
+        if not self._is_hidden(path):
+            self._told.add(path)
+
+    def _is_new(self, path: str) -> bool:
+        return any(path.startswith(new) for new in self._new)
+
+    def _is_hidden(self, path: str) -> bool:
+        return path.startswith(("../", "ignored/"))
+
+    def _directory(self) -> str:
+        return self.dice.choice(("d", "d/e", "g", "g/d", "n", "../outside/n", "ignored/n"))
+
+    def _path(self) -> str:
+        above = self.dice.choice(("", "", "d/", "d/", "d/e/", "g/", "n/", "g/d/", "../outside/", "ignored/"))
+        return above + self.dice.choice(("a", "b", "c", "t", "x.log"))
+
+    def _existing(self) -> str:
+        """A file that is there, most often the one whose name came last."""
+        if self.dice.random() < 0.8 and self._is_file(self._latest):
+            return self._latest
+        paths = [path for path in (self._path() for _ in range(8)) if self._is_file(path)]
+        return paths[0] if paths else "a"
+
+    def _files(self) -> Iterator[str]:
+        for above, _, names in os.walk(self.bench.root):
+            yield from (os.path.relpath(os.path.join(above, name), self.bench.root) for name in names)
+
+    def _at(self, path: str) -> str:
+        return os.path.join(self.bench.root, path)
+
+    def _is_file(self, path: str) -> bool:
+        return os.path.isfile(self._at(path))
+
+    def _status(self, path: str) -> os.stat_result:
+        return os.lstat(self._at(path))
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("seed", range(4))
+def test_random_edits_through_random_names(tmp_path: Path, way: str, seed: int) -> None:
+    bench = begin(tmp_path, FILES, way)
+    player = Player(bench, seed)
+    player.check()
+    for _ in range(80):
+        player.burst()
+        player.check()
+        if player.dice.random() < 0.03:
+            bench.reopen()
+            player.log.append("reopen")
+            player.check()
+            player.known = {status.st_ino for status in map(player._status, player._files()) if status.st_nlink > 1}
