@@ -107,6 +107,8 @@ def status(options: argparse.Namespace) -> int:
         "watching": watching(result),
         "store": f"{result['store']['path']} ({size(result['store']['bytes'])})",
     }
+    if "fullLook" in result:
+        rows["full look"] = f"{result['fullLook']['at']}: {result['fullLook']['reason']}"
     for name, value in rows.items():
         print(f"{painter.paint(name.ljust(9), 'dim')} {value}")
     return DONE

@@ -151,6 +151,7 @@ def test_watch_limit_is_told_and_costs_no_change(machine: Machine, folder: Path)
     status = raw.result("snapshot/status")
     assert status["watcher"] != "inotify"
     assert "max_user_watches" in status["watcherReason"]
+    assert "max_user_watches" in status["fullLook"]["reason"]
     for number in range(30):
         (folder / f"d{number}" / "x").write_text("y\n")
         assert raw.result("snapshot/track")["hash"] == tree_id(folder)

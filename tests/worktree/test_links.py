@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import errno
+import mmap
 import os
 import random
 import shutil
@@ -234,6 +235,40 @@ def test_what_was_written_through_any_name_is_in_the_next_snapshot(
     for name in ("a", "d/a"):
         if os.path.exists(bench.path(name)):
             append(name, b"at last")(bench)
+    check(bench)
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["the name is gone", "the name is another file"])
+def test_a_descriptor_that_outlives_its_name(tmp_path: Path, way: str, again: bool) -> None:
+    """Looks come between: when it is written to, the file has but one name, and that is not the one that is told."""
+    if way == "names":
+        pytest.skip("without inodes this is what no clock can tell")
+    bench = begin(tmp_path, FILES, way)
+    link("a", "d/t")(bench)
+    check(bench)
+    with open(bench.path("d/t"), "ab", buffering=0) as file:
+        remove("d/t")(bench)
+        check(bench)
+        if again:
+            put("d/t", b"other")(bench)
+            check(bench)
+        file.write(b"later")
+        check(bench)
+
+
+def test_a_mapping_of_another_name_goes(tmp_path: Path, way: str) -> None:
+    """A store to a page that was mapped before changes no time: that the file was closed is all there is."""
+    if way in ("overflow", "none"):
+        pytest.skip("nothing is told of the file there")
+    bench = begin(tmp_path, {"a": b"0" * 5000, "d/b": b"1"}, way)
+    link("a", "d/t")(bench)
+    check(bench)
+    with open(bench.path("d/t"), "r+b") as file:
+        pages = mmap.mmap(file.fileno(), 0)
+    pages[0:1] = b"1"
+    check(bench)
+    pages[0:1] = b"2"
+    pages.close()
     check(bench)
 
 
