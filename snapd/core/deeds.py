@@ -130,7 +130,7 @@ class Deeds:
         return own_changes(step_id, spans, authors, self._changes, self._empty_directories)
 
     def _changes(self, old: ObjectId, new: ObjectId) -> Iterable[Change]:
-        return changes(self._store.read_tree, old, new)
+        return changes(self._store.read_tree, old, new, differing=self._store.differing)
 
     def _empty_directories(self, snapshot: SnapshotId) -> tuple[RelPath, ...]:
         return self._store.load(snapshot).coverage.empty_dirs

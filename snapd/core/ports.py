@@ -131,6 +131,9 @@ class Store(Blobs, Protocol):
     def read_tree(self, oid: ObjectId) -> tuple[TreeEntry, ...]:
         """The entries of a directory; raises `StoreCorrupt`."""
 
+    def entry_in(self, tree: ObjectId, name: bytes) -> TreeEntry | None:
+        """What a directory has under a name, if anything; asked for many, it is read once. Raises `StoreCorrupt`."""
+
     def differing(self, old: ObjectId, new: ObjectId) -> list[tuple[TreeEntry | None, TreeEntry | None]]:
         """The entries in which two directories differ, each before and after; raises `StoreCorrupt`."""
 

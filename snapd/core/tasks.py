@@ -20,11 +20,11 @@ from .threeway import Overlay, TakenBack, combined, inverse, take_back
 from .together import Together, moved_contents
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from .call import Call
     from .deeds import Deeds
-    from .history import Operated, OperationId, SessionId, SnapshotId, Step, StepId
+    from .history import Operated, OperationId, OperationKind, SessionId, SnapshotId, Step, StepId
     from .model import Entry, RelPath, Snapshot
     from .ownership import Delta
     from .plan import Plan
@@ -155,6 +155,19 @@ class Tasks:
         operation = self._timeline.operation(step.turned_by)
         assert operation is not None
         return operation
+
+    def turned_as(self, steps: Iterable[Step], kind: OperationKind) -> tuple[Step, ...]:
+        """Those of some steps that an operation of some kind turned last."""
+        # one that turned a thousand steps is read once
+        kinds: dict[OperationId, OperationKind] = {}
+        found = []
+        for step in steps:
+            assert step.turned_by is not None
+            if step.turned_by not in kinds:
+                kinds[step.turned_by] = self.turned_by(step).kind
+            if kinds[step.turned_by] == kind:
+                found.append(step)
+        return tuple(found)
 
     # -- the plan
 

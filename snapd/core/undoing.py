@@ -160,9 +160,7 @@ class Undoing:
         """
         with self._writer.turn(call):
             self._sessions.known(session_id)
-            steps = tuple(
-                step for step in self._timeline.redoable(session_id) if self._tasks.turned_by(step).kind == "revert"
-            )
+            steps = self._tasks.turned_as(self._timeline.redoable(session_id), "revert")
             if not steps:
                 raise NothingToRedo("there is nothing to unrevert", sessionId=session_id)
             outcome, _ = self._turn(

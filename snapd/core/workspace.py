@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import stat
 import time
+from bisect import bisect_right
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from .answers import DeltaPage, FileContent, NamePage, Status, Tracked
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from .filediff import FileDelta
     from .history import Operated, SessionId, StepId
     from .model import CaptureSettings, Change, Entry, ObjectId, Outcome, RelPath, Snapshot
+    from .ownership import Delta
     from .plan import Plan
     from .planning import Planner
     from .ports import Store, TextDiffer, WorkTree
@@ -93,6 +96,7 @@ class Workspace:
         self.checking = Checking(self._writer)
         self.purging = Purging(self._writer)
         self._renames: tuple[ObjectId, ObjectId, dict[RelPath, RelPath]] | None = None
+        self._net: tuple[object, tuple[tuple[RelPath, Delta], ...]] | None = None
 
     @property
     def root(self) -> bytes:
@@ -240,7 +244,7 @@ class Workspace:
             if (limit is not None and len(found) >= limit) or size >= PAGE_BYTES:
                 return DeltaPage(tuple(found), tree, found[-1].path)
             source = moved.get(path)
-            before = change.old if source is None else file_at(self._store.read_tree, old, source)
+            before = change.old if source is None else file_at(self._store.entry_in, old, source)
             delta = describe(
                 self._store, path, before, change.new, self.texts, call, contents=contents, renamed_from=source
             )
@@ -281,17 +285,22 @@ class Workspace:
         Raises:
             UnknownSession, UnknownStep, StoreCorrupt: see there.
         """
-        net = self.deeds.net(self.sessions.applied(session_id, message_id, step_id))
+        asked = (session_id, message_id, step_id, self._store.timeline.next_seq)
+        kept, self._net = self._net, None
+        if kept is None or kept[0] != asked:
+            net = self.deeds.net(self.sessions.applied(session_id, message_id, step_id))
+            kept = (asked, tuple(net.items()))
+        whole = kept[1]
         found: list[FileDelta] = []
         size = 0
-        for path, delta in net.items():
+        for path, delta in whole[bisect_right(whole, after, key=itemgetter(0)) if after is not None else 0 :]:
             call.check()
-            if after is not None and path <= after:
-                continue
-            if (limit is not None and len(found) >= limit) or size >= PAGE_BYTES:
-                return tuple(found), found[-1].path
-            told = describe(self._store, path, delta.old, delta.new, self.texts, call, contents=contents)
-            if found and size + told.size > PAGE_BYTES:
+            told = None
+            if not ((limit is not None and len(found) >= limit) or size >= PAGE_BYTES):
+                told = describe(self._store, path, delta.old, delta.new, self.texts, call, contents=contents)
+            if told is None or (found and size + told.size > PAGE_BYTES):
+                # for the next page, which asks for the same
+                self._net = kept
                 return tuple(found), found[-1].path
             found.append(told)
             size += told.size
@@ -307,7 +316,7 @@ class Workspace:
             FileNotInSnapshot: it was not there, or was skipped: `data["skipped"]` says so.
         """
         snapshot = self._store.find(tree)
-        entry = file_at(self._store.read_tree, tree, path)
+        entry = file_at(self._store.entry_in, tree, path)
         if entry is None:
             skipped = any(path == skip.path or path.startswith(skip.path + b"/") for skip in snapshot.coverage.skipped)
             raise FileNotInSnapshot(
@@ -348,7 +357,7 @@ class Workspace:
             UnknownSnapshot, StoreCorrupt: see there.
         """
         self._store.find(tree)
-        return file_at(self._store.read_tree, tree, path)
+        return file_at(self._store.entry_in, tree, path)
 
     def status(self) -> Status:
         """What is known without looking at the files; never waits for an operation under way.

@@ -114,7 +114,7 @@ class Condemned:
 
     def is_in_any(self, path: RelPath) -> bool:
         """Whether a file or directory is in any snapshot, or in what an event is about, with contents or without."""
-        return any(lookup(self._repository.read_tree, tree, path) is not None for tree in self._roots) or any(
+        return any(lookup(self._repository.entry_in, tree, path) is not None for tree in self._roots) or any(
             is_among(file, (path,)) for file, _ in self._timeline.blobs()
         )
 
@@ -155,7 +155,7 @@ class Condemned:
         for tree in self._roots:
             self._call.check()
             for path in paths:
-                entry = lookup(self._repository.read_tree, tree, path)
+                entry = lookup(self._repository.entry_in, tree, path)
                 if entry is None or entry.oid in seen:
                     continue
                 seen.add(entry.oid)

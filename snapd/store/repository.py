@@ -16,6 +16,7 @@ from snapd.core.errors import StoreCorrupt, from_os_error, os_errors
 from .batch import ObjectBatch
 from .damage import Damaged, reading
 from .durable import make_directories, write_file
+from .entries import EntryIndex
 from .journal import JOURNAL, Journal
 from .libgit2 import open_repository
 from .loose import object_path, read_chunks, read_whole
@@ -86,6 +87,7 @@ class ShadowRepository:
             status = os.stat(path)
         self._identity = (status.st_dev, status.st_ino)
         self.packs = PackIndexes(self.pack_directory)
+        self._entries = EntryIndex(self.read_tree)
         self.references = RefDatabase(path)
         self.references.clear_locks()
         self.journal = Journal(path, self.references)
@@ -160,6 +162,14 @@ class ShadowRepository:
         """
         return decode_tree(self._read(oid, "tree"), oid)
 
+    def entry_in(self, tree: ObjectId, name: bytes) -> TreeEntry | None:
+        """What a directory has under a name; None where it has nothing. Many names of one directory cost one read.
+
+        Raises:
+            StoreCorrupt: the directory is missing, damaged, or no tree.
+        """
+        return self._entries.find(tree, name)
+
     def differing(self, old: ObjectId, new: ObjectId) -> list[tuple[TreeEntry | None, TreeEntry | None]]:
         """The entries in which two directories differ, each before and after; in no order.
 
@@ -222,6 +232,7 @@ class ShadowRepository:
         """Has every thread look at the disk anew: packs were removed, or are about to be."""
         self._sweeps += 1
         self.packs.forget()
+        self._entries.forget()
 
     def bytes_on_disk(self) -> int:
         """What the store takes, in bytes of its files, but for the journal: that is small and goes by itself.

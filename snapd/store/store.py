@@ -117,6 +117,10 @@ class Store:
         """The entries of a directory; raises `StoreCorrupt`."""
         return self._repository.read_tree(oid)
 
+    def entry_in(self, tree: ObjectId, name: bytes) -> TreeEntry | None:
+        """What a directory has under a name, if anything; raises `StoreCorrupt`."""
+        return self._repository.entry_in(tree, name)
+
     def differing(self, old: ObjectId, new: ObjectId) -> list[tuple[TreeEntry | None, TreeEntry | None]]:
         """The entries in which two directories differ, each before and after; raises `StoreCorrupt`."""
         return self._repository.differing(old, new)

@@ -288,8 +288,8 @@ class Applier:
     def _why_no_directory(self, path: RelPath) -> OSError | None:
         """Makes a directory and those above it; gives the reason where that fails."""
         try:
-            for above in (*reversed(parents(path)), path):
-                self._make_directory(above)
+            self._make_parents(path)
+            self._make_directory(path)
         except OSError as error:
             return error
         return None

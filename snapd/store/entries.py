@@ -1,0 +1,63 @@
+"""Finds one name in a directory of the store: a directory that is asked for many names is read and indexed once."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from typing import TYPE_CHECKING
+
+from snapd.core.model import EMPTY_TREE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from snapd.core.model import ObjectId, TreeEntry
+
+_KEPT_ENTRIES = 32_768
+"""Entries kept in all, about 10 MB; a directory that has more by itself is kept until another one is asked for."""
+
+
+class EntryIndex:
+    """The entries of the directories that were asked for last, by name. Safe to use from several threads.
+
+    Args:
+        read: gives the entries of a stored directory.
+    """
+
+    def __init__(self, read: Callable[[ObjectId], tuple[TreeEntry, ...]]) -> None:
+        self._read = read
+        self._directories: OrderedDict[ObjectId, dict[bytes, TreeEntry]] = OrderedDict()
+        self._entries = 0
+        self._lock = threading.Lock()
+
+    def find(self, tree: ObjectId, name: bytes) -> TreeEntry | None:
+        """What a directory has under a name; None where it has nothing.
+
+        Raises:
+            StoreCorrupt: the directory is missing or damaged.
+        """
+        if tree == EMPTY_TREE:
+            return None
+        with self._lock:
+            directory = self._directories.get(tree)
+            if directory is not None:
+                self._directories.move_to_end(tree)
+        if directory is None:
+            directory = {entry.name: entry for entry in self._read(tree)}
+            self._keep(tree, directory)
+        return directory.get(name)
+
+    def forget(self) -> None:
+        """Drops all of it: objects are about to go from the store."""
+        with self._lock:
+            self._directories.clear()
+            self._entries = 0
+
+    def _keep(self, tree: ObjectId, directory: dict[bytes, TreeEntry]) -> None:
+        with self._lock:
+            if tree in self._directories:
+                return
+            self._directories[tree] = directory
+            self._entries += len(directory)
+            while self._entries > _KEPT_ENTRIES and len(self._directories) > 1:
+                self._entries -= len(self._directories.popitem(last=False)[1])
