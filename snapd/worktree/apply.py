@@ -22,9 +22,9 @@ from snapd.core.paths import parents
 from snapd.failpoints import failpoint
 
 from .directories import HeldDirectories, open_directory
-from .disk import signature
 from .halves import Halves
-from .rename import exchange, place
+from .rename import place
+from .swap import replace, take_away
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from snapd.core.plan import Delete, Plan, Write
 
 _IN_THE_WAY = (errno.ENOTDIR, errno.ELOOP, errno.EEXIST, errno.EISDIR, errno.ENOTEMPTY)
-_KEPT_NAME_BYTES = 230
-"""What of a file's name fits, with an ending of ours, in the 255 bytes that a name may have."""
 _TROUBLE = FULL | {errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM}
 """What is wrong with the disk or the process, and not with the file that it showed at."""
 _AT_ONCE = 8
@@ -238,7 +236,7 @@ class Applier:
                     place(source, item.name, target, name)
                     moved = True
                 else:
-                    moved = _replace(source, item.name, target, name, item.write.standing.signature)
+                    moved = replace(source, item.name, target, name, item.write.standing)
             finally:
                 os.close(target)
         if moved:
@@ -301,7 +299,7 @@ class Applier:
         failpoint("apply.delete")
         descriptor = open_directory(self._root, above)
         try:
-            taken = _take_away(descriptor, name, delete.standing.signature)
+            taken = take_away(descriptor, name, delete.standing)
         finally:
             os.close(descriptor)
         self._touched.add(above)
@@ -398,56 +396,6 @@ def _together(work: Callable[[_T], None], items: Sequence[_T], progress: Callabl
             for future in futures:
                 future.cancel()
             raise
-
-
-def _look(directory: int, name: bytes) -> Signature:
-    return signature(os.stat(name, dir_fd=directory, follow_symlinks=False))
-
-
-def _replace(source: int, temporary: bytes, target: int, name: bytes, standing: Signature) -> bool:
-    """Puts the new file there if the old one is still what the plan saw; False where it is not."""
-    if _look(target, name) != standing:
-        return False
-    failpoint("apply.exchange")
-    # in this order, for a watcher that believes the last it hears of a name: the new file came after the old one went
-    if not exchange(target, name, source, temporary):
-        os.rename(temporary, name, src_dir_fd=source, dst_dir_fd=target)
-        return True
-    # what was there in the very moment of the swap is now aside, and can be looked at
-    if not _look(source, temporary).same_content(standing):
-        exchange(target, name, source, temporary)
-        return False
-    try:
-        failpoint("apply.exchanged")
-        os.unlink(temporary, dir_fd=source)
-    except OSError:
-        # what is told of the file is to be true
-        exchange(target, name, source, temporary)
-        raise
-    return True
-
-
-def _take_away(directory: int, name: bytes, standing: Signature) -> bool:
-    """Deletes the file if it is still what the plan saw; False where it is not."""
-    if _look(directory, name) != standing:
-        return False
-    aside = b".snapd-tmp-" + secrets.token_hex(8).encode()
-    os.rename(name, aside, src_dir_fd=directory, dst_dir_fd=directory)
-    if _look(directory, aside).same_content(standing):
-        try:
-            failpoint("apply.deleted")
-            os.unlink(aside, dir_fd=directory)
-        except OSError:
-            place(directory, aside, directory, name)
-            raise
-        return True
-    try:
-        place(directory, aside, directory, name)
-    except FileExistsError:
-        # somebody put yet another file there: both must live, so this one keeps a name of its own
-        kept = name[:_KEPT_NAME_BYTES] + b".snapd-kept-" + secrets.token_hex(4).encode()
-        place(directory, aside, directory, kept)
-    return False
 
 
 def _unlink(directory: int, name: bytes) -> None:
