@@ -4,7 +4,8 @@ Linux has `renameat2(2)` for both, macOS `renameatx_np(2)`. Where the system or 
 moved to a free name by a hard link, which never replaces anything. Where there are no hard links either (FAT, many
 file systems in user space), it is moved by a plain rename right after a look that finds the name free: what somebody
 puts there between these two calls is replaced. Nothing else can be done there: only a rename moves a file, as the same
-file, in one step.
+file, in one step. For the same reason, where two files cannot be swapped, the new one is renamed over the old one right
+after a look at it (`swap.py`), and what somebody writes between these two calls is lost.
 """
 
 from __future__ import annotations
