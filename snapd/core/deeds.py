@@ -113,13 +113,18 @@ class Deeds:
             waiting += reversed(self._store.timeline.parts(found[-1].step_id))
         return tuple(found)
 
-    def net(self, steps: Iterable[Step]) -> dict[RelPath, Delta]:
+    def net(self, steps: Iterable[Step], call: Call) -> dict[RelPath, Delta]:
         """What several steps changed together, ordered by path; see `threeway.net`.
 
         Args:
             steps: in the order of time.
+            call: the request.
         """
-        return net([self.own(step).files for step in steps], self._store.merge)
+        own = []
+        for step in steps:
+            call.check()
+            own.append(self.own(step).files)
+        return net(own, self._store.merge)
 
     def _own(self, step_id: StepId, spans: Sequence[Span], known: dict[StepId, Author]) -> OwnChanges:
         authors = dict(known)

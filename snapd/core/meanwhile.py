@@ -122,6 +122,7 @@ def _strays(
 ) -> dict[RelPath, Entry | None]:
     """What the operation alone would have left at the paths at which something else was found."""
     target = Target(store, before)
+    forced = frozenset(forced)
     found: dict[RelPath, Entry | None] = {}
     seen = set()
     skipped = {skip.path for skip in after.coverage.skipped}

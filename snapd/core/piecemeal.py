@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from .errors import InvalidParams
+from .hidden import wanted_by_tasks
 from .hunks import hunks, without
 from .model import SYMLINK, Entry, FileOutcome
 from .paths import shown
@@ -63,7 +64,7 @@ class Piecemeal:
             StoreCorrupt, IoError, Cancelled: see there.
         """
         step = self._sessions.known_step(step_id)
-        sides = self._sides(step, path)
+        sides = self._sides(step, path, call)
         return hunks(*sides, self._texts, call) if sides is not None else ()
 
     def revert_hunks(
@@ -85,10 +86,10 @@ class Piecemeal:
         """
         with self._writer.turn(call):
             step = self._sessions.known_step(step_id)
-            sides = self._sides(step, path)
+            sides = self._sides(step, path, call)
             if sides is None:
                 raise InvalidParams("hunks: the file is binary", field="hunks")
-            change = self._net(step)[path]
+            change = self._net(step, call)[path]
             data = without(*sides, indexes, self._texts, call)
             wanted = self._without(change, data, sides)
             task = attrs.evolve(
@@ -153,7 +154,7 @@ class Piecemeal:
             )
             return plan, operation
 
-        outcome = self._writer.operate(make_plan, (), request, call)
+        outcome = self._writer.operate(make_plan, (), lambda _: wanted_by_tasks(tasks), request, call)
         if outcome.applied:
             turned = [self._sessions.known_step(task.step.step_id) for task in tasks if task.earlier is not None]
             self._sessions.tell_steps([self._sessions.shown(each, call) for each in turned])
@@ -161,9 +162,9 @@ class Piecemeal:
 
     # -- texts
 
-    def _sides(self, step: Step, path: RelPath) -> tuple[bytes, bytes] | None:
+    def _sides(self, step: Step, path: RelPath, call: Call) -> tuple[bytes, bytes] | None:
         """What a step made of a file, before and after; None where either is binary, or a symlink became a file."""
-        change = self._net(step).get(path)
+        change = self._net(step, call).get(path)
         if change is None:
             raise InvalidParams(f"file: step {step.step_id!r} did not change {shown(path)}", field="file")
         if len({side.mode == SYMLINK for side in (change.old, change.new) if side is not None}) > 1:
@@ -171,8 +172,8 @@ class Piecemeal:
         old, new = (b"" if side is None else self._store.read_blob(side.oid) for side in (change.old, change.new))
         return None if is_binary(old) or is_binary(new) else (old, new)
 
-    def _net(self, step: Step) -> dict[RelPath, Delta]:
-        return self._deeds.net(self._deeds.with_parts(step))
+    def _net(self, step: Step, call: Call) -> dict[RelPath, Delta]:
+        return self._deeds.net(self._deeds.with_parts(step), call)
 
     def _without(self, change: Delta, data: bytes, sides: tuple[bytes, bytes]) -> Entry | None:
         """A file with some of its hunks taken back."""

@@ -376,6 +376,9 @@ class WorkTree(Protocol):
     def holds_foreign(self, path: RelPath) -> bool:
         """Whether something uncaptured lies in a directory or below it, as of the last capture."""
 
+    def is_ignored(self, path: RelPath) -> bool:
+        """Whether a file there is passed over as ignored, or with an ignored directory, as of the last capture."""
+
     def captured_below(self, path: RelPath) -> Iterator[RelPath]:
         """The captured files below a directory, as of the last capture."""
 

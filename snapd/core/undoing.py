@@ -8,6 +8,7 @@ import attrs
 
 from .call import Call
 from .errors import NothingToRedo, NothingToUndo, UnknownStep
+from .hidden import wanted_by_tasks
 from .sessions import SPARE
 
 if TYPE_CHECKING:
@@ -244,7 +245,7 @@ class Undoing:
 
         # each of them is told of, when nobody can say any more that there is no space for that
         self._writer.bulletin.prepare(len(turning) + SPARE)
-        outcome = self._writer.operate(make_plan, (), request, call)
+        outcome = self._writer.operate(make_plan, (), lambda _: wanted_by_tasks(turning), request, call)
         steps = [self._sessions.known_step(task.step.step_id) for task in turning]
         views = tuple(self._sessions.shown(step, call) for step in steps)
         if outcome.applied:

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import stat
 import time
-from bisect import bisect_right
-from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from .answers import DeltaPage, FileContent, NamePage, Status, Tracked
@@ -17,7 +15,9 @@ from .chronicle import Chronicle
 from .deeds import Deeds
 from .errors import Cancelled, FileNotInSnapshot, PathOutsideWorkspace
 from .filediff import describe
+from .hidden import wanted_by_patches, wanted_by_restore
 from .model import RecordKind
+from .netpages import NetPages
 from .paths import parents, shown
 from .piecemeal import Piecemeal
 from .purging import Purging
@@ -35,9 +35,8 @@ if TYPE_CHECKING:
     from .bulletin import Bulletin
     from .call import Call
     from .filediff import FileDelta
-    from .history import Operated, SessionId, StepId
+    from .history import Operated
     from .model import CaptureSettings, Change, Entry, ObjectId, Outcome, RelPath, Snapshot
-    from .ownership import Delta
     from .plan import Plan
     from .planning import Planner
     from .ports import Store, TextDiffer, WorkTree
@@ -67,6 +66,7 @@ class Workspace:
         piecemeal: takes back some files of a step, or some hunks.
         deeds: tells what steps changed.
         chronicle: tells the history.
+        net_of: tells what the steps of a session changed together, see `NetPages.page`.
         checking: checks the store, and repairs it.
         purging: takes files out of all that was ever stored.
     """
@@ -93,10 +93,10 @@ class Workspace:
         tasks = Tasks(self._writer, self.sessions, self.deeds)
         self.undoing = Undoing(self._writer, self.sessions, self.deeds, tasks)
         self.piecemeal = Piecemeal(self._writer, self.sessions, self.deeds, tasks, texts)
+        self.net_of = NetPages(store, self.deeds, self.sessions, texts).page
         self.checking = Checking(self._writer)
         self.purging = Purging(self._writer)
         self._renames: tuple[ObjectId, ObjectId, dict[RelPath, RelPath]] | None = None
-        self._net: tuple[object, tuple[tuple[RelPath, Delta], ...]] | None = None
 
     @property
     def root(self) -> bytes:
@@ -257,55 +257,6 @@ class Workspace:
             self._renames = None
         return DeltaPage(tuple(found), tree, None)
 
-    def net_of(
-        self,
-        session_id: SessionId,
-        message_id: str | None,
-        step_id: StepId | None,
-        call: Call,
-        *,
-        contents: bool,
-        after: RelPath | None,
-        limit: int | None,
-    ) -> tuple[tuple[FileDelta, ...], RelPath | None]:
-        """The net of what the applied steps of a session changed, file by file.
-
-        Args:
-            session_id: the session.
-            message_id: only the steps of this message.
-            step_id: only this step and its parts.
-            call: the request.
-            contents: whether the texts are wanted.
-            after: the path where the page before ended.
-            limit: files on this page, at most.
-
-        Returns:
-            The files, ordered by path; and the last of them where there are more.
-
-        Raises:
-            UnknownSession, UnknownStep, StoreCorrupt: see there.
-        """
-        asked = (session_id, message_id, step_id, self._store.timeline.next_seq)
-        kept, self._net = self._net, None
-        if kept is None or kept[0] != asked:
-            net = self.deeds.net(self.sessions.applied(session_id, message_id, step_id))
-            kept = (asked, tuple(net.items()))
-        whole = kept[1]
-        found: list[FileDelta] = []
-        size = 0
-        for path, delta in whole[bisect_right(whole, after, key=itemgetter(0)) if after is not None else 0 :]:
-            call.check()
-            told = None
-            if not ((limit is not None and len(found) >= limit) or size >= PAGE_BYTES):
-                told = describe(self._store, path, delta.old, delta.new, self.texts, call, contents=contents)
-            if told is None or (found and size + told.size > PAGE_BYTES):
-                # for the next page, which asks for the same
-                self._net = kept
-                return tuple(found), found[-1].path
-            found.append(told)
-            size += told.size
-        return tuple(found), None
-
     # -- looking
 
     def file_at(self, tree: ObjectId, path: RelPath) -> FileContent:
@@ -398,7 +349,10 @@ class Workspace:
             def make_plan(planner: Planner, before: Snapshot) -> tuple[Plan, Operated]:
                 return planner.restore(target, call), self._writer.operation("restore", before)
 
-            return self._writer.operate(make_plan, target.snapshot.coverage.forced, request, call)
+            def wanted(before: Snapshot) -> Iterator[RelPath]:
+                return wanted_by_restore(self._store, before.tree, tree)
+
+            return self._writer.operate(make_plan, target.snapshot.coverage.forced, wanted, request, call)
 
     def revert(self, patches: Sequence[tuple[ObjectId, Sequence[RelPath]]], request: Request, call: Call) -> Outcome:
         """Brings some files back, each from the first patch that names it.
@@ -419,7 +373,10 @@ class Workspace:
             def make_plan(planner: Planner, before: Snapshot) -> tuple[Plan, Operated]:
                 return planner.revert(targets, call), self._writer.operation("revert", before)
 
-            return self._writer.operate(make_plan, forced, request, call)
+            def wanted(_: Snapshot) -> Iterator[RelPath]:
+                return wanted_by_patches(self._store, patches)
+
+            return self._writer.operate(make_plan, forced, wanted, request, call)
 
     # -- housekeeping
 

@@ -18,6 +18,7 @@ from .bulletin import Bulletin
 from .call import Call
 from .errors import Cancelled, StoreCorrupt, WorkspaceNotOpen
 from .feed import ChangeFeed, Telling
+from .hidden import hidden
 from .history import Event, Operated, SnapshotId, Span
 from .meanwhile import left_by
 from .model import Outcome, RecordKind
@@ -26,7 +27,7 @@ from .planning import Planner
 from .spare import SpareCall
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from .answers import Notice
     from .history import Happening, Intent, OperationKind
@@ -233,6 +234,7 @@ class Writer:
         self,
         make_plan: Callable[[Planner, Snapshot], tuple[Plan, Operated]],
         forced: tuple[RelPath, ...],
+        wanted: Callable[[Snapshot], Iterable[RelPath]],
         request: Request,
         call: Call,
     ) -> Outcome:
@@ -242,6 +244,7 @@ class Writer:
             make_plan: given a planner and the work tree as it is without `forced`, says what to do and how the timeline
                 is to tell it.
             forced: ignored paths that are looked at all the same.
+            wanted: given the same, says which files it is to write; those that are ignored are captured with `forced`.
             request: how it was asked.
             call: the request; may be cancelled until the first file is moved.
 
@@ -250,6 +253,7 @@ class Writer:
         """
         # what was captured only because the operation looks at it is nobody's change
         seen = self.look((), call)
+        forced = tuple(sorted(hidden(self.work_tree, wanted(seen), call).union(forced)))
         before = self.look(forced, call) if forced else seen
         unsaved = self.unsaved.below(self.work_tree.root) if request.respects_editors else frozenset()
         planner = Planner(self.store, self.work_tree, before, self.store.last, request.on_conflict, unsaved)

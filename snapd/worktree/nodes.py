@@ -150,6 +150,18 @@ class DirectoryNode:
         node = self.directory(above)
         return None if node is None else node.files.get(name)
 
+    def ignores(self, path: RelPath) -> bool:
+        """Whether a file at a path below this directory was found to be ignored, or a directory above it was."""
+        *above, name = path.split(b"/")
+        node = self
+        for part in above:
+            if part in node.others:
+                return node.others[part] is Left.IGNORED_DIRECTORY
+            if part not in node.directories:
+                return False
+            node = node.directories[part]
+        return node.others.get(name) is Left.IGNORED_FILE
+
     def walk(self, path: RelPath = b"") -> Iterator[tuple[RelPath, DirectoryNode]]:
         """This directory and all below it, each before those below it."""
         pending = [(path, self)]

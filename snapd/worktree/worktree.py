@@ -165,6 +165,10 @@ class WorkTree:
         node = self._scanner.memory.root.directory(path)
         return node is not None and any(below.others for _, below in node.walk())
 
+    def is_ignored(self, path: RelPath) -> bool:
+        """Whether a file there is passed over as ignored, or with an ignored directory, as of the last capture."""
+        return self._scanner.memory.root.ignores(path)
+
     def captured_below(self, path: RelPath) -> Iterator[RelPath]:
         """The captured files below a directory, as of the last capture."""
         node = self._scanner.memory.root.directory(path)
