@@ -417,6 +417,7 @@ class WorkTree(Protocol):
         directories: Collection[RelPath],
         entries: Collection[Entry],
         chunks: Callable[[ObjectId], Iterator[bytes]],
+        call: Call,
     ) -> None:
         """Clears away what an `apply` that was killed left aside.
 
@@ -424,6 +425,7 @@ class WorkTree(Protocol):
             directories: where it may be.
             entries: what that may have, as a whole or in part; whatever has other bytes is kept, and captured from now.
             chunks: gives a blob's bytes.
+            call: what this is for.
         """
 
     def forget(self, objects: frozenset[ObjectId]) -> None:

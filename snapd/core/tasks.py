@@ -60,6 +60,7 @@ class Tasks:
 
     def undoing(self, step: Step, found: SnapshotId | None = None) -> Task:
         """What there is to take back of a step; of one that is open, as if it had ended with what was found."""
+        self._writer.check()
         if found is not None and step.ended is None:
             own = self._deeds.ended_with(step, self._writer.span(found), step.claims, spoken_for=False)
         else:
@@ -110,6 +111,7 @@ class Tasks:
         return list(tasks.values())
 
     def _again(self, step: Step, turn: StepTurned, operation: Operated) -> Task:
+        self._writer.check()
         files = inverse(turn.effects)
         target = Target(self._store, self._store.load(operation.before), _put_where_nothing_was(turn))
         moved = self._moved(step, self._deeds.own(step).files)
@@ -189,7 +191,16 @@ class Tasks:
         Raises:
             StoreCorrupt, StorageFull, IoError, Cancelled: see there.
         """
-        overlay = Overlay(self._current, self._writer.work_tree.captured_below)
+
+        def current(path: RelPath) -> Entry | None:
+            call.check()
+            return self._current(path)
+
+        def merge(base: Entry | None, ours: Entry, theirs: Entry) -> Entry | None:
+            call.check()
+            return self._store.merge(base, ours, theirs)
+
+        overlay = Overlay(current, self._writer.work_tree.captured_below)
         done: list[TakenBack] = []
         targets: dict[RelPath, Target] = {}
         pairs: list[tuple[RelPath, RelPath]] = []
@@ -202,7 +213,7 @@ class Tasks:
                 task.files,
                 task.renames,
                 self._moved_since(task.left, before),
-                self._store.merge,
+                merge,
                 request.on_conflict,
             )
             done.append(taken)

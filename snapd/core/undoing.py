@@ -202,6 +202,7 @@ class Undoing:
         if request.dry_run:
             return self._store.identify(self._writer.look((), call))
         for step in reversed(steps):
+            call.check()
             # they have ended, whatever becomes of the rest, which may be cancelled still
             self._sessions.tell_ended(self._sessions.end_open(step, None, Call(), spoken_for=False))
         return None

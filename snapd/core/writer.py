@@ -83,6 +83,7 @@ class Writer:
         self._lock = threading.Lock()
         self._counting = threading.Lock()
         self._waiting = 0
+        self._call = Call()
         self._closed = False
         self._settled = False
         self._troubled: list[Callable[[Exception], None]] = []
@@ -121,12 +122,13 @@ class Writer:
                 call.check()
         try:
             call.check()
+            self._call = call
             if self._closed:
                 # the descriptor of the folder may be that of another one by now
                 raise WorkspaceNotOpen("the workspace was closed while the request waited")
             self.store.finish_erasing()
             self.bulletin.prepare()
-            self._settle()
+            self._settle(call)
             yield
         except BaseException:
             # what could not be made durable may be needed by nobody any more, and must not be in the way next time
@@ -134,6 +136,10 @@ class Writer:
             raise
         finally:
             self._lock.release()
+
+    def check(self) -> None:
+        """Asks whether the request that has the turn is still wanted; raises as `Call.check`."""
+        self._call.check()
 
     @contextmanager
     def spare_turn(self) -> Iterator[SpareCall]:
@@ -258,6 +264,7 @@ class Writer:
         unsaved = self.unsaved.below(self.work_tree.root) if request.respects_editors else frozenset()
         planner = Planner(self.store, self.work_tree, before, self.store.last, request.on_conflict, unsaved)
         plan, operation = make_plan(planner, seen)
+        call.check()
         if request.dry_run or (request.on_conflict == "fail" and plan.conflicts):
             # what was refused is not what the agent left: asked again, it has to be refused again
             self.record(before, RecordKind.LOOK)
@@ -266,6 +273,7 @@ class Writer:
         self.record(before, RecordKind.BEFORE)
         if plan.is_empty and not operation.turned:
             return Outcome(True, before.tree, before.tree, plan.foretold())
+        call.check()
         intent = intent_of(plan, operation, forced)
         if plan.is_empty:
             call.commit()
@@ -305,6 +313,7 @@ class Writer:
         self._settled = False
         failpoint("writer.apply")
         try:
+            call.check()
             return self.work_tree.apply(plan, self.store.blob_chunks, call)
         except BaseException:
             if not call.is_committed:
@@ -321,6 +330,7 @@ class Writer:
         plain = self.look((), call) if intent.forced else after
         before = self.store.load(operation.before)
         head = left_by(self.store, self.work_tree, before, plain, done(intent, results), intent.forced)
+        call.check()
         # what somebody changed since the last snapshot and still has must not pass for what an agent left
         left_alone = any(result.outcome == "conflict" or result.reason == "changedSince" for result in results)
         kind = RecordKind.PARTLY if left_alone or head != plain else RecordKind.AFTER
@@ -346,28 +356,30 @@ class Writer:
             return None
         return Span(head, found, *self.attendance.split(self.store.timeline.open_steps()))
 
-    def _settle(self) -> None:
+    def _settle(self, call: Call) -> None:
         """Ends an operation that failed halfway, or was killed: finishes it where nobody changed the rest."""
         if self._settled:
             return
         intent = self.store.intent()
         if intent is not None:
-            # whoever asks for something else now does not ask for this, and cannot take it back
-            call = Call()
-            entries = [entry for effect in intent.files for entry in (effect.old, effect.new) if entry is not None]
-            failpoint("writer.settle")
-            self.work_tree.sweep(directories(intent), entries, self.store.blob_chunks)
-            failpoint("writer.swept")
-            self.look(intent.forced, call)
-            plan = remaining(intent, self.work_tree)
-            try:
-                results = self.work_tree.apply(plan, self.store.blob_chunks, call)
-            except StoreCorrupt:
-                # what it wanted cannot be had any more, and must not keep everyone from everything else
-                results = abandoned(plan)
-            after = self._conclude(intent, results, call)
-            before = intent.operation.before.tree
-            self.tell_snapshot(Reverted(intent.operation.kind, Outcome(True, before, after.tree, results)))
-            for recovered in self._recovered:
-                recovered(intent.operation)
+            with call.on_behalf_of_all() as ending:
+                self._end(intent, ending)
         self._settled = True
+
+    def _end(self, intent: Intent, call: Call) -> None:
+        entries = [entry for effect in intent.files for entry in (effect.old, effect.new) if entry is not None]
+        failpoint("writer.settle")
+        self.work_tree.sweep(directories(intent), entries, self.store.blob_chunks, call)
+        failpoint("writer.swept")
+        self.look(intent.forced, call)
+        plan = remaining(intent, self.work_tree)
+        try:
+            results = self.work_tree.apply(plan, self.store.blob_chunks, call)
+        except StoreCorrupt:
+            # what it wanted cannot be had any more, and must not keep everyone from everything else
+            results = abandoned(plan)
+        after = self._conclude(intent, results, call)
+        before = intent.operation.before.tree
+        self.tell_snapshot(Reverted(intent.operation.kind, Outcome(True, before, after.tree, results)))
+        for recovered in self._recovered:
+            recovered(intent.operation)

@@ -66,6 +66,8 @@ _OUTSTANDING = 1000
 """Requests of one client that may wait for an answer; then no more are read."""
 _LEFT_SECONDS = 30.0
 """How long a client that has said its last may take nothing of what it is still to be told."""
+_GRACE_SECONDS = 0.25
+"""What an operation beyond its point of no return has left, when the daemon is told to end."""
 _STOPPED_SECONDS = 2.0
 """Likewise, when the daemon ends."""
 
@@ -106,6 +108,14 @@ class _Pending:
     def cancel(self) -> None:
         """Takes it back."""
         self.call.cancel()
+        self._abandon()
+
+    def stop(self) -> None:
+        """As `cancel`; what cannot be taken back any more is broken off where it is not done soon."""
+        self.call.stop(_GRACE_SECONDS)
+        self._abandon()
+
+    def _abandon(self) -> None:
         if self.waiting and self.task is not None:
             self.task.cancel()
 
@@ -196,7 +206,8 @@ class Connection(JsonRPCServer):
     def stop(self) -> None:
         """Takes back what is under way and reads no more."""
         self._stopped = True
-        self._cancel_all()
+        for pending in self._pending.values():
+            pending.stop()
         self._outbox.give_up_after(_STOPPED_SECONDS)
         if self._reading is not None:
             self._reading.cancel()

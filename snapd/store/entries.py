@@ -6,6 +6,7 @@ import threading
 from collections import OrderedDict
 from typing import TYPE_CHECKING
 
+from snapd.core.errors import StoreCorrupt
 from snapd.core.model import EMPTY_TREE
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ class EntryIndex:
         """What a directory has under a name; None where it has nothing.
 
         Raises:
-            StoreCorrupt: the directory is missing or damaged.
+            StoreCorrupt: the directory is missing or damaged, or has a name twice, as only a forged one does.
         """
         if tree == EMPTY_TREE:
             return None
@@ -43,7 +44,10 @@ class EntryIndex:
             if directory is not None:
                 self._directories.move_to_end(tree)
         if directory is None:
-            directory = {entry.name: entry for entry in self._read(tree)}
+            entries = self._read(tree)
+            directory = {entry.name: entry for entry in entries}
+            if len(directory) < len(entries):
+                raise StoreCorrupt(f"tree {tree.hex()} has a name twice", object=tree.hex())
             self._keep(tree, directory)
         return directory.get(name)
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import attrs
 
-from snapd.core.errors import FULL, from_os_error, os_errors
+from snapd.core.errors import FULL, Interrupted, from_os_error, os_errors
 from snapd.core.model import EXECUTABLE, SYMLINK, FileOutcome
 from snapd.core.paths import parents
 from snapd.failpoints import failpoint
@@ -84,6 +84,7 @@ class Applier:
 
         Raises:
             StorageFull, StoreCorrupt, IoError, Cancelled: nothing was changed.
+            Interrupted: some of it was done, and nothing else; the rest is for who ends the operation.
         """
         # one that was kept for after a crash was made by nobody but the disk
         plan.check()
@@ -101,12 +102,13 @@ class Applier:
         staged: list[_Staged] = []
         try:
             _together(
-                lambda write: self._stage(write, leaving, staged),
+                lambda write: self._stage(write, leaving, staged, call),
                 plan.writes,
                 lambda done: call.progress("preparing", done, len(plan.writes)),
             )
             with os_errors(b"."):
                 for path in plan.make_directories:
+                    call.check()
                     self._make_ahead((path, *parents(path)), leaving)
             failpoint("apply.commit")
             call.commit()
@@ -117,36 +119,49 @@ class Applier:
             for path in sorted(self._made, reverse=True):
                 self._unmake_directory(path)
             raise
+        try:
+            self._move_all(plan, staged, call)
+        except Interrupted:
+            # whoever ends this writes them anew: until then they are in nobody's way
+            for item in staged:
+                self._discard(item)
+            raise
+
+    def _move_all(self, plan: Plan, staged: Sequence[_Staged], call: Call) -> None:
         halves = Halves(plan)
         left = halves.left(self._outcomes)
         self._outcomes |= left
         for delete in plan.deletes:
+            call.check()
             if delete.path not in left and delete.path not in halves.last:
                 self._attempt(delete.path, lambda delete=delete: self._delete(delete))  # type: ignore[misc]
         for path in plan.remove_directories:
+            call.check()
             self._remove_directory(path)
         missing = [path for path in plan.make_directories if self._why_no_directory(path) is not None]
         for item in sorted(staged, key=lambda item: item.write.path):
+            call.check()
             if item.write.path in left or not self._attempt(item.write.path, lambda item=item: self._move(item)):  # type: ignore[misc]
                 self._discard(item)
-        self._delete_last(plan, halves, left)
+        self._delete_last(plan, halves, left, call)
         for path in missing:
             # once more: a file that moved into one has had it made; and a file that was there is told of already
             error = self._why_no_directory(path)
             if error is not None and path not in self._outcomes:
                 self._fail(path, error)
-        self._sync()
+        _together(self._sync_directory, sorted(self._touched), lambda _: call.check())
 
     # -- writing aside
 
-    def _stage(self, write: Write, leaving: set[RelPath], staged: list[_Staged]) -> None:
+    def _stage(self, write: Write, leaving: set[RelPath], staged: list[_Staged], call: Call) -> None:
+        call.check()
         name = b".snapd-tmp-" + secrets.token_hex(8).encode()
         try:
             self._make_ahead(parents(write.path), leaving)
             directory = self._nearest(write.path, leaving)
             failpoint("apply.stage")
             with self._staging.open(directory) as descriptor:
-                self._write_aside(write, descriptor, name)
+                self._write_aside(write, descriptor, name, call)
         except OSError as error:
             if error.errno in _TROUBLE:
                 raise from_os_error(error, write.path) from error
@@ -189,15 +204,15 @@ class Applier:
                 return above
         return b""
 
-    def _write_aside(self, write: Write, directory: int, name: bytes) -> None:
+    def _write_aside(self, write: Write, directory: int, name: bytes, call: Call) -> None:
         replaced = write.standing.signature if write.standing else None
         try:
-            self._write_new(write.entry, replaced, directory, name)
+            self._write_new(write.entry, replaced, directory, name, call)
         except BaseException:
             _unlink(directory, name)
             raise
 
-    def _write_new(self, entry: Entry, replaced: Signature | None, directory: int, name: bytes) -> None:
+    def _write_new(self, entry: Entry, replaced: Signature | None, directory: int, name: bytes, call: Call) -> None:
         failpoint("apply.write")
         if entry.mode == SYMLINK:
             os.symlink(b"".join(self._chunks(entry.oid)), name, dir_fd=directory)
@@ -205,6 +220,7 @@ class Applier:
         descriptor = os.open(name, _NEW_FILE, 0o600, dir_fd=directory)
         try:
             for chunk in self._chunks(entry.oid):
+                call.check()
                 view = memoryview(chunk)
                 while view:
                     view = view[os.write(descriptor, view) :]
@@ -308,15 +324,17 @@ class Applier:
         else:
             self._outcomes[delete.path] = FileOutcome(delete.path, "conflict", "changedMeanwhile")
 
-    def _delete_last(self, plan: Plan, halves: Halves, left: Collection[RelPath]) -> None:
+    def _delete_last(self, plan: Plan, halves: Halves, left: Collection[RelPath], call: Call) -> None:
         waited = [delete for delete in plan.deletes if delete.path in halves.last and delete.path not in left]
         for delete in waited:
+            call.check()
             if (why := halves.why_not(delete.path, self._outcomes)) is not None:
                 self._outcomes[delete.path] = why
             else:
                 self._attempt(delete.path, lambda delete=delete: self._delete(delete))  # type: ignore[misc]
         if waited:
             for path in plan.remove_directories:
+                call.check()
                 self._remove_directory(path)
 
     def _remove_directory(self, path: RelPath) -> None:
@@ -359,9 +377,6 @@ class Applier:
                 _unlink(descriptor, item.name)
         except OSError:
             return
-
-    def _sync(self) -> None:
-        _together(self._sync_directory, sorted(self._touched), lambda _: None)
 
     def _sync_directory(self, path: RelPath) -> None:
         try:

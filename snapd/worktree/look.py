@@ -162,6 +162,7 @@ class Look:
             return
         self.visited[node] = None
         for name in names:
+            self.call.check()
             with os_errors(_join(path, name)):
                 try:
                     status = os.stat(name, dir_fd=descriptor, follow_symlinks=False)

@@ -392,7 +392,7 @@ class Scanner:
             self._read(reader, learnt)
         self.memory.note((*look.visited, *asked, *(node for node, _ in learnt)))
         failpoint("capture.trees")
-        trees = self._trees(batch)
+        trees = self._trees(batch, call)
         call.check()
         failpoint("capture.commit")
         batch.commit()
@@ -418,7 +418,7 @@ class Scanner:
                         learnt.append((node, name))
         return gone
 
-    def _trees(self, batch: Batch) -> dict[DirectoryNode, ObjectId]:
+    def _trees(self, batch: Batch, call: Call) -> dict[DirectoryNode, ObjectId]:
         """The trees that have to be computed, children before what is above them."""
         root = self.memory.root
         order: list[DirectoryNode] = []
@@ -429,6 +429,7 @@ class Scanner:
             pending += [child for child in node.directories.values() if child.tree is None]
         trees: dict[DirectoryNode, ObjectId] = {}
         for node in reversed(order):
+            call.check()
             data = encode_tree(node, trees)
             trees[node] = batch.encoded_tree(data) if data else EMPTY_TREE
         if trees.get(root) == EMPTY_TREE:

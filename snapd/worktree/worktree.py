@@ -217,7 +217,8 @@ class WorkTree:
         directories: Collection[RelPath],
         entries: Collection[Entry],
         chunks: Callable[[ObjectId], Iterator[bytes]],
+        call: Call,
     ) -> None:
         """Clears away what an `apply` that was killed left aside; see `leftovers.sweep`."""
         self.check_present()
-        sweep(self._descriptor, directories, entries, chunks)
+        sweep(self._descriptor, directories, entries, chunks, call)

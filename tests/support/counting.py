@@ -9,8 +9,14 @@ from types import FrameType
 from typing import Any
 
 
-def calls_of(work: Callable[[], Any]) -> int:
-    """How many functions, of Python and of C, some work calls, in this thread and in those that it starts."""
+def calls_of(work: Callable[[], Any], at: int | None = None, then: Callable[[], Any] | None = None) -> int:
+    """How many functions, of Python and of C, some work calls, in this thread and in those that it starts.
+
+    Args:
+        work: what to do; what it raises is left to it.
+        at: after so many calls `then` is called, once.
+        then: what has an effect on the rest of the work.
+    """
     count = 0
     lock = threading.Lock()
 
@@ -19,6 +25,9 @@ def calls_of(work: Callable[[], Any]) -> int:
         if event in ("call", "c_call"):
             with lock:
                 count += 1
+                is_time = count == at
+            if is_time and then is not None:
+                then()
 
     threading.setprofile(profile)
     sys.setprofile(profile)
