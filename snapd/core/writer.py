@@ -16,7 +16,7 @@ from .answers import Reverted, Tracked
 from .attendance import Attendance
 from .bulletin import Bulletin
 from .call import Call
-from .errors import Cancelled, StoreCorrupt, WorkspaceNotOpen
+from .errors import Cancelled, Interrupted, StoreCorrupt, WorkspaceNotOpen
 from .feed import ChangeFeed, Telling
 from .hidden import hidden
 from .history import Event, Operated, SnapshotId, Span
@@ -86,6 +86,7 @@ class Writer:
         self._call = Call()
         self._closed = False
         self._settled = False
+        self._broken_off: Interrupted | None = None
         self._troubled: list[Callable[[Exception], None]] = []
         self._recovered: list[Callable[[Operated], None]] = []
         self._telling = Telling(work_tree, store, texts, lambda: self.settings, self.turn, self.tell)
@@ -130,7 +131,9 @@ class Writer:
             self.bulletin.prepare()
             self._settle(call)
             yield
-        except BaseException:
+        except BaseException as error:
+            if isinstance(error, Interrupted):
+                self._broken_off = error
             # what could not be made durable may be needed by nobody any more, and must not be in the way next time
             self.work_tree.forget(self.store.discard())
             raise
@@ -362,6 +365,9 @@ class Writer:
             return
         intent = self.store.intent()
         if intent is not None:
+            if self._broken_off is not None:
+                # the process is about to end: what it does before that must not be just what it was to leave
+                raise self._broken_off
             with call.on_behalf_of_all() as ending:
                 self._end(intent, ending)
         self._settled = True
