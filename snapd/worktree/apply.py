@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import attrs
 
+from snapd.core.call import Call
 from snapd.core.errors import FULL, Interrupted, from_os_error, os_errors
 from snapd.core.model import EXECUTABLE, SYMLINK, FileOutcome
 from snapd.core.paths import parents
@@ -29,7 +30,6 @@ from .swap import replace, take_away
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
 
-    from snapd.core.call import Call
     from snapd.core.model import Entry, ObjectId, RelPath, Signature
     from snapd.core.plan import Delete, Plan, Write
 
@@ -69,6 +69,7 @@ class Applier:
         self._outcomes: dict[RelPath, FileOutcome] = {}
         self._touched: set[RelPath] = set()
         self._made: list[RelPath] = []
+        self._call = Call()
         # what was written aside is found again, and goes again, also where its directory was moved away
         self._staging = HeldDirectories(root)
 
@@ -91,6 +92,7 @@ class Applier:
         self._outcomes = {outcome.path: outcome for outcome in plan.settled}
         self._touched = set()
         self._made = []
+        self._call = call
         try:
             self._carry_out(plan, call)
         finally:
@@ -102,7 +104,7 @@ class Applier:
         staged: list[_Staged] = []
         try:
             _together(
-                lambda write: self._stage(write, leaving, staged, call),
+                lambda write: self._stage(write, leaving, staged),
                 plan.writes,
                 lambda done: call.progress("preparing", done, len(plan.writes)),
             )
@@ -153,15 +155,15 @@ class Applier:
 
     # -- writing aside
 
-    def _stage(self, write: Write, leaving: set[RelPath], staged: list[_Staged], call: Call) -> None:
-        call.check()
+    def _stage(self, write: Write, leaving: set[RelPath], staged: list[_Staged]) -> None:
+        self._call.check()
         name = b".snapd-tmp-" + secrets.token_hex(8).encode()
         try:
             self._make_ahead(parents(write.path), leaving)
             directory = self._nearest(write.path, leaving)
             failpoint("apply.stage")
             with self._staging.open(directory) as descriptor:
-                self._write_aside(write, descriptor, name, call)
+                self._write_aside(write, descriptor, name)
         except OSError as error:
             if error.errno in _TROUBLE:
                 raise from_os_error(error, write.path) from error
@@ -204,15 +206,15 @@ class Applier:
                 return above
         return b""
 
-    def _write_aside(self, write: Write, directory: int, name: bytes, call: Call) -> None:
+    def _write_aside(self, write: Write, directory: int, name: bytes) -> None:
         replaced = write.standing.signature if write.standing else None
         try:
-            self._write_new(write.entry, replaced, directory, name, call)
+            self._write_new(write.entry, replaced, directory, name)
         except BaseException:
             _unlink(directory, name)
             raise
 
-    def _write_new(self, entry: Entry, replaced: Signature | None, directory: int, name: bytes, call: Call) -> None:
+    def _write_new(self, entry: Entry, replaced: Signature | None, directory: int, name: bytes) -> None:
         failpoint("apply.write")
         if entry.mode == SYMLINK:
             os.symlink(b"".join(self._chunks(entry.oid)), name, dir_fd=directory)
@@ -220,7 +222,7 @@ class Applier:
         descriptor = os.open(name, _NEW_FILE, 0o600, dir_fd=directory)
         try:
             for chunk in self._chunks(entry.oid):
-                call.check()
+                self._call.check()
                 view = memoryview(chunk)
                 while view:
                     view = view[os.write(descriptor, view) :]
