@@ -151,7 +151,7 @@ class Applier:
             error = self._why_no_directory(path)
             if error is not None and path not in self._outcomes:
                 self._fail(path, error)
-        _together(self._sync_directory, sorted(self._touched), lambda _: call.check())
+        self._sync()
 
     # -- writing aside
 
@@ -379,6 +379,9 @@ class Applier:
                 _unlink(descriptor, item.name)
         except OSError:
             return
+
+    def _sync(self) -> None:
+        _together(self._sync_directory, sorted(self._touched), lambda _: self._call.check())
 
     def _sync_directory(self, path: RelPath) -> None:
         try:
