@@ -191,7 +191,7 @@ class Workspaces:
             store = Store(place.store, self._socket)
             try:
                 store.remember_root(place.root, work_tree.identity)
-                work_tree.attach(os.path.join(place.store, "worktree"), store.knows, store.adopt)
+                work_tree.attach(os.path.join(place.store, "worktree"), store.knows, store.adopt, store.project_blobs)
                 return Workspace(
                     project_id(place.root),
                     work_tree,

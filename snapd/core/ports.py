@@ -47,6 +47,23 @@ class Adopt(Protocol):
         """Takes objects over from other git `objects` directories; gives those wanted that are stored now."""
 
 
+class ProjectBlobs(Protocol):
+    """Blobs in the project's own git, which may be missing, damaged, or made to do harm."""
+
+    def sizes(self, wanted: Collection[ObjectId], /) -> dict[ObjectId, int]:
+        """The sizes in bytes of those that are there, as they say themselves; raises `IoError`."""
+
+    def read(self, oid: ObjectId, most: int, /) -> bytes | None:
+        """The bytes of a blob, None where there is none, it is damaged, or has more than `most`; raises `IoError`."""
+
+
+class OpenBlobs(Protocol):
+    """`Store.project_blobs`, by itself."""
+
+    def __call__(self, directories: Sequence[bytes], /) -> ProjectBlobs:
+        """The blobs in git `objects` directories; nothing is read yet."""
+
+
 class ObjectBatch(Protocol):
     """Objects that are stored together; a context manager that discards what was not committed."""
 

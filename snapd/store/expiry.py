@@ -10,15 +10,12 @@ import os
 import shutil
 from typing import TYPE_CHECKING
 
-import pygit2
-
 from snapd.core.errors import StoreCorrupt, os_errors
 from snapd.core.model import EMPTY_TREE, TREE, ObjectId
 from snapd.failpoints import failpoint
 
 from .durable import remove_any, remove_if_there
 from .loose import loose_files
-from .objects import KINDS
 from .pack import PackWriter
 from .packed import packed
 from .packindex import PackIndex
@@ -126,16 +123,12 @@ def _sweep_pack(repository: ShadowRepository, name: str, held: set[ObjectId], ca
     if staying and not wholly and not _is_worth_it(f"{path}.pack", len(staying), index.count):
         return
     if staying:
-        database = repository.libgit2().odb
         writer = PackWriter(repository.pack_directory)
         try:
             for oid in sorted(staying):
                 call.check()
-                kind, data = database.read(pygit2.Oid(raw=oid))
-                writer.add(oid, packed(KINDS[int(kind)], bytes(data)))
+                writer.add(oid, packed(*repository.read(oid)))
             writer.finish()
-        except (KeyError, pygit2.GitError) as error:
-            raise StoreCorrupt(f"pack {name}: {error}", object=name) from error
         finally:
             writer.discard()
     with os_errors(path):

@@ -17,6 +17,8 @@ ObjectKind = Literal["commit", "tree", "blob"]
 KINDS: dict[int, ObjectKind] = {1: "commit", 2: "tree", 3: "blob"}
 """The types by the number that git gives them in packs."""
 
+NUMBERS: dict[ObjectKind, int] = {kind: number for number, kind in KINDS.items()}
+
 
 def header(kind: ObjectKind, size: int) -> bytes:
     """What git puts before an object's bytes when it hashes them."""

@@ -91,11 +91,12 @@ class PackWriter:
         return name
 
     def discard(self) -> None:
-        """Leaves nothing behind."""
+        """Leaves nothing behind; raises `IoError` where that cannot be done."""
         # closing writes what is still buffered, which fails again where space ran out
         with contextlib.suppress(OSError):
             self._file.close()
-        remove_if_there(self._temporary)
+        with os_errors(self._temporary):
+            remove_if_there(self._temporary)
 
     def _seal(self) -> bytes:
         self._file.seek(0)

@@ -15,6 +15,7 @@ from .log import SnapshotLog
 from .maintenance import Maintenance
 from .merging import merge
 from .ownership import Ownership
+from .project_blobs import ProjectBlobs
 from .purge import Condemned
 from .renames import renames
 from .repository import ShadowRepository, refuse_newer
@@ -112,6 +113,10 @@ class Store:
             StorageFull, IoError: the store could not be written.
         """
         return adopt(self._repository, directories, wanted)
+
+    def project_blobs(self, directories: Sequence[bytes]) -> ports.ProjectBlobs:
+        """The blobs in `objects` directories of the user's own git; nothing is read yet, and nothing written ever."""
+        return ProjectBlobs(directories)
 
     def read_tree(self, oid: ObjectId) -> tuple[TreeEntry, ...]:
         """The entries of a directory; raises `StoreCorrupt`."""

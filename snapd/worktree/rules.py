@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from snapd.core.model import RelPath
+    from snapd.core.ports import OpenBlobs
 
     from .gitindex import GitIndex
 
@@ -115,8 +116,11 @@ class RuleSource:
         self._exclude, self._stamps, self._repository = exclude, stamps, repository
         return self._last
 
-    def seed(self) -> Seed | None:
+    def seed(self, open_blobs: OpenBlobs) -> Seed | None:
         """What the index of the project knows of the contents of its files; rests on the last `read`.
+
+        Args:
+            open_blobs: reads blobs of the project's own git.
 
         Returns:
             None where there is no repository, or nothing of it can be believed.
@@ -127,7 +131,7 @@ class RuleSource:
         index, self._parsed = self._parsed, None
         if self._repository is None or self._last is None:
             return None
-        return Seed.load(self._repository, self._user, self._last.prefix, index)
+        return Seed.load(self._repository, self._user, open_blobs, self._last.prefix, index)
 
     def nested(self, path: RelPath) -> TrackedPaths | None:
         """What the index of a repository inside the workspace holds, as paths of the workspace.

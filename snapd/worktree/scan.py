@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from snapd.core.call import Call
     from snapd.core.drift import Drift
     from snapd.core.model import CaptureSettings, ObjectId, RelPath
-    from snapd.core.ports import Adopt
+    from snapd.core.ports import Adopt, OpenBlobs
     from snapd.watch.clock import Clock
 
     from .nodes import DirectoryNode
@@ -94,20 +94,22 @@ class Scanner:
         self._settings: CaptureSettings | None = None
         self._forced: tuple[RelPath, ...] = ()
         self._adopt: Adopt | None = None
+        self._open_blobs: OpenBlobs | None = None
         self._kept_at: str | None = None
         self._kept_rules: bytes | None = None
         self._not_kept = 0
         self._keeping: threading.Thread | None = None
 
-    def attach(self, path: str, knows: Callable[[ObjectId], bool], adopt: Adopt) -> None:
+    def attach(self, path: str, knows: Callable[[ObjectId], bool], adopt: Adopt, open_blobs: OpenBlobs) -> None:
         """Starts from what an earlier process knew of the work tree, and keeps what this one learns.
 
         Args:
             path: of the file that has it.
             knows: whether a tree is a snapshot of the store: then all its objects are there.
             adopt: takes objects over into the store, see `snapd.core.ports.Store.adopt`.
+            open_blobs: reads blobs of the project's own git, see `snapd.core.ports.ProjectBlobs`.
         """
-        self._adopt = adopt
+        self._adopt, self._open_blobs = adopt, open_blobs
         self._kept_at = path
         saved = load(path)
         if saved is None or saved.root.inode != os.fstat(self._root).st_ino or not knows(saved.tree):
@@ -339,8 +341,10 @@ class Scanner:
 
     def _seed(self) -> SeededFiles | None:
         """What the project's own git knows and the store now has."""
-        seed = self._source.seed()
-        if seed is None or self._adopt is None:
+        if self._adopt is None or self._open_blobs is None:
+            return None
+        seed = self._source.seed(self._open_blobs)
+        if seed is None:
             return None
         return SeededFiles(seed, self._adopt(seed.object_directories, seed.wanted))
 

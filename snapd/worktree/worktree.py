@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from snapd.core.drift import Drift
     from snapd.core.model import CaptureSettings, Entry, FileOutcome, ObjectId, RelPath, Snapshot, TreeEntry
     from snapd.core.plan import Plan
-    from snapd.core.ports import Adopt
+    from snapd.core.ports import Adopt, OpenBlobs
     from snapd.watch.choose import WatcherSetting
 
     from .rules import GitUser
@@ -82,9 +82,9 @@ class WorkTree:
         """Why that is not the best that there is, where it is not and the user did not want it so."""
         return self._clock.reason
 
-    def attach(self, path: str, knows: Callable[[ObjectId], bool], adopt: Adopt) -> None:
+    def attach(self, path: str, knows: Callable[[ObjectId], bool], adopt: Adopt, open_blobs: OpenBlobs) -> None:
         """Starts from what an earlier process knew, with the store that it was about; see `Scanner.attach`."""
-        self._scanner.attach(path, knows, adopt)
+        self._scanner.attach(path, knows, adopt, open_blobs)
 
     def check_present(self) -> None:
         """Raises `WorkspaceGone` where the folder is no longer the one that was opened."""
