@@ -8,7 +8,7 @@ from snapd.core.errors import UnknownSession
 
 from .asking import ask, backend, in_folder
 from .exit_codes import DONE
-from .naming import short, step_id
+from .naming import all_sessions, short, step_id
 from .output import Painter, print_json, summary
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def _begun(found: Backend, options: argparse.Namespace, params: dict[str, Any]) 
 
 def _whole(found: Backend, word: str) -> str:
     """The session that is shown by a word, else the word: a new session may have a name that begins another's."""
-    names = [session["sessionId"] for session in ask(found, "session/list", {})["sessions"]]
+    names = [session["sessionId"] for session in all_sessions(found)]
     shown = [name for name in names if short(name) == word]
     return shown[0] if len(shown) == 1 and word not in names else word
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import attrs
 
@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from .filediff import FileDelta
     from .history import FileSummary, OperationKind, Session, Step
     from .model import ObjectId, Outcome, RelPath, Skip
+
+View = TypeVar("View")
 
 
 @attrs.frozen
@@ -53,6 +55,19 @@ class MovedAway:
     base: ObjectId
     files: tuple[FileDelta, ...]
     truncated: bool
+
+
+@attrs.frozen
+class Page(Generic[View]):
+    """A part of a list.
+
+    Attributes:
+        views: what is on it.
+        after: where the next one goes on; None where this is the last.
+    """
+
+    views: tuple[View, ...]
+    after: int | None
 
 
 @attrs.frozen

@@ -227,6 +227,21 @@ class Event:
 
 
 @attrs.frozen
+class StepQuery:
+    """Which steps are asked for.
+
+    Attributes:
+        prefix: the beginning of their names; empty for any.
+        session_id: those of this session alone; None for all.
+        parent: those that are parts of this step alone; None for all.
+    """
+
+    prefix: str
+    session_id: SessionId | None = None
+    parent: StepId | None = None
+
+
+@attrs.frozen
 class Session:
     """A session as the events leave it.
 

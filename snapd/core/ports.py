@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         Span,
         Step,
         StepId,
+        StepQuery,
         Summary,
         Tally,
     )
@@ -273,6 +274,17 @@ class Timeline(Protocol):
 
     def steps(self, session_id: SessionId) -> tuple[Step, ...]:
         """The steps of a session, in the order in which they were begun."""
+
+    def session_page(self, after: int | None, limit: int | None) -> tuple[tuple[Session, ...], int | None]:
+        """Up to `limit` sessions, as `sessions` has them, from where a page ended; and where this one ended."""
+
+    def step_page(
+        self, session_id: SessionId, after: int | None, limit: int | None
+    ) -> tuple[tuple[Step, ...], int | None]:
+        """Up to `limit` steps, as `steps` has them, from where a page ended; and where this one ended."""
+
+    def find_steps(self, wanted: StepQuery, limit: int | None) -> tuple[Step, ...]:
+        """Up to `limit` steps that are asked for, the one that was begun last first."""
 
     def parts(self, step_id: StepId) -> tuple[Step, ...]:
         """The steps that were begun as parts of a step, in that order, whatever their session; not parts of parts."""

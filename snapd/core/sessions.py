@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from .answers import SessionMoved, SessionView, StepView
+from .answers import Page, SessionMoved, SessionView, StepView
 from .call import Call
 from .errors import UnknownSession, UnknownStep
 from .history import SessionEnded, SessionStarted, StepBegun, StepEnded, StepsLeft
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable
 
     from .deeds import Deeds
-    from .history import Operated, Session, SessionId, Step, StepId
+    from .history import Operated, Session, SessionId, Step, StepId, StepQuery
     from .model import RelPath
     from .ports import Timeline
     from .writer import Writer
@@ -92,21 +92,58 @@ class Sessions:
             self._writer.note(SessionEnded(session_id))
             self.tell(session_id, None)
 
-    def all(self, call: Call) -> tuple[SessionView, ...]:
-        """All sessions, in the order in which they were first begun."""
-        return tuple(self.view(session, call) for session in self._timeline.sessions())
+    def all(self, call: Call, after: int | None = None, limit: int | None = None) -> Page[SessionView]:
+        """The sessions, in the order in which they were first begun.
 
-    def steps(self, session_id: SessionId, call: Call) -> tuple[StepView, ...]:
+        Args:
+            call: the request.
+            after: where the page before ended; None for the first.
+            limit: sessions on this page, at most; None for all.
+        """
+        sessions, last = self._timeline.session_page(after, limit)
+        return Page(tuple(self.view(session, call) for session in sessions), last)
+
+    def steps(
+        self, session_id: SessionId, call: Call, after: int | None = None, limit: int | None = None
+    ) -> Page[StepView]:
         """The steps of a session, oldest first; those taken back are among them.
+
+        Args:
+            session_id: the session.
+            call: the request.
+            after: where the page before ended; None for the first.
+            limit: steps on this page, at most; None for all.
 
         Raises:
             UnknownSession: see there.
         """
         session = self.known(session_id)
+        steps, last = self._timeline.step_page(session_id, after, limit)
         found: list[StepView] = []
-        for step in self._timeline.steps(session_id):
+        for step in steps:
             call.check()
             found.append(self._deeds.view(step, session.agent, call))
+        return Page(tuple(found), last)
+
+    def find(self, wanted: StepQuery, limit: int | None, call: Call) -> tuple[StepView, ...]:
+        """Finds steps in all sessions, the one that was begun last first.
+
+        Args:
+            wanted: which.
+            limit: steps, at most; None for all.
+            call: the request.
+
+        Raises:
+            UnknownSession, UnknownStep: the query names what there is not.
+        """
+        if wanted.session_id is not None:
+            self.known(wanted.session_id)
+        if wanted.parent is not None:
+            self.known_step(wanted.parent)
+        found: list[StepView] = []
+        for step in self._timeline.find_steps(wanted, limit):
+            call.check()
+            found.append(self.shown(step, call))
         return tuple(found)
 
     # -- steps

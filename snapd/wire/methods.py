@@ -35,6 +35,8 @@ from .session import (
     StepBeginResult,
     StepEndParams,
     StepEndResult,
+    StepFindParams,
+    StepFindResult,
     StepHunksParams,
     StepHunksResult,
     StepRevertFilesParams,
@@ -320,6 +322,13 @@ METHODS: dict[str, Method] = {
             StepEndResult,
             "Ends a step, with a snapshot of the working tree. One that has ended is told as it is.",
             (*_ALWAYS, "unknownStep", "pathOutsideWorkspace"),
+        ),
+        Method(
+            "step/find",
+            StepFindParams,
+            StepFindResult,
+            "Finds steps by the beginning of their names, in all sessions.",
+            (*_ALWAYS, "unknownSession", "unknownStep"),
         ),
         Method(
             "step/hunks",

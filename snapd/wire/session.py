@@ -11,6 +11,7 @@ from .snapshot import CURSOR, DRY_RUN, NEXT_CURSOR
 from .values import FileChange, FileDiff, Limit, OnConflict, Outcome, RequestParams, TreeHash, says
 
 _SESSION = "The session."
+_ALL = "; all where it is not given."
 _STEP = "The step."
 _MESSAGE = "The message that it belongs to, by whatever name the agent has for it."
 _PART = "The part of that message, likewise."
@@ -91,12 +92,16 @@ class SessionEndResult:
 class SessionListParams(RequestParams):
     """The params of `session/list`."""
 
+    cursor: str | None = field(default=None, metadata=says(CURSOR))
+    limit: Limit | None = field(default=None, metadata=says(f"The most sessions in one answer, at least 1{_ALL}"))
+
 
 @attrs.frozen(kw_only=True)
 class SessionListResult:
     """The result of `session/list`."""
 
     sessions: list[Session] = field(metadata=says("In the order in which they were first started."))
+    next_cursor: str | None = field(default=None, metadata=says(NEXT_CURSOR))
 
 
 @attrs.frozen(kw_only=True)
@@ -104,6 +109,8 @@ class SessionStepsParams(RequestParams):
     """The params of `session/steps`."""
 
     session_id: str = field(metadata=says(_SESSION))
+    cursor: str | None = field(default=None, metadata=says(CURSOR))
+    limit: Limit | None = field(default=None, metadata=says(f"The most steps in one answer, at least 1{_ALL}"))
 
 
 @attrs.frozen(kw_only=True)
@@ -111,6 +118,7 @@ class SessionStepsResult:
     """The result of `session/steps`."""
 
     steps: list[Step] = field(metadata=says("Oldest first; those undone are among them."))
+    next_cursor: str | None = field(default=None, metadata=says(NEXT_CURSOR))
 
 
 @attrs.frozen(kw_only=True)
@@ -217,6 +225,23 @@ class StepBeginResult:
 
     step_id: str = field(metadata=says(_STEP))
     hash: TreeHash = field(metadata=says("The snapshot that it was begun on."))
+
+
+@attrs.frozen(kw_only=True)
+class StepFindParams(RequestParams):
+    """The params of `step/find`."""
+
+    prefix: str = field(metadata=says("The beginning of the names; an empty one is that of all."))
+    session_id: str | None = field(default=None, metadata=says("Only steps of this session."))
+    parent_step_id: str | None = field(default=None, metadata=says("Only steps that are parts of this one."))
+    limit: Limit | None = field(default=None, metadata=says(f"The most steps in the answer, at least 1{_ALL}"))
+
+
+@attrs.frozen(kw_only=True)
+class StepFindResult:
+    """The result of `step/find`."""
+
+    steps: list[Step] = field(metadata=says("The one that was begun last comes first."))
 
 
 @attrs.frozen(kw_only=True)

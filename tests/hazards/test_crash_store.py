@@ -110,7 +110,7 @@ def test_a_torn_ref_config_or_database(build: Build, tmp_path: Path, what: str, 
     error: StoreCorrupt | None = None
     try:
         bench.open()
-        kept = bench.workspace.sessions.all(Call())
+        kept = bench.workspace.sessions.all(Call()).views
         bench.track()
         bench.write({"a": b"3"})
         bench.restore(last)

@@ -64,7 +64,7 @@ class Agents:
         return step
 
     def session(self, name: str) -> SessionView:
-        return next(view for view in self.bench.workspace.sessions.all(Call()) if view.session.session_id == name)
+        return next(view for view in self.bench.workspace.sessions.all(Call()).views if view.session.session_id == name)
 
     def counts(self, name: str) -> tuple[int, int]:
         """How many steps can be undone, and how many redone."""
@@ -72,7 +72,7 @@ class Agents:
         return view.undoable, view.redoable
 
     def steps(self, session: str) -> tuple[StepView, ...]:
-        return self.bench.workspace.sessions.steps(session, Call())
+        return self.bench.workspace.sessions.steps(session, Call()).views
 
     def states(self, session: str) -> list[str]:
         return [view.step.state for view in self.steps(session)]

@@ -338,14 +338,28 @@ class SessionId(TypedDict):
     sessionId: str
 
 
-class Sessions(TypedDict):
-    """The answer of `session/list`, in the order in which they were first started."""
-
+class _SessionsRequired(TypedDict):
     sessions: list[Session]
 
 
-class Steps(TypedDict):
+class Sessions(_SessionsRequired, total=False):
+    """The answer of `session/list`, in the order in which they were first started."""
+
+    nextCursor: str
+
+
+class _StepsRequired(TypedDict):
+    steps: list[Step]
+
+
+class Steps(_StepsRequired, total=False):
     """The answer of `session/steps`, oldest first; those undone are among them."""
+
+    nextCursor: str
+
+
+class FoundSteps(TypedDict):
+    """The answer of `step/find`, the one that was begun last first."""
 
     steps: list[Step]
 

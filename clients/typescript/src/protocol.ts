@@ -577,24 +577,37 @@ export interface SessionEndResult {
 }
 
 /** The params of `session/list`. */
-export type SessionListParams = RequestParams;
+export interface SessionListParams extends RequestParams {
+  /** The `nextCursor` of the page before. */
+  cursor?: string;
+  /** The most sessions in one answer, at least 1; all where it is not given. */
+  limit?: number;
+}
 
 /** The result of `session/list`. */
 export interface SessionListResult {
   /** In the order in which they were first started. */
   sessions: Session[];
+  /** There where more follows: the `cursor` of the next page. */
+  nextCursor?: string;
 }
 
 /** The params of `session/steps`. */
 export interface SessionStepsParams extends RequestParams {
   /** The session. */
   sessionId: string;
+  /** The `nextCursor` of the page before. */
+  cursor?: string;
+  /** The most steps in one answer, at least 1; all where it is not given. */
+  limit?: number;
 }
 
 /** The result of `session/steps`. */
 export interface SessionStepsResult {
   /** Oldest first; those undone are among them. */
   steps: Step[];
+  /** There where more follows: the `cursor` of the next page. */
+  nextCursor?: string;
 }
 
 /** The params of `session/diff`. */
@@ -767,6 +780,24 @@ export interface StepEndResult {
   files: FileChange[];
 }
 
+/** The params of `step/find`. */
+export interface StepFindParams extends RequestParams {
+  /** The beginning of the names; an empty one is that of all. */
+  prefix: string;
+  /** Only steps of this session. */
+  sessionId?: string;
+  /** Only steps that are parts of this one. */
+  parentStepId?: string;
+  /** The most steps in the answer, at least 1; all where it is not given. */
+  limit?: number;
+}
+
+/** The result of `step/find`. */
+export interface StepFindResult {
+  /** The one that was begun last comes first. */
+  steps: Step[];
+}
+
 /** The params of `step/hunks`. */
 export interface StepHunksParams extends RequestParams {
   /** The step. */
@@ -845,6 +876,7 @@ export interface Requests {
   "session/history": { params: HistoryParams; result: HistoryResult };
   "step/begin": { params: StepBeginParams; result: StepBeginResult };
   "step/end": { params: StepEndParams; result: StepEndResult };
+  "step/find": { params: StepFindParams; result: StepFindResult };
   "step/hunks": { params: StepHunksParams; result: StepHunksResult };
   "step/revertHunks": { params: StepRevertHunksParams; result: Outcome };
   "step/revertFiles": { params: StepRevertFilesParams; result: Outcome };

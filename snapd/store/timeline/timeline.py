@@ -44,6 +44,7 @@ if TYPE_CHECKING:
         Span,
         Step,
         StepId,
+        StepQuery,
         Summary,
         Tally,
     )
@@ -303,6 +304,20 @@ class Timeline:
     def steps(self, session_id: SessionId) -> tuple[Step, ...]:
         """The steps of a session, in the order in which they were begun."""
         return self._ask(lambda database: database.steps(session_id))
+
+    def session_page(self, after: int | None, limit: int | None) -> tuple[tuple[Session, ...], int | None]:
+        """Up to `limit` sessions from where a page ended, and where this one ended; None where it is the last."""
+        return self._ask(lambda database: database.session_page(after, limit))
+
+    def step_page(
+        self, session_id: SessionId, after: int | None, limit: int | None
+    ) -> tuple[tuple[Step, ...], int | None]:
+        """Up to `limit` steps of a session from where a page ended, and where this one ended; None likewise."""
+        return self._ask(lambda database: database.step_page(session_id, after, limit))
+
+    def find_steps(self, wanted: StepQuery, limit: int | None) -> tuple[Step, ...]:
+        """Up to `limit` steps that are asked for, the one that was begun last first."""
+        return self._ask(lambda database: database.find_steps(wanted, limit))
 
     def parts(self, step_id: StepId) -> tuple[Step, ...]:
         """The steps that were begun as parts of a step, in that order."""
