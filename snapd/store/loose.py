@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 CHUNK = 1 << 20
 ID_BYTES = 20
 _TRIES = 16
-_START_BYTES = 128
-"""So many bytes of a loose file hold its header, however it is compressed."""
+_START_BYTES = 4096
+"""So many bytes of a loose file hold its header, and the codes that git compressed it by."""
 _HEADER_BYTES = 32
 
 _KINDS: dict[bytes, ObjectKind] = {b"blob": "blob", b"tree": "tree", b"commit": "commit"}
@@ -268,7 +268,7 @@ def expand_loose(packed: bytes, oid: ObjectId) -> tuple[ObjectKind, bytes] | Non
     Returns:
         None where it is another, or none.
     """
-    head = _head(packed[:_START_BYTES])
+    head = _head(packed)
     if head is None:
         return None
     kind, size, length = head

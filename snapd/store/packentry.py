@@ -61,7 +61,8 @@ def read_head(data: bytes) -> EntryHead:
         while byte & 0x80:
             byte = data[at]
             size |= (byte & 0x7F) << shift
-            shift, at = shift + 7, at + 1
+            shift += 7
+            at += 1
         if 1 <= number <= 4:
             return EntryHead(number, size, at)
         if number == _OFFSET_DELTA:

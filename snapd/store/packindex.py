@@ -180,19 +180,36 @@ class PackIndex:
         """The type and the size in bytes of an object in the pack, see `PackReader.describe`; as `read` otherwise."""
         position = self.position(oid)
         reader = self._opened() if position >= 0 else None
-        return None if reader is None else reader.describe(self._offset(position), self.offset_of, {})
+        return None if reader is None else next(reader.describe([self._offset(position)], self.offset_of))
 
     def describe_all(self, wanted: Collection[ObjectId]) -> Iterator[tuple[ObjectId, ObjectKind, int]]:
         """Those of `wanted` that the pack has, each with its type and its size in bytes; as `describe` otherwise."""
         reader = self._opened()
         if reader is None:
             return
-        known: dict[int, ObjectKind | None] = {}
         # in the order in which they lie there
-        for offset, oid in sorted((self._offset(self.position(oid)), oid) for oid in self.among(wanted)):
-            found = reader.describe(offset, self.offset_of, known)
+        entries = sorted(self._offsets(wanted))
+        for (_, oid), found in zip(
+            entries, reader.describe((offset for offset, _ in entries), self.offset_of), strict=True
+        ):
             if found is not None:
                 yield oid, *found
+
+    def _offsets(self, wanted: Collection[ObjectId]) -> list[tuple[int, ObjectId]]:
+        """Where those of `wanted` begin that are in the pack."""
+        if self.count > _SCAN_RATIO * len(wanted):
+            return [(self._offset(self.position(oid)), oid) for oid in wanted if oid in self]
+        chosen = wanted if isinstance(wanted, (set, frozenset)) else set(wanted)
+        places = zip(struct.iter_unpack(">I", self._short_offsets()), self._listed(), range(self.count), strict=True)
+        return [
+            (self._offset(position) if short & _LARGE else short, oid)
+            for (short,), oid, position in places
+            if oid in chosen
+        ]
+
+    def _short_offsets(self) -> bytes:
+        at = _IDS_AT + (ID_BYTES + 4) * self.count
+        return self._data[at : at + 4 * self.count]
 
     def check_deltas(self) -> bool:
         """Whether every object is one that libgit2 can be given: it would never return from deltas in a circle.
@@ -252,8 +269,12 @@ class PackIndex:
 
     def ids(self) -> set[ObjectId]:
         """All that are in the pack."""
+        return set(self._listed())
+
+    def _listed(self) -> Iterator[ObjectId]:
+        """All ids, in their order."""
         table = self._data[_IDS_AT : _IDS_AT + ID_BYTES * self.count]
-        return set(map(itemgetter(0), struct.iter_unpack("20s", table)))
+        return map(itemgetter(0), struct.iter_unpack("20s", table))
 
     def is_copy_of(self, other: PackIndex) -> bool:
         """Whether both are of the same pack, and end in the same checksum of their own."""

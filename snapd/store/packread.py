@@ -19,11 +19,11 @@ from snapd.core.errors import from_os_error
 
 from .damage import EXHAUSTED, Damaged
 from .deflate import ERRORS, MOST_EXPANDED, expand, inflater
-from .objects import header
+from .objects import KINDS, header
 from .packentry import DEEPEST, HEADER_BYTES, EntryHead, apply_delta, delta_size, read_head
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator
 
     from snapd.core.model import ObjectId
 
@@ -38,8 +38,10 @@ CACHED_BYTES = 8 << 20
 _CHECKSUM_BYTES = 20
 _INLINE_BYTES = 8192
 """What is read at once; enough for most source files."""
-_SIZES_BYTES = 64
-"""So many bytes of a delta's stream hold its two sizes."""
+_DELTA_BYTES = 512
+"""So many bytes of an entry say how large the object is that a delta makes; the codes of its stream take most."""
+_SIZES_BYTES = 32
+"""The two sizes at the beginning of a delta are never longer, unless they are a lie."""
 _LARGEST_DELTA = 1 << 30
 """A delta makes nothing larger, and stands on nothing larger: git by itself has none for what is over 512 MiB."""
 _READ_BYTES = 1 << 30
@@ -85,7 +87,7 @@ class PackReader:
             start = self._bytes(_INLINE_BYTES, offset)
             head = read_head(start)
             if head.is_delta:
-                if most is not None and self._size_of_delta(head, start, offset) > most:
+                if most is not None and self._size_of_delta(head, start) > most:
                     return None
                 kind, content = self._undeltified(offset, head, start, places)
             elif head.kind is None or (most is not None and head.size > most):
@@ -98,34 +100,50 @@ class PackReader:
         digest.update(content)
         return (kind, content) if digest.digest() == oid else None
 
-    def describe(
-        self, offset: int, places: Places, known: dict[int, ObjectKind | None]
-    ) -> tuple[ObjectKind, int] | None:
-        """What the object at a place is, as far as the pack says, without reading all of it.
+    def describe(self, offsets: Iterable[int], places: Places) -> Iterator[tuple[ObjectKind, int] | None]:
+        """What the objects at some places are, as far as the pack says, without reading all of them.
 
         Args:
-            offset: from the beginning of the file.
+            offsets: from the beginning of the file; in ascending order it is fastest.
             places: where the objects of the pack begin.
-            known: the types by the places of what was asked about before; it is added to.
 
         Returns:
-            Its type and its size in bytes, of which nothing is checked but that no delta stands on itself; None where
-            the pack has no object there.
+            Of each its type and its size in bytes, of which nothing is checked but that no delta stands on itself; None
+            where the pack has no object there.
 
         Raises:
-            IoError: it cannot be read for now, which says nothing of it.
+            IoError: from the iterator, where the pack cannot be read for now, which says nothing of it.
         """
-        try:
-            start = self._bytes(HEADER_BYTES, offset)
-            head = read_head(start)
-            self._check_size(offset, head)
-            if not head.is_delta:
-                return None if head.kind is None else (head.kind, head.size)
-            size = self._size_of_delta(head, self._bytes(head.length + _SIZES_BYTES, offset), offset)
-            kind = self._kind(offset, head, places, known)
-        except Damaged:
-            return None
-        return None if kind is None or size > _LARGEST_DELTA else (kind, size)
+        known: dict[int, ObjectKind | None] = {}
+        for offset in offsets:
+            try:
+                start = self._bytes(_DELTA_BYTES, offset)
+                # a first look asks for every file of a project: most are stored whole, and have short sizes
+                kind = KINDS.get(start[0] >> 4 & 7) if start else None
+                if kind is not None and len(start) > 4 and not (start[1] & start[2] & 0x80):
+                    size = start[0] & 0x0F
+                    if start[0] & 0x80:
+                        size |= (start[1] & 0x7F) << 4
+                        if start[1] & 0x80:
+                            size |= start[2] << 11
+                    known[offset] = kind
+                else:
+                    kind, size = self._described(offset, start, places, known)
+            except Damaged:
+                yield None
+                continue
+            yield None if kind is None else (kind, size)
+
+    def _described(
+        self, offset: int, start: bytes, places: Places, known: dict[int, ObjectKind | None]
+    ) -> tuple[ObjectKind | None, int]:
+        """As `describe`, of one."""
+        head = read_head(start)
+        self._check_size(offset, head)
+        if head.is_delta:
+            return self._kind(offset, head, places, known), self._size_of_delta(head, start)
+        known[offset] = head.kind
+        return head.kind, head.size
 
     def _kind(
         self, offset: int, head: EntryHead, places: Places, known: dict[int, ObjectKind | None]
@@ -141,7 +159,7 @@ class PackReader:
             known[at] = None
             passed.append(at)
             if not head.is_delta:
-                kind = head.kind if head.size <= _LARGEST_DELTA else None
+                kind = head.kind
                 break
             try:
                 at = _base(at, head, places)
@@ -200,26 +218,28 @@ class PackReader:
             raise Damaged("it cannot be expanded")
         return content
 
-    def _size_of_delta(self, head: EntryHead, start: bytes, offset: int) -> int:
-        """The size of what a delta makes; `start` has the first bytes of its stream."""
-        known = _cache.get((self._number, offset))
-        if known is not None:
-            return len(known[1])
+    @staticmethod
+    def _size_of_delta(head: EntryHead, start: bytes) -> int:
+        """The size of what a delta makes; `start` has the first bytes of the entry."""
         try:
-            return delta_size(inflater().decompress(start[head.length :], _SIZES_BYTES))
+            size = delta_size(inflater().decompress(start[head.length :], _SIZES_BYTES))
         except ERRORS as error:
             raise Damaged(str(error)) from error
+        if size > _LARGEST_DELTA:
+            raise Damaged("no delta that git makes")
+        return size
 
     def _check_size(self, offset: int, head: EntryHead) -> None:
         """Raises `Damaged` where no stream that fits into the pack holds as much as an entry says."""
-        if head.size > MOST_EXPANDED * max(0, self._end - offset):
+        if head.size > MOST_EXPANDED * (self._end - offset):
             raise Damaged("it is cut short")
 
     def _bytes(self, size: int, at: int) -> bytes:
         # nothing lies beyond the end, and no file is as large as a damaged index may say
-        size = min(size, self._end - at)
-        if size <= 0:
+        left = self._end - at
+        if left <= 0:
             return b""
+        size = min(size, left)
         try:
             return os.pread(self._descriptor, size, at)
         except OSError as error:

@@ -1,4 +1,4 @@
-"""A cursor is good for the question that it was given out for, and every other one is refused, in every paged method."""
+"""A cursor is good for the question that it was given out for, and every other is refused, in every paged method."""
 
 from __future__ import annotations
 
