@@ -11,6 +11,7 @@ from snapd.failpoints import failpoint
 
 from .adopt import adopt
 from .erase import erase_noted, note_erasing
+from .journal import refuse_newer_journal
 from .log import SnapshotLog
 from .maintenance import Maintenance
 from .merging import merge
@@ -59,6 +60,7 @@ class Store:
         self.path = path
         # before anything is written there: the newer one may do all of it in another way
         refuse_newer(path)
+        refuse_newer_journal(path)
         self._ownership = Ownership(path, socket)
         try:
             erase_noted(path)

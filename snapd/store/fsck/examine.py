@@ -19,7 +19,7 @@ from snapd.store.replayed import replayed
 from snapd.store.timeline.timeline import NAME as TIMELINE
 from snapd.store.timeline.verify import differs, sealed_heads
 
-from .files import check_access, check_files, leftovers, waiting
+from .files import check_access, check_files, has_newer_journal, leftovers, waiting
 from .holdings import UNINDEXED, Holdings
 from .rebuild import lost_references, ours_to_rebuild
 from .scan import Scan, scan
@@ -101,6 +101,8 @@ def examine(
         Cancelled: it is not wanted any more.
     """
     problems = [*check_files(store), *check_access(store)]
+    first = tuple(problems)
+    newer = has_newer_journal(first)
     # before the references are read: what is replayed is never older than they are
     holdings.journal, moving = waiting(store)
     found = Scan()
@@ -132,6 +134,10 @@ def examine(
             message = f"the events of the timeline do not fit together: {error}"
             problems.append(Problem("damagedTimeline", TIMELINE, message))
             mendable = sorted(named.sessions)
+    if newer:
+        # what seems to be missing may be in there
+        touching, mendable = Touched({}, (), is_cut=False), []
+        problems = [problem for problem in problems if problem in first]
     return Examination(store, holdings, found, references, named, touching, mendable, problems, leftovers(store), quick)
 
 
