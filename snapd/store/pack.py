@@ -47,6 +47,11 @@ class PackWriter:
         self._file = os.fdopen(descriptor, "w+b", buffering=_READ_SIZE)
         self._offset = self._file.write(struct.pack(">4sII", b"PACK", 2, 0))
 
+    @property
+    def size(self) -> int:
+        """Bytes so far: where the next object begins."""
+        return self._offset
+
     def add(self, oid: ObjectId, packed: bytes) -> None:
         """Appends one object.
 

@@ -80,6 +80,38 @@ def read_head(data: bytes) -> EntryHead:
     raise Damaged("no entry of a pack")
 
 
+def offset_delta_head(size: int, distance: int) -> bytes:
+    """What stands before the stream of a delta on an entry before it.
+
+    Args:
+        size: of the delta, bytes.
+        distance: how many bytes before it the other begins.
+    """
+    back = bytearray((distance & 0x7F,))
+    while distance := distance >> 7:
+        distance -= 1
+        back.append(0x80 | distance & 0x7F)
+    return entry_start(_OFFSET_DELTA, size) + bytes(reversed(back))
+
+
+def entry_start(number: int, size: int) -> bytes:
+    """The first bytes of an entry.
+
+    Args:
+        number: of its type.
+        size: of what its stream holds, bytes.
+    """
+    first = (number << 4) | (size & 0x0F)
+    size >>= 4
+    encoded = bytearray()
+    while size:
+        encoded.append(first | 0x80)
+        first = size & 0x7F
+        size >>= 7
+    encoded.append(first)
+    return bytes(encoded)
+
+
 def delta_size(delta: bytes) -> int:
     """The size of what a delta makes, bytes, by its first bytes.
 

@@ -157,11 +157,19 @@ class PackIndex:
         position = self.position(oid)
         return self._offset(position) if position >= 0 else None
 
+    def checksum_of(self, oid: ObjectId) -> int:
+        """The CRC-32 of the bytes of an object that is in the pack."""
+        at = _IDS_AT + ID_BYTES * self.count + 4 * self.position(oid)
+        return int(_WORD.unpack_from(self._data, at)[0])
+
     def entries(self) -> Iterator[tuple[ObjectId, int]]:
         """All objects, by their ids, each with the place in the pack where it begins, bytes."""
-        for position in range(self.count):
-            at = _IDS_AT + ID_BYTES * position
-            yield self._data[at : at + ID_BYTES], self._offset(position)
+        return map(self.entry, range(self.count))
+
+    def entry(self, position: int) -> tuple[ObjectId, int]:
+        """An object by its place among all, and where in the pack it begins, bytes."""
+        at = _IDS_AT + ID_BYTES * position
+        return self._data[at : at + ID_BYTES], self._offset(position)
 
     def read(self, oid: ObjectId, most: int | None = None) -> tuple[ObjectKind, bytes] | None:
         """The type and the bytes of an object in the pack, see `PackReader.read`.

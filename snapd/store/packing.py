@@ -8,6 +8,7 @@ all there are.
 
 from __future__ import annotations
 
+import errno
 import os
 from typing import TYPE_CHECKING
 
@@ -15,10 +16,11 @@ import attrs
 import pygit2
 from pygit2.ffi import C, ffi
 
-from snapd.core.errors import StoreCorrupt, os_errors
+from snapd.core.errors import FULL, SnapdError, StoreCorrupt, from_os_error, os_errors
 from snapd.core.model import ObjectId
 from snapd.failpoints import failpoint
 
+from .damage import EXHAUSTED
 from .durable import make_directories
 from .expiry import CHEAP_BYTES, pack_names
 from .libgit2 import with_packs
@@ -207,7 +209,7 @@ def _write(
         builder.write(order.directory)
     except (KeyError, pygit2.GitError, MemoryError) as error:
         check()
-        raise StoreCorrupt(f"{order.store} cannot be packed: {error}", object=order.store) from error
+        raise _told(order, error) from error
     with os_errors(order.directory):
         failpoint("packing.check")
         names = [entry[:-4] for entry in os.listdir(order.directory) if entry.endswith(".idx")]
@@ -219,6 +221,16 @@ def _write(
     if index is None or index.among(members) != members:
         raise StoreCorrupt(f"{path}.pack does not hold what was packed", object=names[0])
     return names[0], len(members), loose
+
+
+def _told(order: Order, error: Exception) -> SnapdError:
+    """The typed error of one by libgit2, which says nothing of the system but in words."""
+    if isinstance(error, MemoryError):
+        return from_os_error(OSError(errno.ENOMEM, os.strerror(errno.ENOMEM)), order.store)
+    for number in (*FULL, *EXHAUSTED):
+        if str(error).endswith(os.strerror(number)):
+            return from_os_error(OSError(number, os.strerror(number)), order.directory)
+    return StoreCorrupt(f"{order.store} cannot be packed: {error}", object=order.store)
 
 
 def _pack_loose(holdings: Holdings, directory: str, check: Callable[[], None]) -> tuple[str, list[ObjectId]]:
