@@ -331,13 +331,16 @@ class Store:
             IoError, StorageFull, Cancelled: it could not be checked.
         """
         # a twentieth of what a daemon loads, and hardly ever asked for
+        from .fsck.checker import check_apart
         from .fsck.checkers import check
 
         self._repository.check_present()
         if alone:
             self._upkeep.stop()
             self._repository.journal.checkpoint()
-        return check(self.path, call, quick=quick, agrees=self.timeline.agrees)
+        if quick:
+            return check(self.path, call, quick=True, agrees=self.timeline.agrees)
+        return check_apart(self.path, call, self.timeline.agrees)
 
     def repair(
         self, directories: tuple[bytes, ...], work_tree: Callable[[RelPath], bytes | None], call: Call
