@@ -60,7 +60,7 @@ def end(context: Context, params: StepEndParams) -> StepEndResult:
 
 def find(context: Context, params: StepFindParams) -> StepFindResult:
     """Finds steps by the beginning of their names."""
-    wanted = StepQuery(params.prefix, params.session_id, params.parent_step_id)
+    wanted = StepQuery(params.prefix or "", params.session_id, params.parent_step_id)
     views = context.workspace.sessions.find(wanted, params.limit, context.call)
     return StepFindResult(steps=[history.step(context.workspace.root, view) for view in views])
 

@@ -16,7 +16,7 @@ from snapd.failpoints import failpoint
 
 from .deflate import ERRORS, MOST_EXPANDED, NoStream, deflate_small, deflater, expand, expanded, inflater
 from .durable import PRIVATE_DIRECTORY, PRIVATE_FILE, remove_if_there, sync_if_there, write_all
-from .objects import ObjectKind, header
+from .objects import KINDS, ObjectKind, header
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -28,7 +28,7 @@ _START_BYTES = 4096
 """So many bytes of a loose file hold its header, and the codes that git compressed it by."""
 _HEADER_BYTES = 32
 
-_KINDS: dict[bytes, ObjectKind] = {b"blob": "blob", b"tree": "tree", b"commit": "commit"}
+_KINDS: dict[bytes, ObjectKind] = {kind.encode(): kind for kind in KINDS.values()}
 
 
 def object_path(objects: str, oid: ObjectId) -> str:

@@ -22,7 +22,7 @@ class EntryHead(NamedTuple):
     """What stands before the stream of an entry.
 
     Attributes:
-        number: of its type; one of `KINDS`, or a tag's, where it is stored whole.
+        number: of its type; one of `KINDS` where it is stored whole.
         size: of what the stream holds, bytes: the object, or the delta.
         length: bytes before the stream.
         distance: of a delta, how many bytes before this entry the one begins that it stands on; 0 where `base` says it.
@@ -42,7 +42,7 @@ class EntryHead(NamedTuple):
 
     @property
     def kind(self) -> ObjectKind | None:
-        """Its type; None for a delta or a tag."""
+        """Its type; None for a delta."""
         return KINDS.get(self.number)
 
 
@@ -63,7 +63,7 @@ def read_head(data: bytes) -> EntryHead:
             size |= (byte & 0x7F) << shift
             shift += 7
             at += 1
-        if 1 <= number <= 4:
+        if number in KINDS:
             return EntryHead(number, size, at)
         if number == _OFFSET_DELTA:
             byte = data[at]

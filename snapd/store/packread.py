@@ -179,9 +179,7 @@ class PackReader:
                 raise Damaged("no delta that git makes")
             content = self._content(at, head, start)
             if not head.is_delta:
-                if head.kind is None:
-                    raise Damaged("a delta of a tag")
-                found = (head.kind, content)
+                found = (KINDS[head.number], content)
                 _cache.keep((self._number, at), found)
                 break
             deltas[at] = content

@@ -231,7 +231,7 @@ class StepBeginResult:
 class StepFindParams(RequestParams):
     """The params of `step/find`."""
 
-    prefix: str = field(metadata=says("The beginning of the names; an empty one is that of all."))
+    prefix: str | None = field(default=None, metadata=says("The beginning of the names; any where it is not given."))
     session_id: str | None = field(default=None, metadata=says("Only steps of this session."))
     parent_step_id: str | None = field(default=None, metadata=says("Only steps that are parts of this one."))
     limit: Limit | None = field(default=None, metadata=says(f"The most steps in the answer, at least 1{_ALL}"))

@@ -23,7 +23,7 @@ from .values import (
 _FILE = "The file: a relative path, an absolute one, or a `file:` URI."
 _FILES = "These files alone: relative paths, absolute ones, or `file:` URIs."
 _TO = "The snapshot to compare with; without it, the working tree."
-CURSOR = "The `nextCursor` of the page before."
+CURSOR = "The `nextCursor` of the page before, with the same params but for `limit`; any other is `invalidParams`."
 NEXT_CURSOR = "There where more follows: the `cursor` of the next page."
 DRY_RUN = "Say what would be done, and do nothing."
 _ON_CONFLICT = 'What happens to a file that was changed since, by default `"overwrite"`: see [Conflicts](#conflicts).'

@@ -53,6 +53,7 @@ ACCEPTED: dict[str, list[Any]] = {
     "patches": [],
     "olderThanDays": [None, 3, 0.5],
     "session/start sessionId": [None, "x"],
+    "step/find sessionId": [None, "x"],
     "sessionId": ["x"],
     "session/undo stepId": [None, "x"],
     "session/diff stepId": [None, "x"],

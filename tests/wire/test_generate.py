@@ -35,8 +35,8 @@ REQUESTS = {
     "snapshot/events": ("since", "events? reset? latest"),
     "session/start": ("sessionId? agent? title?", "sessionId"),
     "session/end": ("sessionId", ""),
-    "session/list": ("", "sessions"),
-    "session/steps": ("sessionId", "steps"),
+    "session/list": ("cursor? limit?", "sessions nextCursor?"),
+    "session/steps": ("sessionId cursor? limit?", "steps nextCursor?"),
     "session/diff": ("sessionId messageId? stepId? contents? cursor? limit?", "diffs nextCursor?"),
     "session/undo": ("sessionId count? stepId? dryRun? onConflict?", f"{OUTCOME} steps"),
     "session/redo": ("sessionId count? dryRun? onConflict?", f"{OUTCOME} steps"),
@@ -44,6 +44,7 @@ REQUESTS = {
     "session/unrevert": ("sessionId", OUTCOME),
     "step/begin": ("sessionId parentStepId? messageId? partId? tool? description? detached?", "stepId hash"),
     "step/end": ("stepId files?", "stepId from to files"),
+    "step/find": ("prefix? sessionId? parentStepId? limit?", "steps"),
     "step/hunks": ("stepId file", "hunks"),
     "step/revertHunks": ("stepId file hunks dryRun? onConflict?", OUTCOME),
 }

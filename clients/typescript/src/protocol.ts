@@ -93,7 +93,7 @@ export interface DiffFullParams extends RequestParams {
   contents?: boolean;
   /** Whether renames are looked for. */
   renames?: boolean;
-  /** The `nextCursor` of the page before. */
+  /** The `nextCursor` of the page before, with the same params but for `limit`; any other is `invalidParams`. */
   cursor?: string;
   /** The most files in one answer, at least 1. */
   limit?: number;
@@ -171,7 +171,7 @@ export interface ListFilesParams extends RequestParams {
   hash: TreeHash;
   /** Only files that start with this, compared as a string and not part by part. */
   prefix?: string;
-  /** The `nextCursor` of the page before. */
+  /** The `nextCursor` of the page before, with the same params but for `limit`; any other is `invalidParams`. */
   cursor?: string;
   /** The most files in one answer, at least 1. */
   limit?: number;
@@ -578,7 +578,7 @@ export interface SessionEndResult {
 
 /** The params of `session/list`. */
 export interface SessionListParams extends RequestParams {
-  /** The `nextCursor` of the page before. */
+  /** The `nextCursor` of the page before, with the same params but for `limit`; any other is `invalidParams`. */
   cursor?: string;
   /** The most sessions in one answer, at least 1; all where it is not given. */
   limit?: number;
@@ -596,7 +596,7 @@ export interface SessionListResult {
 export interface SessionStepsParams extends RequestParams {
   /** The session. */
   sessionId: string;
-  /** The `nextCursor` of the page before. */
+  /** The `nextCursor` of the page before, with the same params but for `limit`; any other is `invalidParams`. */
   cursor?: string;
   /** The most steps in one answer, at least 1; all where it is not given. */
   limit?: number;
@@ -620,7 +620,7 @@ export interface SessionDiffParams extends RequestParams {
   stepId?: string;
   /** Whether `before` and `after` are filled in. */
   contents?: boolean;
-  /** The `nextCursor` of the page before. */
+  /** The `nextCursor` of the page before, with the same params but for `limit`; any other is `invalidParams`. */
   cursor?: string;
   /** The most files in one answer, at least 1. */
   limit?: number;
@@ -700,7 +700,7 @@ export interface SessionUnrevertParams extends RequestParams {
 
 /** The params of `session/history`. */
 export interface HistoryParams extends RequestParams {
-  /** The `nextCursor` of the page before. */
+  /** The `nextCursor` of the page before, with the same params but for `limit`; any other is `invalidParams`. */
   cursor?: string;
   /** The most entries in one answer, at least 1. */
   limit?: number;
@@ -782,8 +782,8 @@ export interface StepEndResult {
 
 /** The params of `step/find`. */
 export interface StepFindParams extends RequestParams {
-  /** The beginning of the names; an empty one is that of all. */
-  prefix: string;
+  /** The beginning of the names; any where it is not given. */
+  prefix?: string;
   /** Only steps of this session. */
   sessionId?: string;
   /** Only steps that are parts of this one. */

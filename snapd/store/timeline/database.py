@@ -32,6 +32,7 @@ from .codec import (
     encode_claims,
     encode_summary,
 )
+from .paging import bounds, search
 from .schema import CHAINS, LINKS, TABLES, VERSION
 
 if TYPE_CHECKING:
@@ -48,7 +49,6 @@ SELECT step_id, session_id, place, parent, message_id, part_id, tool, descriptio
     from_coverage, to_tree, to_coverage, state, claims, turned_by, redoable, summary, detached
 FROM steps
 """
-_LAST_CHARACTER = "\U0010ffff"
 _OF_A_CHAIN = ("turns", "spans", "operations", "steps", "sessions")
 
 
@@ -356,44 +356,24 @@ class Database:
 
     def session_page(self, after: int | None, limit: int | None) -> tuple[tuple[Session, ...], int | None]:
         """Some of all sessions, and where they end."""
-        rows = self._rows(
-            f"{_SESSION} WHERE seq > ? ORDER BY seq LIMIT ?", _before_all(after), -1 if limit is None else limit + 1
-        )
-        sessions = tuple([Session(*row) for row in rows[:limit]])
-        if len(rows) == len(sessions):
-            return sessions, None
-        return sessions, self._value("SELECT seq FROM sessions WHERE session_id = ?", sessions[-1].session_id)
+        rows = self._rows(f"{_SESSION} WHERE seq > ? ORDER BY seq LIMIT ?", *bounds(after, limit))
+        shown = tuple([Session(*row) for row in rows[:limit]])
+        is_last = len(rows) == len(shown)
+        last = None if is_last else shown[-1].session_id
+        return shown, None if is_last else self._value("SELECT seq FROM sessions WHERE session_id = ?", last)
 
     def step_page(
         self, session_id: SessionId, after: int | None, limit: int | None
     ) -> tuple[tuple[Step, ...], int | None]:
         """Some of a session's steps, and where they end."""
-        steps = self._steps(
-            "WHERE session_id = ? AND place > ? ORDER BY place LIMIT ?",
-            session_id,
-            _before_all(after),
-            -1 if limit is None else limit + 1,
-        )
-        shown = steps[:limit]
-        return shown, shown[-1].begun.index if len(shown) < len(steps) else None
+        clause = "WHERE session_id = ? AND place > ? ORDER BY place LIMIT ?"
+        steps = self._steps(clause, session_id, *bounds(after, limit))
+        return steps[:limit], steps[:limit][-1].begun.index if len(steps[:limit]) < len(steps) else None
 
     def find_steps(self, wanted: StepQuery, limit: int | None) -> tuple[Step, ...]:
         """Those that are asked for."""
-        clauses: list[str] = []
-        values: list[Any] = []
-        if wanted.prefix:
-            clauses.append("step_id >= ? AND step_id < ?")
-            values += [wanted.prefix, wanted.prefix + _LAST_CHARACTER]
-        if wanted.session_id is not None:
-            clauses.append("session_id = ?")
-            values.append(wanted.session_id)
-        if wanted.parent is not None:
-            clauses.append("parent = ?")
-            values.append(wanted.parent)
-        where = f"WHERE {' AND '.join(clauses)} " if clauses else ""
-        # the plus has the few that are wanted be sorted; without it, all would be gone through in their order
-        order = "ORDER BY +seq DESC" if clauses else "ORDER BY seq DESC"
-        return self._steps(f"{where}{order} LIMIT ?", *values, -1 if limit is None else limit)
+        clause, values = search(wanted, limit)
+        return self._steps(clause, *values)
 
     def parts(self, step_id: StepId) -> tuple[Step, ...]:
         """Those that are parts of a step."""
@@ -496,10 +476,6 @@ class Database:
     def _one(self, statement: str, *values: Any) -> None:
         if self._run(statement, *values) != 1:
             raise ValueError(f"{values[-1]} is not known, or not so that this can happen to it")
-
-
-def _before_all(after: int | None) -> int:
-    return -1 if after is None else after
 
 
 def _snapshot(tree: ObjectId | None, coverage: ObjectId | None) -> SnapshotId | None:
