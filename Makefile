@@ -3,7 +3,8 @@
 # make bench: sets up, measures snapd against git; TREE=linux, a number of files or a folder; ROWS=one,diff; GROWTH=1.
 # make sweep: everything goes wrong at every step; PARTS="points second strace full power", SEED=n, ONLY=undo@journal, MOST=n.
 # make fuzz: random and mutated input; SECONDS=n (180).
-# make soak: agents, editors, a user, maintenance and kills on one daemon, all of it checked; MINUTES=n (10), SEED=n.
+# make soak: agents, editors, a user, maintenance and kills on one daemon, and whole histories taken back in any order, all of
+#   it checked; MINUTES=n (10), SEED=n.
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed

@@ -47,6 +47,11 @@ GOALS = {
     "step-allocated": Goal("ratio", 1),
     "packed-apparent": Goal("ratio", 1.2),
     "packed-allocated": Goal("ratio", 1.2),
+    "starved": Goal("ratio", 2),
+    "stall": Goal("limit", 0.05),
+    "flat-2000": Goal("ratio", 1.1),
+    "flat-20000": Goal("ratio", 1.1),
+    "check": Goal("ratio", 3),
 }
 
 

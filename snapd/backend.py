@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
     from snapd_client import Client, Progress
 
-    from snapd.config import Settings
+    from snapd.config import Layer
     from snapd.locations import Locations
+    from snapd.settings import Base, Options
     from snapd.workspaces import Workspaces
 
     Report = Callable[[str, int | None], None]
@@ -70,17 +71,17 @@ class LocalBackend:
     Args:
         workspaces: those of this process.
         folder: absolute path of the workspace.
-        settings: that hold for it.
+        options: of the client that asks.
 
     Raises:
         SnapdError: the folder cannot be opened; `StoreLocked` where another process owns its store.
     """
 
-    def __init__(self, workspaces: Workspaces, folder: str, settings: Settings) -> None:
+    def __init__(self, workspaces: Workspaces, folder: str, options: Options) -> None:
         self._workspaces = workspaces
-        self._enabled = settings.snapshot
         self._folder = os.fsencode(folder)
-        self._workspace = workspaces.acquire(self._folder, settings)
+        self._options = options
+        self._workspace = workspaces.acquire(self._folder, options)
 
     def request(self, method: str, params: dict[str, Any], report: Report | None = None) -> Any:
         """See `Backend.request`."""
@@ -99,7 +100,7 @@ class LocalBackend:
             raise core_errors.InvalidParams(str(error), field=error.field) from error
         roots = (self._workspace.root, self._folder)
         call = Call(tell)
-        context = Context(self._workspace, roots, self, self._enabled, call)
+        context = Context(self._workspace, roots, self._options.client, call)
         return _whole(lambda: wire.unstructure(HANDLERS[method](context, structured)), call.cancel)
 
     @property
@@ -112,60 +113,82 @@ class LocalBackend:
         from snapd.core.call import Call
 
         try:
-            self._workspace.sessions.leave(self, Call())
+            self._workspace.sessions.leave(self._options.client, Call())
         finally:
-            if self._workspaces.release(self._workspace):
+            if self._workspaces.release(self._workspace, self._options):
                 self._workspaces.close_unused()
 
 
-_shared: dict[tuple[str, str, str | None], Workspaces] = {}
+_shared: dict[tuple[str, str, str | None], tuple[Workspaces, Base]] = {}
 """Those of this process: whatever asks for a folder here shares its one owner. By where data and user are."""
 _shared_lock = threading.Lock()
 
 
-def open_local(locations: Locations, xdg_config_home: str | None, folder: str, settings: Settings) -> LocalBackend:
+def open_local(
+    locations: Locations, xdg_config_home: str | None, folder: str, environment: Layer, own: Layer | None = None
+) -> LocalBackend:
     """Has this process answer for a folder, through the one owner of its store that this process has.
 
     Args:
         locations: of the user.
         xdg_config_home: `$XDG_CONFIG_HOME`, for the user's git configuration.
         folder: as for `LocalBackend`.
-        settings: as for `LocalBackend`.
+        environment: what the variables of this process say.
+        own: what the caller asks for besides.
 
     Raises:
+        InvalidParams: the user's settings are wrong.
         SnapdError: as `LocalBackend`.
     """
+    from snapd.settings import Base, Options, SettingsFile
     from snapd.workspaces import Workspaces, current_umask
 
     key = (locations.data, locations.home, xdg_config_home)
     with _shared_lock:
         if key not in _shared:
-            _shared[key] = Workspaces(locations, xdg_config_home, current_umask(), None)
-        workspaces = _shared[key]
-    return LocalBackend(workspaces, folder, settings)
+            base = Base(SettingsFile(locations.config_file))
+            _shared[key] = Workspaces(locations, xdg_config_home, current_umask(), None), base
+        workspaces, base = _shared[key]
+    options = Options(base, object())
+    options.give(environment, "environment")
+    options.give(own or {})
+    return LocalBackend(workspaces, folder, options)
 
 
 def open_remote(socket: str, folder: str, options: dict[str, Any]) -> RemoteBackend:
     """Has the daemon on a socket answer for a folder; raises as `RemoteBackend`."""
+    return RemoteBackend(connect(socket, None), folder, options)
+
+
+def connect(socket: str, timeout: float | None) -> Client:
+    """A connection to the daemon on a socket, not yet initialised.
+
+    Args:
+        socket: its path.
+        timeout: seconds that the daemon has for each answer; None for without end.
+
+    Raises:
+        IoError: nobody listens there.
+    """
     from snapd_client import Client
 
-    return RemoteBackend(lambda: Client.connect(socket), folder, options)
+    try:
+        return Client.connect(socket, timeout=timeout)
+    except OSError as error:
+        raise IoError(f"the daemon: {error}", errno="ECONNREFUSED") from error
 
 
 class RemoteBackend:
     """Has a daemon answer.
 
     Args:
-        connect: makes a connection that is not yet initialised.
+        client: the connection, not yet initialised; it is closed with this.
         folder: absolute path of the workspace.
         options: `initializationOptions`.
     """
 
-    def __init__(self, connect: Callable[[], Client], folder: str, options: dict[str, Any]) -> None:
-        try:
-            self._client = connect()
-        except OSError as error:
-            raise IoError(f"the daemon: {error}", errno="ECONNREFUSED") from error
+    def __init__(self, client: Client, folder: str, options: dict[str, Any]) -> None:
+        self._client = client
         try:
             with _client_errors():
                 self._client.initialize([folder], options)

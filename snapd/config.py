@@ -1,7 +1,4 @@
-"""Settings: one table of keys, read from four places, the later the stronger.
-
-`config.toml`, then `SNAPD_*` variables, then `initializationOptions`, then `workspace/didChangeConfiguration`.
-"""
+"""Settings: one table of keys, and how each place says them; `settings.py` tells which of them hold."""
 
 from __future__ import annotations
 
@@ -201,7 +198,8 @@ def read_options(options: Any, where: str) -> tuple[Layer, list[str]]:
     Raises:
         InvalidParams: a wrong value; names the key.
     """
-    if options is None:
+    # some languages, such as Lua, cannot tell an empty object from an empty array
+    if options is None or options == [] or options == {"snapd": []}:
         return {}, []
     if type(options) is not dict:
         raise InvalidParams(f"{where}: expected an object", field=where)
@@ -220,6 +218,28 @@ def read_options(options: Any, where: str) -> tuple[Layer, list[str]]:
         else:
             unknown.append(name)
     return layer, unknown
+
+
+OF_THE_CLIENT = "snapshot"
+"""The one setting that each client has for itself: it may come with a client's environment, for it harms nobody."""
+
+
+def for_the_daemon(environment: Layer, file: str) -> tuple[Layer, str | None]:
+    """What of a client's environment counts where a daemon answers that others share.
+
+    Args:
+        environment: of `read_environment`.
+        file: the user's settings.
+
+    Returns:
+        What to send, and what to tell of the rest; None where there is none.
+    """
+    own = {key: value for key, value in environment.items() if key == OF_THE_CLIENT}
+    rest = [f"SNAPD_{key.upper()}" for key in environment if key not in own]
+    if not rest:
+        return own, None
+    verb = "has" if len(rest) == 1 else "have"
+    return own, f"{', '.join(rest)} {verb} no effect on the daemon, which serves others too: use {file}"
 
 
 def as_options(layer: Layer) -> dict[str, Any]:

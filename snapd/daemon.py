@@ -9,7 +9,6 @@ import os
 import signal
 import socket
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import attrs
@@ -26,25 +25,27 @@ from snapd.rpc.framing import MAX_HEADER_BYTES, MAX_MESSAGE_BYTES
 from snapd.rpc.hub import Hub
 from snapd.rpc.parent import ParentWatch
 from snapd.rpc.streams import open_stdio
+from snapd.rpc.threads import Threads
 from snapd.rpc.turns import Turns
+from snapd.rpc.workspace_queue import WorkspaceQueues
 from snapd.store.durable import remove_if_there, write_file
 from snapd.workspaces import Workspaces
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from snapd.config import Layer
     from snapd.locations import Locations
+    from snapd.settings import Base
 
 logger = logging.getLogger(__name__)
 
-_WORKERS = 32
-_QUICK_WORKERS = 8
 _LINGER_SECONDS = 300.0
 """How long a workspace that nobody has open stays known, so that the next command finds it warm."""
 _HANDOVER_SECONDS = 10.0
 """How long a daemon that starts waits for one that ends."""
 _HANDOVER_POLL_SECONDS = 0.02
+_BACKLOG = 65_535
+"""Connections that may wait to be accepted: more than any system allows, which cuts it down to what it does."""
 _STREAM_LIMIT = MAX_HEADER_BYTES * 4
 
 
@@ -62,7 +63,7 @@ class Options:
     """
 
     locations: Locations
-    base: tuple[Layer, ...]
+    base: Base
     xdg_config_home: str | None
     umask: int
     idle_seconds: float | None = 1800.0
@@ -85,14 +86,14 @@ class Daemon:
         self._options = options
         self._socket_path = socket_path
         self._loop = asyncio.get_running_loop()
-        self._executor = ThreadPoolExecutor(_WORKERS, thread_name_prefix="snapd-work")
-        self._quick = ThreadPoolExecutor(_QUICK_WORKERS, thread_name_prefix="snapd-quick")
+        self._executor = Threads()
+        self._queues = WorkspaceQueues()
         self._turns = Turns()
         self._texts = ProcessDiffer()
         self._workspaces = Workspaces(
             options.locations, options.xdg_config_home, options.umask, socket_path, self._texts
         )
-        self._hub = Hub(self._loop, encode_news, self._quick)
+        self._hub = Hub(self._loop, encode_news, self._executor)
         self._workspaces.on_open(self._hub.watch)
         self._housekeeping = Housekeeping(lambda: self._workspaces.all_open, self._executor)
         self._housekeeping.start()
@@ -152,6 +153,7 @@ class Daemon:
                     sock=_private_socket(temporary),
                     limit=_STREAM_LIMIT,
                 )
+                _let_wait(server)
                 write_file(f"{path}.pid", str(os.getpid()).encode())
                 os.rename(temporary, path)
             try:
@@ -178,6 +180,7 @@ class Daemon:
             server = await asyncio.start_server(
                 lambda reader, writer: self._accept(reader, writer, token), host, port, limit=_STREAM_LIMIT
             )
+        _let_wait(server)
         bound = server.sockets[0].getsockname()
         announce(bound[0], bound[1])
         await self._serve(server)
@@ -244,7 +247,7 @@ class Daemon:
             self._workspaces,
             self._hub,
             self._executor,
-            self._quick,
+            self._queues,
             self._turns,
             self._options.base,
             self._options.max_message_bytes,
@@ -272,8 +275,14 @@ class Daemon:
         await self._housekeeping.stop()
         await self._loop.run_in_executor(self._executor, self._workspaces.close)
         self._executor.shutdown()
-        self._quick.shutdown()
         self._texts.close()
+
+
+def _let_wait(server: asyncio.Server) -> None:
+    """Lets as many connections wait as the system allows. asyncio would accept that many without a pause."""
+    for listening in server.sockets:
+        with socket.socket(fileno=os.dup(listening.fileno())) as same:
+            same.listen(_BACKLOG)
 
 
 def _private_socket(path: str) -> socket.socket:

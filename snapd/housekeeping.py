@@ -36,7 +36,7 @@ class Housekeeping:
     """The task of a daemon. To be used on its loop.
 
     Args:
-        workspaces: gives those that are open.
+        workspaces: gives those that are open; called where the work is done, for it may wait.
         executor: where the work is done.
         sleep: waits, seconds.
         now: the time, seconds since 1970; else that of the clock, as far as it went on since the process began.
@@ -77,7 +77,7 @@ class Housekeeping:
         while True:
             await self._sleep(seconds * self._chance(1 - JITTER, 1 + JITTER))
             seconds = INTERVAL_SECONDS
-            for workspace in list(self._workspaces()):
+            for workspace in await loop.run_in_executor(self._executor, lambda: list(self._workspaces())):
                 if not await loop.run_in_executor(self._executor, self._keep, workspace):
                     seconds = AGAIN_SECONDS
 

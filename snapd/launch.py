@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 _START_SECONDS = 30.0
 _POLL_SECONDS = 0.02
+_KEPT = frozenset({"SNAPD_DATA_DIR", "SNAPD_RUNTIME_DIR"})
+"""The variables of snapd that say where things lie, and no settings."""
 _ABSENT = (FileNotFoundError, ConnectionRefusedError)
 
 
@@ -80,6 +82,11 @@ def ensure_daemon(locations: Locations, path: str) -> socket.socket:
         raise IoError(f"cannot reach the daemon at {path}: {error}", path=path, errno="ECONNREFUSED") from error
 
 
+def _environment() -> dict[str, str]:
+    """What a daemon inherits: no setting of whoever happens to start it, for it serves others too."""
+    return {name: text for name, text in os.environ.items() if name in _KEPT or not name.startswith("SNAPD_")}
+
+
 def _start(path: str) -> socket.socket:
     # a daemon that runs already is found without it
     import subprocess
@@ -93,6 +100,7 @@ def _start(path: str) -> socket.socket:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=output,
+            env=_environment(),
             cwd=os.path.dirname(path),
             start_new_session=True,
         )

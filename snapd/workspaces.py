@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import threading
+from concurrent.futures import Future
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 import attrs
@@ -13,6 +15,7 @@ from snapd.core.text import DirectDiffer
 from snapd.core.unsaved import Unsaved
 from snapd.core.workspace import Workspace
 from snapd.locations import check_private, store_directories, store_path
+from snapd.settings import FolderSettings
 from snapd.store.durable import make_directories
 from snapd.store.store import Store
 from snapd.worktree.refusal import canonical_root, check_root, project_id
@@ -20,11 +23,12 @@ from snapd.worktree.rules import GitUser
 from snapd.worktree.worktree import WorkTree
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container
+    from collections.abc import Callable, Iterable
 
     from snapd.config import Settings
     from snapd.core.ports import TextDiffer
     from snapd.locations import Locations
+    from snapd.settings import Options
 
 MAX_UNUSED = 16
 """Workspaces that stay open though nobody uses them: each has a memory of its tree and an inotify queue of the user's,
@@ -42,8 +46,26 @@ class _Place:
 
 @attrs.define
 class _Open:
-    workspace: Workspace
+    """A store that this process owns, or is about to own, or is about to let go of.
+
+    Attributes:
+        workspace: None while it is being opened.
+        settings: what holds for it.
+        users: how many acquired it and have not released it.
+        changing: done when it is open, or closed; None while it is open and stays so. Fails as the opening does.
+    """
+
+    workspace: Workspace | None
+    settings: FolderSettings
     users: int
+    changing: Future[None] | None
+
+
+@attrs.frozen
+class _Closing:
+    store: str
+    workspace: Workspace
+    done: Future[None]
 
 
 class Workspaces:
@@ -82,31 +104,56 @@ class Workspaces:
         """Has every workspace shown when it is opened."""
         self._listeners.append(listener)
 
-    def acquire(self, folder: bytes, settings: Settings, given: Container[str] = ()) -> Workspace:
+    def acquire(self, folder: bytes, options: Options) -> Workspace:
         """The workspace of a folder, opened where it is not yet; `release` it.
 
         Args:
             folder: absolute.
-            settings: hold for a workspace that is opened now.
-            given: names of the settings that the one who asks has set: they hold for an open workspace too.
+            options: of the client; they count until it releases the workspace, also what it gives later.
 
         Raises:
             WorkspaceRefused, StoreLocked, StoreCorrupt, IoError, StorageFull: it is not open.
         """
+        while True:
+            found = self.try_acquire(folder, options)
+            if not isinstance(found, Future):
+                return found
+            found.result()
+
+    def try_acquire(self, folder: bytes, options: Options) -> Workspace | Future[None]:
+        """As `acquire`, but never waits for somebody else who opens or closes the same store.
+
+        Returns:
+            The workspace; or where its store is being opened or closed by somebody else, a future that is done
+            when that is: then to be tried again. It fails as that opening does.
+        """
+        settings = options.settings
         place = self._place(folder, settings)
-        with self._lock:
-            found = self._still_there(place.store)
-            if found is None:
-                found = self._open[place.store] = _Open(self._make(place, settings), 0)
-                for listener in self._listeners:
-                    listener(found.workspace)
-            found.users += 1
-            self._close_some()
-        apply_settings(found.workspace, settings, given)
-        return found.workspace
+        policy = FolderSettings(options)
+        while True:
+            with self._lock:
+                found = self._open.get(place.store)
+                if found is None:
+                    opening = self._open[place.store] = _Open(None, policy, 1, Future())
+                    break
+                if found.changing is not None:
+                    return found.changing
+                found.users += 1
+            workspace = found.workspace
+            assert workspace is not None
+            if self._is_still_there(found, workspace, options):
+                found.settings.add(options)
+                return workspace
+        workspace = self._open_now(place, settings, opening)
+        opening.settings.add(options)
+        return workspace
 
     def store_of(self, folder: bytes, settings: Settings) -> str:
-        """Where the store of a folder lies, or would; arguments as of `acquire`.
+        """Where the store of a folder lies, or would.
+
+        Args:
+            folder: absolute.
+            settings: those that hold for it.
 
         Raises:
             WorkspaceRefused: it can have none.
@@ -117,59 +164,115 @@ class Workspaces:
     def all_open(self) -> list[Workspace]:
         """Those that are open, whoever uses them."""
         with self._lock:
-            return [found.workspace for found in self._open.values()]
+            return [found.workspace for found in self._open.values() if found.workspace and found.changing is None]
 
-    def release(self, workspace: Workspace) -> bool:
-        """Says that a user of a workspace is done with it.
+    def release(self, workspace: Workspace, options: Options) -> bool:
+        """Says that a client is done with a workspace that it acquired with these options.
 
         Returns:
-            Whether nobody uses it any more; it stays open until `close_unused`, or until many others are opened.
+            Whether nobody uses it any more; it stays open until `close_unused`, or until many others are unused too.
         """
         with self._lock:
-            for found in self._open.values():
-                if found.workspace is workspace:
-                    found.users -= 1
-                    return found.users == 0
-        return False
+            store = next((store for store, each in self._open.items() if each.workspace is workspace), None)
+            if store is None:
+                return False
+            # the one that was used last is closed last
+            found = self._open[store] = self._open.pop(store)
+            found.users -= 1
+            found.settings.remove(options)
+            unused = found.users == 0
+        if unused:
+            self._close_all(self._unused(MAX_UNUSED))
+        return unused
 
     def close_unused(self) -> None:
         """Closes the workspaces that nobody uses."""
-        with self._lock:
-            # within the lock: who asks for one of them meanwhile must not find its store still owned
-            for path in [path for path, found in self._open.items() if found.users == 0]:
-                self._open.pop(path).workspace.close()
-
-    def _close_some(self) -> None:
-        unused = [path for path, found in self._open.items() if found.users == 0]
-        for path in unused[: max(0, len(unused) - MAX_UNUSED)]:
-            self._open.pop(path).workspace.close()
+        self._close_all(self._unused(0))
 
     def close(self) -> None:
         """Closes all, whoever uses them."""
         with self._lock:
-            closing = [found.workspace for found in self._open.values()]
-            self._open.clear()
-        for workspace in closing:
-            workspace.close()
+            closing = [self._closing(store) for store, found in self._open.items() if found.changing is None]
+        self._close_all(closing)
 
-    def _still_there(self, store: str) -> _Open | None:
-        found = self._open.get(store)
-        if found is None:
-            return None
+    # `_lock` is held for looking at the table alone: a store takes as long to open or to close as its disk does
+
+    def _open_now(self, place: _Place, settings: Settings, opening: _Open) -> Workspace:
+        changing = opening.changing
+        assert changing is not None
         try:
-            found.workspace.check_present()
+            workspace = self._make(place, opening.settings, settings)
+            try:
+                for listener in self._listeners:
+                    listener(workspace)
+            except BaseException:
+                workspace.close()
+                raise
+        except BaseException as error:
+            with self._lock:
+                del self._open[place.store]
+            changing.set_exception(error)
+            raise
+        with self._lock:
+            opening.workspace = workspace
+            opening.changing = None
+        changing.set_result(None)
+        return workspace
+
+    def _unused(self, kept: int) -> list[_Closing]:
+        """Those that nobody uses, but for the latest of them; they are taken for closing from now on."""
+        with self._lock:
+            unused = [store for store, found in self._open.items() if not found.users and found.changing is None]
+            return [self._closing(store) for store in unused[: max(0, len(unused) - kept)]]
+
+    def _closing(self, store: str) -> _Closing:
+        """Takes an open workspace for closing; to be called with the lock, and the result closed without it."""
+        found = self._open[store]
+        assert found.workspace is not None
+        # who asks for it meanwhile must not find its store still owned
+        found.changing = Future()
+        return _Closing(store, found.workspace, found.changing)
+
+    def _close_all(self, closing: Iterable[_Closing]) -> None:
+        with ExitStack() as stack:
+            # all of them, whatever becomes of one
+            for each in closing:
+                stack.callback(self._close_now, each)
+
+    def _close_now(self, closing: _Closing) -> None:
+        try:
+            closing.workspace.close()
+        finally:
+            with self._lock:
+                del self._open[closing.store]
+            closing.done.set_result(None)
+
+    def _is_still_there(self, found: _Open, workspace: Workspace, options: Options) -> bool:
+        """Whether an acquired workspace is still that of its folder, and watched as it would be if it were opened now.
+
+        Else it is closed, and to be opened anew; somebody who uses it has it watched on as it is.
+        """
+        try:
+            workspace.check_present()
         except WorkspaceGone:
             # another folder took its place; who has the old one open is told so at the next request
             pass
         except StoreCorrupt:
             # somebody took the store away: who has it open must not take a new one for that which they have hashes of
-            if found.users:
-                return found
+            with self._lock:
+                if found.users > 1:
+                    return True
         else:
-            return found
-        del self._open[store]
-        found.workspace.close()
-        return None
+            with self._lock:
+                if found.users > 1 or found.settings.opens_alike(options):
+                    return True
+        with self._lock:
+            found.users -= 1
+            # somebody else may have found that out, too
+            store = next((store for store, each in self._open.items() if each is found), None)
+            closing = [] if store is None or found.changing is not None else [self._closing(store)]
+        self._close_all(closing)
+        return False
 
     def _place(self, folder: bytes, settings: Settings) -> _Place:
         root = canonical_root(folder)
@@ -182,7 +285,7 @@ class Workspaces:
         hidden = os.path.relpath(real, root) if real.startswith(root + b"/") else None
         return _Place(root, store_path(os.fsdecode(real), project_id(root)), hidden)
 
-    def _make(self, place: _Place, settings: Settings) -> Workspace:
+    def _make(self, place: _Place, policy: FolderSettings, settings: Settings) -> Workspace:
         work_tree = WorkTree(place.root, self._user, self._umask, place.hidden, settings.watcher)
         try:
             for directory in store_directories(place.store):
@@ -191,13 +294,12 @@ class Workspaces:
             store = Store(place.store, self._socket)
             try:
                 store.remember_root(place.root, work_tree.identity)
-                work_tree.attach(os.path.join(place.store, "worktree"), store.knows, store.adopt)
+                work_tree.attach(os.path.join(place.store, "worktree"), store.knows, store.adopt, store.project_blobs)
                 return Workspace(
                     project_id(place.root),
                     work_tree,
                     store,
-                    settings.capture,
-                    settings.kept,
+                    policy,
                     self._texts,
                     self.unsaved,
                 )
@@ -214,23 +316,3 @@ def current_umask() -> int:
     umask = os.umask(0o077)
     os.umask(umask)
     return umask
-
-
-def apply_settings(workspace: Workspace, settings: Settings, given: Container[str]) -> None:
-    """Has some settings hold for an open workspace, for everyone who has it open.
-
-    Args:
-        workspace: the one.
-        settings: their values.
-        given: the names of those that are meant.
-    """
-    if "exclude" in given:
-        workspace.settings = attrs.evolve(workspace.settings, exclude=settings.exclude)
-    if "max_file_size" in given:
-        workspace.settings = attrs.evolve(workspace.settings, max_file_size=settings.max_file_size)
-    if "retention" in given:
-        workspace.retention = attrs.evolve(workspace.retention, days=settings.retention)
-    if "max_snapshots" in given:
-        workspace.retention = attrs.evolve(workspace.retention, max_snapshots=settings.max_snapshots)
-    if "max_store_size" in given:
-        workspace.retention = attrs.evolve(workspace.retention, max_bytes=settings.max_store_size)

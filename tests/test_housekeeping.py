@@ -14,7 +14,6 @@ import pytest
 from snapd.calendar import Calendar
 from snapd.core.call import Call
 from snapd.core.errors import StoreCorrupt
-from snapd.core.retention import Retention
 from snapd.core.workspace import Workspace
 from snapd.housekeeping import AGAIN_SECONDS, INTERVAL_SECONDS, JITTER, Housekeeping
 from snapd.store import log
@@ -129,7 +128,7 @@ def crowded(tmp_path: Path) -> Bench:
     for number in range(6):
         bench.write({"a": b"%d" % number, f"d{number}/x": b"x%d" % number})
         bench.track()
-    bench.workspace.retention = Retention(0)
+    bench.keep(0)
     return bench
 
 
@@ -176,7 +175,7 @@ def test_it_gives_way_to_whoever_comes(
     if ask is Bench.close:
         assert workspace.keep_house(4e9) is None
         bench.open()
-        bench.workspace.retention = Retention(0)
+        bench.keep(0)
     # what it was about to sweep is swept the next time
     assert bench.workspace.keep_house(4e9) is not None
     bench.close()

@@ -16,7 +16,7 @@ ROOT = Path(snapd.__file__).parent
 CLIENT = ROOT.parent / "clients" / "python" / "snapd_client"
 MODULES = sorted(ROOT.rglob("*.py"))
 MACHINE = {"snapd.failpoints", "snapd.processes", "snapd.heap"}
-EDGE = {"snapd.config", "snapd.locations", "snapd.workspaces"}
+EDGE = {"snapd.config", "snapd.locations", "snapd.settings", "snapd.workspaces"}
 
 
 def name_of(path: Path) -> str:
@@ -80,7 +80,8 @@ def ids(path: Path) -> str:
         ("config", {"snapd.core"}),
         ("locations", {"snapd.core"}),
         ("launch", {"snapd.core", "snapd.locations"}),
-        ("workspaces", {"snapd.core", "snapd.store", "snapd.worktree", "snapd.config", "snapd.locations"}),
+        ("settings", {"snapd.core", "snapd.config", "snapd.worktree.stamps"}),
+        ("workspaces", {"snapd.core", "snapd.store", "snapd.worktree", *EDGE}),
         ("library", {"snapd.core", "snapd.wire", "snapd.backend", "snapd.config", "snapd.locations", "snapd.library"}),
         ("sessions", {"snapd.library"}),
     ],

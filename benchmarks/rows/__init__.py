@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from .clients import clients
 from .content import diff, restore
+from .fairness import busy, check, flat, stall
 from .first import first
 from .process import idle, memory, restart, spawn
 from .storage import store
@@ -32,5 +33,9 @@ ROWS: dict[str, Callable[[Bench], Iterator[Row]]] = {
     "memory": memory,
     "clients": clients,
     "store": store,
+    "busy": busy,
+    "stall": stall,
+    "flat": flat,
+    "check": check,
 }
 """What `--rows` names, in the order in which it is measured."""

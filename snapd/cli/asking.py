@@ -15,12 +15,19 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
-    from snapd.backend import Backend, Report
+    from snapd_client import Client
+
+    from snapd.backend import Backend, RemoteBackend, Report
+    from snapd.config import Settings
 
 
 _HEXADECIMAL = frozenset("0123456789abcdef")
 _QUIET_SECONDS = 0.5
 """How long a request may take before its progress is shown."""
+
+
+_told: set[str] = set()
+"""What was said of the environment: a command that asks several times says it once."""
 
 
 class NoDaemon(IoError):
@@ -48,11 +55,27 @@ def backend(options: argparse.Namespace, folder: str | None = None) -> Iterator[
 
 
 def _remote(locations: Locations, folder: str, socket: str | None) -> Backend:
-    from snapd.backend import open_remote
+    path = os.path.abspath(socket) if socket else locations.socket
+    return connected(locations, path, folder, None)[0]
+
+
+def connected(locations: Locations, path: str, folder: str, timeout: float | None) -> tuple[RemoteBackend, Client]:
+    """The daemon on a socket, started where it does not run, with a folder open; and the connection to it.
+
+    Args:
+        locations: of the user.
+        path: of the socket.
+        folder: absolute.
+        timeout: seconds that it has for each answer; None for without end.
+
+    Raises:
+        NoDaemon: it cannot be started or reached.
+        SnapdError: the folder cannot be opened, or a setting is wrong.
+    """
+    from snapd.backend import RemoteBackend, connect
     from snapd.launch import ensure_daemon
 
-    path = os.path.abspath(socket) if socket else locations.socket
-    own = own_settings()
+    own = own_settings(locations)
     try:
         ensure_daemon(locations, path).close()
     except IoError as error:
@@ -61,25 +84,47 @@ def _remote(locations: Locations, folder: str, socket: str | None) -> Backend:
         # wrong settings keep a daemon from starting: they are what the user has to hear of
         read_file(locations.config_file)
         raise NoDaemon(error.message, **error.data) from error
-    return open_remote(path, folder, own)
+    client = connect(path, timeout)
+    return RemoteBackend(client, folder, own), client
 
 
-def own_settings() -> dict[str, Any]:
-    """What this command's environment says, which a daemon started elsewhere has not seen."""
-    names = {name for name in os.environ if name.startswith("SNAPD_")} - {"SNAPD_DATA_DIR", "SNAPD_RUNTIME_DIR"}
-    if not names:
+def own_settings(locations: Locations) -> dict[str, Any]:
+    """What of this command's environment a daemon is told; says what does not count, for it serves others too.
+
+    Raises:
+        InvalidParams: a variable is wrong, or unknown.
+    """
+    if not {name for name in os.environ if name.startswith("SNAPD_")} - {"SNAPD_DATA_DIR", "SNAPD_RUNTIME_DIR"}:
         return {}
-    from snapd.config import as_options, read_environment
+    from snapd.config import as_options, for_the_daemon, read_environment
 
-    return as_options(read_environment(os.environ))
+    own, unheard = for_the_daemon(read_environment(os.environ), locations.config_file)
+    if unheard is not None and unheard not in _told:
+        _told.add(unheard)
+        print(f"snapd: {unheard}", file=sys.stderr)
+    return as_options(own)
 
 
 def _local(locations: Locations, folder: str) -> Backend:
     from snapd.backend import open_local
+    from snapd.config import read_environment
+
+    return open_local(locations, os.environ.get("XDG_CONFIG_HOME"), folder, read_environment(os.environ))
+
+
+def settings_of(options: argparse.Namespace, locations: Locations) -> Settings:
+    """What holds for work that this process does on stores itself; its environment counts under `--no-daemon` alone.
+
+    Raises:
+        InvalidParams: a setting is wrong.
+    """
     from snapd.config import Settings, read_environment, read_file
 
-    settings = Settings.of(read_file(locations.config_file), read_environment(os.environ))
-    return open_local(locations, os.environ.get("XDG_CONFIG_HOME"), folder, settings)
+    file = read_file(locations.config_file)
+    if options.no_daemon:
+        return Settings.of(file, read_environment(os.environ))
+    own_settings(locations)
+    return Settings.of(file)
 
 
 def ask(found: Backend, method: str, params: dict[str, Any]) -> Any:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 import socket
+import sys
 import threading
 from typing import TYPE_CHECKING
 
-from snapd.core.errors import IoError
+from snapd.core.errors import InvalidParams, IoError
 from snapd.launch import ensure_daemon
 from snapd.locations import Locations
 
+from .asking import own_settings
 from .exit_codes import DONE
+from .output import printable
 
 if TYPE_CHECKING:
     import argparse
@@ -23,6 +26,11 @@ def connect(options: argparse.Namespace) -> int:
     """Carries bytes both ways until the daemon has said its last."""
     locations = Locations.from_environment(os.environ)
     path = os.path.abspath(options.socket) if options.socket else locations.socket
+    try:
+        own_settings(locations)
+    except InvalidParams as error:
+        # it does not count either, and is no reason to leave an editor without snapshots
+        print(f"snapd: {printable(error.message)}", file=sys.stderr)
     connection = ensure_daemon(locations, path)
     threading.Thread(target=_upstream, args=(connection,), daemon=True).start()
     try:
@@ -30,6 +38,9 @@ def connect(options: argparse.Namespace) -> int:
             view = memoryview(chunk)
             while view:
                 view = view[os.write(1, view) :]
+    except BrokenPipeError:
+        # whoever it was for is gone, as at the end of the input
+        return DONE
     except ConnectionResetError as error:
         raise IoError(f"the daemon at {path} is gone: {error}", path=path, errno="ECONNREFUSED") from error
     return DONE

@@ -15,7 +15,7 @@ from . import machine
 from .asking import ask, backend
 from .exit_codes import DONE, FAILED
 from .fsck import check_folder
-from .output import Painter, print_json, printable, size, watching
+from .output import Painter, print_json, printable, settings, size, watching
 
 if TYPE_CHECKING:
     import argparse
@@ -33,24 +33,25 @@ def doctor(options: argparse.Namespace) -> int:
     socket = os.path.abspath(options.socket) if options.socket else locations.socket
     checks: dict[str, Callable[[], str]] = {
         "version": _version,
-        "settings": lambda: _settings(locations),
+        "settings": lambda: _settings(options, locations),
         "data": lambda: machine.data(locations),
         "runtime": lambda: machine.runtime(locations, socket),
         "daemon": lambda: machine.daemon(socket),
         "folder": lambda: _folder(options),
-        "watches": lambda: machine.watches(sum(1 for _ in _directories(folder))),
+        "watches": lambda: machine.watches(sum(1 for _ in _listed(folder, []))),
         "leftovers": lambda: _leftovers(folder),
         "store": lambda: _store(options, folder),
     }
-    results = []
-    for name, check in checks.items():
+    results = {}
+    # the settings last: they are asked of the daemon, which that may start
+    for name in sorted(checks, key=lambda name: name == "settings"):
         try:
-            results.append({"check": name, "ok": True, "found": check()})
+            results[name] = {"check": name, "ok": True, "found": checks[name]()}
         except machine.FAILURES as error:
             found = error.message if isinstance(error, SnapdError) else str(error)
-            results.append({"check": name, "ok": False, "found": found})
-    _print(options, results)
-    return DONE if all(result["ok"] for result in results) else FAILED
+            results[name] = {"check": name, "ok": False, "found": found}
+    _print(options, [results[name] for name in checks])
+    return DONE if all(result["ok"] for result in results.values()) else FAILED
 
 
 def _print(options: argparse.Namespace, results: list[dict[str, Any]]) -> None:
@@ -69,11 +70,16 @@ def _version() -> str:
     return f"snapd {__version__}, Python {platform.python_version()}, libgit2 {pygit2.LIBGIT2_VERSION}"
 
 
-def _settings(locations: Locations) -> str:
+def _settings(options: argparse.Namespace, locations: Locations) -> str:
     from snapd.config import read_environment, read_file
 
-    layer = {**read_file(locations.config_file), **read_environment(os.environ)}
-    return f"{locations.config_file}: " + (", ".join(f"{key}={value!r}" for key, value in layer.items()) or "defaults")
+    read_file(locations.config_file)
+    read_environment(os.environ)
+    with backend(options) as found:
+        status = ask(found, "snapshot/status", {})
+    if "settingsProblems" in status:
+        raise machine.Unwell("; ".join(status["settingsProblems"]))
+    return f"{locations.config_file}: {', '.join(settings(status))}"
 
 
 def _folder(options: argparse.Namespace) -> str:
@@ -88,11 +94,22 @@ def _folder(options: argparse.Namespace) -> str:
 
 
 def _leftovers(folder: str) -> str:
-    left = [os.path.relpath(path, folder) for above in _directories(folder) for path in _aside(above)]
-    if not left:
-        return "no operation left anything in the folder"
-    named = ", ".join(left[:_TOLD]) + (f" and {len(left) - _TOLD} more" if len(left) > _TOLD else "")
-    raise machine.Unwell(f"{named}: of an operation that was killed; the next snapshot clears away what it knows of")
+    closed: list[str] = []
+    found = [os.path.join(above, name) for above, names in _listed(folder, closed) for name in names]
+    left = [os.path.relpath(path, folder) for path in found if _ASIDE.fullmatch(os.path.basename(path))]
+    said = []
+    if left:
+        said.append(f"{_few(left)}: of an operation that was killed; the next snapshot clears away what it knows of")
+    if closed:
+        unlisted = _few([os.path.relpath(path, folder) for path in closed])
+        said.append(f"{unlisted}: cannot be listed, so nobody knows what is in there: see its owner and permissions")
+    if said:
+        raise machine.Unwell("; ".join(said))
+    return "no operation left anything in the folder"
+
+
+def _few(names: list[str]) -> str:
+    return ", ".join(names[:_TOLD]) + (f" and {len(names) - _TOLD} more" if len(names) > _TOLD else "")
 
 
 def _store(options: argparse.Namespace, folder: str) -> str:
@@ -107,18 +124,20 @@ def _store(options: argparse.Namespace, folder: str) -> str:
     return f"{answer['store']}: {counts}{crashed}; 'snapd fsck' reads every object"
 
 
-def _directories(folder: str) -> Iterator[str]:
-    """The directories of a folder, those of a `.git` left out."""
-    for above, below, _ in os.walk(folder):
+def _listed(folder: str, closed: list[str]) -> Iterator[tuple[str, list[str]]]:
+    """The directories of a folder, those of a `.git` left out, each with the names in it.
+
+    Args:
+        folder: absolute.
+        closed: told each directory that cannot be listed.
+    """
+
+    def tell(error: OSError) -> None:
+        # one that has just gone is none that could not be listed
+        if not isinstance(error, FileNotFoundError):
+            closed.append(error.filename)
+
+    for above, below, names in os.walk(folder, onerror=tell):
         if ".git" in below:
             below.remove(".git")
-        yield above
-
-
-def _aside(directory: str) -> Iterator[str]:
-    try:
-        names = os.listdir(directory)
-    except OSError:
-        # what cannot be read is told of by the snapshots
-        return
-    yield from (os.path.join(directory, name) for name in names if _ASIDE.fullmatch(name))
+        yield above, [*below, *names]

@@ -51,10 +51,10 @@ def _stores(options: argparse.Namespace) -> list[Found]:
     locations = Locations.from_environment(os.environ)
     if options.all:
         return stores(stores_directory(locations.data))
-    from snapd.config import Settings, read_environment, read_file
+    from snapd.config import Settings, read_file
     from snapd.workspaces import Workspaces, current_umask
 
-    settings = Settings.of(read_file(locations.config_file), read_environment(os.environ))
+    settings = Settings.of(read_file(locations.config_file))
     folder = os.path.abspath(options.directory)
     workspaces = Workspaces(locations, os.environ.get("XDG_CONFIG_HOME"), current_umask(), None)
     path = workspaces.store_of(os.fsencode(folder), settings)

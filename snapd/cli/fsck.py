@@ -91,10 +91,10 @@ def _ask(options: argparse.Namespace, folder: str, params: dict[str, Any]) -> An
 
 def _check_closed(folder: str, *, repair: bool, quick: bool, reason: StoreCorrupt) -> Any:
     from snapd.closed import check_store, store_of
-    from snapd.config import Settings, read_environment, read_file
+    from snapd.config import Settings, read_file
 
     locations = Locations.from_environment(os.environ)
-    settings = Settings.of(read_file(locations.config_file), read_environment(os.environ))
+    settings = Settings.of(read_file(locations.config_file))
     try:
         return check_store(store_of(locations, settings, folder), quick=quick, repair=repair)
     except StoreLocked:

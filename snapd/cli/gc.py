@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from snapd.core.errors import InvalidParams, IoError, SnapdError, StoreLocked
 from snapd.locations import Locations, stores_directory
 
-from .asking import ask, backend
+from .asking import ask, backend, settings_of
 from .confirming import confirmed
 from .exit_codes import DONE, NOT_ALL
 from .output import print_json, printable, size
@@ -40,11 +40,10 @@ def gc(options: argparse.Namespace) -> int:
 
 
 def _all(options: argparse.Namespace) -> int:
-    from snapd.config import Settings, read_environment, read_file
     from snapd.store.catalog import stores
 
     locations = Locations.from_environment(os.environ)
-    settings = Settings.of(read_file(locations.config_file), read_environment(os.environ))
+    settings = settings_of(options, locations)
     rows: list[dict[str, Any]] = []
     for store in stores(stores_directory(locations.data)):
         try:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 _STYLES = ("cyan", "magenta", "yellow", "green", "blue")
 _FOLDER = "dim"
+_MARKS = {"open": "◎", "partly": "◐"}
+"""Of a step, by its state."""
 _TIME = 7
 _NAME = 10
 """Columns of a time, and of a step's name, with what keeps them apart from the next."""
@@ -121,7 +123,7 @@ class _Picture:
     def _add_step(self, clock: str, step: dict[str, Any]) -> None:
         session_id = step["sessionId"]
         self._begin_lane(session_id)
-        undone, is_open = step["state"] == "undone", step["state"] == "open"
+        undone = step["state"] == "undone"
         style = self._styles[session_id]
         texts = [(pad(step["stepId"][:8], _NAME), "dim" if undone else style)]
         said = [(one_line(step.get("tool")), "bold"), (one_line(step.get("description")), "")]
@@ -132,11 +134,13 @@ class _Picture:
             texts.append((f"part of {step['parentStepId'][:8]}  ", "dim"))
         if undone:
             texts.append(("undone", "dim"))
-        elif is_open:
+        elif step["state"] == "partly":
+            texts.append(("partly undone", "yellow"))
+        elif step["state"] == "open":
             texts.append(("open", "green"))
         elif not step["files"]:
             texts.append(("nothing changed", "dim"))
-        mark = ("○", "dim") if undone else ("◎" if is_open else "●", style)
+        mark = ("○", "dim") if undone else (_MARKS.get(step["state"], "●"), style)
         self._add_marked(clock, session_id, mark, texts)
 
     def _add_operation(self, clock: str, entry: dict[str, Any]) -> None:

@@ -12,7 +12,7 @@ from .asking import ask, backend, pages
 from .exit_codes import DONE
 from .graph import draw
 from .layout import columns, fit, one_line, terminal_width
-from .naming import all_steps, file_of, find_session, find_step, short
+from .naming import all_sessions, file_of, find_session, find_step, short
 from .output import Painter, print_json, printable, step_line, summary
 from .times import ago, local_now, moment
 
@@ -36,11 +36,11 @@ _LEAST = 8
 def sessions(options: argparse.Namespace) -> int:
     """Lists the sessions, the latest first."""
     with backend(options) as found:
-        result = ask(found, "session/list", {})
+        known = all_sessions(found)
     if options.json:
-        print_json(result)
-    elif result["sessions"]:
-        print(table(result["sessions"][::-1], Painter(options), terminal_width(), local_now()))
+        print_json({"sessions": known})
+    elif known:
+        print(table(known[::-1], Painter(options), terminal_width(), local_now()))
     else:
         print("snapd: there are no sessions in this folder yet", file=sys.stderr)
     return DONE
@@ -99,7 +99,7 @@ def log(options: argparse.Namespace) -> int:
         shown = list(islice(entries, options.number or None))
         more = bool(options.number) and next(entries, None) is not None
         # afterwards: it has the session of every entry then
-        known = {session["sessionId"]: session for session in ask(found, "session/list", {})["sessions"]}
+        known = {session["sessionId"]: session for session in all_sessions(found)}
     if options.json:
         print_json({"entries": shown})
         return DONE
@@ -137,25 +137,24 @@ def show_step(options: argparse.Namespace) -> int:
     """Shows a step, and what it changed as a unified diff."""
     with backend(options) as found:
         named = find_step(found, options.what)
-        steps = all_steps(found)
+        parts = list(_parts(found, named))
         diffs = _diffs(found, named)
     if options.json:
         print_json({"step": named, "diff": "".join(diffs)})
         return DONE
     painter = Painter(options)
     print(_details(painter, named))
-    for part in _parts(steps, named):
+    for part in parts:
         print(f"{painter.paint('part', 'dim')}      {step_line(painter, part)}")
     for diff in diffs:
         sys.stdout.write(f"\n{painter.diff(diff)}")
     return DONE
 
 
-def _parts(steps: dict[str, dict[str, Any]], step: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    for part in steps.values():
-        if part.get("parentStepId") == step["stepId"]:
-            yield part
-            yield from _parts(steps, part)
+def _parts(found: Backend, step: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    for part in ask(found, "step/find", {"prefix": "", "parentStepId": step["stepId"]})["steps"][::-1]:
+        yield part
+        yield from _parts(found, part)
 
 
 def _details(painter: Painter, step: dict[str, Any]) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from snapd.core.errors import InvalidParams
 
 from .asking import ask, backend, in_folder
+from .confirming import check_asked
 from .exit_codes import NOT_ALL
 from .naming import step_id
 from .operating import operate
@@ -71,6 +72,7 @@ def _chosen(options: argparse.Namespace, hunks: list[dict[str, Any]]) -> list[in
 def _answer(painter: Painter, question: str) -> str:
     while True:
         print(painter.paint(question, "cyan"), end="", file=sys.stderr, flush=True)
+        check_asked()
         line = sys.stdin.readline()
         if not line:
             print(file=sys.stderr)

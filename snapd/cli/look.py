@@ -10,7 +10,7 @@ from snapd.core.errors import InvalidParams
 
 from .asking import ask, backend, in_folder, pages, resolve
 from .exit_codes import DONE
-from .output import Painter, print_json, printable, size, summary, watching
+from .output import Painter, print_json, printable, settings, size, summary, watching
 
 if TYPE_CHECKING:
     import argparse
@@ -107,6 +107,12 @@ def status(options: argparse.Namespace) -> int:
         "watching": watching(result),
         "store": f"{result['store']['path']} ({size(result['store']['bytes'])})",
     }
+    if "fullLook" in result:
+        rows["full look"] = f"{result['fullLook']['at']}: {result['fullLook']['reason']}"
     for name, value in rows.items():
         print(f"{painter.paint(name.ljust(9), 'dim')} {value}")
+    for at, line in enumerate(settings(result)):
+        print(f"{painter.paint(('' if at else 'settings').ljust(9), 'dim')} {line}")
+    for problem in result.get("settingsProblems", []):
+        print(f"snapd: {printable(problem)}", file=sys.stderr)
     return DONE

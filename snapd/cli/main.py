@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-import io
+import errno
 import os
 import sys
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from snapd.core.errors import Cancelled, SnapdError
 
 from .asking import NoDaemon
-from .exit_codes import CANNOT_REACH, FAILED, INTERRUPTED, USAGE
+from .exit_codes import CANNOT_REACH, FAILED, INTERRUPTED, NOBODY_READS, USAGE
 from .output import printable
-from .parser import COMMANDS, build_parser
+from .parser import COMMANDS, SHOWING, build_parser
+from .streams import take_over
+
+if TYPE_CHECKING:
+    from .streams import Output
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -24,32 +29,58 @@ def main(arguments: list[str] | None = None) -> int:
     Returns:
         The exit code; see `exit_codes`.
     """
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        # file names and diffs are UTF-8 whatever the locale says
-        sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
+    output = take_over()
+    # help and completion are for showing too
+    output.stops = True
+    try:
+        code = _run(arguments, output)
+        sys.stdout.flush()
+    except OSError as error:
+        if error is not output.lost:
+            print(f"snapd: {printable(str(error))}", file=sys.stderr)
+            return FAILED
+        code = FAILED
+    if output.lost is None:
+        return code
+    return _without_output(code, output.lost, stopped=output.stops)
+
+
+def _without_output(code: int, lost: OSError, *, stopped: bool) -> int:
+    """The exit code where standard output could not be written to.
+
+    Args:
+        code: what was done.
+        lost: why.
+        stopped: whether the command was about nothing but its output.
+    """
+    if lost.errno == errno.EPIPE:
+        # the reader has seen enough
+        return NOBODY_READS if stopped else code
+    print(f"snapd: standard output: {os.strerror(lost.errno or 0)}", file=sys.stderr)
+    return FAILED if stopped else code
+
+
+def _run(arguments: list[str] | None, output: Output) -> int:
+    """Runs one command; raises `OSError` where the system failed it, or its output."""
     parser = build_parser()
-    options = parser.parse_args(arguments)
+    try:
+        options = parser.parse_args(arguments)
+    except SystemExit as ending:
+        # help, the version, or wrong usage, all of which was told
+        return ending.code if isinstance(ending.code, int) else USAGE
     if options.command is None:
         parser.print_help(sys.stderr)
         return USAGE
+    output.stops = options.command in SHOWING
     module, function = COMMANDS[options.command]
     try:
-        run = getattr(import_module(f"snapd.cli.{module}"), function)
-        code: int = run(options)
-        sys.stdout.flush()
+        code: int = getattr(import_module(f"snapd.cli.{module}"), function)(options)
     except (KeyboardInterrupt, Cancelled):
         return INTERRUPTED
-    except BrokenPipeError:
-        # the reader has seen enough; nothing more may be written at exit either
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return FAILED
     except SnapdError as error:
         print(f"snapd: {printable(error.message)}", file=sys.stderr)
         if error.kind == "invalidParams":
             return USAGE
         unreachable = isinstance(error, NoDaemon) or error.data.get("errno") in ("ECONNREFUSED", "EPIPE")
         return CANNOT_REACH if unreachable else FAILED
-    except OSError as error:
-        print(f"snapd: {printable(str(error))}", file=sys.stderr)
-        return FAILED
     return code

@@ -17,6 +17,7 @@ _MADE = 16
 """Digits of a name that snapd makes."""
 _SHORT = 8
 _HEXADECIMAL = frozenset("0123456789abcdef")
+_ON_A_PAGE = 200
 _NAMED = 5
 """How many an error names."""
 
@@ -38,7 +39,7 @@ def find_session(found: Backend, word: str) -> dict[str, Any]:
         UnknownSession: there is none.
         InvalidParams: there are several.
     """
-    sessions = {session["sessionId"]: session for session in ask(found, "session/list", {})["sessions"]}
+    sessions = {session["sessionId"]: session for session in all_sessions(found)}
     names = _matching(sessions, word)
     if not names:
         raise UnknownSession(f"no session {word!r} in this folder; 'snapd sessions' lists them", sessionId=word)
@@ -59,13 +60,15 @@ def find_step(found: Backend, word: str, session_id: str | None = None) -> dict[
     """
     if word != "last" and not (word and set(word) <= _HEXADECIMAL and len(word) <= _MADE):
         raise InvalidParams(f"expected a step, the beginning of its name or 'last', got {word!r}", field="STEP")
-    steps = all_steps(found, session_id)
-    if word == "last" and steps:
-        return max(steps.values(), key=lambda step: str(step["startedAt"]))
+    about = {"prefix": "" if word == "last" else word, "sessionId": session_id}
+    answer = ask(found, "step/find", {**about, "limit": 1 if word == "last" else _NAMED + 1})["steps"]
+    if word == "last" and answer:
+        return dict(answer[0])
+    steps = {step["stepId"]: step for step in answer}
     names = _matching(steps, word)
     if not names:
         raise UnknownStep(f"no step {word!r} in this folder; 'snapd log' shows them", stepId=word)
-    return steps[_only(names, word, "step")]
+    return dict(steps[_only(names, word, "step")])
 
 
 def step_id(found: Backend, word: str) -> str:
@@ -73,14 +76,9 @@ def step_id(found: Backend, word: str) -> str:
     return word if _is_made(word) else str(find_step(found, word)["stepId"])
 
 
-def all_steps(found: Backend, session_id: str | None = None) -> dict[str, dict[str, Any]]:
-    """The steps of a session, or of all, by their names."""
-    if session_id is None:
-        sessions = [session["sessionId"] for session in ask(found, "session/list", {})["sessions"]]
-    else:
-        sessions = [session_id]
-    answers = (ask(found, "session/steps", {"sessionId": session}) for session in sessions)
-    return {step["stepId"]: step for answer in answers for step in answer["steps"]}
+def all_sessions(found: Backend) -> list[dict[str, Any]]:
+    """The sessions, in the order in which they were first started."""
+    return list(pages(found, "session/list", {"limit": _ON_A_PAGE}, "sessions"))
 
 
 def latest_session(found: Backend) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from snapd.core.errors import InvalidParams
 
 from .asking import ask
+from .confirming import confirmed
 from .exit_codes import DONE, NOT_ALL
 from .output import Painter, outcomes, print_json, step_line
 
@@ -18,7 +19,11 @@ if TYPE_CHECKING:
 
 _AS_ASKED = frozenset({"restored", "deleted", "merged", "unchanged"})
 _PLANNED = {"session/undo": "undo", "session/redo": "redo"}
-_DONE = {"session/undo": "undone", "session/redo": "redone"}
+_DONE = {
+    "session/undo": {"undone": "undone", "partly": "partly undone", "applied": "not undone"},
+    "session/redo": {"applied": "redone", "partly": "partly redone", "undone": "not redone"},
+}
+"""What is said of a step that was turned, by its state since; the first is as it was to be."""
 
 
 def operate(options: argparse.Namespace, found: Backend, method: str, params: dict[str, Any], *, sure: bool) -> int:
@@ -60,32 +65,56 @@ def _confirmed(painter: Painter, method: str, plan: dict[str, Any]) -> bool:
             f"this would change {len(touched)} files: say --yes, or --dry-run to see them", field="--yes"
         )
     # standard output is for what was done
-    for line in _steps(painter, _PLANNED, method, plan):
+    for line in _planned(painter, method, plan):
         print(line, file=sys.stderr)
     print(outcomes(painter, touched), file=sys.stderr)
-    print("go on? What is there now is kept in a snapshot. [y/N] ", end="", file=sys.stderr, flush=True)
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
+    return confirmed("go on? What is there now is kept in a snapshot.")
 
 
 def _show(options: argparse.Namespace, painter: Painter, method: str, result: dict[str, Any]) -> int:
     if options.json:
         print_json(result)
     else:
-        for line in _steps(painter, _DONE if result["applied"] else _PLANNED, method, result):
+        for line in _done(painter, method, result) if result["applied"] else _planned(painter, method, result):
             print(line)
         if result["files"]:
             print(outcomes(painter, result["files"]))
         if result["applied"]:
             print(painter.paint(f"before: {result['before']}", "dim"))
-        elif not options.dry_run:
-            print("snapd: nothing was changed: there are conflicts", file=sys.stderr)
+        if not options.dry_run and (not result["applied"] or _conflicts(result) or not _is_turned(method, result)):
+            print(f"snapd: {_advice(result)}", file=sys.stderr)
     if not options.dry_run and not result["applied"]:
         return NOT_ALL
-    return DONE if all(row["outcome"] in _AS_ASKED for row in result["files"]) else NOT_ALL
+    is_done = all(row["outcome"] in _AS_ASKED for row in result["files"])
+    return DONE if is_done and _is_turned(method, result) else NOT_ALL
 
 
-def _steps(painter: Painter, words: dict[str, str], method: str, result: dict[str, Any]) -> list[str]:
-    return [
-        f"{painter.paint(words[method].ljust(9), 'cyan')} {step_line(painter, step)}"
-        for step in result.get("steps", [])
-    ]
+def _is_turned(method: str, result: dict[str, Any]) -> bool:
+    """Whether each step is what it was to be: a file in conflict in one may be told as what another made of it."""
+    if not result["applied"] or method not in _DONE:
+        return True
+    return all(step["state"] == next(iter(_DONE[method])) for step in result["steps"])
+
+
+def _conflicts(result: dict[str, Any]) -> bool:
+    return any(row["outcome"] == "conflict" for row in result["files"])
+
+
+def _advice(result: dict[str, Any]) -> str:
+    """What conflicts came to, and what to do about them."""
+    settle = "--on-conflict overwrite writes the files in conflict too, and keeps what is there now in a snapshot"
+    if result["before"] == result["after"]:
+        return f"nothing was changed: there are conflicts. The same command with {settle}"
+    return f"the files in conflict were left as they are. The same command with {settle}"
+
+
+def _planned(painter: Painter, method: str, result: dict[str, Any]) -> list[str]:
+    return [_step(painter, _PLANNED[method], step) for step in result.get("steps", [])]
+
+
+def _done(painter: Painter, method: str, result: dict[str, Any]) -> list[str]:
+    return [_step(painter, _DONE[method][step["state"]], step) for step in result.get("steps", [])]
+
+
+def _step(painter: Painter, word: str, step: dict[str, Any]) -> str:
+    return f"{painter.paint(word.ljust(9), 'cyan')} {step_line(painter, step)}"

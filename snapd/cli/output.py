@@ -152,6 +152,27 @@ def watching(status: dict[str, Any]) -> str:
     return f"{status['watcher']} ({reason})" if reason else str(status["watcher"])
 
 
+_SOURCES = {
+    "default": "default",
+    "file": "config.toml",
+    "environment": "environment",
+    "client": "this command",
+    "otherClient": "an editor or agent that is connected",
+    "folder": ".snapd.toml of the folder",
+}
+
+
+def settings(status: dict[str, Any]) -> list[str]:
+    """Each setting with its value, as `config.toml` would say it, and where that comes from; of `snapshot/status`."""
+    import json
+
+    return [
+        f"{row['name']} = {'nothing' if row['value'] is None else printable(json.dumps(row['value']))}"
+        f" ({_SOURCES.get(row['source'], row['source'])})"
+        for row in status.get("settings", [])
+    ]
+
+
 def print_json(value: Any) -> None:
     """A result for programs."""
     import json

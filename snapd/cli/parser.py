@@ -38,10 +38,13 @@ COMMANDS = {
 }
 """For each command, the module below `snapd.cli` and the function that runs it."""
 
+SHOWING = frozenset({"patch", "diff", "show", "files", "status", "sessions", "log", "du", "completion"})
+"""The commands that are about nothing but what they print: they stop where that cannot be read any more."""
+
 _HASH = "a snapshot's hash (40 hex digits), or 'last'"
 _EPILOG = (
     "exit codes: 0 done; 1 failed, nothing changed; 2 wrong usage or settings; 3 done, but not for every file; "
-    "4 no daemon; 130 interrupted"
+    "4 no daemon; 130 interrupted; 141 nobody reads what is shown. They say what was done also where the output is lost"
 )
 
 

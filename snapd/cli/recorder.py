@@ -7,7 +7,7 @@ import time
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
-from snapd_client import ClientError
+from snapd_client import ClientError, RequestTimeout
 
 from snapd.core.errors import IoError, SnapdError, UnknownSession
 
@@ -30,8 +30,7 @@ _FAILURES = (SnapdError, ClientError, OSError)
 class Recorder:
     """Records a session while a thread of its own listens to the daemon.
 
-    Nothing falls between two steps: the next is begun before the one before it ends. What changes between these two
-    belongs to both, so that it is never taken for the user's.
+    Nothing falls between two steps, or into both: the next begins on the very snapshot that the one before ends with.
 
     Args:
         found: who answers.
@@ -49,7 +48,7 @@ class Recorder:
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="snapd-recorder", daemon=True)
         self._own: deque[str] = deque(maxlen=_OWN)
-        self._open: list[str] = []
+        self._open: str | None = None
         self._base: str | None = None
         self._changed: float | None = None
         self.session_id = ""
@@ -86,12 +85,19 @@ class Recorder:
             try:
                 self._found.request("session/end", {"sessionId": self.session_id})
                 return list(self._found.request("session/steps", {"sessionId": self.session_id})["steps"])
+            except RequestTimeout:
+                # it is there, and stuck: to ask again would keep whoever waits for the command even longer
+                raise
             except _FAILURES:
                 if attempt == _PATIENCE - 1:
                     raise
             self._ensure()
             self._client.reconnect()
         raise AssertionError("unreachable")
+
+    def close(self) -> None:
+        """Lets go of the daemon."""
+        self._found.close()
 
     # -- the thread
 
@@ -102,7 +108,7 @@ class Recorder:
                 if heard is not None:
                     self._hear(heard)
                 elif self._left() == 0:
-                    self._turn()
+                    self._begin()
             except _FAILURES as error:
                 # whatever it is: the command that is recorded goes on, and so does this
                 self.trouble = error
@@ -127,33 +133,23 @@ class Recorder:
             self._base = params["hash"]
         elif told.method == "session/didChange":
             step = params.get("step")
-            if step is not None and step["stepId"] in self._open and step["state"] != "open":
+            if step is not None and step["stepId"] == self._open and step["state"] != "open":
                 # somebody ended it; what the command does from now on is to be recorded all the same
                 self._resume()
         elif not self._client.connected:
             raise IoError("the daemon is gone", errno="EPIPE")
 
-    def _turn(self) -> None:
-        """Ends the step, the next having begun."""
+    def _begin(self) -> None:
+        """Begins a step, with which the one before it ends."""
         self._changed = None
-        begun = self._begin()
-        while len(self._open) > 1:
-            ended = self._found.request("step/end", {"stepId": self._open[0]})
-            del self._open[0]
-            self._own.append(ended["to"])
-            self._base = ended["to"]
-            if ended["to"] != begun:
-                self._changed = time.monotonic()
-
-    def _begin(self) -> str:
-        begun = self._found.request("step/begin", {"sessionId": self.session_id})
-        self._open.append(begun["stepId"])
+        ends = {} if self._open is None else {"ends": self._open}
+        begun = self._found.request("step/begin", {"sessionId": self.session_id, **ends})
+        self._open = begun["stepId"]
         self._own.append(begun["hash"])
         self._base = begun["hash"]
-        return str(begun["hash"])
 
     def _recover(self) -> None:
-        """Connects again where the connection is lost, and finds out which steps are open."""
+        """Connects again where the connection is lost, and finds out which step is open."""
         while not self._stopping.wait(_AGAIN_SECONDS):
             try:
                 if not self._client.connected:
@@ -168,10 +164,11 @@ class Recorder:
     def _resume(self) -> None:
         known = {"sessionId": self.session_id}
         steps = self._found.request("session/steps", known)["steps"]
-        self._open = [step["stepId"] for step in steps if step["state"] == "open"]
+        # one at most: each began as the one before it ended
+        self._open = next((step["stepId"] for step in steps if step["state"] == "open"), None)
         # whatever was told meanwhile was not heard; the next difference counts, from whichever snapshot
         self._base = None
-        if self._open:
+        if self._open is not None:
             # tried again, where it was the turn of a step that failed
             self._changed = time.monotonic()
             return

@@ -10,14 +10,13 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
-from snapd_client import Client, ClientError
+from snapd_client import ClientError
 
-from snapd.backend import RemoteBackend
-from snapd.core.errors import InvalidParams, IoError, SnapdError
+from snapd.core.errors import InvalidParams, SnapdError
 from snapd.launch import ensure_daemon
 from snapd.locations import Locations
 
-from .asking import NoDaemon, own_settings
+from .asking import connected
 from .layout import fit_name, terminal_width
 from .naming import short
 from .output import Painter, counts, printable
@@ -33,10 +32,15 @@ _BY_SIGNAL = 128
 _FROM_TERMINAL = (signal.SIGINT, signal.SIGQUIT)
 _FORWARDED = (*_FROM_TERMINAL, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 _FILES = 3
+_ANSWER_SECONDS = 60.0
+"""How long the daemon may take to open the folder, and to end a step: what the command changed since the last one."""
 
 
 def run(options: argparse.Namespace) -> int:
-    """Runs the command; its exit code is that of the command, or 128 and the number of the signal that ended it."""
+    """Runs the command; its exit code is that of the command, or 128 and the number of the signal that ended it.
+
+    Whatever keeps snapd from recording it keeps nobody from running it, unless `--require` asks for that.
+    """
     words = options.words[1:] if options.words[:1] == ["--"] else options.words
     if not words:
         raise InvalidParams("expected a command after --", field="COMMAND")
@@ -46,27 +50,43 @@ def run(options: argparse.Namespace) -> int:
     if program is None:
         print(f"snapd: {printable(words[0])}: command not found", file=sys.stderr)
         return _NOT_FOUND
-    locations = Locations.from_environment(os.environ)
-    path = os.path.abspath(options.socket) if options.socket else locations.socket
-
-    def ensure() -> None:
-        ensure_daemon(locations, path).close()
-
     try:
-        ensure()
-        client = Client.connect(path)
-    except (IoError, OSError) as error:
-        raise NoDaemon(str(error), errno="ECONNREFUSED") from error
-    found = RemoteBackend(lambda: client, folder, own_settings())
+        recorder = _record(options, folder, words)
+    except (SnapdError, ClientError, OSError) as error:
+        if options.require:
+            raise
+        said = error.message if isinstance(error, SnapdError) else str(error)
+        print(f"snapd: the steps of this command are not recorded: {printable(said)}", file=sys.stderr)
+        with _Child() as child:
+            return child.run(program, words)
     try:
-        recorder = Recorder(found, client, ensure, options.quiet)
-        recorder.start(options.agent or os.path.basename(words[0]), options.title or shlex.join(words))
         with _Child() as child:
             code = child.run(program, words)
             _finish(options, recorder)
     finally:
-        found.close()
+        recorder.close()
     return code
+
+
+def _record(options: argparse.Namespace, folder: str, words: list[str]) -> Recorder:
+    """Begins to record.
+
+    Raises:
+        SnapdError, ClientError, OSError: nothing is recorded.
+    """
+    locations = Locations.from_environment(os.environ)
+    path = os.path.abspath(options.socket) if options.socket else locations.socket
+    found, client = connected(locations, path, folder, _ANSWER_SECONDS)
+    recorder = Recorder(found, client, lambda: ensure_daemon(locations, path).close(), options.quiet)
+    try:
+        # the first snapshot takes as long as it takes: a daemon that has answered so far is alive
+        client.timeout = None
+        recorder.start(options.agent or os.path.basename(words[0]), options.title or shlex.join(words))
+    except BaseException:
+        recorder.close()
+        raise
+    client.timeout = _ANSWER_SECONDS
+    return recorder
 
 
 class _Child:

@@ -17,8 +17,8 @@ from .exit_codes import DONE, FAILED
 if TYPE_CHECKING:
     import argparse
 
-    from snapd.config import Layer
     from snapd.daemon import Options
+    from snapd.settings import Base
 
 
 def serve(options: argparse.Namespace) -> int:
@@ -29,11 +29,13 @@ def serve(options: argparse.Namespace) -> int:
 
         # before anything else can print, be it while it is imported: standard output belongs to the protocol
         stdout = take_stdout() if options.stdio else -1
-        from snapd.config import read_environment, read_file
+        from snapd.config import read_environment
+        from snapd.settings import Base, SettingsFile
 
         # what the user has to put right is told at once: all of the daemon takes a second to import
         locations = Locations.from_environment(os.environ)
-        base = (read_file(locations.config_file), read_environment(os.environ))
+        # its own variables count: whoever starts it by hand sets them for it, and nobody else starts it with any
+        base = Base(SettingsFile(locations.config_file), read_environment(os.environ))
         tcp = _tcp(options, locations) if options.tcp else None
         from snapd.daemon import configure_logging, raise_descriptor_limit
     configure_logging()
@@ -46,7 +48,7 @@ def serve(options: argparse.Namespace) -> int:
     return _serve_socket(options, settings)
 
 
-def _options(options: argparse.Namespace, locations: Locations, base: tuple[Layer, ...]) -> Options:
+def _options(options: argparse.Namespace, locations: Locations, base: Base) -> Options:
     from snapd.daemon import Options
     from snapd.workspaces import current_umask
 

@@ -49,6 +49,9 @@ def _add_step(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     step = commands.add_parser("step", help="begin or end a step: for the hooks of agents")
     actions = step.add_subparsers(dest="action", metavar="ACTION", required=True)
     shared = common()
+    shared.add_argument(
+        "--best-effort", action="store_true", help="whatever goes wrong, say so on standard error and exit with 0"
+    )
     begin = actions.add_parser("begin", parents=[shared], help="begin a step and print its name")
     begin.add_argument(
         "--session", metavar="S", help="its session, started where there is none of that name (default: a new one)"
@@ -93,6 +96,7 @@ def _add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         default=2.0,
         help="a step ends when nothing has changed for so long (default: 2)",
     )
+    run.add_argument("--require", action="store_true", help="do not run the command where its steps cannot be recorded")
     run.add_argument("words", metavar="COMMAND", nargs=argparse.REMAINDER, help="the command and its arguments")
 
 

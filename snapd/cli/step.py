@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
-from snapd.core.errors import UnknownSession
+from snapd.core.errors import PathOutsideWorkspace, SnapdError, UnknownSession
 
 from .asking import ask, backend, in_folder
 from .exit_codes import DONE
-from .naming import short, step_id
-from .output import Painter, print_json, summary
+from .naming import all_sessions, short, step_id
+from .output import Painter, print_json, printable, summary
 
 if TYPE_CHECKING:
     import argparse
@@ -17,9 +18,20 @@ if TYPE_CHECKING:
     from snapd.backend import Backend
 
 
+_DONE = {"begin": "begun", "end": "ended"}
+
+
 def step(options: argparse.Namespace) -> int:
-    """Begins a step or ends one."""
-    return _begin(options) if options.action == "begin" else _end(options)
+    """Begins a step or ends one; a hook that must not stop its agent says `--best-effort`."""
+    act = _begin if options.action == "begin" else _end
+    if not options.best_effort:
+        return act(options)
+    try:
+        return act(options)
+    except (SnapdError, OSError) as error:
+        said = error.message if isinstance(error, SnapdError) else str(error)
+        print(f"snapd: the step was not {_DONE[options.action]}: {printable(said)}", file=sys.stderr)
+        return DONE
 
 
 def _begin(options: argparse.Namespace) -> int:
@@ -57,7 +69,7 @@ def _begun(found: Backend, options: argparse.Namespace, params: dict[str, Any]) 
 
 def _whole(found: Backend, word: str) -> str:
     """The session that is shown by a word, else the word: a new session may have a name that begins another's."""
-    names = [session["sessionId"] for session in ask(found, "session/list", {})["sessions"]]
+    names = [session["sessionId"] for session in all_sessions(found)]
     shown = [name for name in names if short(name) == word]
     return shown[0] if len(shown) == 1 and word not in names else word
 
@@ -65,10 +77,38 @@ def _whole(found: Backend, word: str) -> str:
 def _end(options: argparse.Namespace) -> int:
     """Shows what changed."""
     with backend(options) as found:
-        files = options.files and [in_folder(options, path) for path in options.files]
-        result = ask(found, "step/end", {"stepId": step_id(found, options.step), "files": files})
+        result = _ended(found, step_id(found, options.step), _named(options))
     if options.json:
         print_json(result)
     else:
         print(summary(Painter(options), result["files"]))
     return DONE
+
+
+def _named(options: argparse.Namespace) -> dict[str, str] | None:
+    """The files that are claimed: as the daemon is told them, and as they were named."""
+    if options.files is None:
+        return None
+    return {in_folder(options, path): path for path in options.files}
+
+
+def _ended(found: Backend, step: str, files: dict[str, str] | None) -> Any:
+    """Ends a step. An agent also writes where no snapshot looks: that is no reason to leave its step open."""
+    while True:
+        try:
+            return ask(found, "step/end", {"stepId": step, "files": None if files is None else list(files)})
+        except PathOutsideWorkspace as error:
+            outside = [name for name in files or () if _shown(name) == error.data.get("file")]
+            if files is None or not outside:
+                raise
+            for name in outside:
+                print(
+                    f"snapd: {printable(files.pop(name))} is not counted: {printable(error.message)}", file=sys.stderr
+                )
+
+
+def _shown(name: str) -> str:
+    """How an error names a file that a request named so."""
+    from snapd.core.paths import from_uri, shown
+
+    return shown(from_uri(name, "files")) if name.startswith("file:") else name

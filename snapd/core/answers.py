@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 
 import attrs
 
 if TYPE_CHECKING:
     from .filediff import FileDelta
     from .history import FileSummary, OperationKind, Session, Step
-    from .model import ObjectId, Outcome, RelPath, Skip
+    from .model import FullLook, ObjectId, Outcome, RelPath, Skip
+
+View = TypeVar("View")
 
 
 @attrs.frozen
@@ -53,6 +55,19 @@ class MovedAway:
     base: ObjectId
     files: tuple[FileDelta, ...]
     truncated: bool
+
+
+@attrs.frozen
+class Page(Generic[View]):
+    """A part of a list.
+
+    Attributes:
+        views: what is on it.
+        after: where the next one goes on; None where this is the last.
+    """
+
+    views: tuple[View, ...]
+    after: int | None
 
 
 @attrs.frozen
@@ -128,6 +143,25 @@ class FileContent:
     data: bytes
 
 
+SettingSource = Literal["default", "file", "environment", "client", "otherClient", "folder"]
+
+
+@attrs.frozen
+class SettingInUse:
+    """A setting as it holds for a workspace.
+
+    Attributes:
+        name: of the setting.
+        value: what it is; patterns are a tuple of strings.
+        source: where that comes from: nobody said anything, the user's file, the environment of the process that
+            answers, the client that asks, another client, or the folder itself.
+    """
+
+    name: str
+    value: bool | float | str | tuple[str, ...] | None
+    source: SettingSource
+
+
 @attrs.frozen
 class Status:
     """What is known of a workspace without looking at its files.
@@ -136,14 +170,20 @@ class Status:
         files: captured files, as of the last look.
         watcher: what says that something may have changed: "inotify", "watchdog" or "none".
         watcher_reason: why it is not the best that there is, where it is not.
+        full_look: the latest look at all files, None where there was none yet.
         last: the tree of the newest snapshot, None where there is none.
         store_path: where the store lies.
         store_bytes: what it takes.
+        folder_excludes: patterns that the folder's own file adds to those of the settings.
+        folder_problem: what is wrong with that file: then no snapshot is taken; None where it is all right.
     """
 
     files: int
     watcher: str
     watcher_reason: str | None
+    full_look: FullLook | None
     last: ObjectId | None
     store_path: str
     store_bytes: int
+    folder_excludes: tuple[str, ...]
+    folder_problem: str | None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING
 
-from .history import working
+from .history import around, working
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable
@@ -52,9 +52,13 @@ class Attendance:
             open_steps: all that are open, in the order in which they were begun.
 
         Returns:
-            The steps that are at work, innermost ones only; and those that would be as well if they were not left.
+            The steps that are at work, innermost ones only; and those that were left and may still be spoken for, one
+            around another included: nobody knows yet for which of the two that will be.
         """
         steps = tuple(open_steps)
+        parents = {step.step_id: step.begun.parent for step in steps}
         gone = {step.step_id for step in self.left(steps)}
-        at_work = working(step for step in steps if step.step_id not in gone)
-        return at_work, tuple(step_id for step_id in working(steps) if step_id in gone)
+        here = parents.keys() - gone
+        outer = around(here, parents)
+        left = tuple(step for step in parents if step in gone and step not in outer)
+        return working(steps, here), left

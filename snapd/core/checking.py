@@ -38,7 +38,11 @@ class Checking:
         found = store.check(call, quick=quick, alone=False)
         if not found.problems:
             return found
-        # what somebody packed or dropped in this moment may have been looked for in the wrong place
+        # what somebody packed or dropped in this moment was looked for in the wrong place, and is not missed again
+        again = store.check(call, quick=quick, alone=False)
+        if not again.problems:
+            return again
+        # only now do others wait: so that what is told is exact
         with self._writer.alone(call):
             return store.check(call, quick=quick, alone=True)
 

@@ -108,7 +108,7 @@ class Chronicle:
                 event.head.tree,
                 self._deeds.between(what.before.tree, event.head.tree, call),
                 session_id=what.session_id,
-                turned=tuple(turn.step_id for turn in what.turned),
+                turned=tuple(dict.fromkeys(turn.step_id for turn in what.turned)),
             )
         if seen is not None and not seen.steps:
             files = self._deeds.between(seen.before.tree, seen.after.tree, call)

@@ -9,7 +9,7 @@ import attrs
 from .answers import StepView
 from .filediff import describe
 from .history import FileSummary, Summary, working
-from .ownership import Author, own_changes
+from .ownership import Author, OwnChanges, own_changes
 from .threeway import net
 from .trees import changes
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from .call import Call
-    from .history import SnapshotId, Span, Step, StepId
+    from .history import Operated, SnapshotId, Span, Step, StepId, StepTurned, Undone
     from .model import Change, ObjectId, RelPath
-    from .ownership import Delta, OwnChanges
+    from .ownership import Delta
     from .ports import Store, TextDiffer
 
 
@@ -57,10 +57,9 @@ class Deeds:
         if seen is not None and step.step_id in seen.steps:
             spans.append(seen)
         elif seen is not None and spoken_for and step.step_id in seen.left:
-            authors = [other for other in self._store.timeline.open_steps() if other.step_id in seen.steps]
-            spans.append(attrs.evolve(seen, steps=working([*authors, step])))
-        author = Author(step.begun.session_id, None if claims is None else frozenset(claims))
-        return self._own(step.step_id, spans, {step.step_id: author})
+            opened = self._store.timeline.open_steps()
+            spans.append(attrs.evolve(seen, steps=working(opened, {*seen.steps, step.step_id})))
+        return self._own(step.step_id, spans, {step.step_id: _author(step, claims)})
 
     def summary(self, step: Step, call: Call) -> Summary:
         """What a step itself changed, file by file; kept once it has ended.
@@ -113,24 +112,77 @@ class Deeds:
             waiting += reversed(self._store.timeline.parts(found[-1].step_id))
         return tuple(found)
 
-    def net(self, steps: Iterable[Step]) -> dict[RelPath, Delta]:
-        """What several steps changed together, ordered by path; see `threeway.net`.
+    def in_force(self, step: Step) -> OwnChanges:
+        """What of a step's own changes was not taken back.
+
+        What an older snapd took back tells no more than what it did. Then all that did not become what it was before
+        is in force, which the caller has to find out by the files as they are: such a file is among the answer.
+
+        Raises:
+            StoreCorrupt: see there.
+        """
+        own = self.own(step)
+        undone = self._store.timeline.undone(step.step_id)
+        if not undone:
+            return own
+        last = undone[-1]
+        turn = self.turn(last)
+        if last.rest is None:
+            kept = self._left_by(turn, own)
+        else:
+            before = self._left_by(self.turn(undone[-2]), own) if len(undone) > 1 else {*own.files, *own.directories}
+            names = dict(turn.moved)
+            kept = before - {names.get(path, path) for path in last.rest}
+        return OwnChanges(
+            {path: chain for path, chain in own.files.items() if path in kept},
+            {path: delta for path, delta in own.directories.items() if path in kept},
+        )
+
+    def turn(self, undone: Undone) -> StepTurned:
+        """How an operation took a step back; raises `StoreCorrupt`."""
+        return next(turn for turn in self.operation(undone).turned if turn.step_id == undone.step_id)
+
+    def operation(self, undone: Undone) -> Operated:
+        """The operation that took a step back; raises `StoreCorrupt`."""
+        found = self._store.timeline.operation(undone.operation_id)
+        assert found is not None
+        return found
+
+    def _left_by(self, turn: StepTurned, own: OwnChanges) -> set[RelPath]:
+        if turn.left is not None:
+            return set(turn.left)
+        return own.files.keys() - {effect.path for effect in turn.effects}
+
+    def net(self, steps: Iterable[Step], call: Call) -> dict[RelPath, Delta]:
+        """What several steps changed together, be it in force or not, ordered by path; see `threeway.net`.
 
         Args:
             steps: in the order of time.
+            call: the request.
         """
-        return net([self.own(step).files for step in steps], self._store.merge)
+        return self._net(map(self.own, steps), call)
+
+    def net_in_force(self, steps: Iterable[Step], call: Call) -> dict[RelPath, Delta]:
+        """As `net`, without what was taken back."""
+        return self._net(map(self.in_force, steps), call)
+
+    def _net(self, changed: Iterable[OwnChanges], call: Call) -> dict[RelPath, Delta]:
+        chains = []
+        for own in changed:
+            call.check()
+            chains.append(own.files)
+        return net(chains, self._store.merge)
 
     def _own(self, step_id: StepId, spans: Sequence[Span], known: dict[StepId, Author]) -> OwnChanges:
         authors = dict(known)
-        for other in {step for span in spans for step in span.steps} - authors.keys():
+        for other in {step for span in spans for step in (*span.steps, *span.left)} - authors.keys():
             step = self._store.timeline.step(other)
             assert step is not None
-            authors[other] = Author(step.begun.session_id, None if step.claims is None else frozenset(step.claims))
+            authors[other] = _author(step, step.claims)
         return own_changes(step_id, spans, authors, self._changes, self._empty_directories)
 
     def _changes(self, old: ObjectId, new: ObjectId) -> Iterable[Change]:
-        return changes(self._store.read_tree, old, new)
+        return changes(self._store.read_tree, old, new, differing=self._store.differing)
 
     def _empty_directories(self, snapshot: SnapshotId) -> tuple[RelPath, ...]:
         return self._store.load(snapshot).coverage.empty_dirs
@@ -150,6 +202,10 @@ class Deeds:
             any(delta.binary for delta in told),
             shared,
         )
+
+
+def _author(step: Step, claims: Iterable[RelPath] | None) -> Author:
+    return Author(step.begun.session_id, None if claims is None else frozenset(claims), step.begun.parent)
 
 
 def _joined(first: FileSummary, second: FileSummary) -> FileSummary:

@@ -11,6 +11,7 @@ SnapdError
 ├── StoreCorrupt
 ├── StorageFull
 ├── IoError
+│   └── Interrupted
 ├── UnknownSession
 ├── UnknownStep
 ├── NothingToUndo
@@ -106,6 +107,10 @@ class IoError(SnapdError):
     """The system's own error, with `data["errno"]` and `data["path"]`."""
 
     kind = "ioError"
+
+
+class Interrupted(IoError):
+    """The process is about to end; what was begun is ended when the workspace is next used."""
 
 
 class UnknownSession(SnapdError):

@@ -13,13 +13,13 @@ import attrs
 from .model import Entry, ObjectId, RelPath
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable, Mapping
 
 SessionId = str
 StepId = str
 OperationId = str
 
-StepState = Literal["open", "applied", "undone"]
+StepState = Literal["open", "applied", "partly", "undone"]
 OperationKind = Literal["restore", "revert", "undo", "redo", "unrevert", "hunks"]
 
 
@@ -45,8 +45,9 @@ class Span:
         after: as it was found then.
         steps: those that were at work meanwhile, but for one in which another of them is open, in the order in which
             they were begun; empty: it was the user.
-        left: those that were open besides, and whose client was gone, likewise: what changed counts as theirs as well
-            once somebody ends them who speaks for them; then they are among `steps` too.
+        left: those that were open besides, and whose client was gone, but for one in which a step of `steps` is open.
+            What changed counts as theirs as well once somebody ends them who speaks for them. Then they are among
+            `steps` too, but for one in which another such step is.
     """
 
     before: SnapshotId
@@ -139,7 +140,7 @@ class Effect:
 
 @attrs.frozen
 class StepTurned:
-    """A step that an operation took back, or did again.
+    """A step that an operation took back, or did again, as a whole or as far as that went.
 
     Attributes:
         step_id: the step.
@@ -147,13 +148,39 @@ class StepTurned:
         effects: what that alone did, in a series of such: between the one before it and the one after it.
         made_directories: empty directories that it made.
         removed_directories: empty directories that it removed.
+        left: where it was taken back, the files and empty directories of the step that are in force still, by the names
+            that the step left them under. None where an older snapd wrote it, which did not tell; where the step was
+            done again, None as well.
+        again: the operation whose taking back was done again; None where the step was taken back, or where an older
+            snapd did it again, as a whole.
+        rest: where it was done again, the paths of that operation's effects for which that could not be.
+        moved: where a file was found that others had moved, and the name under which it stands in `left` or `rest`.
     """
 
     step_id: StepId
-    state: Literal["applied", "undone"]
+    state: Literal["applied", "partly", "undone"]
     effects: tuple[Effect, ...]
     made_directories: tuple[RelPath, ...] = ()
     removed_directories: tuple[RelPath, ...] = ()
+    left: tuple[RelPath, ...] | None = None
+    again: OperationId | None = None
+    rest: tuple[RelPath, ...] = ()
+    moved: tuple[tuple[RelPath, RelPath], ...] = ()
+
+
+@attrs.frozen
+class Undone:
+    """What an operation took back of a step and nobody did again since.
+
+    Attributes:
+        step_id: the step.
+        operation_id: the operation.
+        rest: only these paths of its effects, since the others were done again; None for all.
+    """
+
+    step_id: StepId
+    operation_id: OperationId
+    rest: tuple[RelPath, ...] | None = None
 
 
 @attrs.frozen
@@ -227,6 +254,21 @@ class Event:
 
 
 @attrs.frozen
+class StepQuery:
+    """Which steps are asked for.
+
+    Attributes:
+        prefix: the beginning of their names; empty for any.
+        session_id: those of this session alone; None for all.
+        parent: those that are parts of this step alone; None for all.
+    """
+
+    prefix: str
+    session_id: SessionId | None = None
+    parent: StepId | None = None
+
+
+@attrs.frozen
 class Session:
     """A session as the events leave it.
 
@@ -287,10 +329,8 @@ class Step:
         ended: likewise; None while it is open.
         from_: what it was begun on.
         to: what it was ended with; where its client had left and nobody spoke for it, what that left.
-        state: "undone" where the last operation that turned it took it back.
+        state: "undone" where all of it was taken back, "partly" where some of it was.
         claims: see `StepEnded`.
-        turned_by: the last operation that turned it.
-        redoable: whether it was taken back, and no later step of the session changed anything.
         summary: what it changed, where that was kept; see `Timeline.keep_summary`.
     """
 
@@ -301,8 +341,6 @@ class Step:
     to: SnapshotId | None
     state: StepState
     claims: tuple[RelPath, ...] | None
-    turned_by: OperationId | None
-    redoable: bool
     summary: Summary | None
 
     @property
@@ -316,9 +354,9 @@ class Tally:
     """What can be done in a session, as far as the summaries tell that are kept.
 
     Attributes:
-        undoable: applied steps that changed something.
-        redoable: steps that can be done again.
-        unknown: applied steps of which no summary is kept.
+        undoable: steps that changed something and were not taken back as a whole.
+        redoable: steps of which something that was taken back can be done again.
+        unknown: steps that were not taken back as a whole, and of which no summary is kept.
     """
 
     undoable: int
@@ -326,8 +364,30 @@ class Tally:
     unknown: tuple[Step, ...]
 
 
-def working(open_steps: Iterable[Step]) -> tuple[StepId, ...]:
-    """Of the steps that are open, those in which no other is: what changes now is theirs."""
-    steps = tuple(open_steps)
-    around = {step.begun.parent for step in steps}
-    return tuple(step.step_id for step in steps if step.step_id not in around)
+def around(steps: Iterable[StepId], parents: Mapping[StepId, StepId | None]) -> set[StepId]:
+    """The steps that some steps are parts of: the step above each, the one above that, and so on.
+
+    Args:
+        steps: the parts.
+        parents: the step above each of the steps that count; the way up ends at a step that is not among them.
+    """
+    found: set[StepId] = set()
+    for step in steps:
+        above = parents.get(step)
+        while above is not None and above not in found:
+            found.add(above)
+            above = parents.get(above)
+    return found
+
+
+def working(open_steps: Iterable[Step], among: Collection[StepId] | None = None) -> tuple[StepId, ...]:
+    """Those of some open steps in which no other of them is at work: what changes now is theirs.
+
+    Args:
+        open_steps: all that are open.
+        among: the steps that count, None for all that are open.
+    """
+    parents = {step.step_id: step.begun.parent for step in open_steps}
+    counting = [step for step in parents if among is None or step in among]
+    outer = around(counting, parents)
+    return tuple(step for step in counting if step not in outer)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .history import Effect
     from .model import Change, Coverage, Entry, ObjectId, RelPath
     from .ports import Store, WorkTree
-    from .trees import ReadTree
+    from .trees import Find, ReadTree
 
 
 def left_by(
@@ -57,15 +57,15 @@ def left_by(
     with store.batch() as batch:
         tree = amended(store.read_tree, tree, there, batch.encoded_tree)
         batch.commit()
-    return Snapshot(tree, _agreeing(store.read_tree, tree, after.coverage))
+    return Snapshot(tree, _agreeing(store.entry_in, tree, after.coverage))
 
 
-def _agreeing(read: ReadTree, tree: ObjectId, coverage: Coverage) -> Coverage:
+def _agreeing(find: Find, tree: ObjectId, coverage: Coverage) -> Coverage:
     """A coverage without what it says of paths at which the tree has something else: that was somebody else's."""
 
     def is_absent(path: RelPath) -> bool:
-        above = (lookup(read, tree, folder) for folder in parents(path))
-        return lookup(read, tree, path) is None and all(found is None or found.mode == TREE for found in above)
+        above = (lookup(find, tree, folder) for folder in parents(path))
+        return lookup(find, tree, path) is None and all(found is None or found.mode == TREE for found in above)
 
     return attrs.evolve(
         coverage,
@@ -122,6 +122,7 @@ def _strays(
 ) -> dict[RelPath, Entry | None]:
     """What the operation alone would have left at the paths at which something else was found."""
     target = Target(store, before)
+    forced = frozenset(forced)
     found: dict[RelPath, Entry | None] = {}
     seen = set()
     skipped = {skip.path for skip in after.coverage.skipped}

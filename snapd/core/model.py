@@ -39,6 +39,19 @@ class Entry:
 
 
 @attrs.frozen
+class FullLook:
+    """A look at all files of a work tree.
+
+    Attributes:
+        at: when it began, in milliseconds since 1970.
+        why: why it was not enough to look at what had changed.
+    """
+
+    at: int
+    why: str
+
+
+@attrs.frozen
 class TreeEntry:
     """One line of a git tree object: as `Entry`, or a subtree where `mode` is `TREE`."""
 
@@ -178,6 +191,11 @@ class FileOutcome:
     def is_left(self) -> bool:
         """Whether the file was left as it is, though something was to be done to it."""
         return self.outcome in ("conflict", "kept", "skipped", "failed")
+
+    @property
+    def can_be_tried_again(self) -> bool:
+        """Whether it was left so that asking again, in another way or later, may do it: nothing protects it."""
+        return self.outcome in ("conflict", "failed")
 
 
 @attrs.frozen

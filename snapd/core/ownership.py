@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from .history import around
 from .paths import parents
 
 if TYPE_CHECKING:
@@ -22,10 +23,12 @@ class Author:
     Attributes:
         session_id: its session.
         claims: see `history.StepEnded`; None where it said nothing, or is open.
+        parent: the step that it is a part of.
     """
 
     session_id: SessionId
     claims: frozenset[RelPath] | None
+    parent: StepId | None = None
 
     def names(self, path: RelPath) -> bool:
         """Whether it claims a file: by its name, or by that of a directory above."""
@@ -97,7 +100,7 @@ def own_changes(
     Args:
         step_id: the step.
         spans: those that it was open in, in the order of time.
-        authors: every step in them.
+        authors: every step in them, those that were left included.
         changes: what differs between two trees.
         empty_directories: those of a snapshot.
 
@@ -107,8 +110,7 @@ def own_changes(
     files: dict[RelPath, list[Delta]] = {}
     directories: dict[RelPath, list[DirectoryDelta]] = {}
     for span in spans:
-        # others that were left with it may still be spoken for: what is theirs must not pass for its own until then
-        accompanied = step_id in span.left and not set(span.left) <= set(span.steps)
+        accompanied = step_id in span.left and bool(_silent(step_id, span, authors))
         owners = _Owners(step_id, {step: authors[step] for step in span.steps}, accompanied)
         for change in changes(span.before.tree, span.after.tree):
             shared = owners.is_shared(change.path, Author.names)
@@ -147,6 +149,16 @@ def own_moves(
         first = {new: found.pop(old, old) for new, old in moved.items()}
         found |= first
     return {new: old for new, old in found.items() if new != old}
+
+
+def _silent(step_id: StepId, span: Span, authors: Mapping[StepId, Author]) -> set[StepId]:
+    """The steps that were left with one and may still be spoken for: until then, theirs must not pass for its own.
+
+    Not its own parts, nor what it is a part of: where these are spoken for, the innermost has it all.
+    """
+    parents = {step: authors[step].parent for step in span.left}
+    inside = {step for step in span.left if step_id in around((step,), parents)}
+    return set(span.left) - set(span.steps) - around((step_id,), parents) - inside
 
 
 class _Owners:

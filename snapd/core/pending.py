@@ -10,12 +10,12 @@ from .history import Effect, Intent
 from .model import FileOutcome
 from .paths import parents
 from .plan import Delete, Plan, Write
-from .together import Together
+from .together import Together, moved_contents
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
-    from .history import Operated
+    from .history import Operated, StepTurned
     from .model import Entry, RelPath
     from .ports import WorkTree
 
@@ -94,21 +94,67 @@ def directories(intent: Intent) -> tuple[RelPath, ...]:
 
 def done(intent: Intent, results: Iterable[FileOutcome]) -> tuple[Effect, ...]:
     """What an operation did to files, as it turned out."""
-    not_done = _not_done(results)
-    return tuple(effect for effect in intent.files if effect.path not in not_done)
+    left = {result.path for result in results if result.is_left}
+    return tuple(effect for effect in intent.files if effect.path not in left)
 
 
 def finished(operation: Operated, results: Iterable[FileOutcome]) -> Operated:
-    """An operation as it turned out: what was not done to a file is not told."""
-    not_done = _not_done(results)
-    if not not_done:
-        return operation
-    turned = tuple(
-        attrs.evolve(turn, effects=tuple(effect for effect in turn.effects if effect.path not in not_done))
-        for turn in operation.turned
+    """An operation as it turned out: what was not done to a file is told as left, and a step that is as it was not."""
+    left = {result.path: result for result in results if result.is_left}
+    if left:
+        left |= _passed_through(operation.turned, left)
+    turned = tuple(_as_done(turn, left) for turn in operation.turned)
+    return attrs.evolve(operation, turned=tuple(turn for turn in turned if turn is not None))
+
+
+def _passed_through(turned: Iterable[StepTurned], left: Mapping[RelPath, FileOutcome]) -> dict[RelPath, FileOutcome]:
+    """The paths that only would have held for a while what was to move on and could not be moved.
+
+    One step was to bring a file there, and the next to take it away. The disk says nothing of such a path, but a step
+    of which one half counted as taken back would later take the other half away.
+    """
+    turns = tuple(turned)
+    series: dict[RelPath, list[Effect]] = {}
+    for turn in turns:
+        for effect in turn.effects:
+            series.setdefault(effect.path, []).append(effect)
+    untouched = {path for path, effects in series.items() if effects[0].old == effects[-1].new}
+    groups = [Together(moved_contents(turn.effects)) for turn in turns]
+    found: dict[RelPath, FileOutcome] = {}
+    waiting = list(left.values())
+    while waiting:
+        outcome = waiting.pop()
+        for other in {other for group in groups for other in group.others(outcome.path)} & untouched - found.keys():
+            found[other] = attrs.evolve(outcome, path=other)
+            waiting.append(found[other])
+    return found
+
+
+def _as_done(turn: StepTurned, left: Mapping[RelPath, FileOutcome]) -> StepTurned | None:
+    """What became of a step; None where it is as it was, because all that was to be done could not be.
+
+    Args:
+        turn: as planned.
+        left: the files and directories that were left as they are.
+    """
+    names = dict(turn.moved)
+    missed = {names.get(effect.path, effect.path): effect.path for effect in turn.effects if effect.path in left}
+    missed |= {path: path for path in turn.made_directories if path in left}
+    # what is protected is left for good, and the step is done with
+    unsettled = {name for name, path in missed.items() if left[path].can_be_tried_again}
+    done = attrs.evolve(
+        turn,
+        effects=tuple(effect for effect in turn.effects if effect.path not in left),
+        made_directories=tuple(path for path in turn.made_directories if path not in left),
+        state="partly" if unsettled else turn.state,
     )
-    return attrs.evolve(operation, turned=turned)
-
-
-def _not_done(results: Iterable[FileOutcome]) -> set[RelPath]:
-    return {result.path for result in results if result.is_left}
+    if turn.again is not None:
+        done = attrs.evolve(done, rest=tuple(sorted(unsettled.union(turn.rest))))
+    elif turn.left is not None:
+        done = attrs.evolve(done, left=tuple(sorted({*missed, *turn.left})))
+    else:
+        # an operation of an older snapd, which was cut short
+        return attrs.evolve(done, state=turn.state)
+    is_something = done.effects or done.made_directories or done.removed_directories
+    remains = done.rest if turn.again is not None else done.state == "partly"
+    return done if is_something or not remains else None

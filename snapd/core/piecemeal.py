@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from .errors import InvalidParams
+from .hidden import wanted_by_tasks
 from .hunks import hunks, without
 from .model import SYMLINK, Entry, FileOutcome
 from .paths import shown
@@ -28,6 +29,10 @@ if TYPE_CHECKING:
     from .task import Task
     from .tasks import Tasks
     from .writer import Request, Writer
+
+
+TAKEN_BACK = ("partly", "undone")
+"""The states of steps of which something was taken back: the rest of them is, too, where some of their files are."""
 
 
 class Piecemeal:
@@ -63,7 +68,7 @@ class Piecemeal:
             StoreCorrupt, IoError, Cancelled: see there.
         """
         step = self._sessions.known_step(step_id)
-        sides = self._sides(step, path)
+        sides = self._sides(step, path, call)
         return hunks(*sides, self._texts, call) if sides is not None else ()
 
     def revert_hunks(
@@ -85,14 +90,14 @@ class Piecemeal:
         """
         with self._writer.turn(call):
             step = self._sessions.known_step(step_id)
-            sides = self._sides(step, path)
+            sides = self._sides(step, path, call)
             if sides is None:
                 raise InvalidParams("hunks: the file is binary", field="hunks")
-            change = self._net(step)[path]
+            change = self._net(step, call)[path]
             data = without(*sides, indexes, self._texts, call)
             wanted = self._without(change, data, sides)
             task = attrs.evolve(
-                self._tasks.undoing(step),
+                self._tasks.whole(step),
                 files={path: (attrs.evolve(change, old=wanted),)},
                 made=(),
                 removed=(),
@@ -106,7 +111,7 @@ class Piecemeal:
         """Takes back what a step and its parts changed in some files; of what was undone already, what conflicted then.
 
         Args:
-            step_id: the step, which stays what it is.
+            step_id: the step. One that is applied stays so; one that was undone in part is undone once nothing is left.
             paths: the files; one that it moved by either of its names.
             request: how it is asked.
             call: the request; may be cancelled until the first file is moved.
@@ -119,19 +124,20 @@ class Piecemeal:
         with self._writer.turn(call):
             step = self._sessions.known_step(step_id)
             wanted = set(paths)
-            # what is left over is told by the files as they are
-            now = self._store.identify(self._writer.look((), call))
-            found = {part: self._tasks.undoing(part, now) for part in reversed(self._deeds.with_parts(step))}
-            changed = {path for task in found.values() for path in task.files}
+            # what is left of a step that an older snapd took back is told by the files as they are
+            self._writer.look((), call)
+            opened = [part for part in self._deeds.with_parts(step) if part.state == "open"]
+            # the step goes on, but what it changed so far is what it would have changed if it ended now
+            with self._sessions.supposing_ended(reversed(opened), call):
+                parts = self._deeds.with_parts(self._sessions.known_step(step_id))
+                whole = [self._tasks.whole(part) for part in parts]
+                tasks = [self._tasks.undoing(part) for part in reversed(parts)]
+            changed = {path for task in whole for path in task.files}
             for path in wanted - changed:
                 raise InvalidParams(f"files: step {step_id!r} did not change {shown(path)}", field="files")
-            for task in found.values():
+            for task in whole:
                 wanted |= {name for pair in task.renames.items() if wanted & set(pair) for name in pair}
-            tasks = [
-                _only(task if part.state != "undone" else self._tasks.left_over(part), wanted)
-                for part, task in found.items()
-            ]
-            tasks = [task for task in tasks if task.files]
+            tasks = [task for task in (task.only(wanted) for task in tasks) if task.files]
             outcome = self._take_back("revert", step, tasks, request, call)
             # what was taken back before is as it is to be
             told = {file.path for file in outcome.files}
@@ -141,10 +147,11 @@ class Piecemeal:
     def _take_back(
         self, kind: OperationKind, step: Step, tasks: Sequence[Task], request: Request, call: Call
     ) -> Outcome:
+        # a step that is applied stays so, and one that was taken back in part has more of it taken back by this
+        again = {task.step.step_id for task in tasks if kind == "revert" and task.step.state in TAKEN_BACK}
+
         def make_plan(planner: Planner, before: Snapshot) -> tuple[Plan, Operated]:
             plan, turned = self._tasks.plan(planner, before, tasks, request, call)
-            # a step that is not undone stays so, and one that is has the rest of it taken back by this
-            again = {task.step.step_id for task in tasks if task.earlier is not None}
             operation = attrs.evolve(
                 self._writer.operation(kind, before),
                 session_id=step.begun.session_id,
@@ -153,17 +160,17 @@ class Piecemeal:
             )
             return plan, operation
 
-        outcome = self._writer.operate(make_plan, (), request, call)
+        outcome = self._writer.operate(make_plan, (), lambda _: wanted_by_tasks(tasks), request, call)
         if outcome.applied:
-            turned = [self._sessions.known_step(task.step.step_id) for task in tasks if task.earlier is not None]
-            self._sessions.tell_steps([self._sessions.shown(each, call) for each in turned])
+            steps = [self._sessions.known_step(task.step.step_id) for task in tasks if task.step.step_id in again]
+            self._sessions.tell_steps([self._sessions.shown(step, call) for step in steps])
         return outcome
 
     # -- texts
 
-    def _sides(self, step: Step, path: RelPath) -> tuple[bytes, bytes] | None:
+    def _sides(self, step: Step, path: RelPath, call: Call) -> tuple[bytes, bytes] | None:
         """What a step made of a file, before and after; None where either is binary, or a symlink became a file."""
-        change = self._net(step).get(path)
+        change = self._net(step, call).get(path)
         if change is None:
             raise InvalidParams(f"file: step {step.step_id!r} did not change {shown(path)}", field="file")
         if len({side.mode == SYMLINK for side in (change.old, change.new) if side is not None}) > 1:
@@ -171,8 +178,8 @@ class Piecemeal:
         old, new = (b"" if side is None else self._store.read_blob(side.oid) for side in (change.old, change.new))
         return None if is_binary(old) or is_binary(new) else (old, new)
 
-    def _net(self, step: Step) -> dict[RelPath, Delta]:
-        return self._deeds.net(self._deeds.with_parts(step))
+    def _net(self, step: Step, call: Call) -> dict[RelPath, Delta]:
+        return self._deeds.net(self._deeds.with_parts(step), call)
 
     def _without(self, change: Delta, data: bytes, sides: tuple[bytes, bytes]) -> Entry | None:
         """A file with some of its hunks taken back."""
@@ -186,14 +193,3 @@ class Piecemeal:
             oid = batch.blob(data)
             batch.commit()
         return Entry(left.mode, oid)
-
-
-def _only(task: Task, wanted: Collection[RelPath]) -> Task:
-    """What a task does to some files alone."""
-    return attrs.evolve(
-        task,
-        files={path: chain for path, chain in task.files.items() if path in wanted},
-        made=(),
-        removed=(),
-        renames={new: old for new, old in task.renames.items() if new in wanted},
-    )

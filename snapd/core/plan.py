@@ -81,6 +81,12 @@ class Plan:
         ]
         return tuple(sorted(outcomes, key=lambda outcome: outcome.path))
 
+    def refused(self) -> tuple[FileOutcome, ...]:
+        """What an operation reports that does nothing at all because some of its files conflict, ordered by path."""
+        touched = {*(write.path for write in self.writes), *(delete.path for delete in self.deletes)}
+        outcomes = [*self.settled, *(FileOutcome(path, "unchanged", "conflictsElsewhere") for path in touched)]
+        return tuple(sorted(outcomes, key=lambda outcome: outcome.path))
+
     def check(self) -> None:
         """Makes sure that a capture could have found every path: a damaged or forged tree may say anything.
 

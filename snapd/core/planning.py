@@ -80,6 +80,9 @@ class Planner:
         self._settled: dict[RelPath, FileOutcome] = {}
         self._targets: dict[RelPath, Target] = {}
         self._skips = {skip.path: skip.reason.value for skip in current.coverage.skipped}
+        # one answer for each directory, however many files lie below it
+        self._ways: dict[RelPath, tuple[RelPath, str] | None] = {}
+        self._links: dict[RelPath, RelPath | None] = {}
 
     def restore(self, target: Target, call: Call) -> Plan:
         """The plan that makes the work tree what the snapshot was.
@@ -88,7 +91,8 @@ class Planner:
             StoreCorrupt: an object is missing or damaged.
         """
         goals = []
-        for change in changes(self._store.read_tree, self._current.tree, target.snapshot.tree):
+        read, differing = self._store.read_tree, self._store.differing
+        for change in changes(read, self._current.tree, target.snapshot.tree, differing=differing):
             call.check()
             goals.append(_Goal(change.path, target, change.new))
         self._settle(goals, call)
@@ -103,11 +107,10 @@ class Planner:
             StoreCorrupt: an object is missing or damaged.
         """
         goals: dict[RelPath, _Goal] = {}
+        clashes = _Clashes()
         for target, names in patches:
-            named = [path for name in names for path in self._expand(target, name)]
-            clashes = _Clashes(goals.values())
-            for path in named:
-                call.check()
+            added: list[_Goal] = []
+            for path in self._expand_all(target, names, call):
                 if path in goals or path in self._settled:
                     continue
                 goal = _Goal(path, target, target.entry(path))
@@ -115,7 +118,10 @@ class Planner:
                     self._settled[path] = FileOutcome(path, "skipped", "clash")
                 else:
                     goals[path] = goal
+                    added.append(goal)
+            clashes.add(added)
         for goal in list(goals.values()):
+            call.check()
             if (link := self._symlink_above(goal, goals)) is not None:
                 goals[link] = _Goal(link, goal.target, None)
         self._settle(goals.values(), call)
@@ -190,6 +196,7 @@ class Planner:
 
     def _settle(self, goals: Iterable[_Goal], call: Call) -> None:
         goals = sorted(goals, key=lambda goal: goal.path)
+        self._ways.clear()
         # deletions first: whether a file may be written can depend on what is going to be out of its way
         for goal in sorted(goals, key=lambda goal: goal.wanted is not None):
             call.check()
@@ -247,12 +254,12 @@ class Planner:
         path = goal.path
         if (why := self._skipped(path)) is not None:
             return FileOutcome(path, "skipped", why)
-        for above in reversed(parents(path)):
-            if (why := self._why_no_directory(above)) is not None:
-                if self._work_tree.standing(above) is not None and not goal.decided and goal.target.entry(above):
-                    said = shown(above)
-                    raise StoreCorrupt(f"{said} is a file and a folder in the snapshot", object=said)
-                return FileOutcome(path, "skipped", why)
+        if (blocked := self._blocked_way(path)) is not None:
+            above, why = blocked
+            if self._work_tree.standing(above) is not None and not goal.decided and goal.target.entry(above):
+                said = shown(above)
+                raise StoreCorrupt(f"{said} is a file and a folder in the snapshot", object=said)
+            return FileOutcome(path, "skipped", why)
         found = self._work_tree.occupant(path)
         if found is None:
             return None
@@ -263,6 +270,21 @@ class Planner:
                 return None
             return FileOutcome(path, "skipped", "inTheWay")
         return FileOutcome(path, "skipped", self._why_uncaptured(path))
+
+    def _blocked_way(self, path: RelPath) -> tuple[RelPath, str] | None:
+        """The outermost of what is above a path that keeps it from being there, and why."""
+        unknown = []
+        blocked = None
+        for above in parents(path):
+            if above in self._ways:
+                blocked = self._ways[above]
+                break
+            unknown.append(above)
+        for above in reversed(unknown):
+            if blocked is None and (why := self._why_no_directory(above)) is not None:
+                blocked = (above, why)
+            self._ways[above] = blocked
+        return blocked
 
     def _why_no_directory(self, path: RelPath) -> str | None:
         """What keeps a directory from being there once all is deleted that is to be."""
@@ -292,7 +314,7 @@ class Planner:
         return not goal.decided and self._on_conflict != "overwrite" and self._base_entry(goal.path) != ours
 
     def _base_entry(self, path: RelPath) -> Entry | None:
-        return None if self._base is None else file_at(self._store.read_tree, self._base, path)
+        return None if self._base is None else file_at(self._store.entry_in, self._base, path)
 
     def _merge(self, path: RelPath, ours: Entry, wanted: Entry) -> Entry | None:
         if self._on_conflict == "fail":
@@ -306,9 +328,15 @@ class Planner:
 
     # -- names
 
+    def _expand_all(self, target: Target, names: Iterable[RelPath], call: Call) -> Iterator[RelPath]:
+        for name in dict.fromkeys(names):
+            for path in self._expand(target, name):
+                call.check()
+                yield path
+
     def _expand(self, target: Target, name: RelPath) -> list[RelPath]:
         """A directory's name stands for the files in it, then and now."""
-        found = lookup(self._store.read_tree, target.snapshot.tree, name)
+        found = lookup(self._store.entry_in, target.snapshot.tree, name)
         then = set()
         if found is not None and found.mode == TREE:
             then = {path for path, _ in files(self._store.read_tree, found.oid, name)}
@@ -325,22 +353,39 @@ class Planner:
         Raises:
             PathOutsideWorkspace: the snapshot has no such file.
         """
-        for above in parents(goal.path):
-            if self._skipped(above) is not None:
-                # the disk need not let us look there, and what is to be written below is settled by that
-                continue
-            standing = self._work_tree.standing(above)
-            is_link = standing is not None and standing.entry.mode == SYMLINK
-            if not is_link:
-                found = self._work_tree.occupant(above)
-                is_link = found is not None and stat.S_ISLNK(found.st_mode)
-            if is_link:
-                if goal.wanted is None and above not in goals:
-                    raise PathOutsideWorkspace(
-                        f"{shown(goal.path)} leads through the symlink {shown(above)}", file=shown(goal.path)
-                    )
-                return above if standing is not None and above not in goals else None
-        return None
+        link = self._nearest_link(goal.path)
+        if link is None or link in goals:
+            return None
+        if goal.wanted is None:
+            raise PathOutsideWorkspace(
+                f"{shown(goal.path)} leads through the symlink {shown(link)}", file=shown(goal.path)
+            )
+        return link if self._work_tree.standing(link) is not None else None
+
+    def _nearest_link(self, path: RelPath) -> RelPath | None:
+        """The nearest symlink above a path."""
+        passed = []
+        link = None
+        for above in parents(path):
+            if above in self._links:
+                link = self._links[above]
+                break
+            passed.append(above)
+            if self._is_link(above):
+                link = above
+                break
+        self._links.update(dict.fromkeys(passed, link))
+        return link
+
+    def _is_link(self, path: RelPath) -> bool:
+        # where the capture passed over it, the disk need not let us look, and that settles what is below
+        if self._work_tree.is_directory(path) or self._skipped(path) is not None:
+            return False
+        standing = self._work_tree.standing(path)
+        if standing is not None:
+            return standing.entry.mode == SYMLINK
+        found = self._work_tree.occupant(path)
+        return found is not None and stat.S_ISLNK(found.st_mode)
 
     # -- directories
 
@@ -364,8 +409,8 @@ class Planner:
         """Of empty directories those that can be made; of the others it is settled why not."""
         makeable = []
         for path in made:
-            ways = [*reversed(parents(path)), path]
-            why = self._skipped(path) or next(filter(None, map(self._why_no_directory, ways)), None)
+            blocked = self._blocked_way(path)
+            why = self._skipped(path) or (blocked[1] if blocked is not None else self._why_no_directory(path))
             if why is None:
                 makeable.append(path)
             else:
@@ -408,9 +453,16 @@ class DirectoryGoals:
 class _Clashes:
     """Whether a path needs a folder where an earlier patch wants a file, or the other way round."""
 
-    def __init__(self, goals: Iterable[_Goal]) -> None:
-        self._files = {goal.path for goal in goals if goal.wanted is not None}
-        self._folders = {above for path in self._files for above in parents(path)}
+    def __init__(self) -> None:
+        self._files: set[RelPath] = set()
+        self._folders: set[RelPath] = set()
+
+    def add(self, goals: Iterable[_Goal]) -> None:
+        """Takes in what a patch wants, for those after it."""
+        for goal in goals:
+            if goal.wanted is not None:
+                self._files.add(goal.path)
+                self._folders.update(parents(goal.path))
 
     def with_path(self, path: RelPath) -> bool:
         return path in self._folders or any(above in self._files for above in parents(path))

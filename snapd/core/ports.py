@@ -8,8 +8,10 @@ from .model import RecordKind
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
+    from contextlib import AbstractContextManager
 
+    from .answers import SettingInUse
     from .call import Call
     from .checkup import Checkup
     from .drift import Drift
@@ -24,27 +26,23 @@ if TYPE_CHECKING:
         Span,
         Step,
         StepId,
+        StepQuery,
         Summary,
         Tally,
+        Undone,
     )
     from .model import (
         CaptureSettings,
         Entry,
         FileOutcome,
+        FullLook,
         ObjectId,
         RelPath,
         Snapshot,
         TreeEntry,
     )
     from .plan import Plan, Standing
-    from .retention import Limits
-
-
-class Adopt(Protocol):
-    """`Store.adopt`, by itself."""
-
-    def __call__(self, directories: Sequence[bytes], wanted: Collection[ObjectId], /) -> frozenset[ObjectId]:
-        """Takes objects over from other git `objects` directories; gives those wanted that are stored now."""
+    from .retention import Limits, Retention
 
 
 class ObjectBatch(Protocol):
@@ -130,6 +128,9 @@ class Store(Blobs, Protocol):
 
     def read_tree(self, oid: ObjectId) -> tuple[TreeEntry, ...]:
         """The entries of a directory; raises `StoreCorrupt`."""
+
+    def entry_in(self, tree: ObjectId, name: bytes) -> TreeEntry | None:
+        """What a directory has under a name, if anything; asked for many, it is read once. Raises `StoreCorrupt`."""
 
     def differing(self, old: ObjectId, new: ObjectId) -> list[tuple[TreeEntry | None, TreeEntry | None]]:
         """The entries in which two directories differ, each before and after; raises `StoreCorrupt`."""
@@ -257,6 +258,17 @@ class Timeline(Protocol):
     def steps(self, session_id: SessionId) -> tuple[Step, ...]:
         """The steps of a session, in the order in which they were begun."""
 
+    def session_page(self, after: int | None, limit: int | None) -> tuple[tuple[Session, ...], int | None]:
+        """Up to `limit` sessions, as `sessions` has them, from where a page ended; and where this one ended."""
+
+    def step_page(
+        self, session_id: SessionId, after: int | None, limit: int | None
+    ) -> tuple[tuple[Step, ...], int | None]:
+        """Up to `limit` steps, as `steps` has them, from where a page ended; and where this one ended."""
+
+    def find_steps(self, wanted: StepQuery, limit: int | None) -> tuple[Step, ...]:
+        """Up to `limit` steps that are asked for, the one that was begun last first."""
+
     def parts(self, step_id: StepId) -> tuple[Step, ...]:
         """The steps that were begun as parts of a step, in that order, whatever their session; not parts of parts."""
 
@@ -279,8 +291,14 @@ class Timeline(Protocol):
     def operation(self, operation_id: OperationId) -> Operated | None:
         """An operation by its name."""
 
-    def redoable(self, session_id: SessionId) -> tuple[Step, ...]:
-        """The steps that can be done again, in the order in which that is to be: the last one taken back first."""
+    def redoable(self, session_id: SessionId) -> tuple[Undone, ...]:
+        """What can be done again of a session's steps, in the order in which that is to be: the last taken back first.
+
+        A step of which parts were taken back one after the other is among them several times.
+        """
+
+    def undone(self, step_id: StepId) -> tuple[Undone, ...]:
+        """What was taken back of a step and not done again, in the order of time, be it that it still can be or not."""
 
     def tally(self, session_id: SessionId) -> Tally:
         """What can be done in a session."""
@@ -299,6 +317,15 @@ class Timeline(Protocol):
     def events(self, before: int | None, limit: int) -> tuple[Event, ...]:
         """The latest events with a `seq` below one, or of all, the newest first; so many at most."""
 
+    def supposing(self) -> AbstractContextManager[None]:
+        """Makes room for events that only might happen: what `suppose` adds is forgotten when the block ends.
+
+        Whoever else asks something meanwhile waits, so that the block is to be short.
+        """
+
+    def suppose(self, event: Event) -> None:
+        """Answers from now on as if an event had happened, until the `supposing` block ends; writes nothing."""
+
     def reserve(self, count: int) -> int:
         """Numbers for notifications that were never given out, not even before a crash: the first of so many."""
 
@@ -314,6 +341,28 @@ class TextDiffer(Protocol):
 
     def hunks(self, old: bytes, new: bytes, call: Call) -> bytes:
         """The hunks of a unified diff, as `text.hunks` writes them."""
+
+
+class Policy(Protocol):
+    """Which settings hold for a workspace, at the moment of asking."""
+
+    @property
+    def capture(self) -> CaptureSettings:
+        """What is captured."""
+
+    @property
+    def kept(self) -> Retention:
+        """What is kept for how long."""
+
+    def enabled(self, client: Hashable) -> bool:
+        """Whether a client that has the workspace open wants snapshots at all."""
+
+    def in_use(self, client: Hashable) -> tuple[SettingInUse, ...]:
+        """All settings, as that client sees them, but for what the folder's own file adds."""
+
+    @property
+    def problem(self) -> str | None:
+        """What is wrong with the user's file, whose last good values hold then; None where it is all right."""
 
 
 class WorkTree(Protocol):
@@ -358,6 +407,13 @@ class WorkTree(Protocol):
     def watcher_reason(self) -> str | None:
         """Why that is not the best that there is, where it is not."""
 
+    def own_excludes(self) -> tuple[str, ...]:
+        """Patterns that the folder's own file adds to the settings; raises `InvalidParams` where it is wrong."""
+
+    @property
+    def full_look(self) -> FullLook | None:
+        """The latest look at all files; None where there was none yet."""
+
     def listen(self, told: Callable[[], None]) -> None:
         """Has `told` called, from a thread of its own, soon after something may have changed."""
 
@@ -372,6 +428,9 @@ class WorkTree(Protocol):
 
     def holds_foreign(self, path: RelPath) -> bool:
         """Whether something uncaptured lies in a directory or below it, as of the last capture."""
+
+    def is_ignored(self, path: RelPath) -> bool:
+        """Whether a file there is passed over as ignored, or with an ignored directory, as of the last capture."""
 
     def captured_below(self, path: RelPath) -> Iterator[RelPath]:
         """The captured files below a directory, as of the last capture."""
@@ -411,6 +470,7 @@ class WorkTree(Protocol):
         directories: Collection[RelPath],
         entries: Collection[Entry],
         chunks: Callable[[ObjectId], Iterator[bytes]],
+        call: Call,
     ) -> None:
         """Clears away what an `apply` that was killed left aside.
 
@@ -418,6 +478,7 @@ class WorkTree(Protocol):
             directories: where it may be.
             entries: what that may have, as a whole or in part; whatever has other bytes is kept, and captured from now.
             chunks: gives a blob's bytes.
+            call: what this is for.
         """
 
     def forget(self, objects: frozenset[ObjectId]) -> None:

@@ -99,15 +99,16 @@ class Purging:
                 raise FileNotInSnapshot(f"{shown(missing[0])} is in no snapshot", file=shown(missing[0]), skipped=False)
             look = self._writer.look((), call)
             here = [path for path, _ in condemned.located(look.tree)]
-            files = tuple(
-                PurgedFile(path, len(versions), sum(map(store.blob_size, versions)), path in here)
-                for path, versions in standing.items()
-            )
+            files = []
+            for path, versions in standing.items():
+                call.check()
+                size = sum(map(store.blob_size, versions))
+                files.append(PurgedFile(path, len(versions), size, path in here))
             count = condemned.snapshots()
             linked = condemned.is_linked()
             if dry_run:
                 self._writer.record(look, RecordKind.LOOK)
-                return Purged(False, files, count, 0, 0, linked)
+                return Purged(False, tuple(files), count, 0, 0, linked)
             if here:
                 raise InvalidParams(_in_folder(here), field="files", files=[shown(path) for path in here])
             # what was just looked at belongs to no snapshot, and need not be stored for this
@@ -119,7 +120,7 @@ class Purging:
                 # which objects there are, nothing but the store knows now
                 work_tree.forget_all()
             self._tell(previous)
-            return Purged(True, files, count, 0, freed, linked)
+            return Purged(True, tuple(files), count, 0, freed, linked)
 
     def purge_all(self, dry_run: bool, call: Call) -> Purged:
         """Takes everything out: no snapshot, no session and no operation is left.

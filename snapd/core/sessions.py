@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import secrets
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import attrs
 
-from .answers import SessionMoved, SessionView, StepView
+from .answers import Page, SessionMoved, SessionView, StepView
 from .call import Call
-from .errors import UnknownSession, UnknownStep
+from .errors import InvalidParams, SnapdError, UnknownSession, UnknownStep
 from .history import SessionEnded, SessionStarted, StepBegun, StepEnded, StepsLeft
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable
+    from collections.abc import Hashable, Iterable, Iterator
 
     from .deeds import Deeds
-    from .history import Operated, Session, SessionId, Step, StepId
-    from .model import RelPath
+    from .history import Operated, Session, SessionId, Step, StepId, StepQuery
+    from .model import RelPath, Snapshot
     from .ports import Timeline
     from .writer import Writer
 
+
+IN_FORCE = ("applied", "partly")
+"""The states of steps that have ended and were not taken back as a whole."""
 
 SPARE = 100
 """News that an operation tells besides those of steps."""
@@ -92,21 +96,58 @@ class Sessions:
             self._writer.note(SessionEnded(session_id))
             self.tell(session_id, None)
 
-    def all(self, call: Call) -> tuple[SessionView, ...]:
-        """All sessions, in the order in which they were first begun."""
-        return tuple(self.view(session, call) for session in self._timeline.sessions())
+    def all(self, call: Call, after: int | None = None, limit: int | None = None) -> Page[SessionView]:
+        """The sessions, in the order in which they were first begun.
 
-    def steps(self, session_id: SessionId, call: Call) -> tuple[StepView, ...]:
+        Args:
+            call: the request.
+            after: where the page before ended; None for the first.
+            limit: sessions on this page, at most; None for all.
+        """
+        sessions, last = self._timeline.session_page(after, limit)
+        return Page(tuple(self.view(session, call) for session in sessions), last)
+
+    def steps(
+        self, session_id: SessionId, call: Call, after: int | None = None, limit: int | None = None
+    ) -> Page[StepView]:
         """The steps of a session, oldest first; those taken back are among them.
+
+        Args:
+            session_id: the session.
+            call: the request.
+            after: where the page before ended; None for the first.
+            limit: steps on this page, at most; None for all.
 
         Raises:
             UnknownSession: see there.
         """
         session = self.known(session_id)
+        steps, last = self._timeline.step_page(session_id, after, limit)
         found: list[StepView] = []
-        for step in self._timeline.steps(session_id):
+        for step in steps:
             call.check()
             found.append(self._deeds.view(step, session.agent, call))
+        return Page(tuple(found), last)
+
+    def find(self, wanted: StepQuery, limit: int | None, call: Call) -> tuple[StepView, ...]:
+        """Finds steps in all sessions, the one that was begun last first.
+
+        Args:
+            wanted: which.
+            limit: steps, at most; None for all.
+            call: the request.
+
+        Raises:
+            UnknownSession, UnknownStep: the query names what there is not.
+        """
+        if wanted.session_id is not None:
+            self.known(wanted.session_id)
+        if wanted.parent is not None:
+            self.known_step(wanted.parent)
+        found: list[StepView] = []
+        for step in self._timeline.find_steps(wanted, limit):
+            call.check()
+            found.append(self.shown(step, call))
         return tuple(found)
 
     # -- steps
@@ -121,6 +162,8 @@ class Sessions:
         description: str | None,
         client: Hashable | None,
         call: Call,
+        *,
+        ends: StepId | None = None,
     ) -> Step:
         """Begins a step, on a snapshot of the work tree as it is.
 
@@ -133,30 +176,74 @@ class Sessions:
             description: for people.
             client: who is at work in it until it `leave`s; None for a step that is detached from who began it.
             call: the request.
+            ends: a step of the session that ends with the very snapshot on which this one begins, so that no change
+                falls between the two or into both. It claims nothing. One that has ended stays as it is.
 
         Raises:
             UnknownSession: there is none, or it has ended.
-            UnknownStep: the parent.
-            WorkspaceGone, StoreCorrupt, StorageFull, IoError, Cancelled: it was not begun.
+            UnknownStep: the parent, or the one to end: there is none, or it is another session's.
+            InvalidParams: the step to end is one that the new step would be a part of.
+            WorkspaceGone, StoreCorrupt, StorageFull, IoError, Cancelled: it was not begun; the other may have ended.
         """
-        with self._writer.turn(call):
-            session = self.known(session_id)
-            if session.ended is not None:
-                raise UnknownSession(
-                    f"session {session_id!r} has ended; session/start takes it up again", sessionId=session_id
+        ended: Ended | None = None
+        try:
+            with self._writer.turn(call):
+                session = self._going_on(session_id)
+                if parent is not None:
+                    self.known_step(parent)
+                before = None if ends is None else self._to_end(ends, session_id, parent)
+                self._writer.work_tree.check_present()
+                snapshot = self._writer.look((), call)
+                if before is not None and before.state == "open":
+                    ended = self._end_on(snapshot, before, None, call, spoken_for=True)
+                step_id = secrets.token_hex(8)
+                begun = StepBegun(
+                    step_id,
+                    session_id,
+                    session.step_count,
+                    parent,
+                    message_id,
+                    part_id,
+                    tool,
+                    description,
+                    client is None,
                 )
-            if parent is not None:
-                self.known_step(parent)
-            step_id = secrets.token_hex(8)
-            begun = StepBegun(
-                step_id, session_id, session.step_count, parent, message_id, part_id, tool, description, client is None
+                self._writer.track(snapshot, begun, call)
+                if client is not None:
+                    self._writer.attendance.attend(step_id, client)
+                step = self.known_step(step_id)
+                self.tell(session_id, self._deeds.view(step, session.agent, call))
+        finally:
+            if ended is not None:
+                self._tell_of_end(ended, call)
+        return step
+
+    def _tell_of_end(self, ended: Ended, call: Call) -> None:
+        """Tells that a step ended where another one began: what goes wrong with that is no failure of the other one."""
+        try:
+            self._tell_behind(ended, call)
+        except SnapdError as error:
+            self._writer.tell_trouble(error)
+
+    def _going_on(self, session_id: SessionId) -> Session:
+        """A session that steps can be begun in; raises `UnknownSession`."""
+        session = self.known(session_id)
+        if session.ended is not None:
+            raise UnknownSession(
+                f"session {session_id!r} has ended; session/start takes it up again", sessionId=session_id
             )
-            self._writer.work_tree.check_present()
-            self._writer.track(self._writer.look((), call), begun, call)
-            if client is not None:
-                self._writer.attendance.attend(step_id, client)
-            step = self.known_step(step_id)
-            self.tell(session_id, self._deeds.view(step, session.agent, call))
+        return session
+
+    def _to_end(self, ends: StepId, session_id: SessionId, parent: StepId | None) -> Step:
+        """The step that ends where another one begins; raises as `begin`."""
+        step = self.known_step(ends)
+        if step.begun.session_id != session_id:
+            raise UnknownStep(f"step {ends!r} is not one of session {session_id!r}", stepId=ends)
+        above = parent
+        while above is not None:
+            if above == ends:
+                raise InvalidParams(f"ends: the new step would be a part of step {ends!r}", field="ends")
+            above = self.known_step(above).begun.parent
         return step
 
     def finish(self, step_id: StepId, claims: Iterable[RelPath] | None, call: Call) -> StepView:
@@ -178,7 +265,10 @@ class Sessions:
                 ended = self.end_open(step, None if claims is None else tuple(claims), call, spoken_for=True)
         if ended is None:
             return self.shown(step, call)
-        # the lines of a large step are counted while others may write
+        return self._tell_behind(ended, call)
+
+    def _tell_behind(self, ended: Ended, call: Call) -> StepView:
+        """Tells that a step ended; the lines of a large one are counted while others may write."""
         view = self.shown(ended.step, call)
         with self._writer.turn(call):
             self.tell_ended(ended)
@@ -197,15 +287,45 @@ class Sessions:
             WorkspaceGone, StoreCorrupt, StorageFull, IoError, Cancelled: it is open.
         """
         self._writer.work_tree.check_present()
-        snapshot = self._writer.look((), call)
+        return self._end_on(self._writer.look((), call), step, claims, call, spoken_for=spoken_for)
+
+    def _end_on(
+        self, snapshot: Snapshot, step: Step, claims: tuple[RelPath, ...] | None, call: Call, *, spoken_for: bool
+    ) -> Ended:
+        """As `end_open`, with a snapshot of the work tree that was just taken."""
         beside = [self.known_step(other) for other in self._timeline.beside(step.step_id)]
         self._writer.bulletin.prepare(len(beside) + SPARE)
-        seen = self._writer.span(self._writer.store.identify(snapshot))
-        own = self._deeds.ended_with(step, seen, claims, spoken_for=spoken_for)
-        event = StepEnded(step.step_id, claims, bool(own.files or own.directories), spoken_for)
-        self._writer.track(snapshot, event, call)
+        self._writer.track(snapshot, self._end_of(step, snapshot, claims, spoken_for=spoken_for), call)
         self._writer.attendance.drop((step.step_id,))
         return Ended(self.known_step(step.step_id), tuple(other for other in beside if other.ended is not None))
+
+    @contextmanager
+    def supposing_ended(self, steps: Iterable[Step], call: Call) -> Iterator[None]:
+        """Has everything answer as if `end_open` had ended some steps, unspoken for, until the block ends.
+
+        Nothing is recorded, and nobody hears of it. For who has the right to write.
+
+        Args:
+            steps: open, in the order in which they would be ended.
+            call: the request.
+
+        Raises:
+            WorkspaceGone, StoreCorrupt, StorageFull, IoError, Cancelled: see there.
+        """
+        self._writer.work_tree.check_present()
+        snapshot = self._writer.look((), call)
+        with self._timeline.supposing():
+            for step in steps:
+                self._writer.suppose(snapshot, self._end_of(step, snapshot, None, spoken_for=False))
+            yield
+
+    def _end_of(
+        self, step: Step, snapshot: Snapshot, claims: tuple[RelPath, ...] | None, *, spoken_for: bool
+    ) -> StepEnded:
+        """The event that ends an open step with what was found."""
+        seen = self._writer.span(self._writer.store.identify(snapshot))
+        own = self._deeds.ended_with(step, seen, claims, spoken_for=spoken_for)
+        return StepEnded(step.step_id, claims, bool(own.files or own.directories), spoken_for)
 
     def left(self, session_id: SessionId) -> tuple[Step, ...]:
         """The open steps of a session whose client is gone."""
@@ -246,7 +366,7 @@ class Sessions:
     # -- showing
 
     def applied(self, session_id: SessionId, message_id: str | None, step_id: StepId | None) -> tuple[Step, ...]:
-        """The applied steps of a session, oldest first.
+        """The steps of a session of which anything is in force, oldest first; none that is open.
 
         Args:
             session_id: the session.
@@ -263,7 +383,7 @@ class Sessions:
             if named.begun.session_id != session_id:
                 raise UnknownStep(f"step {step_id!r} is not one of session {session_id!r}", stepId=step_id)
             steps = self._deeds.with_parts(named)
-        return tuple(step for step in steps if step.state == "applied" and message_id in (None, step.begun.message_id))
+        return tuple(step for step in steps if step.state in IN_FORCE and message_id in (None, step.begun.message_id))
 
     def known(self, session_id: SessionId) -> Session:
         """A session by its name; raises `UnknownSession`."""
@@ -307,7 +427,8 @@ class Sessions:
             self.tell(session_id, *views)
 
     def _tell_recovered(self, operation: Operated) -> None:
-        self.tell_steps([self.shown(self.known_step(turn.step_id), Call()) for turn in operation.turned])
+        turned = dict.fromkeys(turn.step_id for turn in operation.turned)
+        self.tell_steps([self.shown(self.known_step(step_id), Call()) for step_id in turned])
 
     def tell_ended(self, ended: Ended) -> None:
         """Tells that a step ended, and of those whose changes look different by that."""

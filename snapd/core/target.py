@@ -56,18 +56,18 @@ class Target:
             text for text in coverage.rules if text.base not in self._inside or text.kind != "gitignore"
         )
         self._parsed: dict[bytes, IgnoreFile | None] = {}
+        self._empty = {above for path in coverage.empty_dirs for above in (path, *parents(path))}
+        self._skipped = {skip.path: skip.reason.value for skip in coverage.skipped}
+        self._forced = frozenset(coverage.forced)
 
     def entry(self, path: RelPath) -> Entry | None:
         """The file or symlink that it has at a path."""
-        return file_at(self._store.read_tree, self.snapshot.tree, path)
+        return file_at(self._store.entry_in, self.snapshot.tree, path)
 
     def has_directory(self, path: RelPath) -> bool:
         """Whether it has a directory there, an empty one included."""
-        found = lookup(self._store.read_tree, self.snapshot.tree, path)
-        if found is not None and found.mode == TREE:
-            return True
-        prefix = path + b"/"
-        return any(empty == path or empty.startswith(prefix) for empty in self.snapshot.coverage.empty_dirs)
+        found = lookup(self._store.entry_in, self.snapshot.tree, path)
+        return (found is not None and found.mode == TREE) or path in self._empty
 
     def came_since(self, path: RelPath) -> Iterator[RelPath]:
         """The directories above a path that it does not have, the innermost first."""
@@ -77,13 +77,14 @@ class Target:
         """Why a path that it does not have may have been there all the same; None where it was not there."""
         if path in self._absent:
             return None
-        coverage = self.snapshot.coverage
-        for skip in coverage.skipped:
-            if path == skip.path or path.startswith(skip.path + b"/"):
-                return skip.reason.value
-        if any(path == forced or path.startswith(forced + b"/") for forced in coverage.forced):
+        ways = (*reversed(parents(path)), path)
+        for way in ways:
+            if way in self._skipped:
+                return self._skipped[way]
+        if not self._forced.isdisjoint(ways):
             return None
-        full = coverage.prefix + b"/" + path if coverage.prefix else path
+        prefix = self.snapshot.coverage.prefix
+        full = prefix + b"/" + path if prefix else path
         return "ignored" if self._stack.ignored_deep(full, is_directory, self._gitignore) else None
 
     def _below_root(self, base: bytes) -> RelPath | None:

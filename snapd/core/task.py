@@ -11,9 +11,9 @@ from .paths import parents
 from .planning import DirectoryGoals
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
-    from .history import Effect, SnapshotId, Step
+    from .history import OperationId, SnapshotId, Step
     from .model import RelPath
     from .ownership import Delta
     from .ports import WorkTree
@@ -27,7 +27,7 @@ class Task:
 
     Attributes:
         step: the step that it is about.
-        state: what that is to be.
+        state: what that is to be, if all of this can be done.
         files: for each file the changes to take back, the oldest first.
         made: empty directories to make.
         removed: empty directories to remove, with those above them that were not there before either.
@@ -35,12 +35,13 @@ class Task:
         left: what it left.
         target: what the files are to be again.
         stages: what it may lead to: a directory that one of them does not have goes with the files that came into it.
-        is_change: whether the step changed anything, even where nothing of that is to be taken back.
-        earlier: what was taken back of the step before, where this is the rest of it.
+        is_change: whether there is anything to take back, be it that the files are so already.
+        aside: files and directories of the step that are in force and that this is not about.
+        again: the operation whose taking back of the step is taken back; None where it is the step's own changes.
     """
 
     step: Step
-    state: Literal["applied", "undone"]
+    state: Literal["applied", "partly", "undone"]
     files: Mapping[RelPath, Sequence[Delta]]
     made: tuple[RelPath, ...]
     removed: tuple[RelPath, ...]
@@ -49,23 +50,44 @@ class Task:
     target: Target
     stages: tuple[Target, ...]
     is_change: bool
-    earlier: StepTurned | None = None
+    aside: tuple[RelPath, ...] = ()
+    again: OperationId | None = None
 
     def turned(
-        self, effects: tuple[Effect, ...], made: tuple[RelPath, ...], removed: tuple[RelPath, ...]
+        self,
+        taken: TakenBack,
+        made: tuple[RelPath, ...],
+        removed: tuple[RelPath, ...],
+        blocked: set[RelPath],
     ) -> StepTurned:
-        """How the timeline tells it: to do the step again is to undo all that was taken back of it.
+        """How the timeline tells it.
 
         Args:
-            effects: what was done to files.
+            taken: what was done to files.
             made: directories that were made.
             removed: directories that were removed.
+            blocked: directories that were to be made and cannot be.
         """
-        if self.earlier is not None:
-            effects = (*self.earlier.effects, *effects)
-            made = (*self.earlier.made_directories, *made)
-            removed = (*self.earlier.removed_directories, *removed)
-        return StepTurned(self.step.step_id, self.state, effects, made, removed)
+        missed = {*taken.left, *blocked.intersection(self.made)}
+        turned = StepTurned(self.step.step_id, self.state, taken.effects, made, removed, moved=taken.moved)
+        if self.again is not None:
+            turned = attrs.evolve(turned, again=self.again, rest=tuple(sorted(missed)))
+        else:
+            missed.update(self.aside)
+            turned = attrs.evolve(turned, left=tuple(sorted(missed)))
+        return attrs.evolve(turned, state="partly") if missed else turned
+
+    def only(self, wanted: Collection[RelPath]) -> Task:
+        """The same of some of its files alone, by the step's own names; the others stay as they are."""
+        there = {*self.files, *self.made}
+        return attrs.evolve(
+            self,
+            files={path: chain for path, chain in self.files.items() if path in wanted},
+            made=tuple(path for path in self.made if path in wanted),
+            removed=(),
+            renames={new: old for new, old in self.renames.items() if new in wanted and old in wanted},
+            aside=tuple(sorted(path for path in there.union(self.aside) if path not in wanted)),
+        )
 
 
 class DirectoryOverlay:

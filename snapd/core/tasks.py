@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from .history import StepTurned
 from .model import FileOutcome
 from .ownership import own_moves
 from .paths import parents
@@ -20,11 +19,11 @@ from .threeway import Overlay, TakenBack, combined, inverse, take_back
 from .together import Together, moved_contents
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from .call import Call
     from .deeds import Deeds
-    from .history import Operated, OperationId, SessionId, SnapshotId, Step, StepId
+    from .history import Operated, OperationId, OperationKind, SessionId, SnapshotId, Step, StepId, StepTurned, Undone
     from .model import Entry, RelPath, Snapshot
     from .ownership import Delta
     from .plan import Plan
@@ -58,18 +57,34 @@ class Tasks:
 
     # -- what is to be taken back
 
-    def undoing(self, step: Step, found: SnapshotId | None = None) -> Task:
-        """What there is to take back of a step; of one that is open, as if it had ended with what was found."""
-        if found is not None and step.ended is None:
-            own = self._deeds.ended_with(step, self._writer.span(found), step.claims, spoken_for=False)
-        else:
-            own = self._deeds.own(step)
+    def undoing(self, step: Step) -> Task:
+        """What there is to take back of a step, which is what was not taken back before.
+
+        Args:
+            step: one that is open counts as far as it was seen. Of one that an older snapd took back in part, what is
+                left is found by the files as of the last capture.
+        """
+        self._writer.check()
+        task = self.whole(step)
+        undone = self._timeline.undone(step.step_id)
+        if not undone:
+            return task
+        kept = self._deeds.in_force(step)
+        paths = {*kept.files, *kept.directories}
+        if self._deeds.turn(undone[-1]).left is None:
+            paths = {path for path in kept.files if self._current(path) != kept.files[path][0].old}
+        rest = attrs.evolve(task.only(paths), aside=())
+        return attrs.evolve(rest, is_change=bool(rest.files or rest.made))
+
+    def whole(self, step: Step) -> Task:
+        """All that a step changed, as something to take back, be it that it was taken back before or not."""
+        own = self._deeds.own(step)
         target = Target(self._store, self._store.load(step.from_))
         # an empty directory that may be another session's stays as it is
         went = {path for path, delta in own.directories.items() if not delta.came and not delta.shared}
         came = {path for path, delta in own.directories.items() if delta.came and not delta.shared}
         above = {above for path in came for above in parents(path)}
-        left = step.to or found or self._timeline.head
+        left = step.to or self._timeline.head
         assert left is not None
         return Task(
             step,
@@ -84,39 +99,56 @@ class Tasks:
             bool(own.files or own.directories),
         )
 
-    def redoing(self, session_id: SessionId, steps: Sequence[Step], count: int) -> list[Task]:
-        """What to do for so many of a session's steps; those that it took back as the parts of one come with that."""
-        tasks: dict[StepId, Task] = {}
-        # one that turned a thousand steps is read once
-        operations: dict[OperationId, tuple[Operated, dict[StepId, StepTurned]]] = {}
-        taken = 0
-        for step in steps:
-            if step.step_id in tasks:
-                continue
-            if taken == count:
-                break
-            taken += 1
-            assert step.turned_by is not None
-            if step.turned_by not in operations:
-                operation = self.turned_by(step)
-                operations[step.turned_by] = (operation, {turn.step_id: turn for turn in operation.turned})
-            operation, turns = operations[step.turned_by]
-            together = [step]
-            if operation.root is not None and operation.session_id == session_id:
-                parts = [self._sessions.known_step(turn.step_id) for turn in reversed(operation.turned)]
-                together = [part for part in parts if part.turned_by == step.turned_by and part.state == "undone"]
-            for part in together:
-                tasks[part.step_id] = self._again(part, turns[part.step_id], operation)
-        return list(tasks.values())
+    def redoing(self, session_id: SessionId, undone: Sequence[Undone], count: int) -> list[Task]:
+        """What to do again of a session's steps.
 
-    def _again(self, step: Step, turn: StepTurned, operation: Operated) -> Task:
-        files = inverse(turn.effects)
+        Args:
+            session_id: the session.
+            undone: what may be done again, the last taken back first.
+            count: for how many steps; one that was taken back with its parts is one with these. What was taken back of
+                a step one after the other is done again together, unless something of another step came between.
+
+        Returns:
+            Each in its turn, the last taken back first.
+        """
+        chosen: dict[Undone, Task] = {}
+        steps: set[StepId] = set()
+        # one that turned a thousand steps is read once
+        operations: dict[OperationId, Operated] = {}
+        for one in undone:
+            if one in chosen:
+                continue
+            operation = operations.get(one.operation_id) or self._deeds.operation(one)
+            operations[one.operation_id] = operation
+            named = operation.root if operation.session_id == session_id else None
+            if (named or one.step_id) not in steps and len(steps) == count:
+                break
+            steps.add(named or one.step_id)
+            together = [one.step_id] if named is None else [turn.step_id for turn in reversed(operation.turned)]
+            for step_id in together:
+                for each in self._down_to(step_id, one.operation_id):
+                    if each not in chosen:
+                        chosen[each] = self._again(each, operations.get(each.operation_id))
+        return list(chosen.values())
+
+    def _down_to(self, step_id: StepId, operation_id: OperationId) -> list[Undone]:
+        """What an operation took back of a step, after what was taken back since; none where it was done again."""
+        undone = list(reversed(self._timeline.undone(step_id)))
+        at = next((at for at, one in enumerate(undone) if one.operation_id == operation_id), None)
+        return undone[: at + 1] if at is not None else []
+
+    def _again(self, undone: Undone, operation: Operated | None) -> Task:
+        self._writer.check()
+        operation = operation or self._deeds.operation(undone)
+        turn = next(turn for turn in operation.turned if turn.step_id == undone.step_id)
+        step = self._sessions.known_step(undone.step_id)
+        first = self._timeline.undone(undone.step_id)[0]
         target = Target(self._store, self._store.load(operation.before), _put_where_nothing_was(turn))
         moved = self._moved(step, self._deeds.own(step).files)
-        return Task(
+        task = Task(
             step,
-            "applied",
-            files,
+            "applied" if undone == first else "partly",
+            inverse(turn.effects),
             turn.removed_directories,
             turn.made_directories,
             {old: new for new, old in moved.items()},
@@ -125,7 +157,9 @@ class Tasks:
             # steps that were taken back together are done again by and by, or together
             (Target(self._store, self._store.load(step.to or operation.before)), target),
             True,
+            again=undone.operation_id,
         )
+        return task if undone.rest is None else attrs.evolve(task.only(undone.rest), aside=())
 
     def _moved(self, step: Step, files: Mapping[RelPath, Sequence[Delta]]) -> Mapping[RelPath, RelPath]:
         """The old path by the new one of the files that a step moved; looked for where one went and another came."""
@@ -136,25 +170,17 @@ class Tasks:
         found = own_moves(self._timeline.spans(step.step_id), self._store.renames)
         return {new: old for new, old in found.items() if new in files and old in files}
 
-    def left_over(self, step: Step) -> Task:
-        """What a conflict kept from being taken back of a step: the user has looked, and asks for it once more."""
-        turn = next(turn for turn in self.turned_by(step).turned if turn.step_id == step.step_id)
-        done = {effect.path for effect in turn.effects}
-        task = self.undoing(step)
-        files = {
-            path: chain
-            for path, chain in task.files.items()
-            if path not in done and self._current(path) != chain[0].old
-        }
-        renames = {new: old for new, old in task.renames.items() if new in files and old in files}
-        return attrs.evolve(task, files=files, made=(), removed=(), renames=renames, earlier=turn)
-
-    def turned_by(self, step: Step) -> Operated:
-        """The operation that turned a step last, which one did."""
-        assert step.turned_by is not None
-        operation = self._timeline.operation(step.turned_by)
-        assert operation is not None
-        return operation
+    def turned_as(self, undone: Iterable[Undone], kind: OperationKind) -> tuple[Undone, ...]:
+        """What of some was taken back by operations of one kind."""
+        # one that turned a thousand steps is read once
+        kinds: dict[OperationId, OperationKind] = {}
+        found = []
+        for one in undone:
+            if one.operation_id not in kinds:
+                kinds[one.operation_id] = self._deeds.operation(one).kind
+            if kinds[one.operation_id] == kind:
+                found.append(one)
+        return tuple(found)
 
     # -- the plan
 
@@ -176,7 +202,16 @@ class Tasks:
         Raises:
             StoreCorrupt, StorageFull, IoError, Cancelled: see there.
         """
-        overlay = Overlay(self._current, self._writer.work_tree.captured_below)
+
+        def current(path: RelPath) -> Entry | None:
+            call.check()
+            return self._current(path)
+
+        def merge(base: Entry | None, ours: Entry, theirs: Entry) -> Entry | None:
+            call.check()
+            return self._store.merge(base, ours, theirs)
+
+        overlay = Overlay(current, self._writer.work_tree.captured_below)
         done: list[TakenBack] = []
         targets: dict[RelPath, Target] = {}
         pairs: list[tuple[RelPath, RelPath]] = []
@@ -189,17 +224,20 @@ class Tasks:
                 task.files,
                 task.renames,
                 self._moved_since(task.left, before),
-                self._store.merge,
+                merge,
                 request.on_conflict,
             )
             done.append(taken)
             targets.update((effect.path, task.target) for effect in taken.effects)
             pairs += task.renames.items()
             made, removed = directories.take_back(task, taken)
-            turned.append(task.turned(taken.effects, made, removed))
+            turned.append(task.turned(taken, made, removed, directories.blocked))
         outcomes = {outcome.path: outcome for outcome in combined(overlay, done)}
         outcomes |= {path: FileOutcome(path, "conflict", "occupied") for path in directories.blocked}
         effects = {effect.path: effect for effect in overlay.effects()}
+        if request.on_conflict == "fail":
+            # what can be taken back of one step and not of another is a conflict all the same
+            effects = {path: effect for path, effect in effects.items() if not _is_conflict(outcomes.get(path))}
         together = Together([*pairs, *moved_contents(effects.values())])
         for path in self._untouchable(planner, effects.keys(), together):
             outcomes[path] = FileOutcome(path, "conflict", "unsavedInEditor")
@@ -222,6 +260,10 @@ class Tasks:
             return {old: new for new, old in self._store.renames(left.tree, before.tree).items()}
 
         return ask
+
+
+def _is_conflict(outcome: FileOutcome | None) -> bool:
+    return outcome is not None and outcome.outcome == "conflict"
 
 
 def _put_where_nothing_was(turn: StepTurned) -> frozenset[RelPath]:

@@ -89,10 +89,14 @@ class TakenBack:
             with the reason: "changedSince", "deletedSince", "renamedSince", "occupied", "shared". A file that was moved
             since is told under its new name, and the old one as "unchanged", "renamedSince".
         effects: what that does, ordered by path.
+        left: the files of the step that conflict, by the names that it left them under; ordered.
+        moved: where a file was found that others had moved since, and the name under which the step left it.
     """
 
     outcomes: tuple[FileOutcome, ...]
     effects: tuple[Effect, ...]
+    left: tuple[RelPath, ...] = ()
+    moved: tuple[tuple[RelPath, RelPath], ...] = ()
 
 
 @attrs.frozen
@@ -168,14 +172,25 @@ def take_back(
 
 @attrs.define
 class _Unit:
-    """Files that are taken back together or not at all."""
+    """Files that are taken back together or not at all.
 
+    Attributes:
+        paths: the step's own names of them.
+        outcomes: what becomes of them, and under which name.
+        writes: what is to be at which name.
+    """
+
+    paths: tuple[RelPath, ...]
     outcomes: list[FileOutcome]
     writes: dict[RelPath, Entry | None] = attrs.field(factory=dict)
 
     @classmethod
     def conflict(cls, reason: str, *paths: RelPath) -> _Unit:
-        return cls([FileOutcome(path, "conflict", reason) for path in paths])
+        return cls(paths, [FileOutcome(path, "conflict", reason) for path in paths])
+
+    @property
+    def is_conflict(self) -> bool:
+        return any(outcome.outcome == "conflict" for outcome in self.outcomes)
 
     def give_up(self) -> None:
         """Something else stands where it was, or where what it would take away was to come."""
@@ -221,7 +236,11 @@ class _Step:
         effects = [effect for effect in effects if effect.old != effect.new]
         for effect in effects:
             self._overlay.set(effect.path, effect.new)
-        return TakenBack(tuple(outcomes), tuple(effects))
+        left = sorted(path for unit in units if unit.is_conflict for path in unit.paths)
+        # a pair is written under the step's own names
+        single = [unit for unit in units if len(unit.paths) == 1]
+        moved = sorted((place, unit.paths[0]) for unit in single for place in unit.writes if place != unit.paths[0])
+        return TakenBack(tuple(outcomes), tuple(effects), tuple(left), tuple(moved))
 
     def _single(self, path: RelPath, chain: Sequence[Delta]) -> _Unit:
         place, wanted = path, chain[0].old
@@ -231,8 +250,8 @@ class _Step:
         aside = [FileOutcome(path, "unchanged", "renamedSince")] if place != path else []
         final = self._fold(ours, chain)
         if isinstance(final, Overlap):
-            return _Unit([FileOutcome(place, "conflict", final.reason), *aside])
-        return _Unit([_outcome(place, ours, wanted, final), *aside], {place: final})
+            return _Unit((path,), [FileOutcome(place, "conflict", final.reason), *aside])
+        return _Unit((path,), [_outcome(place, ours, wanted, final), *aside], {place: final})
 
     def _pair(self, new: RelPath, old: RelPath, chain: Sequence[Delta]) -> _Unit | None:
         """A file that the step moved; None where its two names are to be looked at by themselves."""
@@ -253,7 +272,8 @@ class _Step:
         final = self._fold(ours, chain)
         if isinstance(final, Overlap):
             return _Unit.conflict(final.reason, new, old)
-        return _Unit([_outcome(old, at_old, wanted, final), _outcome(new, at_new, None, None)], {old: final, new: None})
+        told = [_outcome(old, at_old, wanted, final), _outcome(new, at_new, None, None)]
+        return _Unit((new, old), told, {old: final, new: None})
 
     def _bridged(self, new: RelPath, old: RelPath) -> tuple[Delta, ...] | None:
         """The changes of a file that the step moved, as those of one file; None where it did not."""

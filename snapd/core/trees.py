@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .model import ObjectId, RelPath, TreeEntry
 
     ReadTree = Callable[[ObjectId], tuple[TreeEntry, ...]]
+    Find = Callable[[ObjectId, bytes], TreeEntry | None]
     Differing = Callable[[ObjectId, ObjectId], Iterable[tuple[TreeEntry | None, TreeEntry | None]]]
 
 
@@ -114,28 +115,29 @@ def _entry(found: TreeEntry | None) -> Entry | None:
     return None if found is None else Entry(found.mode, found.oid)
 
 
-def lookup(read: ReadTree, tree: ObjectId, path: RelPath) -> TreeEntry | None:
+def lookup(find: Find, tree: ObjectId, path: RelPath) -> TreeEntry | None:
     """What a tree has at a path, file or directory; None where it has nothing.
 
+    Args:
+        find: gives what a directory has under a name.
+        tree: where to start.
+        path: relative to it.
+
     Raises:
-        StoreCorrupt: from `read`.
+        StoreCorrupt: from `find`.
     """
     *above, name = path.split(b"/")
     for part in above:
-        below = next((entry for entry in _read(read, tree) if entry.name == part and entry.mode == TREE), None)
-        if below is None:
+        below = find(tree, part)
+        if below is None or below.mode != TREE:
             return None
         tree = below.oid
-    return next((entry for entry in _read(read, tree) if entry.name == name), None)
+    return find(tree, name)
 
 
-def file_at(read: ReadTree, tree: ObjectId, path: RelPath) -> Entry | None:
-    """The file or symlink that a tree has at a path.
-
-    Raises:
-        StoreCorrupt: from `read`.
-    """
-    found = lookup(read, tree, path)
+def file_at(find: Find, tree: ObjectId, path: RelPath) -> Entry | None:
+    """The file or symlink that a tree has at a path; arguments and errors as of `lookup`."""
+    found = lookup(find, tree, path)
     return None if found is None or found.mode == TREE else Entry(found.mode, found.oid)
 
 

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import attrs
 
 from .call import Call
 from .errors import NothingToRedo, NothingToUndo, UnknownStep
-from .sessions import SPARE
+from .hidden import wanted_by_tasks
+from .sessions import IN_FORCE, SPARE
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from .answers import StepView
     from .deeds import Deeds
-    from .history import Operated, OperationKind, SessionId, SnapshotId, Step, StepId
+    from .history import Operated, OperationKind, SessionId, Step, StepId
     from .model import Outcome, Snapshot
     from .plan import Plan
     from .planning import Planner
-    from .ports import Store, Timeline
+    from .ports import Timeline
     from .sessions import Sessions
     from .task import Task
     from .tasks import Tasks
@@ -43,10 +45,6 @@ class Undoing:
         self._tasks = tasks
 
     @property
-    def _store(self) -> Store:
-        return self._writer.store
-
-    @property
     def _timeline(self) -> Timeline:
         return self._writer.store.timeline
 
@@ -60,8 +58,8 @@ class Undoing:
         Args:
             session_id: the session.
             count: how many; more than there are stands for all. One that is open and whose client is gone counts too.
-            step_id: this step alone; one that is open is ended first, and of one that was taken back already it is
-                what conflicted then.
+            step_id: this step alone; one that is open is ended first. Of one that was taken back already, it is what
+                conflicted then; so it is for the last steps.
             request: how it is asked.
             call: the request; may be cancelled until the first file is moved.
 
@@ -104,10 +102,10 @@ class Undoing:
         """
         with self._writer.turn(call):
             self._sessions.known(session_id)
-            steps = self._timeline.redoable(session_id)
-            if not steps:
+            undone = self._timeline.redoable(session_id)
+            if not undone:
                 raise NothingToRedo("there is nothing to redo", sessionId=session_id)
-            return self._turn("redo", session_id, self._tasks.redoing(session_id, steps, count), request, call)
+            return self._turn("redo", session_id, self._tasks.redoing(session_id, undone, count), request, call)
 
     def revert(
         self, session_id: SessionId, message_id: str, part_id: str | None, request: Request, call: Call
@@ -142,11 +140,9 @@ class Undoing:
                 )
             since = [step for step in self._timeline.open_steps() if step.begun.session_id == session_id]
             since = [step for step in since if step.begun.index >= first]
-            found = self._end(since, request, call)
-            tasks = [self._tasks.undoing(step, found) for step in reversed(since) if found is not None]
-            tasks += [
-                self._tasks.undoing(step) for step in self._changing(session_id, call) if step.begun.index >= first
-            ]
+            with self._ended(since, request, call):
+                changing = self._changing(session_id, call)
+                tasks = [self._tasks.undoing(step) for step in changing if step.begun.index >= first]
             outcome, _ = self._turn("revert", session_id, tasks, request, call, message_id=message_id, part_id=part_id)
             return outcome
 
@@ -160,14 +156,11 @@ class Undoing:
         """
         with self._writer.turn(call):
             self._sessions.known(session_id)
-            steps = tuple(
-                step for step in self._timeline.redoable(session_id) if self._tasks.turned_by(step).kind == "revert"
-            )
-            if not steps:
+            reverted = self._tasks.turned_as(self._timeline.redoable(session_id), "revert")
+            if not reverted:
                 raise NothingToRedo("there is nothing to unrevert", sessionId=session_id)
-            outcome, _ = self._turn(
-                "unrevert", session_id, self._tasks.redoing(session_id, steps, len(steps)), request, call
-            )
+            tasks = self._tasks.redoing(session_id, reverted, len(reverted))
+            outcome, _ = self._turn("unrevert", session_id, tasks, request, call)
             return outcome
 
     # -- which steps
@@ -178,41 +171,43 @@ class Undoing:
         left = [step for step in self._sessions.left(session_id) if not self._deeds.summary(step, call).is_empty]
         wanted = changing | {step.step_id for step in left}
         last = [step for step in reversed(self._timeline.steps(session_id)) if step.step_id in wanted][:count]
-        found = self._end([step for step in reversed(last) if step.state == "open"], request, call)
-        return [self._tasks.undoing(self._sessions.known_step(step.step_id), found) for step in last]
+        with self._ended([step for step in reversed(last) if step.state == "open"], request, call):
+            return [self._tasks.undoing(self._sessions.known_step(step.step_id)) for step in last]
 
     def _named(self, session_id: SessionId, step_id: StepId, request: Request, call: Call) -> list[Task]:
         """What there is to take back of one step and its parts."""
         step = self._sessions.known_step(step_id)
         if step.begun.session_id != session_id:
             raise UnknownStep(f"step {step_id!r} is not one of session {session_id!r}", stepId=step_id)
-        if step.state == "undone":
-            self._writer.look((), call)
-            again = [
-                self._tasks.left_over(part) for part in reversed(self._deeds.with_parts(step)) if part.state == "undone"
-            ]
-            return [task for task in again if task.files]
-        found = self._end([part for part in self._deeds.with_parts(step) if part.state == "open"], request, call)
-        parts = self._deeds.with_parts(self._sessions.known_step(step_id))
-        return [self._tasks.undoing(part, found) for part in reversed(parts) if part.state != "undone"]
+        # what is left of a step that an older snapd took back is told by the files as they are
+        self._writer.look((), call)
+        with self._ended([part for part in self._deeds.with_parts(step) if part.state == "open"], request, call):
+            parts = self._deeds.with_parts(self._sessions.known_step(step_id))
+            tasks = [self._tasks.undoing(part) for part in reversed(parts)]
+        # a step that changed nothing is undone by doing nothing, once
+        return [task for task in tasks if task.is_change or "undone" not in (step.state, task.step.state)]
 
-    def _end(self, steps: Sequence[Step], request: Request, call: Call) -> SnapshotId | None:
-        """Ends open steps; for a dry run only looks what they would be ended with: gives that."""
+    @contextmanager
+    def _ended(self, steps: Sequence[Step], request: Request, call: Call) -> Iterator[None]:
+        """Ends open steps, the last one first; for a dry run they only seem to have ended, until the block ends."""
         if not steps:
-            return None
-        if request.dry_run:
-            return self._store.identify(self._writer.look((), call))
-        for step in reversed(steps):
-            # they have ended, whatever becomes of the rest, which may be cancelled still
-            self._sessions.tell_ended(self._sessions.end_open(step, None, Call(), spoken_for=False))
-        return None
+            yield
+        elif request.dry_run:
+            with self._sessions.supposing_ended(tuple(reversed(steps)), call):
+                yield
+        else:
+            for step in reversed(steps):
+                call.check()
+                # they have ended, whatever becomes of the rest, which may be cancelled still
+                self._sessions.tell_ended(self._sessions.end_open(step, None, Call(), spoken_for=False))
+            yield
 
     def _changing(self, session_id: SessionId, call: Call) -> list[Step]:
-        """The applied steps of a session that changed something, the newest first."""
+        """The steps of a session that changed something and were not taken back as a whole, the newest first."""
         return [
             step
             for step in reversed(self._timeline.steps(session_id))
-            if step.state == "applied" and not self._deeds.summary(step, call).is_empty
+            if step.state in IN_FORCE and not self._deeds.summary(step, call).is_empty
         ]
 
     # -- doing it
@@ -246,8 +241,8 @@ class Undoing:
 
         # each of them is told of, when nobody can say any more that there is no space for that
         self._writer.bulletin.prepare(len(turning) + SPARE)
-        outcome = self._writer.operate(make_plan, (), request, call)
-        steps = [self._sessions.known_step(task.step.step_id) for task in turning]
+        outcome = self._writer.operate(make_plan, (), lambda _: wanted_by_tasks(turning), request, call)
+        steps = [self._sessions.known_step(step) for step in dict.fromkeys(task.step.step_id for task in turning)]
         views = tuple(self._sessions.shown(step, call) for step in steps)
         if outcome.applied:
             self._sessions.tell_steps(views)

@@ -13,9 +13,11 @@ from .answers import DeltaPage, FileContent, NamePage, Status, Tracked
 from .checking import Checking
 from .chronicle import Chronicle
 from .deeds import Deeds
-from .errors import Cancelled, FileNotInSnapshot, PathOutsideWorkspace
+from .errors import Cancelled, FileNotInSnapshot, InvalidParams, PathOutsideWorkspace, WorkspaceNotOpen
 from .filediff import describe
+from .hidden import wanted_by_patches, wanted_by_restore
 from .model import RecordKind
+from .netpages import NetPages
 from .paths import parents, shown
 from .piecemeal import Piecemeal
 from .purging import Purging
@@ -33,12 +35,11 @@ if TYPE_CHECKING:
     from .bulletin import Bulletin
     from .call import Call
     from .filediff import FileDelta
-    from .history import Operated, SessionId, StepId
-    from .model import CaptureSettings, Change, Entry, ObjectId, Outcome, RelPath, Snapshot
+    from .history import Operated
+    from .model import Change, Entry, ObjectId, Outcome, RelPath, Snapshot
     from .plan import Plan
     from .planning import Planner
-    from .ports import Store, TextDiffer, WorkTree
-    from .retention import Retention
+    from .ports import Policy, Store, TextDiffer, WorkTree
     from .unsaved import Unsaved
     from .writer import Request
 
@@ -53,8 +54,7 @@ class Workspace:
         project_id: the name of its store.
         work_tree: the folder.
         store: where its snapshots are.
-        settings: what is captured.
-        retention: what is kept for how long; may be replaced at any time.
+        policy: says what is captured, and what is kept for how long.
         texts: compares texts.
         unsaved: which files have unsaved text in an editor.
 
@@ -64,6 +64,7 @@ class Workspace:
         piecemeal: takes back some files of a step, or some hunks.
         deeds: tells what steps changed.
         chronicle: tells the history.
+        net_of: tells what the steps of a session changed together, see `NetPages.page`.
         checking: checks the store, and repairs it.
         purging: takes files out of all that was ever stored.
     """
@@ -73,23 +74,23 @@ class Workspace:
         project_id: str,
         work_tree: WorkTree,
         store: Store,
-        settings: CaptureSettings,
-        retention: Retention,
+        policy: Policy,
         texts: TextDiffer,
         unsaved: Unsaved,
     ) -> None:
         self.project_id = project_id
-        self.retention = retention
+        self.policy = policy
         self.texts = texts
         self._work_tree = work_tree
         self._store = store
-        self._writer = Writer(work_tree, store, settings, texts, unsaved)
+        self._writer = Writer(work_tree, store, policy, texts, unsaved)
         self.deeds = Deeds(store, texts)
         self.sessions = Sessions(self._writer, self.deeds)
         self.chronicle = Chronicle(store.timeline, self.deeds)
         tasks = Tasks(self._writer, self.sessions, self.deeds)
         self.undoing = Undoing(self._writer, self.sessions, self.deeds, tasks)
         self.piecemeal = Piecemeal(self._writer, self.sessions, self.deeds, tasks, texts)
+        self.net_of = NetPages(store, self.deeds, self.sessions, texts).page
         self.checking = Checking(self._writer)
         self.purging = Purging(self._writer)
         self._renames: tuple[ObjectId, ObjectId, dict[RelPath, RelPath]] | None = None
@@ -98,15 +99,6 @@ class Workspace:
     def root(self) -> bytes:
         """The folder, absolute and canonical."""
         return self._work_tree.root
-
-    @property
-    def settings(self) -> CaptureSettings:
-        """What is captured; may be replaced at any time."""
-        return self._writer.settings
-
-    @settings.setter
-    def settings(self, settings: CaptureSettings) -> None:
-        self._writer.settings = settings
 
     @property
     def bulletin(self) -> Bulletin:
@@ -240,7 +232,7 @@ class Workspace:
             if (limit is not None and len(found) >= limit) or size >= PAGE_BYTES:
                 return DeltaPage(tuple(found), tree, found[-1].path)
             source = moved.get(path)
-            before = change.old if source is None else file_at(self._store.read_tree, old, source)
+            before = change.old if source is None else file_at(self._store.entry_in, old, source)
             delta = describe(
                 self._store, path, before, change.new, self.texts, call, contents=contents, renamed_from=source
             )
@@ -253,50 +245,6 @@ class Workspace:
             self._renames = None
         return DeltaPage(tuple(found), tree, None)
 
-    def net_of(
-        self,
-        session_id: SessionId,
-        message_id: str | None,
-        step_id: StepId | None,
-        call: Call,
-        *,
-        contents: bool,
-        after: RelPath | None,
-        limit: int | None,
-    ) -> tuple[tuple[FileDelta, ...], RelPath | None]:
-        """The net of what the applied steps of a session changed, file by file.
-
-        Args:
-            session_id: the session.
-            message_id: only the steps of this message.
-            step_id: only this step and its parts.
-            call: the request.
-            contents: whether the texts are wanted.
-            after: the path where the page before ended.
-            limit: files on this page, at most.
-
-        Returns:
-            The files, ordered by path; and the last of them where there are more.
-
-        Raises:
-            UnknownSession, UnknownStep, StoreCorrupt: see there.
-        """
-        net = self.deeds.net(self.sessions.applied(session_id, message_id, step_id))
-        found: list[FileDelta] = []
-        size = 0
-        for path, delta in net.items():
-            call.check()
-            if after is not None and path <= after:
-                continue
-            if (limit is not None and len(found) >= limit) or size >= PAGE_BYTES:
-                return tuple(found), found[-1].path
-            told = describe(self._store, path, delta.old, delta.new, self.texts, call, contents=contents)
-            if found and size + told.size > PAGE_BYTES:
-                return tuple(found), found[-1].path
-            found.append(told)
-            size += told.size
-        return tuple(found), None
-
     # -- looking
 
     def file_at(self, tree: ObjectId, path: RelPath) -> FileContent:
@@ -307,7 +255,7 @@ class Workspace:
             FileNotInSnapshot: it was not there, or was skipped: `data["skipped"]` says so.
         """
         snapshot = self._store.find(tree)
-        entry = file_at(self._store.read_tree, tree, path)
+        entry = file_at(self._store.entry_in, tree, path)
         if entry is None:
             skipped = any(path == skip.path or path.startswith(skip.path + b"/") for skip in snapshot.coverage.skipped)
             raise FileNotInSnapshot(
@@ -348,7 +296,7 @@ class Workspace:
             UnknownSnapshot, StoreCorrupt: see there.
         """
         self._store.find(tree)
-        return file_at(self._store.read_tree, tree, path)
+        return file_at(self._store.entry_in, tree, path)
 
     def status(self) -> Status:
         """What is known without looking at the files; never waits for an operation under way.
@@ -357,6 +305,7 @@ class Workspace:
             WorkspaceGone: the folder is no longer the one that was opened.
         """
         self._work_tree.check_present()
+        excludes, problem = self._folder_file()
         last = self._store.last
         count = self._writer.files
         if count is None:
@@ -365,9 +314,12 @@ class Workspace:
             count,
             self._work_tree.watcher,
             self._work_tree.watcher_reason,
+            self._work_tree.full_look,
             last,
             self._store.path,
             self._store.bytes_on_disk(),
+            excludes,
+            problem,
         )
 
     # -- bringing back
@@ -389,7 +341,10 @@ class Workspace:
             def make_plan(planner: Planner, before: Snapshot) -> tuple[Plan, Operated]:
                 return planner.restore(target, call), self._writer.operation("restore", before)
 
-            return self._writer.operate(make_plan, target.snapshot.coverage.forced, request, call)
+            def wanted(before: Snapshot) -> Iterator[RelPath]:
+                return wanted_by_restore(self._store, before.tree, tree)
+
+            return self._writer.operate(make_plan, target.snapshot.coverage.forced, wanted, request, call)
 
     def revert(self, patches: Sequence[tuple[ObjectId, Sequence[RelPath]]], request: Request, call: Call) -> Outcome:
         """Brings some files back, each from the first patch that names it.
@@ -410,7 +365,10 @@ class Workspace:
             def make_plan(planner: Planner, before: Snapshot) -> tuple[Plan, Operated]:
                 return planner.revert(targets, call), self._writer.operation("revert", before)
 
-            return self._writer.operate(make_plan, forced, request, call)
+            def wanted(_: Snapshot) -> Iterator[RelPath]:
+                return wanted_by_patches(self._store, patches)
+
+            return self._writer.operate(make_plan, forced, wanted, request, call)
 
     # -- housekeeping
 
@@ -429,7 +387,7 @@ class Workspace:
         """
         with self._writer.turn(call):
             self._store.check_present()
-            return self._store.expire(self.retention.limits(time.time(), older_than_days), self._relied_on(), call)
+            return self._store.expire(self.policy.kept.limits(time.time(), older_than_days), self._relied_on(), call)
 
     def keep_house(self, now: float) -> int | None:
         """Does what there is to do of that while nobody wants anything; gives way at once to who does.
@@ -438,7 +396,7 @@ class Workspace:
             now: seconds since 1970.
 
         Returns:
-            How many snapshots were dropped, None where somebody was at work.
+            How many snapshots were dropped, None where somebody was at work, or has closed the workspace.
 
         Raises:
             StoreCorrupt, StorageFull, IoError: see there.
@@ -446,8 +404,8 @@ class Workspace:
         try:
             with self._writer.spare_turn() as call:
                 self._store.check_present()
-                return self._store.expire_behind(self.retention.limits(now), self._relied_on(), call)
-        except Cancelled:
+                return self._store.expire_behind(self.policy.kept.limits(now), self._relied_on(), call)
+        except (Cancelled, WorkspaceNotOpen):
             return None
 
     def _relied_on(self) -> ObjectId | None:
@@ -459,6 +417,13 @@ class Workspace:
         return tree
 
     # -- inside
+
+    def _folder_file(self) -> tuple[tuple[str, ...], str | None]:
+        """What the folder's own file excludes, and what is wrong with it."""
+        try:
+            return self._work_tree.own_excludes(), None
+        except InvalidParams as error:
+            return (), error.message
 
     def _check_way(self, path: RelPath) -> None:
         for above in parents(path):

@@ -16,8 +16,9 @@ from .answers import Reverted, Tracked
 from .attendance import Attendance
 from .bulletin import Bulletin
 from .call import Call
-from .errors import Cancelled, StoreCorrupt, WorkspaceNotOpen
+from .errors import Cancelled, Interrupted, StoreCorrupt, WorkspaceNotOpen
 from .feed import ChangeFeed, Telling
+from .hidden import hidden
 from .history import Event, Operated, SnapshotId, Span
 from .meanwhile import left_by
 from .model import Outcome, RecordKind
@@ -26,13 +27,13 @@ from .planning import Planner
 from .spare import SpareCall
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from .answers import Notice
     from .history import Happening, Intent, OperationKind
     from .model import CaptureSettings, FileOutcome, OnConflict, RelPath, Snapshot
     from .plan import Plan
-    from .ports import Store, TextDiffer, WorkTree
+    from .ports import Policy, Store, TextDiffer, WorkTree
     from .unsaved import Unsaved
 
 _LOCK_POLL_SECONDS = 0.1
@@ -64,17 +65,15 @@ class Writer:
     Args:
         work_tree: the folder.
         store: where its snapshots are.
-        settings: what is captured; may be replaced at any time.
+        policy: says what is captured.
         texts: compares texts.
         unsaved: which files have unsaved text in an editor.
     """
 
-    def __init__(
-        self, work_tree: WorkTree, store: Store, settings: CaptureSettings, texts: TextDiffer, unsaved: Unsaved
-    ) -> None:
+    def __init__(self, work_tree: WorkTree, store: Store, policy: Policy, texts: TextDiffer, unsaved: Unsaved) -> None:
         self.work_tree = work_tree
         self.store = store
-        self.settings = settings
+        self._policy = policy
         self.unsaved = unsaved
         self.bulletin = Bulletin(store.timeline.reserve)
         self.attendance = Attendance()
@@ -82,12 +81,19 @@ class Writer:
         self._lock = threading.Lock()
         self._counting = threading.Lock()
         self._waiting = 0
+        self._call = Call()
         self._closed = False
         self._settled = False
+        self._broken_off: Interrupted | None = None
         self._troubled: list[Callable[[Exception], None]] = []
         self._recovered: list[Callable[[Operated], None]] = []
         self._telling = Telling(work_tree, store, texts, lambda: self.settings, self.turn, self.tell)
-        self.feed = ChangeFeed(work_tree, self._telling, self._tell_trouble)
+        self.feed = ChangeFeed(work_tree, self._telling, self.tell_trouble)
+
+    @property
+    def settings(self) -> CaptureSettings:
+        """What is captured."""
+        return self._policy.capture
 
     def listen(self, troubled: Callable[[Exception], None]) -> None:
         """Has it told why nothing can be told of the work tree, once for the same reason: an error, or a defect."""
@@ -98,10 +104,13 @@ class Writer:
         self._recovered.append(recovered)
 
     def close(self) -> None:
-        """Lets go of the folder and the store, when the operation under way is done."""
+        """Lets go of the folder and the store, when the operation under way is done; harmless when repeated."""
         # before: its thread may be waiting for its turn to write
         self.feed.close()
         with self._wanting(), self._lock:
+            if self._closed:
+                # the descriptors may belong to somebody else by now
+                return
             self._closed = True
             self.work_tree.close()
             self.store.close()
@@ -115,24 +124,15 @@ class Writer:
             WorkspaceNotOpen: the workspace was closed while it waited.
             StorageFull, IoError: there is no space to tell of anything.
         """
-        with self._wanting():
-            while not self._lock.acquire(timeout=_LOCK_POLL_SECONDS):
-                call.check()
-        try:
-            call.check()
-            if self._closed:
-                # the descriptor of the folder may be that of another one by now
-                raise WorkspaceNotOpen("the workspace was closed while the request waited")
+        with self.alone(call):
             self.store.finish_erasing()
             self.bulletin.prepare()
-            self._settle()
+            self._settle(call)
             yield
-        except BaseException:
-            # what could not be made durable may be needed by nobody any more, and must not be in the way next time
-            self.work_tree.forget(self.store.discard())
-            raise
-        finally:
-            self._lock.release()
+
+    def check(self) -> None:
+        """Asks whether the request that has the turn is still wanted; raises as `Call.check`."""
+        self._call.check()
 
     @contextmanager
     def spare_turn(self) -> Iterator[SpareCall]:
@@ -143,17 +143,55 @@ class Writer:
 
         Raises:
             Cancelled: somebody has it, or wants it; or an operation that was cut short is to be ended first.
+            WorkspaceNotOpen: the workspace is closed.
         """
         call = SpareCall(lambda: self._waiting > 0)
         if not self._lock.acquire(blocking=False):
             raise Cancelled("somebody else is at work")
-        try:
-            call.check()
-            if self._closed or not (self._settled or self.store.intent() is None):
+        with self._locked(call):
+            if not (self._settled or self.store.intent() is None):
                 raise Cancelled("something else is to be done first")
             yield call
+
+    @contextmanager
+    def alone(self, call: Call) -> Iterator[None]:
+        """As `turn`, also where the store is too damaged for an operation to be ended that was cut short.
+
+        Raises:
+            Cancelled: the request was taken back while it waited.
+            WorkspaceNotOpen: the workspace was closed while it waited.
+        """
+        with self._wanting():
+            while not self._lock.acquire(timeout=_LOCK_POLL_SECONDS):
+                call.check()
+        with self._locked(call):
+            try:
+                yield
+            except BaseException as error:
+                if isinstance(error, Interrupted):
+                    self._broken_off = error
+                # what could not be made durable may be needed by nobody any more, and must not be in the way next time
+                self.work_tree.forget(self.store.discard())
+                raise
+
+    @contextmanager
+    def _locked(self, call: Call) -> Iterator[None]:
+        """Gives the lock back at the end. Whoever takes it does so through here, so that a closed workspace stays so.
+
+        Raises:
+            Cancelled: the request was taken back.
+            WorkspaceNotOpen: the workspace is closed.
+        """
+        try:
+            call.check()
+            if self._closed:
+                # the descriptor of the folder may be that of another one by now, and the store somebody else's
+                raise WorkspaceNotOpen("the workspace was closed while the request waited; open it again")
+            self._call = call
+            yield
         finally:
             self._lock.release()
+            call.leave_turn()
 
     @contextmanager
     def _wanting(self) -> Iterator[None]:
@@ -165,24 +203,6 @@ class Writer:
         finally:
             with self._counting:
                 self._waiting -= 1
-
-    @contextmanager
-    def alone(self, call: Call) -> Iterator[None]:
-        """As `turn`, also where the store is too damaged for an operation to be ended that was cut short.
-
-        Raises:
-            Cancelled: the request was taken back while it waited.
-        """
-        while not self._lock.acquire(timeout=_LOCK_POLL_SECONDS):
-            call.check()
-        try:
-            call.check()
-            yield
-        except BaseException:
-            self.work_tree.forget(self.store.discard())
-            raise
-        finally:
-            self._lock.release()
 
     # -- taking
 
@@ -223,6 +243,11 @@ class Writer:
         failpoint("writer.tracked")
         self.tell_snapshot(Tracked(snapshot.tree, previous, snapshot.coverage.skipped))
 
+    def suppose(self, snapshot: Snapshot, what: Happening) -> None:
+        """Has the timeline answer as if `track` had added this event; for its `supposing` block."""
+        found = self.store.identify(snapshot)
+        self.store.timeline.suppose(self._event(found, self.span(found), what))
+
     def note(self, what: Happening) -> None:
         """Adds an event to the timeline for which nobody had to look."""
         self.store.tell(self._event(self.store.timeline.head, None, what))
@@ -233,6 +258,7 @@ class Writer:
         self,
         make_plan: Callable[[Planner, Snapshot], tuple[Plan, Operated]],
         forced: tuple[RelPath, ...],
+        wanted: Callable[[Snapshot], Iterable[RelPath]],
         request: Request,
         call: Call,
     ) -> Outcome:
@@ -242,6 +268,7 @@ class Writer:
             make_plan: given a planner and the work tree as it is without `forced`, says what to do and how the timeline
                 is to tell it.
             forced: ignored paths that are looked at all the same.
+            wanted: given the same, says which files it is to write; those that are ignored are captured with `forced`.
             request: how it was asked.
             call: the request; may be cancelled until the first file is moved.
 
@@ -250,18 +277,23 @@ class Writer:
         """
         # what was captured only because the operation looks at it is nobody's change
         seen = self.look((), call)
+        forced = tuple(sorted(hidden(self.work_tree, wanted(seen), call).union(forced)))
         before = self.look(forced, call) if forced else seen
         unsaved = self.unsaved.below(self.work_tree.root) if request.respects_editors else frozenset()
         planner = Planner(self.store, self.work_tree, before, self.store.last, request.on_conflict, unsaved)
         plan, operation = make_plan(planner, seen)
-        if request.dry_run or (request.on_conflict == "fail" and plan.conflicts):
+        call.check()
+        is_refused = request.on_conflict == "fail" and plan.conflicts
+        if request.dry_run or is_refused:
             # what was refused is not what the agent left: asked again, it has to be refused again
             self.record(before, RecordKind.LOOK)
-            return Outcome(False, before.tree, before.tree, plan.foretold())
+            return Outcome(False, before.tree, before.tree, plan.refused() if is_refused else plan.foretold())
         failpoint("writer.before")
         self.record(before, RecordKind.BEFORE)
-        if plan.is_empty and not operation.turned:
+        # a step of which nothing can be taken back stays what it is, and nothing happened
+        if plan.is_empty and not finished(operation, plan.foretold()).turned:
             return Outcome(True, before.tree, before.tree, plan.foretold())
+        call.check()
         intent = intent_of(plan, operation, forced)
         if plan.is_empty:
             call.commit()
@@ -288,7 +320,8 @@ class Writer:
         """Tells everyone who listens."""
         self.bulletin.tell(notice)
 
-    def _tell_trouble(self, error: Exception) -> None:
+    def tell_trouble(self, error: Exception) -> None:
+        """Tells those who listen why something that happened cannot be told."""
         for troubled in self._troubled:
             troubled(error)
 
@@ -301,6 +334,7 @@ class Writer:
         self._settled = False
         failpoint("writer.apply")
         try:
+            call.check()
             return self.work_tree.apply(plan, self.store.blob_chunks, call)
         except BaseException:
             if not call.is_committed:
@@ -317,6 +351,7 @@ class Writer:
         plain = self.look((), call) if intent.forced else after
         before = self.store.load(operation.before)
         head = left_by(self.store, self.work_tree, before, plain, done(intent, results), intent.forced)
+        call.check()
         # what somebody changed since the last snapshot and still has must not pass for what an agent left
         left_alone = any(result.outcome == "conflict" or result.reason == "changedSince" for result in results)
         kind = RecordKind.PARTLY if left_alone or head != plain else RecordKind.AFTER
@@ -342,28 +377,33 @@ class Writer:
             return None
         return Span(head, found, *self.attendance.split(self.store.timeline.open_steps()))
 
-    def _settle(self) -> None:
+    def _settle(self, call: Call) -> None:
         """Ends an operation that failed halfway, or was killed: finishes it where nobody changed the rest."""
         if self._settled:
             return
         intent = self.store.intent()
         if intent is not None:
-            # whoever asks for something else now does not ask for this, and cannot take it back
-            call = Call()
-            entries = [entry for effect in intent.files for entry in (effect.old, effect.new) if entry is not None]
-            failpoint("writer.settle")
-            self.work_tree.sweep(directories(intent), entries, self.store.blob_chunks)
-            failpoint("writer.swept")
-            self.look(intent.forced, call)
-            plan = remaining(intent, self.work_tree)
-            try:
-                results = self.work_tree.apply(plan, self.store.blob_chunks, call)
-            except StoreCorrupt:
-                # what it wanted cannot be had any more, and must not keep everyone from everything else
-                results = abandoned(plan)
-            after = self._conclude(intent, results, call)
-            before = intent.operation.before.tree
-            self.tell_snapshot(Reverted(intent.operation.kind, Outcome(True, before, after.tree, results)))
-            for recovered in self._recovered:
-                recovered(intent.operation)
+            if self._broken_off is not None:
+                # the process is about to end: what it does before that must not be just what it was to leave
+                raise self._broken_off
+            with call.on_behalf_of_all() as ending:
+                self._end(intent, ending)
         self._settled = True
+
+    def _end(self, intent: Intent, call: Call) -> None:
+        entries = [entry for effect in intent.files for entry in (effect.old, effect.new) if entry is not None]
+        failpoint("writer.settle")
+        self.work_tree.sweep(directories(intent), entries, self.store.blob_chunks, call)
+        failpoint("writer.swept")
+        self.look(intent.forced, call)
+        plan = remaining(intent, self.work_tree)
+        try:
+            results = self.work_tree.apply(plan, self.store.blob_chunks, call)
+        except StoreCorrupt:
+            # what it wanted cannot be had any more, and must not keep everyone from everything else
+            results = abandoned(plan)
+        after = self._conclude(intent, results, call)
+        before = intent.operation.before.tree
+        self.tell_snapshot(Reverted(intent.operation.kind, Outcome(True, before, after.tree, results)))
+        for recovered in self._recovered:
+            recovered(intent.operation)

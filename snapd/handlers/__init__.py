@@ -41,6 +41,7 @@ HANDLERS: dict[str, Any] = {
     "session/history": session.tell_history,
     "step/begin": step.begin,
     "step/end": step.end,
+    "step/find": step.find,
     "step/hunks": step.hunks,
     "step/revertHunks": step.revert_hunks,
     "step/revertFiles": step.revert_files,

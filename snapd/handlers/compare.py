@@ -13,6 +13,8 @@ from . import convert
 if TYPE_CHECKING:
     from .context import Context
 
+TREE_BYTES = 20
+
 
 def patch(context: Context, params: PatchParams) -> Patch:
     """Names what differs."""
@@ -35,10 +37,11 @@ def diff_full(context: Context, params: DiffFullParams) -> DiffFullResult:
     only = convert.paths(context, params.files, "files")
     if params.files is not None and not only:
         return DiffFullResult(diffs=[])
-    question = ["diffFull", params.from_, params.to or ""]
+    question = convert.Question(params)
     new, after = convert.optional_tree(params.to), None
-    if params.cursor is not None:
-        new, after = convert.read_cursor(params.cursor, question)
+    if (position := question.position()) is not None:
+        # every page is made from the same tree, whatever the folder has become
+        new, after = position[:TREE_BYTES], position[TREE_BYTES:]
     page = context.workspace.deltas(
         convert.tree(params.from_),
         new,
@@ -51,5 +54,5 @@ def diff_full(context: Context, params: DiffFullParams) -> DiffFullResult:
     )
     return DiffFullResult(
         diffs=[convert.file_diff(context.workspace.root, delta) for delta in page.deltas],
-        next_cursor=None if page.after is None else convert.write_cursor(question, page.to, page.after),
+        next_cursor=None if page.after is None else question.cursor(page.to + page.after),
     )

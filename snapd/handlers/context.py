@@ -21,12 +21,15 @@ class Context:
         workspace: the one that it is about.
         roots: the paths under which the client may name its files, the canonical one first.
         client: who asks: the same for all that one client asks.
-        enabled: whether this client wants snapshots at all.
         call: its cancellation and progress.
     """
 
     workspace: Workspace
     roots: tuple[bytes, ...]
     client: Hashable
-    enabled: bool
     call: Call
+
+    @property
+    def enabled(self) -> bool:
+        """Whether this client wants snapshots at all."""
+        return self.workspace.policy.enabled(self.client)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import base64
-import binascii
+import hashlib
 import json
 import os
+import re
 from typing import TYPE_CHECKING, Any, TypedDict
+
+import attrs
 
 from snapd.core.errors import InvalidParams
 from snapd.core.paths import is_utf8, relative, shown, to_uri
@@ -20,6 +23,9 @@ if TYPE_CHECKING:
     from snapd.core.model import FileOutcome, ObjectId, OnConflict, Outcome, RelPath, Skip
 
     from .context import Context
+
+_DIGEST_BYTES = 16
+_NUMBER = re.compile(rb"[0-9]{1,18}")
 
 
 class Name(TypedDict):
@@ -122,29 +128,59 @@ def file_change(root: bytes, delta: FileDelta) -> wire.FileChange:
     )
 
 
-def write_cursor(question: list[str], tree_id: ObjectId, after: RelPath) -> str:
-    """Where a list goes on.
+class Question:
+    """What is asked page by page: a cursor that was given out for one is of no use for any other.
+
+    A cursor is the digest of the question and of the position, and the position itself, in base64. So one that was
+    made up, changed on its way, or taken from an answer to other params is told from one that was given out.
 
     Args:
-        question: what was asked, so that a cursor is not used for another question.
-        tree_id: the tree that the list is made from, so that every page is made from the same.
-        after: the last path of the page before.
+        params: of the request; all but `cursor` and `limit` say what is asked.
     """
-    document = json.dumps([*question, tree_id.hex(), after.hex()], separators=(",", ":"))
-    return base64.urlsafe_b64encode(document.encode()).decode()
+
+    def __init__(self, params: Any) -> None:
+        asked = attrs.asdict(params, filter=lambda field, _: field.name not in ("cursor", "limit"))
+        self._asked = json.dumps([type(params).__name__, asked], sort_keys=True).encode()
+        self._cursor: str | None = params.cursor
+
+    def cursor(self, position: bytes) -> str:
+        """The cursor for a position; it is never empty."""
+        return base64.urlsafe_b64encode(self._digest(position) + position).decode()
+
+    def optional_cursor(self, number: int | None) -> str | None:
+        """As `cursor`, for a position that is a number; None where there is none."""
+        return None if number is None else self.cursor(b"%d" % number)
+
+    def position(self) -> bytes | None:
+        """The position that the request names, None where it starts at the beginning.
+
+        Raises:
+            InvalidParams: its cursor was not given out for this question.
+        """
+        if self._cursor is None:
+            return None
+        try:
+            data = base64.b64decode(self._cursor, altchars=b"-_", validate=True)
+        except ValueError as error:
+            raise _not_a_cursor() from error
+        position = data[_DIGEST_BYTES:]
+        # also where other letters stand for the same bytes
+        if self.cursor(position) != self._cursor:
+            raise _not_a_cursor()
+        return position
+
+    def number(self) -> int | None:
+        """As `position`, where that is a number."""
+        position = self.position()
+        if position is not None and not _NUMBER.fullmatch(position):
+            raise _not_a_cursor()
+        return None if position is None else int(position)
+
+    def _digest(self, position: bytes) -> bytes:
+        return hashlib.sha256(self._asked + b"\0" + position).digest()[:_DIGEST_BYTES]
 
 
-def read_cursor(cursor: str, question: list[str]) -> tuple[ObjectId, RelPath]:
-    """The tree and the last path of a cursor.
-
-    Raises:
-        InvalidParams: it is none, or one of another question.
-    """
-    try:
-        document: Any = json.loads(base64.b64decode(cursor, altchars=b"-_", validate=True))
-        *asked, tree_hex, after_hex = document
-        if asked != question or len(tree_hex) != 40:
-            raise ValueError("of another question")
-        return bytes.fromhex(tree_hex), bytes.fromhex(after_hex)
-    except (ValueError, TypeError, binascii.Error) as error:
-        raise InvalidParams("cursor: not the nextCursor of this question", field="cursor") from error
+def _not_a_cursor() -> InvalidParams:
+    return InvalidParams(
+        "cursor: not the nextCursor of a page of this question; ask without it for the first page", field="cursor"
+    )

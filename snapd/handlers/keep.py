@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from snapd.core.answers import SettingInUse
 from snapd.core.errors import InvalidParams
 from snapd.core.paths import to_uri
 from snapd.wire.snapshot import (
@@ -12,12 +13,14 @@ from snapd.wire.snapshot import (
     PurgedFile,
     PurgeParams,
     PurgeResult,
+    Setting,
     StatusParams,
     StatusResult,
 )
-from snapd.wire.values import StoreInfo
+from snapd.wire.values import FullLook, StoreInfo
 
 from . import convert
+from .history import moment
 
 if TYPE_CHECKING:
     from .context import Context
@@ -27,6 +30,10 @@ def status(context: Context, _: StatusParams) -> StatusResult:
     """Tells what is known of a workspace."""
     workspace = context.workspace
     found = workspace.status()
+    in_use = workspace.policy.in_use(context.client)
+    if found.folder_excludes:
+        in_use += (SettingInUse("exclude", found.folder_excludes, "folder"),)
+    look = found.full_look
     return StatusResult(
         enabled=context.enabled,
         workspace_uri=to_uri(workspace.root),
@@ -34,9 +41,17 @@ def status(context: Context, _: StatusParams) -> StatusResult:
         files=found.files,
         watcher=found.watcher,
         watcher_reason=found.watcher_reason,
+        full_look=None if look is None else FullLook(at=moment(look.at), reason=look.why),
         last_hash=None if found.last is None else found.last.hex(),
         store=StoreInfo(path=found.store_path, bytes=found.store_bytes),
+        settings=[Setting(name=each.name, value=_json(each.value), source=each.source) for each in in_use],
+        settings_problems=[said for said in (workspace.policy.problem, found.folder_problem) if said is not None]
+        or None,
     )
+
+
+def _json(value: bool | float | str | tuple[str, ...] | None) -> bool | float | str | list[str] | None:
+    return list(value) if isinstance(value, tuple) else value
 
 
 def cleanup(context: Context, params: CleanupParams) -> CleanupResult:

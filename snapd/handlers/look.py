@@ -44,13 +44,13 @@ def list_files(context: Context, params: ListFilesParams) -> ListFilesResult:
     """Lists the files of a snapshot."""
     tree = convert.tree(params.hash)
     prefix = params.prefix or ""
-    question = ["listFiles", params.hash, prefix]
-    after = None if params.cursor is None else convert.read_cursor(params.cursor, question)[1]
+    question = convert.Question(params)
+    after = question.position()
     page = context.workspace.names(tree, context.call, lambda path: shown(path).startswith(prefix), after, params.limit)
     root = context.workspace.root
     return ListFilesResult(
         files=[shown(path) if is_utf8(path) else to_uri(os.path.join(root, path)) for path in page.paths],
-        next_cursor=None if page.after is None else convert.write_cursor(question, tree, page.after),
+        next_cursor=None if page.after is None else question.cursor(page.after),
     )
 
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from snapd.core.errors import InvalidParams
+from snapd.core.history import StepQuery
 from snapd.wire.session import (
     Hunk,
     StepBeginParams,
     StepBeginResult,
     StepEndParams,
     StepEndResult,
+    StepFindParams,
+    StepFindResult,
     StepHunksParams,
     StepHunksResult,
     StepRevertFilesParams,
@@ -37,6 +40,7 @@ def begin(context: Context, params: StepBeginParams) -> StepBeginResult:
         params.description,
         None if params.detached else context.client,
         context.call,
+        ends=params.ends,
     )
     return StepBeginResult(step_id=step.step_id, hash=step.from_.tree.hex())
 
@@ -53,6 +57,13 @@ def end(context: Context, params: StepEndParams) -> StepEndResult:
         to=step.to.tree.hex(),
         files=history.files(context.workspace.root, view.files or ()),
     )
+
+
+def find(context: Context, params: StepFindParams) -> StepFindResult:
+    """Finds steps by the beginning of their names."""
+    wanted = StepQuery(params.prefix or "", params.session_id, params.parent_step_id)
+    views = context.workspace.sessions.find(wanted, params.limit, context.call)
+    return StepFindResult(steps=[history.step(context.workspace.root, view) for view in views])
 
 
 def hunks(context: Context, params: StepHunksParams) -> StepHunksResult:

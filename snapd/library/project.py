@@ -22,22 +22,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("snapd.library")
 
-_NOT_TWICE = frozenset(
-    {
-        "snapshot/restore",
-        "snapshot/revert",
-        "snapshot/cleanup",
-        "snapshot/purge",
-        "session/undo",
-        "session/redo",
-        "session/revert",
-        "session/unrevert",
-        "step/begin",
-        "step/revertHunks",
-        "step/revertFiles",
-    }
-)
-"""What must not be done again where it may have been done. A session is started by its name: twice is once."""
 _OPEN_SECONDS = 10.0
 _POLL_SECONDS = 0.02
 
@@ -99,8 +83,10 @@ class Project:
         try:
             return self._request_once(method, params)
         except IoError as error:
+            from snapd.wire.methods import METHODS
+
             # the daemon that answered for us has ended; whether it did what was asked is unknown
-            if error.data.get("errno") != "EPIPE" or method in _NOT_TWICE:
+            if error.data.get("errno") != "EPIPE" or not METHODS[method].may_repeat(params):
                 raise
         return self._request_once(method, params)
 
@@ -132,7 +118,7 @@ class Project:
 
     def _open(self) -> Backend:
         from snapd.backend import open_local, open_remote
-        from snapd.config import Settings, as_options, read_environment, read_file
+        from snapd.config import as_options, for_the_daemon, read_environment
         from snapd.locations import Locations
 
         locations = Locations.from_environment(os.environ)
@@ -140,21 +126,25 @@ class Project:
         if self._data_dir is not None:
             own["data_dir"] = self._relative_data_dir()
         environment = read_environment(os.environ)
-        settings = Settings.of(read_file(locations.config_file), environment, own)
         deadline = time.monotonic() + _OPEN_SECONDS
         while True:
             try:
-                return open_local(locations, os.environ.get("XDG_CONFIG_HOME"), self._folder, settings)
+                return open_local(locations, os.environ.get("XDG_CONFIG_HOME"), self._folder, environment, own)
             except StoreLocked as error:
                 if error.data.get("socket") is None:
                     raise
                 locked = error
             try:
-                return open_remote(str(locked.data["socket"]), self._folder, as_options({**environment, **own}))
+                heard, unheard = for_the_daemon(environment, locations.config_file)
+                backend = open_remote(str(locked.data["socket"]), self._folder, as_options({**heard, **own}))
             except IoError:
                 # it is about to end, and the store is ours then
                 if time.monotonic() > deadline:
                     raise locked from None
+            else:
+                if unheard is not None:
+                    logger.warning("%s", unheard)
+                return backend
             time.sleep(_POLL_SECONDS)
 
     def names(self, files: Iterable[FileName] | None) -> list[str] | None:
@@ -163,9 +153,9 @@ class Project:
         Raises:
             TypeError: it is one name.
         """
-        if isinstance(files, (str, bytes)):
+        if isinstance(files, (str, bytes, os.PathLike)):
             # its letters would be taken for files, and a file of that name deleted
-            raise TypeError(f"expected several files, got the one {files!r}")
+            raise TypeError(f"expected several files, got the one {files!r}: put it into a list")
         return None if files is None else [self.name(file) for file in files]
 
     def name(self, file: FileName) -> str:

@@ -375,13 +375,14 @@ class Session:
             on_conflict: what to do with a file that is not what the step left.
 
         Raises:
+            TypeError: one name where several are expected.
             InvalidParams: the step did not change one of the files.
             SnapdError: nothing was changed.
         """
-        names = list(files)
+        names = self._project.names(files)
 
         def ask() -> Outcome:
-            about = {"stepId": _id_of(step), "files": [self._project.name(file) for file in names]}
+            about = {"stepId": _id_of(step), "files": names}
             params = {**about, "dryRun": dry_run, "onConflict": on_conflict}
             return structure(self._project.request("step/revertFiles", params), Outcome)
 

@@ -179,7 +179,7 @@ class Snapshot:
             raise TypeError("revert: files go with a hash; a patch has its own")
         else:
             given = [hash] if isinstance(hash, Patch) else hash
-            patches = [{"hash": patch.hash, "files": patch.files} for patch in given]
+            patches = [{"hash": patch.hash, "files": self._project.names(patch.files)} for patch in given]
         params = {"patches": patches, "dryRun": dry_run, **without_none(onConflict=on_conflict)}
         return self._project.ask(
             NOTHING_DONE, lambda: structure(self._project.request("snapshot/revert", params), Outcome)

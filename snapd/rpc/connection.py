@@ -6,32 +6,35 @@ import asyncio
 import contextlib
 import hmac
 import logging
+import time
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
+import orjson
 from lsprotocol import types as lsp
-from lsprotocol.converters import get_converter
 from pygls.server import JsonRPCServer
 
 from snapd import __version__
-from snapd.config import Settings, read_options
+from snapd.config import read_options
 from snapd.core.call import Call
 from snapd.core.errors import InvalidParams, SnapdError, Unauthorized
 from snapd.handlers import HANDLERS, Context
+from snapd.settings import Options
 from snapd.wire import converter as wire
-from snapd.wire.errors import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, SERVER_NOT_INITIALIZED
+from snapd.wire.errors import INVALID_REQUEST, METHOD_NOT_FOUND, SERVER_NOT_INITIALIZED
 from snapd.wire.methods import METHODS, NOTIFICATIONS, PROTOCOL_VERSION
-from snapd.workspaces import apply_settings
 
 from .documents import Documents
 from .envelope import EnvelopeError, Notification, Request, parse
 from .errors import RpcError
 from .folders import Folders
-from .framing import FramingError, HttpRequest, read_frame
+from .framing import FramingError, HttpRequest, encode, read_frame
 from .outbox import Outbox
+from .params import CLIENT_NOTIFICATIONS, LSP, access_of, structure
 from .progress import Progress
 from .protocol import Protocol
+from .workspace_queue import Access
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable
@@ -39,54 +42,36 @@ if TYPE_CHECKING:
 
     from snapd.config import Layer
     from snapd.core.workspace import Workspace
+    from snapd.settings import Base
     from snapd.workspaces import Workspaces
 
     from .envelope import MessageId
     from .folders import Folder
     from .hub import Hub
     from .turns import Turns
+    from .workspace_queue import Place, WorkspaceQueues
 
 logger = logging.getLogger(__name__)
 
-_LSP = get_converter()
-_LSP_TYPES: dict[str, Any] = {
-    lsp.INITIALIZE: lsp.InitializeParams,
-    lsp.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS: lsp.DidChangeWorkspaceFoldersParams,
-    lsp.WORKSPACE_DID_CHANGE_CONFIGURATION: lsp.DidChangeConfigurationParams,
-    lsp.CANCEL_REQUEST: lsp.CancelParams,
-    lsp.TEXT_DOCUMENT_DID_OPEN: lsp.DidOpenTextDocumentParams,
-    lsp.TEXT_DOCUMENT_DID_CHANGE: lsp.DidChangeTextDocumentParams,
-    lsp.TEXT_DOCUMENT_DID_SAVE: lsp.DidSaveTextDocumentParams,
-    lsp.TEXT_DOCUMENT_DID_CLOSE: lsp.DidCloseTextDocumentParams,
-}
+T = TypeVar("T")
 
-_AT_ONCE = 8
-"""Requests of one client that are worked on at the same time."""
-_OUTSTANDING = 1000
-"""Requests of one client that may wait for an answer; then no more are read."""
+_OUTSTANDING = 20_000
+"""Requests of one client that may wait for an answer; then no more are read, not even those for other folders."""
+_OUTSTANDING_BYTES = 64 << 20
+"""What these may take as they were sent; a single one may be larger."""
+_LONG_BYTES = 1 << 20
+"""A longer message is not parsed on the loop."""
+_READ_SECONDS = 0.005
+"""How long the messages of one client are taken before others have the loop."""
 _LEFT_SECONDS = 30.0
 """How long a client that has said its last may take nothing of what it is still to be told."""
+_GRACE_SECONDS = 0.25
+"""What an operation beyond its point of no return has left, when the daemon is told to end."""
 _STOPPED_SECONDS = 2.0
 """Likewise, when the daemon ends."""
 
 _STRANGER_BYTES = 1 << 20
 """The longest message of who has not brought the token yet: whoever can reach the port may send it."""
-
-_NOTIFICATIONS = frozenset(
-    {
-        lsp.INITIALIZED,
-        lsp.EXIT,
-        lsp.SET_TRACE,
-        lsp.CANCEL_REQUEST,
-        lsp.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS,
-        lsp.WORKSPACE_DID_CHANGE_CONFIGURATION,
-        lsp.TEXT_DOCUMENT_DID_OPEN,
-        lsp.TEXT_DOCUMENT_DID_CHANGE,
-        lsp.TEXT_DOCUMENT_DID_SAVE,
-        lsp.TEXT_DOCUMENT_DID_CLOSE,
-    }
-)
-"""What a client may say without asking; all else that it says so is passed over."""
 
 
 @attrs.define(eq=False)
@@ -106,6 +91,14 @@ class _Pending:
     def cancel(self) -> None:
         """Takes it back."""
         self.call.cancel()
+        self._abandon()
+
+    def stop(self) -> None:
+        """As `cancel`; what cannot be taken back any more is broken off where it is not done soon."""
+        self.call.stop(_GRACE_SECONDS)
+        self._abandon()
+
+    def _abandon(self) -> None:
         if self.waiting and self.task is not None:
             self.task.cancel()
 
@@ -118,8 +111,8 @@ class Connection(JsonRPCServer):
         writer: its answers go there.
         workspaces: shared by all connections.
         hub: likewise.
-        executor: for the work that requests ask for, likewise.
-        quick: for what must not wait behind such work: opening folders, and telling how things are.
+        executor: for all that may wait, likewise; has a thread for whoever needs one.
+        queues: in which order requests are carried out, likewise.
         turns: who may work at the same time, likewise.
         base: settings from file and environment.
         max_message_bytes: longer frames are refused.
@@ -137,28 +130,29 @@ class Connection(JsonRPCServer):
         workspaces: Workspaces,
         hub: Hub,
         executor: Executor,
-        quick: Executor,
+        queues: WorkspaceQueues,
         turns: Turns,
-        base: tuple[Layer, ...],
+        base: Base,
         max_message_bytes: int,
         token: str | None,
     ) -> None:
-        super().__init__(Protocol, lambda: _LSP)
+        super().__init__(Protocol, lambda: LSP)
         self._reader = reader
         self._outbox = Outbox(writer)
         self._hub = hub
         self._executor = executor
-        self._quick = quick
         self._turns = turns
-        self._base = base
-        self._options: Layer = {}
+        self._options = Options(base, self)
         self._max_message_bytes = max_message_bytes
         self._token = token
-        self._folders = Folders(workspaces, self, quick, self._opened, self._closed)
-        self._documents = Documents(workspaces.unsaved, quick)
+        self._folders = Folders(workspaces, queues, self._options, executor, self._opened, self._closed)
+        self._documents = Documents(workspaces.unsaved, self._folders, executor, self._spawn)
         self._pending: dict[MessageId, _Pending] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
-        self._slots = asyncio.Semaphore(_AT_ONCE)
+        self._taking_bytes = 0
+        self._outstanding_bytes = 0
+        self._room = asyncio.Event()
+        self._listening = asyncio.Lock()
         self._initialized = False
         self._shut_down = False
         self._exited = False
@@ -196,7 +190,8 @@ class Connection(JsonRPCServer):
     def stop(self) -> None:
         """Takes back what is under way and reads no more."""
         self._stopped = True
-        self._cancel_all()
+        for pending in self._pending.values():
+            pending.stop()
         self._outbox.give_up_after(_STOPPED_SECONDS)
         if self._reading is not None:
             self._reading.cancel()
@@ -208,6 +203,7 @@ class Connection(JsonRPCServer):
     # -- frames
 
     async def _read_all(self) -> None:
+        until = time.monotonic() + _READ_SECONDS
         while not self._exited:
             try:
                 body = await read_frame(self._reader, self._limit)
@@ -218,37 +214,51 @@ class Connection(JsonRPCServer):
                 return
             if body is None:
                 return
-            self._take(body)
+            await self._take(body)
             await self._outbox.writable()
-            while len(self._tasks) >= _OUTSTANDING:
-                await asyncio.wait(self._tasks, return_when=asyncio.FIRST_COMPLETED)
+            while len(self._tasks) >= _OUTSTANDING or self._outstanding_bytes > _OUTSTANDING_BYTES:
+                self._room.clear()
+                await self._room.wait()
+            if time.monotonic() > until:
+                # what lies in the buffer already is read without a pause
+                await asyncio.sleep(0)
+                until = time.monotonic() + _READ_SECONDS
 
-    def _take(self, body: bytes) -> None:
+    async def _take(self, body: bytes) -> None:
+        self._taking_bytes = len(body)
         try:
-            message = parse(body)
+            message = await self._unless_long(parse, body)
         except EnvelopeError as error:
             self.protocol.refuse(error.message_id, RpcError(error.code, str(error)))
             return
         if isinstance(message, Request):
             try:
                 self._check_stage(message)
-                params = _structure(message.method, message.params)
+                params = await self._unless_long(structure, message.method, message.params)
             except RpcError as error:
                 self.protocol.refuse(message.message_id, error)
                 return
+            if message.method in METHODS:
+                await self._folders.look_up(params.workspace_uri)
             self.protocol.request(message.message_id, message.method, params)
         elif isinstance(message, Notification):
-            self._take_notification(message)
+            await self._take_notification(message)
 
-    def _take_notification(self, message: Notification) -> None:
-        if message.method not in _NOTIFICATIONS or not (self._initialized or message.method == lsp.EXIT):
+    async def _take_notification(self, message: Notification) -> None:
+        if message.method not in CLIENT_NOTIFICATIONS or not (self._initialized or message.method == lsp.EXIT):
             return
         try:
-            params = _structure(message.method, message.params)
+            params = await self._unless_long(structure, message.method, message.params)
         except RpcError as error:
             self._show(lsp.MessageType.Error, f"{message.method}: {error.message}")
             return
         self.protocol.notification(message.method, params)
+
+    async def _unless_long(self, work: Callable[..., T], *arguments: Any) -> T:
+        """Does something with a message: on the loop, or where that would hold up others, beside it."""
+        if self._taking_bytes <= _LONG_BYTES:
+            return work(*arguments)
+        return await asyncio.get_running_loop().run_in_executor(self._executor, work, *arguments)
 
     def _check_stage(self, request: Request) -> None:
         if self._shut_down:
@@ -260,14 +270,20 @@ class Connection(JsonRPCServer):
             raise RpcError(SERVER_NOT_INITIALIZED, "initialize comes first")
         if request.message_id in self._pending:
             raise RpcError(INVALID_REQUEST, "id: that of a request which is still under way")
-        if request.method in _NOTIFICATIONS:
+        if request.method in CLIENT_NOTIFICATIONS:
             raise RpcError(METHOD_NOT_FOUND, f"{request.method!r} is a notification")
 
     def _spawn(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._outstanding_bytes += self._taking_bytes
+        task.add_done_callback(partial(self._end, self._taking_bytes))
         return task
+
+    def _end(self, size: int, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        self._outstanding_bytes -= size
+        self._room.set()
 
     # -- features
 
@@ -296,7 +312,7 @@ class Connection(JsonRPCServer):
         if self._token is not None and not _same_token(given, self._token):
             raise Unauthorized("initializationOptions.token: missing or wrong")
         layer, unknown = read_options(options, "initializationOptions")
-        self._options = layer
+        self._options.give(layer)
         folders = [folder.uri for folder in params.workspace_folders or ()]
         if not folders and params.root_uri:
             folders = [params.root_uri]
@@ -323,7 +339,7 @@ class Connection(JsonRPCServer):
             ),
             server_info=lsp.ServerInfo(name="snapd", version=__version__),
         )
-        return self._spawn(_after(opening, _LSP.unstructure(result, lsp.InitializeResult)))
+        return self._spawn(_after(opening, LSP.unstructure(result, lsp.InitializeResult)))
 
     def _shutdown(self, _: Any) -> None:
         self._shut_down = True
@@ -344,60 +360,91 @@ class Connection(JsonRPCServer):
             self._show(lsp.MessageType.Error, error.message)
             return
         self._tell_unknown(unknown, "settings")
-        self._options = {**self._options, **layer}
-        for workspace in self._folders.open_workspaces:
-            apply_settings(workspace, self._settings, layer)
-            self._hub.want_changes(workspace, self, self._settings.snapshot)
+        self._options.give(layer)
+        for folder in self._folders:
+            place = self._folders.enter(folder, Access.SETTING)
+            self._spawn(self._give(place, folder, layer))
+
+    async def _give(self, place: Place, folder: Folder, layer: Layer) -> None:
+        """Has settings hold for what the client asks from now on of a folder."""
+        try:
+            await place.admitted()
+        except SnapdError as error:
+            # they will hold when it is open
+            logger.info("%s", error.message)
+        finally:
+            folder.options.give(layer)
+            place.leave()
+        # one after the other: what was given last counts
+        async with self._listening:
+            workspace = folder.workspace
+            if workspace is None:
+                return
+            loop = asyncio.get_running_loop()
+            enabled = await loop.run_in_executor(self._executor, workspace.policy.enabled, self)
+            if not folder.removed:
+                self._hub.want_changes(workspace, self, enabled)
 
     def _add_folder(self, uri: str) -> asyncio.Task[Any] | None:
         folder = self._folders.add(uri)
         if isinstance(folder, SnapdError):
             self._show(lsp.MessageType.Error, folder.message)
             return None
-        return self._spawn(self._open_early(folder))
+        return self._spawn(self._open_early(self._folders.enter(folder, Access.READ, quick=True)))
 
-    async def _open_early(self, folder: Folder) -> None:
+    async def _open_early(self, place: Place) -> None:
         try:
-            async with self._folders.use(folder, self._settings, self._options):
-                return
+            await place.admitted()
         except SnapdError as error:
             # each request that names the folder fails with the reason; this is for whoever reads a log
             logger.info("%s", error.message)
+        finally:
+            place.leave()
 
     # -- requests
 
-    def _request(self, method: str, params: Any) -> asyncio.Task[Any]:
+    def _request(self, method: str, params: Any) -> asyncio.Future[Any]:
         message_id = self.protocol.msg_id
         assert message_id is not None
+        loop = asyncio.get_running_loop()
+        try:
+            folder = self._folders.find(params.workspace_uri)
+        except SnapdError as error:
+            refused = loop.create_future()
+            refused.set_exception(error)
+            return refused
+        place = self._folders.enter(folder, access_of(method, params), quick=METHODS[method].quick)
         progress = None
         if params.work_done_token is not None:
-            loop = asyncio.get_running_loop()
             progress = Progress(params.work_done_token, method, loop, partial(self.protocol.notify, "$/progress"))
         # known before the next message is looked at, which may take it back
-        pending = self._pending[message_id] = _Pending(Call(progress.report if progress is not None else None))
-        pending.task = self._spawn(self._answer(pending, method, params, progress))
-        pending.task.add_done_callback(lambda _: self._pending.pop(message_id))
-        return pending.task
+        pending = self._pending[message_id] = _Pending(
+            Call(progress.report if progress is not None else None, place.leave_turn_soon)
+        )
+        pending.task = self._spawn(self._answer(pending, place, folder, method, params))
 
-    async def _answer(self, pending: _Pending, method: str, params: Any, progress: Progress | None) -> Any:
-        quick = method == "snapshot/status"
-        try:
-            async with contextlib.nullcontext() if quick else self._slots:
-                await self._outbox.writable()
-                await self._documents.settled()
-                pending.waiting = False
-                folder = await self._folders.find(params.workspace_uri)
-                settings = self._settings
-                async with self._folders.use(folder, settings, self._options) as workspace:
-                    context = Context(workspace, folder.roots, self, settings.snapshot, pending.call)
-                    executor = self._quick if quick else self._executor
-                    async with contextlib.nullcontext() if quick else self._turns.turn():
-                        return await asyncio.get_running_loop().run_in_executor(
-                            executor, _work, method, context, params
-                        )
-        finally:
+        def finish(_: asyncio.Task[Any]) -> None:
+            # not at the end of the task: one that is cancelled at once never begins
+            place.leave()
             if progress is not None:
                 progress.end()
+            del self._pending[message_id]
+
+        # before the one that sends the answer
+        pending.task.add_done_callback(finish)
+        return pending.task
+
+    async def _answer(self, pending: _Pending, place: Place, folder: Folder, method: str, params: Any) -> Any:
+        await place.admitted()
+        # who does not read what it asked for must not keep others from writing
+        await self._outbox.writable()
+        await place.turn()
+        workspace = folder.workspace
+        assert workspace is not None
+        context = Context(workspace, folder.roots, self, pending.call)
+        async with contextlib.nullcontext() if place.quick else self._turns.turn(workspace):
+            pending.waiting = False
+            return await asyncio.get_running_loop().run_in_executor(self._executor, _work, method, context, params)
 
     def _cancel(self, message_id: Any) -> None:
         if isinstance(message_id, (int, str)) and message_id in self._pending:
@@ -416,13 +463,9 @@ class Connection(JsonRPCServer):
             return self._max_message_bytes
         return min(self._max_message_bytes, _STRANGER_BYTES)
 
-    @property
-    def _settings(self) -> Settings:
-        return Settings.of(*self._base, self._options)
-
-    def _opened(self, workspace: Workspace) -> None:
+    def _opened(self, workspace: Workspace, enabled: bool) -> None:
         self._hub.subscribe(workspace, self)
-        self._hub.want_changes(workspace, self, self._settings.snapshot)
+        self._hub.want_changes(workspace, self, enabled)
 
     def _closed(self, workspace: Workspace) -> None:
         self._hub.unsubscribe(workspace, self)
@@ -445,29 +488,8 @@ async def _after(tasks: Iterable[asyncio.Task[Any] | None], result: Any) -> Any:
 
 def _work(method: str, context: Context, params: Any) -> Any:
     context.call.check()
-    return wire.unstructure(HANDLERS[method](context, params))
-
-
-def _structure(method: str, params: Any) -> Any:
-    spec = METHODS.get(method)
-    try:
-        if spec is not None:
-            return wire.structure(params, spec.params)
-        if method not in _LSP_TYPES:
-            return params
-        if method == lsp.INITIALIZE and isinstance(params, dict):
-            # whatever else a client says of itself there is nobody's concern, and no reason to refuse it
-            given = params
-            params = {name: given.get(name) for name in ("rootUri", "workspaceFolders", "initializationOptions")}
-            process = given.get("processId")
-            params |= {"capabilities": {}, "processId": process if type(process) is int else None}
-        return _LSP.structure(params, _LSP_TYPES[method])
-    except wire.InvalidParams as error:
-        data = {"kind": "invalidParams", "field": error.field}
-        raise RpcError(INVALID_PARAMS, str(error), data) from None
-    except Exception as error:
-        data = {"kind": "invalidParams", "field": "params"}
-        raise RpcError(INVALID_PARAMS, f"params: not those of {method}: {type(error).__name__}", data) from None
+    # put into words here, and not on the loop: a page of a diff takes its time
+    return orjson.Fragment(encode(wire.unstructure(HANDLERS[method](context, params))))
 
 
 def _same_token(given: Any, token: str) -> bool:

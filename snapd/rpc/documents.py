@@ -4,35 +4,75 @@ from __future__ import annotations
 
 import asyncio
 import codecs
+import contextlib
 import os
 from typing import TYPE_CHECKING
+
+import attrs
 
 from snapd.core.errors import SnapdError
 from snapd.core.paths import from_uri
 
+from .workspace_queue import Access
+
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Coroutine
     from concurrent.futures import Executor
+    from typing import Any
 
     from lsprotocol import types as lsp
 
     from snapd.core.unsaved import Unsaved
 
+    from .folders import Folders
+    from .workspace_queue import Place
+
 _BOM = b"\xef\xbb\xbf"
 
 
+@attrs.define(eq=False)
+class _Told:
+    """Something that an editor told of a document.
+
+    Attributes:
+        path: the file, absolute, as the editor names it.
+        is_unsaved: says by the file on the disk whether the document has unsaved text.
+        places: its places among the requests on the folders that have the file.
+        before: what was told of the same document before.
+        done: whether it is known.
+        begun: whether it is too late to tell something else instead.
+    """
+
+    path: bytes
+    is_unsaved: Callable[[bytes], bool]
+    places: list[Place]
+    before: asyncio.Future[None] | None
+    done: asyncio.Future[None]
+    begun: bool = False
+
+
 class Documents:
-    """What one editor tells of its documents, taken in the order in which it tells.
+    """What one editor tells of its documents. It holds for the requests that the editor sends after it.
 
     Args:
         unsaved: told which files have unsaved text, of all editors.
+        folders: of the editor.
         executor: where files are looked at.
+        spawn: starts a task of the connection.
     """
 
-    def __init__(self, unsaved: Unsaved, executor: Executor) -> None:
+    def __init__(
+        self,
+        unsaved: Unsaved,
+        folders: Folders,
+        executor: Executor,
+        spawn: Callable[[Coroutine[Any, Any, None]], object],
+    ) -> None:
         self._unsaved = unsaved
+        self._folders = folders
         self._executor = executor
-        self._last: asyncio.Future[None] | None = None
+        self._spawn = spawn
+        self._latest: dict[bytes, _Told] = {}
         self._marked: dict[bytes, set[bytes]] = {}
 
     def did_open(self, params: lsp.DidOpenTextDocumentParams) -> None:
@@ -55,15 +95,9 @@ class Documents:
         """A document was closed; what was not saved is gone."""
         self._take(params.text_document.uri, lambda _: False)
 
-    async def settled(self) -> None:
-        """Waits until all that was told so far is known."""
-        if self._last is not None:
-            await asyncio.wait((self._last,))
-
     async def close(self) -> None:
-        """The editor is gone."""
-        await self.settled()
-        self._unsaved.drop(self)
+        """The editor is gone; whatever it told is known by now."""
+        await asyncio.get_running_loop().run_in_executor(self._executor, self._unsaved.drop, self)
 
     def _take(self, uri: str, is_unsaved: Callable[[bytes], bool]) -> None:
         try:
@@ -71,15 +105,40 @@ class Documents:
         except SnapdError:
             # an editor has more than files open
             return
-        self._last = asyncio.ensure_future(self._mark(self._last, path, is_unsaved))
+        before = self._latest.get(path)
+        if before is not None and not before.begun and all(place.is_last for place in before.places):
+            # typed into again before anybody could ask
+            before.is_unsaved = is_unsaved
+            return
+        holding = self._folders.containing(path)
+        told = self._latest[path] = _Told(
+            path,
+            is_unsaved,
+            # a name from elsewhere may lead into any of them; it waits for none, and those who write wait for it
+            [self._folders.enter(folder, Access.DOCUMENT) for folder in holding or self._folders],
+            None if before is None else before.done,
+            asyncio.get_running_loop().create_future(),
+        )
+        self._spawn(self._mark(told, waits=bool(holding)))
 
-    async def _mark(
-        self, before: asyncio.Future[None] | None, path: bytes, is_unsaved: Callable[[bytes], bool]
-    ) -> None:
-        if before is not None:
-            await asyncio.wait((before,))
-
-        await asyncio.get_running_loop().run_in_executor(self._executor, self._mark_now, path, is_unsaved)
+    async def _mark(self, told: _Told, *, waits: bool) -> None:
+        try:
+            if waits:
+                for place in told.places:
+                    # where a folder cannot be opened, others may have it open by other settings
+                    with contextlib.suppress(SnapdError):
+                        await place.admitted()
+            if told.before is not None:
+                await told.before
+            told.begun = True
+            loop = asyncio.get_running_loop()
+            await loop.run_in_executor(self._executor, self._mark_now, told.path, told.is_unsaved)
+        finally:
+            told.done.set_result(None)
+            if self._latest[told.path] is told:
+                del self._latest[told.path]
+            for place in told.places:
+                place.leave()
 
     def _mark_now(self, path: bytes, is_unsaved: Callable[[bytes], bool]) -> None:
         name = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))

@@ -76,7 +76,8 @@ def parse(body: bytes) -> Request | Notification | Response:
     if type(method) is not str:
         raise EnvelopeError(INVALID_REQUEST, "method: expected a string", known_id)
     params = message.get("params")
-    if params is None:
+    if params is None or params == []:
+        # some languages, such as Lua, cannot tell an empty object from an empty array
         params = {}
     if "id" not in message:
         return Notification(method, params)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from contextlib import asynccontextmanager
+from collections import deque
+from concurrent.futures import Future
+from functools import partial
 from typing import TYPE_CHECKING
 
 import attrs
@@ -14,13 +16,18 @@ from snapd.core.call import Call
 from snapd.core.errors import SnapdError, WorkspaceNotOpen
 from snapd.core.paths import from_uri, to_uri
 
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Container, Hashable
-    from concurrent.futures import Executor
+from .workspace_queue import Access, Place
 
-    from snapd.config import Settings
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Iterator
+    from concurrent.futures import Executor
+    from typing import Any
+
     from snapd.core.workspace import Workspace
+    from snapd.settings import Options
     from snapd.workspaces import Workspaces
+
+    from .workspace_queue import WorkspaceQueues
 
 logger = logging.getLogger(__name__)
 
@@ -31,15 +38,21 @@ class Folder:
 
     Attributes:
         path: absolute, as the client gave it.
+        options: what the client asks for in it.
+        before: the same folder, where the client closed it and opened it again; what was asked of that comes first.
         workspace: what it turned out to be; None while it is not open.
-        opening: held by the one who opens it.
-        users: requests that work in it.
+        waiting: what waits for it to be open, in the order in which it was sent.
+        opening: opens it.
+        users: requests that were sent for it and are not over.
         removed: whether the client has closed it; then the last user lets go of the workspace.
     """
 
     path: bytes
+    options: Options
+    before: Folder | None = None
     workspace: Workspace | None = None
-    opening: asyncio.Lock = attrs.field(factory=asyncio.Lock)
+    waiting: deque[Place] = attrs.field(factory=deque)
+    opening: asyncio.Task[None] | None = None
     users: int = 0
     removed: bool = False
 
@@ -54,27 +67,32 @@ class Folders:
 
     Args:
         workspaces: shared by all connections.
-        client: whose they are.
+        queues: likewise.
+        options: of the client whose they are, for folders that it opens from now on.
         executor: where folders are looked at.
-        opened: called on the loop with each workspace that this client opened.
+        opened: called on the loop with each workspace that this client opened, and whether it wants snapshots there.
         closed: called on the loop with each that it let go of.
     """
 
     def __init__(
         self,
         workspaces: Workspaces,
-        client: Hashable,
+        queues: WorkspaceQueues,
+        options: Options,
         executor: Executor,
-        opened: Callable[[Workspace], None],
+        opened: Callable[[Workspace, bool], None],
         closed: Callable[[Workspace], None],
     ) -> None:
         self._workspaces = workspaces
-        self._client = client
+        self._queues = queues
+        self._options = options
         self._executor = executor
         self._opened = opened
         self._closed = closed
         self._folders: dict[bytes, Folder] = {}
-        self._leaving: set[asyncio.Task[None]] = set()
+        self._closing: dict[bytes, Folder] = {}
+        self._also_named: tuple[bytes, Folder | None] | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
 
     def add(self, uri: str) -> Folder | SnapdError:
         """Takes a folder among those of the client, without opening it yet."""
@@ -82,7 +100,9 @@ class Folders:
             path = _path_of(uri, "uri")
         except SnapdError as error:
             return error
-        return self._folders.setdefault(path, Folder(path))
+        if path not in self._folders:
+            self._folders[path] = Folder(path, self._options.copy(), self._closing.get(path))
+        return self._folders[path]
 
     def remove(self, uri: str) -> None:
         """Closes a folder; one that is not open is none to close."""
@@ -99,15 +119,35 @@ class Folders:
         while self._folders:
             _, folder = self._folders.popitem()
             self._close(folder)
-        while self._leaving:
-            await asyncio.wait(self._leaving)
+        while self._tasks:
+            await asyncio.wait(self._tasks)
 
-    @property
-    def open_workspaces(self) -> list[Workspace]:
-        """Those that are open."""
-        return [folder.workspace for folder in self._folders.values() if folder.workspace is not None]
+    def __iter__(self) -> Iterator[Folder]:
+        """Those that the client has, open or not."""
+        return iter(tuple(self._folders.values()))
 
-    async def find(self, uri: str | None) -> Folder:
+    def containing(self, path: bytes) -> list[Folder]:
+        """Those that have a file, by its name alone."""
+        return [folder for folder in self if any(path.startswith(root.rstrip(b"/") + b"/") for root in folder.roots)]
+
+    async def look_up(self, uri: str | None) -> None:
+        """Has `find` know a folder that is open under another name than the one that is used now.
+
+        That is looked for where a file system that hangs holds up nobody else.
+        """
+        if uri is None:
+            return
+        try:
+            path = _path_of(uri, "workspaceUri")
+        except SnapdError:
+            # `find` says so
+            return
+        if path not in self._folders:
+            paths = tuple(self._folders)
+            same = await asyncio.get_running_loop().run_in_executor(self._executor, _same, path, paths)
+            self._also_named = (path, None if same is None else self._folders.get(same))
+
+    def find(self, uri: str | None) -> Folder:
         """The folder that a request is about.
 
         Raises:
@@ -123,69 +163,133 @@ class Folders:
             raise WorkspaceNotOpen("several folders are open: name one by workspaceUri", open=names)
         path = _path_of(uri, "workspaceUri")
         folder = self._folders.get(path)
-        if folder is None:
-            # a name that leads there by another way; looked for where a file system that hangs holds up nobody else
-            real = await asyncio.get_running_loop().run_in_executor(self._executor, os.path.realpath, path)
-            folder = next((one for one in self._folders.values() if real in one.roots), None)
+        if folder is None and self._also_named is not None and self._also_named[0] == path:
+            folder = self._also_named[1]
         if folder is None:
             raise WorkspaceNotOpen(f"{uri} is not open on this connection", workspaceUri=uri)
         return folder
 
-    @asynccontextmanager
-    async def use(self, folder: Folder, settings: Settings, given: Container[str]) -> AsyncIterator[Workspace]:
-        """The workspace of a folder; a refused one is tried anew by each request, for the reason may be gone.
+    def enter(self, folder: Folder, access: Access, *, quick: bool = False) -> Place:
+        """A place among the requests on a folder, after all that came before.
 
-        Args:
-            folder: the one.
-            settings: for `Workspaces.acquire`.
-            given: likewise.
-
-        Raises:
-            SnapdError: why it is not open.
+        A folder that was refused is tried anew for each request, for the reason may be gone.
         """
         folder.users += 1
-        try:
-            async with folder.opening:
-                if folder.workspace is None:
-                    folder.workspace = await asyncio.get_running_loop().run_in_executor(
-                        self._executor, self._workspaces.acquire, folder.path, settings, given
-                    )
-                    if not folder.removed:
-                        self._opened(folder.workspace)
-            yield folder.workspace
-        finally:
-            folder.users -= 1
-            if folder.removed:
-                self._release(folder)
+        place = Place(self._options.client, access, partial(self._left, folder), quick=quick)
+        if folder.workspace is not None:
+            self._queues.of(folder.workspace).add(place)
+            return place
+        folder.waiting.append(place)
+        if folder.opening is None:
+            folder.opening = self._spawn(self._open(folder))
+        return place
+
+    @property
+    def _open_workspaces(self) -> list[Workspace]:
+        return [folder.workspace for folder in self._folders.values() if folder.workspace is not None]
+
+    async def _open(self, folder: Folder) -> None:
+        """Opens a folder for all that wait for it."""
+        if folder.before is not None:
+            opening, folder.before = folder.before.opening, None
+            if opening is not None:
+                await asyncio.wait((opening,))
+        workspace, enabled = None, False
+        while workspace is None and folder.waiting:
+            # who comes while it is tried comes for the next try: the reason may be gone by then
+            came = len(folder.waiting)
+            try:
+                workspace, enabled = await self._acquire(folder)
+            except Exception as error:
+                for _ in range(came):
+                    folder.waiting.popleft().fail(error)
+        folder.opening = None
+        if workspace is not None:
+            folder.workspace = workspace
+            if not folder.removed:
+                self._opened(workspace, enabled)
+            queue = self._queues.of(workspace)
+            while folder.waiting:
+                queue.add(folder.waiting.popleft())
+        self._release(folder)
+
+    async def _acquire(self, folder: Folder) -> tuple[Workspace, bool]:
+        """The workspace of a folder, and whether the client wants snapshots of it."""
+        while True:
+            found = await asyncio.get_running_loop().run_in_executor(self._executor, self._try_acquire, folder)
+            if not isinstance(found, Future):
+                return found
+            await asyncio.wrap_future(found)
+
+    def _try_acquire(self, folder: Folder) -> tuple[Workspace, bool] | Future[None]:
+        found = self._workspaces.try_acquire(folder.path, folder.options)
+        if isinstance(found, Future):
+            return found
+        # asked here and not on the loop: the settings are read under a lock
+        return found, found.policy.enabled(self._options.client)
 
     def _close(self, folder: Folder) -> None:
         folder.removed = True
+        self._closing[folder.path] = folder
         # the same workspace may be open by another name
-        if folder.workspace is not None and folder.workspace not in self.open_workspaces:
+        if folder.workspace is not None and folder.workspace not in self._open_workspaces:
             self._closed(folder.workspace)
         self._release(folder)
 
-    def _release(self, folder: Folder) -> None:
-        if folder.users == 0 and folder.workspace is not None:
-            workspace, folder.workspace = folder.workspace, None
-            if workspace in self.open_workspaces or not workspace.sessions.attended_by(self._client):
-                self._workspaces.release(workspace)
-                return
-            task = asyncio.ensure_future(self._leave(workspace))
-            self._leaving.add(task)
-            task.add_done_callback(self._leaving.discard)
+    def _left(self, folder: Folder) -> None:
+        folder.users -= 1
+        self._release(folder)
 
-    async def _leave(self, workspace: Workspace) -> None:
+    def _release(self, folder: Folder) -> None:
+        """Lets go of a folder that the client has closed, once nothing is to be done in it."""
+        if not folder.removed or folder.users or folder.opening is not None:
+            return
+        if self._closing.get(folder.path) is folder:
+            del self._closing[folder.path]
+        if folder.workspace is not None:
+            workspace, folder.workspace = folder.workspace, None
+            self._spawn(self._leave(workspace, folder.options))
+
+    async def _leave(self, workspace: Workspace, options: Options) -> None:
         """The client is at work in steps of a workspace no more."""
+        loop = asyncio.get_running_loop()
         try:
-            await asyncio.get_running_loop().run_in_executor(
-                self._executor, workspace.sessions.leave, self._client, Call()
-            )
+            if workspace not in self._open_workspaces and await loop.run_in_executor(
+                self._executor, workspace.sessions.attended_by, self._options.client
+            ):
+                await self._leave_steps(workspace)
         except SnapdError as error:
             logger.warning("%s: steps were left without a look: %s", os.fsdecode(workspace.root), error.message)
         finally:
-            self._workspaces.release(workspace)
+            await loop.run_in_executor(self._executor, self._workspaces.release, workspace, options)
+
+    async def _leave_steps(self, workspace: Workspace) -> None:
+        loop = asyncio.get_running_loop()
+        place = Place(self._options.client, Access.WRITE, lambda: None)
+        self._queues.of(workspace).add(place)
+        try:
+            await place.admitted()
+            await place.turn()
+            if workspace in self._open_workspaces:
+                # the client has opened the folder again meanwhile
+                return
+            call = Call(left_turn=place.leave_turn_soon)
+            await loop.run_in_executor(self._executor, workspace.sessions.leave, self._options.client, call)
+        finally:
+            place.leave()
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
 
 
 def _path_of(uri: str, field: str) -> bytes:
     return os.path.normpath(from_uri(uri, field))
+
+
+def _same(path: bytes, others: tuple[bytes, ...]) -> bytes | None:
+    """The first of some paths that leads to where a path leads, if any."""
+    real = os.path.realpath(path)
+    return next((other for other in others if os.path.realpath(other) == real), None)

@@ -54,7 +54,7 @@ class Hub:
     Args:
         loop: on which everything here but `watch`ed events happens.
         encode: makes a workspace's root and a piece of its news into the method and the params (JSON values) of a
-            notification.
+            notification; called in the thread that tells of it.
         executor: where what may have to wait is done.
     """
 
@@ -69,7 +69,11 @@ class Hub:
         """Tells a workspace's events from now on. May be called from any thread."""
 
         def tell(news: News) -> None:
-            self._loop.call_soon_threadsafe(self._publish, workspace.root, news)
+            if self._subscribers.get(workspace.root):
+                # here, and not on the loop: an undo of a thousand files takes its time to be put into words
+                method, params = self._encode(workspace.root, news)
+                framed = frame(encode({"jsonrpc": "2.0", "method": method, "params": params}))
+                self._loop.call_soon_threadsafe(self._publish, workspace.root, framed)
 
         workspace.bulletin.listen(tell)
         workspace.listen_to_trouble(partial(_tell_trouble, workspace.root))
@@ -98,13 +102,8 @@ class Hub:
         if bool(feed.subscribers) != before:
             self._executor.submit(_switch, workspace, feed)
 
-    def _publish(self, root: bytes, news: News) -> None:
-        subscribers = self._subscribers.get(root)
-        if not subscribers:
-            return
-        method, params = self._encode(root, news)
-        framed = frame(encode({"jsonrpc": "2.0", "method": method, "params": params}))
-        for subscriber in list(subscribers):
+    def _publish(self, root: bytes, framed: bytes) -> None:
+        for subscriber in list(self._subscribers.get(root, ())):
             subscriber.push(framed)
 
 

@@ -56,7 +56,7 @@ def adopt(
     """
     missing = set(wanted)
     missing -= repository.packs.among(missing)
-    missing -= set(_loose(repository.objects, missing))
+    missing -= set(loose_among(repository.objects, missing))
     sources = [os.fsdecode(directory) for directory in directories]
     for adopt_from in (_adopt_packs, _adopt_loose):
         for source in sources:
@@ -119,7 +119,7 @@ def _adopt_pack(repository: ShadowRepository, base: str, missing: set[ObjectId])
 
 def _adopt_loose(repository: ShadowRepository, source: str, missing: set[ObjectId]) -> set[ObjectId]:
     found: set[ObjectId] = set()
-    for oid in _loose(source, missing):
+    for oid in loose_among(source, missing):
         path = object_path(source, oid)
         temporary = os.path.join(repository.objects, f"tmp_obj_{secrets.token_hex(8)}")
         try:
@@ -141,7 +141,7 @@ def _adopt_loose(repository: ShadowRepository, source: str, missing: set[ObjectI
     return found
 
 
-def _loose(objects: str, wanted: Collection[ObjectId]) -> Iterator[ObjectId]:
+def loose_among(objects: str, wanted: Collection[ObjectId]) -> Iterator[ObjectId]:
     """Those of `wanted` of which there is a loose file, sound or not; all directories are listed, not each id tried."""
     if not wanted:
         return

@@ -35,6 +35,9 @@ PACKING = "packing"
 
 _NEW_SECONDS = 60.0
 
+_LOOSE_COPIES = 2.25
+"""One in the new pack, and one in that which libgit2 is given, which is compressed faster and less (`deflate.py`)."""
+
 
 @attrs.frozen
 class Due:
@@ -99,21 +102,21 @@ def consolidate(repository: ShadowRepository, due: Due | None, permission: Permi
 
 
 def check_room(repository: ShadowRepository) -> None:
-    """Makes sure that there is room for a second copy of what would be packed.
+    """Makes sure that there is room for a second copy of what would be packed, and a third of loose objects.
 
     Raises:
         StorageFull: there is not.
         IoError: nobody can tell.
     """
     needed = RESERVE_BYTES
-    for path in _packable(repository):
+    for path, copies in _packable(repository):
         try:
             status = os.lstat(path)
         except FileNotFoundError:
             continue
         # as `packing.survey` has it
         if status.st_nlink == 1 and status.st_size <= CHEAP_BYTES:
-            needed += status.st_size
+            needed += int(copies * status.st_size)
     free = room(repository.path)
     if free < needed:
         raise StorageFull(
@@ -123,11 +126,12 @@ def check_room(repository: ShadowRepository) -> None:
         )
 
 
-def _packable(repository: ShadowRepository) -> Iterator[str]:
+def _packable(repository: ShadowRepository) -> Iterator[tuple[str, float]]:
+    """The files of which something could be packed, each with how many copies of it there are meanwhile."""
     for _, entry in loose_files(repository.objects):
-        yield entry.path
+        yield entry.path, _LOOSE_COPIES
     for name in pack_names(repository.pack_directory):
-        yield os.path.join(repository.pack_directory, f"{name}.pack")
+        yield os.path.join(repository.pack_directory, f"{name}.pack"), 1
 
 
 def tidy(repository: ShadowRepository) -> None:

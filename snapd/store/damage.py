@@ -7,7 +7,7 @@ import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
-from snapd.core.errors import StoreCorrupt, from_os_error
+from snapd.core.errors import IoError, StoreCorrupt, from_os_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -51,6 +51,20 @@ def reading(path: str) -> Iterator[None]:
         if error.errno in _LOST | _NO_FILE:
             raise Damaged(f"it cannot be read: {os.strerror(error.errno or 0)}") from error
         raise from_os_error(error, path) from error
+
+
+@contextmanager
+def unless_theirs() -> Iterator[None]:
+    """Has what cannot be read of somebody else's repository count as not there.
+
+    Raises:
+        IoError: the process, or the system, can open no more files for now.
+    """
+    try:
+        yield
+    except IoError as error:
+        if getattr(errno, error.data["errno"], None) in EXHAUSTED:
+            raise
 
 
 def is_there(path: str) -> bool:

@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import zlib
 from importlib import import_module
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
 
 
 def _load() -> tuple[Any, int]:
@@ -24,6 +27,9 @@ _fast, _FAST_LEVEL = _load()
 _SMALL_BYTES = 64 << 10
 _SMALL_LEVEL = 5
 _TINY_BYTES = 4096
+
+MOST_EXPANDED = 1040
+"""A stream holds at most 1,032 times its own bytes (zlib's documentation), and its ends take some."""
 
 ERRORS: tuple[type[Exception], ...] = (zlib.error, _fast.error)
 """What is raised where the bytes to expand are damaged."""
@@ -46,8 +52,16 @@ class Inflater(Protocol):
     def eof(self) -> bool:
         """Whether the end of the stream was reached."""
 
-    def decompress(self, data: bytes, /) -> bytes:
-        """Takes a piece; gives what it holds."""
+    @property
+    def unconsumed_tail(self) -> bytes:
+        """What the last `decompress` had no room for."""
+
+    def decompress(self, data: bytes, max_length: int = ..., /) -> bytes:
+        """Takes a piece; gives what it holds, up to `max_length` bytes of it where that is not 0."""
+
+
+class NoStream(Exception):
+    """Bytes that are no whole compressed stream."""
 
 
 def deflate(data: bytes) -> bytes:
@@ -77,3 +91,49 @@ def inflater() -> Inflater:
     """Expands an object piece by piece."""
     made: Inflater = _fast.decompressobj()
     return made
+
+
+def expand(data: bytes, size: int) -> bytes | None:
+    """Expands a stream that is to hold `size` bytes.
+
+    Args:
+        data: the stream; what follows it does not matter.
+        size: bytes. It may be a lie: no more memory is taken than the stream fills.
+
+    Returns:
+        None where `data` is no whole stream of that size.
+    """
+    stream = inflater()
+    try:
+        # one byte more than expected: at exactly `size`, the end of the stream would not be looked at
+        found = stream.decompress(data, size + 1)
+    except ERRORS:
+        return None
+    return found if stream.eof and len(found) == size else None
+
+
+def expanded(pieces: Iterable[bytes], most: int) -> Iterator[bytes]:
+    """Expands a stream piece by piece.
+
+    Args:
+        pieces: the stream.
+        most: bytes that one piece of the result has at most, however well the stream is compressed.
+
+    Raises:
+        NoStream: from the iterator, where the stream is damaged or cut short.
+    """
+    stream = inflater()
+    try:
+        for piece in pieces:
+            left = piece
+            while left and not stream.eof:
+                yield stream.decompress(left, most)
+                left = stream.unconsumed_tail
+            # what did not fit is held by the stream where it has taken all of the input
+            while not stream.eof and (more := stream.decompress(b"", most)):
+                yield more
+            if stream.eof:
+                return
+    except ERRORS as error:
+        raise NoStream(str(error)) from error
+    raise NoStream("it is cut short")

@@ -8,20 +8,17 @@ from __future__ import annotations
 
 import os
 import shutil
+from contextlib import closing
 from typing import TYPE_CHECKING
 
-import pygit2
-
-from snapd.core.errors import StoreCorrupt, os_errors
+from snapd.core.errors import StorageFull, StoreCorrupt, os_errors
 from snapd.core.model import EMPTY_TREE, TREE, ObjectId
 from snapd.failpoints import failpoint
 
 from .durable import remove_any, remove_if_there
 from .loose import loose_files
-from .objects import KINDS
-from .pack import PackWriter
-from .packed import packed
 from .packindex import PackIndex
+from .repack import Repack
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -126,18 +123,18 @@ def _sweep_pack(repository: ShadowRepository, name: str, held: set[ObjectId], ca
     if staying and not wholly and not _is_worth_it(f"{path}.pack", len(staying), index.count):
         return
     if staying:
-        database = repository.libgit2().odb
-        writer = PackWriter(repository.pack_directory)
-        try:
-            for oid in sorted(staying):
-                call.check()
-                kind, data = database.read(pygit2.Oid(raw=oid))
-                writer.add(oid, packed(KINDS[int(kind)], bytes(data)))
-            writer.finish()
-        except (KeyError, pygit2.GitError) as error:
-            raise StoreCorrupt(f"pack {name}: {error}", object=name) from error
-        finally:
-            writer.discard()
+        with closing(Repack(repository, path, index, staying)) as repack:
+            free = room(repository.pack_directory)
+            if free < repack.needed + (0 if wholly else RESERVE_BYTES):
+                if wholly:
+                    raise StorageFull(
+                        f"{free} bytes are free and {repack.needed} are needed to write a pack anew: free some space",
+                        path=path,
+                        errno="ENOSPC",
+                    )
+                # nothing is lost by keeping it; it goes with a later sweep
+                return
+            repack.write(call)
     with os_errors(path):
         for ending in PACK_ENDINGS:
             failpoint("expire.pack")
@@ -148,14 +145,11 @@ def _is_worth_it(pack: str, staying: int, count: int) -> bool:
     """Whether to write a pack anew that holds more than what stays.
 
     Not while the user's own git has it too: to remove our name of it frees nothing. Where it is large, as one that was
-    adopted and is ours alone by now, writing takes long and loses its deltas: only to get rid of most of its objects.
+    adopted and is ours alone by now, writing takes long: only to get rid of most of its objects.
     """
     with os_errors(pack):
         status = os.stat(pack)
-    if status.st_nlink > 1 or (status.st_size > CHEAP_BYTES and 2 * staying >= count):
-        return False
-    # without deltas what stays takes more than before, for a while; where there is no room, it can wait
-    return room(os.path.dirname(pack)) > 2 * status.st_size + RESERVE_BYTES
+    return status.st_nlink == 1 and (status.st_size <= CHEAP_BYTES or 2 * staying < count)
 
 
 def room(directory: str) -> int:

@@ -7,6 +7,7 @@ loose file; the number of references, of each the length of its name, the name, 
 
 from __future__ import annotations
 
+import re
 import secrets
 import struct
 import zlib
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 _FORMAT = b"snapdJ1\n"
+_ANY_FORMAT = re.compile(rb"snapdJ([1-9][0-9]{0,8})\n")
+FORMAT_BYTES = 16
 _TOKEN_BYTES = 8
 _START_BYTES = len(_FORMAT) + _TOKEN_BYTES
 _LENGTH = struct.Struct(">I")
@@ -68,12 +71,27 @@ def decode_frames(data: bytes) -> Iterator[Frame]:
         yield _decode(payload)
 
 
+def newer_format(data: bytes) -> int | None:
+    """The format of a journal file that only a newer snapd can read; None for any other file.
+
+    Args:
+        data: of the file; the first `FORMAT_BYTES` are enough.
+    """
+    found = _ANY_FORMAT.match(data)
+    number = int(found[1]) if found else 0
+    return number if number > 1 else None
+
+
 def has_gap(data: bytes) -> bool:
-    """Whether something in a journal file is damaged that no crash can have torn: it stands before a whole frame."""
+    """Whether something in a journal file is damaged that no crash can have torn.
+
+    A power cut leaves a file empty, torn at its end, or with zeros where bytes were never written. So damage is what
+    stands before a whole frame, and a beginning that is neither ours nor followed by nothing but zeros.
+    """
+    if not data.startswith(_FORMAT):
+        return bool(data.strip(b"\0")) and not _FORMAT.startswith(data.rstrip(b"\0"))
     if len(data) < _START_BYTES:
         return False
-    if not data.startswith(_FORMAT):
-        return True
     expected = _START_BYTES
     for at, payload in _payloads(data):
         if at != expected:

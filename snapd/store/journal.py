@@ -22,6 +22,7 @@ from snapd.core.errors import SnapdError, os_errors
 from snapd.core.model import ObjectId
 from snapd.failpoints import failpoint
 
+from .damage import WrittenByNewer
 from .durable import (
     PRIVATE_FILE,
     make_directories,
@@ -31,12 +32,13 @@ from .durable import (
     sync_if_there,
     write_all,
 )
-from .frames import Frame, decode_frames, encode_frame, file_start
+from .frames import FORMAT_BYTES, Frame, decode_frames, encode_frame, file_start, has_gap, newer_format
 from .loose import kind_of, loose_files, object_path, place
+from .quarantine import Quarantine
 from .replayed import replayed
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Mapping
 
     from .refdb import RefDatabase
     from .replayed import Before
@@ -94,6 +96,7 @@ class Journal:
     def __init__(self, path: str, references: RefDatabase) -> None:
         self._references = references
         self._objects = os.path.join(path, "objects")
+        self._store = path
         self._directory = os.path.join(path, JOURNAL)
         self._lock = threading.RLock()
         self._settling = threading.Lock()
@@ -315,7 +318,7 @@ class Journal:
         self._references.settle(file.references)
 
     def _write_anew(self, file: _File) -> None:
-        for frame in _read(file.path):
+        for frame in decode_frames(_read(file.path)):
             for oid, packed in frame.objects.items():
                 place(self._objects, oid, packed, durable=True)
         self._references.write_anew(file.references)
@@ -329,14 +332,21 @@ class Journal:
             before: reads the chains of the repository.
 
         Raises:
+            WrittenByNewer: a newer snapd wrote a part of it; nothing was done.
             StorageFull, IoError: it could not be brought in; it is still there.
         """
+        refuse_newer_journal(self._store)
         with os_errors(self._directory):
             moving: dict[str, ObjectId] = {}
-            for number in self._numbers():
+            for number in journal_numbers(self._store):
                 failpoint("journal.replay")
                 file = _File(os.path.join(self._directory, str(number)))
-                for frame in _read(file.path):
+                data = _read(file.path)
+                # one that has a second name was kept by the repair that this opening is a part of
+                if has_gap(data) and os.stat(file.path).st_nlink == 1:
+                    logger.warning("%s is damaged: what can be read of it is replayed, and it is kept aside", file.path)
+                    Quarantine(self._store).keep(file.path, "a part of the journal is damaged")
+                for frame in decode_frames(data):
                     file.objects |= frame.objects.keys()
                     file.references |= frame.references.keys()
                     moving.update(frame.references)
@@ -360,14 +370,6 @@ class Journal:
             self._old[-1].objects |= {oid for oid, _ in loose_files(self._objects)}
         self._references.move(targets)
 
-    def _numbers(self) -> Collection[int]:
-        """The numbers of the journal files, ascending."""
-        try:
-            names = os.listdir(self._directory)
-        except FileNotFoundError:
-            return []
-        return sorted(int(name) for name in names if name.isdecimal())
-
 
 def _heads(frame: Frame) -> frozenset[ObjectId]:
     """The commits of a frame that its references are to point to; no other commit of ours leads to one of these."""
@@ -375,10 +377,41 @@ def _heads(frame: Frame) -> frozenset[ObjectId]:
     return frozenset(oid for oid in targets if kind_of(frame.objects[oid]) == "commit")
 
 
-def _read(path: str) -> Iterable[Frame]:
+def _read(path: str) -> bytes:
     try:
         with open(path, "rb") as file:
-            data = file.read()
+            return file.read()
+    except FileNotFoundError:
+        return b""
+
+
+def journal_numbers(store: str) -> Collection[int]:
+    """The numbers of the journal files of a store, ascending; raises `OSError`."""
+    try:
+        names = os.listdir(os.path.join(store, JOURNAL))
     except FileNotFoundError:
         return []
-    return decode_frames(data)
+    return sorted(int(name) for name in names if name.isdecimal())
+
+
+def refuse_newer_journal(store: str) -> None:
+    """Raises `WrittenByNewer` where a newer snapd wrote a part of the journal of a store; raises `IoError`."""
+    directory = os.path.join(store, JOURNAL)
+    with os_errors(directory):
+        try:
+            numbers = journal_numbers(store)
+        except NotADirectoryError:
+            # that is damage, and found later
+            return
+        for number in numbers:
+            name = os.path.join(JOURNAL, str(number))
+            try:
+                with open(os.path.join(store, name), "rb") as file:
+                    newer = newer_format(file.read(FORMAT_BYTES))
+            except (FileNotFoundError, IsADirectoryError):
+                continue
+            if newer is not None:
+                raise WrittenByNewer(
+                    f"{name} in {store} was written by a newer snapd (journal format {newer}): use that one",
+                    object=name,
+                )

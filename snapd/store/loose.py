@@ -6,15 +6,17 @@ import contextlib
 import hashlib
 import os
 import secrets
-from typing import TYPE_CHECKING
+import stat
+from functools import partial
+from typing import TYPE_CHECKING, BinaryIO
 
 from snapd.core.errors import StoreCorrupt, os_errors
 from snapd.core.model import ObjectId
 from snapd.failpoints import failpoint
 
-from .deflate import ERRORS, deflate_small, deflater, inflater
+from .deflate import ERRORS, MOST_EXPANDED, NoStream, deflate_small, deflater, expand, expanded, inflater
 from .durable import PRIVATE_DIRECTORY, PRIVATE_FILE, remove_if_there, sync_if_there, write_all
-from .objects import ObjectKind, header
+from .objects import KINDS, ObjectKind, header
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -22,8 +24,11 @@ if TYPE_CHECKING:
 CHUNK = 1 << 20
 ID_BYTES = 20
 _TRIES = 16
+_START_BYTES = 4096
+"""So many bytes of a loose file hold its header, and the codes that git compressed it by."""
+_HEADER_BYTES = 32
 
-_KINDS: dict[bytes, ObjectKind] = {b"blob": "blob", b"tree": "tree", b"commit": "commit"}
+_KINDS: dict[bytes, ObjectKind] = {kind.encode(): kind for kind in KINDS.values()}
 
 
 def object_path(objects: str, oid: ObjectId) -> str:
@@ -206,12 +211,10 @@ def read_chunks(path: str, oid: ObjectId) -> Iterator[bytes] | None:
 
     Raises:
         StoreCorrupt: from the iterator, before its last chunk is handed out, where the bytes do not match.
+        IoError: it cannot be opened; from the iterator, where it cannot be read.
     """
-    try:
-        descriptor = os.open(path, os.O_RDONLY)
-    except FileNotFoundError:
-        return None
-    return _inflate(descriptor, oid)
+    file = _open(path, oid)
+    return None if file is None else _inflate(file, path, oid)
 
 
 def read_whole(path: str, oid: ObjectId) -> tuple[ObjectKind, bytes] | None:
@@ -224,47 +227,109 @@ def read_whole(path: str, oid: ObjectId) -> tuple[ObjectKind, bytes] | None:
         StoreCorrupt: the bytes are not those of the object.
         IoError: they cannot be read.
     """
+    file = _open(path, oid)
+    if file is None:
+        return None
+    with file, os_errors(path):
+        packed = file.read()
+    found = expand_loose(packed, oid)
+    if found is None:
+        raise _damaged(oid)
+    return found
+
+
+def describe(path: str, oid: ObjectId) -> tuple[ObjectKind, int] | None:
+    """The type of a loose object and its size in bytes, as it says itself.
+
+    Returns:
+        None where there is no such loose object.
+
+    Raises:
+        StoreCorrupt: it does not say.
+        IoError: it cannot be read.
+    """
+    file = _open(path, oid)
+    if file is None:
+        return None
+    with file, os_errors(path):
+        head = _head(file.read(_START_BYTES))
+    if head is None:
+        raise _damaged(oid)
+    return head[:2]
+
+
+def expand_loose(packed: bytes, oid: ObjectId) -> tuple[ObjectKind, bytes] | None:
+    """The type and the bytes of an object.
+
+    Args:
+        packed: its loose file.
+        oid: what it must be.
+
+    Returns:
+        None where it is another, or none.
+    """
+    head = _head(packed)
+    if head is None:
+        return None
+    kind, size, length = head
+    data = expand(packed, length + size) if size <= MOST_EXPANDED * len(packed) else None
+    if data is None or hashlib.sha1(data).digest() != oid:
+        return None
+    return kind, data[length:]
+
+
+def _open(path: str, oid: ObjectId) -> BinaryIO | None:
+    """The file of a loose object, None where there is none; raises `StoreCorrupt` where it is no file, `IoError`."""
     with os_errors(path):
         try:
-            with open(path, "rb") as file:
-                packed = file.read()
+            # there may be a pipe by its name, which nobody ever writes to
+            descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         except FileNotFoundError:
             return None
-    inflate = inflater()
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            os.close(descriptor)
+            raise _damaged(oid)
+        return os.fdopen(descriptor, "rb")
+
+
+def _head(start: bytes) -> tuple[ObjectKind, int, int] | None:
+    """The type and the size of an object by the start of its loose file, and how many bytes of it say so."""
     try:
-        data = inflate.decompress(packed)
+        said, end, _ = inflater().decompress(start, _HEADER_BYTES).partition(b"\0")
     except ERRORS:
-        data = b""
-    start, _, content = data.partition(b"\0")
-    kind = _KINDS.get(start.partition(b" ")[0])
-    if kind is None or not inflate.eof or hashlib.sha1(data).digest() != oid:
-        raise StoreCorrupt(f"object {oid.hex()} is damaged", object=oid.hex())
-    return kind, content
+        return None
+    name, _, size = said.partition(b" ")
+    kind = _KINDS.get(name)
+    if kind is None or not end or not size.isdigit():
+        return None
+    return kind, int(size), len(said) + 1
 
 
-def _inflate(descriptor: int, oid: ObjectId) -> Iterator[bytes]:
-    damaged = StoreCorrupt(f"object {oid.hex()} is damaged", object=oid.hex())
-    inflate = inflater()
+def _inflate(file: BinaryIO, path: str, oid: ObjectId) -> Iterator[bytes]:
     digest = hashlib.sha1()
     start: bytes | None = b""
     held = b""
-    with os.fdopen(descriptor, "rb") as file:
+    with file, os_errors(path):
         try:
-            while chunk := file.read(CHUNK):
-                data = inflate.decompress(chunk)
+            for data in expanded(iter(partial(file.read, CHUNK), b""), CHUNK):
                 digest.update(data)
+                piece = data
                 if start is not None:
                     start += data
-                    if b"\0" not in start:
+                    if b"\0" not in start[:_HEADER_BYTES]:
                         continue
-                    data = start.split(b"\0", 1)[1]
+                    piece = start.split(b"\0", 1)[1]
                     start = None
                 if held:
                     yield held
-                held = data
-        except ERRORS as error:
-            raise damaged from error
-    if not inflate.eof or digest.digest() != oid:
-        raise damaged
+                held = piece
+        except NoStream as error:
+            raise _damaged(oid) from error
+    if digest.digest() != oid:
+        raise _damaged(oid)
     if held:
         yield held
+
+
+def _damaged(oid: ObjectId) -> StoreCorrupt:
+    return StoreCorrupt(f"object {oid.hex()} is damaged", object=oid.hex())

@@ -18,6 +18,7 @@ from snapd.failpoints import failpoint
 from .consolidate import drop_packing, drop_unindexed
 from .expiry import expire, held_by
 from .leftovers import sweep_leftovers
+from .permission import Revoked
 from .quarantine import remove_quarantine
 from .sizes import own_bytes, sizes
 from .unswept import Unswept
@@ -72,10 +73,10 @@ class Maintenance:
         before = self._repository.bytes_on_disk()
         sweep_leftovers(self._repository.path)
         removed = self._drop(going(self._history(), limits, _trees(keep)), keep, call)
-        self._pack()
+        self._pack(call)
         while (more := self._too_much(limits, keep, call)).snapshots or more.chains:
             removed += self._drop(more, keep, call)
-            self._pack()
+            self._pack(call)
         return removed, max(0, before - self._repository.bytes_on_disk())
 
     def clean_behind(self, limits: Limits, keep: ObjectId | None, call: Call) -> int:
@@ -111,7 +112,7 @@ class Maintenance:
             StoreCorrupt, StorageFull, IoError: it is gone from all that refers to anything, and is swept next time.
         """
         self._sweep(None, call)
-        self._pack()
+        self._pack(call)
 
     def note_wholly(self) -> None:
         """Notes durably that references are about to go, and that nothing of what they held is to stay."""
@@ -160,9 +161,14 @@ class Maintenance:
         if drop_unindexed(repository) or not wholly:
             self._unswept.forget()
 
-    def _pack(self) -> None:
+    def _pack(self, call: Call) -> None:
+        call.check()
         try:
-            self._upkeep.consolidate_all()
+            self._upkeep.consolidate_all(call)
+        except Revoked:
+            call.check()
+            # what was asked for is done, and the rest is packed another time
+            logger.info("%s: packing was broken off", self._repository.path)
         except StorageFull as error:
             # nothing is lost, and what was dropped may be just what makes room for it the next time
             logger.warning("%s could not be packed: %s", self._repository.path, error.message)

@@ -9,10 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pygit2
-from pygit2.enums import FileMode, MergeFlag, ObjectType
+from pygit2.enums import FileMode, MergeFlag
 
 from snapd.core.errors import StoreCorrupt
 from snapd.core.model import Entry
+
+from .libgit2 import Supplied, supplied
+from .objects import NUMBERS
 
 if TYPE_CHECKING:
     from snapd.core.model import ObjectId
@@ -36,14 +39,11 @@ def merge(repository: ShadowRepository, base: Entry | None, ours: Entry, theirs:
         StoreCorrupt: an object is missing or damaged.
         StorageFull, IoError: too much waited in the journal, and could not be stored.
     """
-    memory = _Memory()
+    memory = Supplied()
     for entry in (base, ours, theirs):
         if entry is not None:
-            memory.objects[entry.oid] = (ObjectType.BLOB, repository.read_blob(entry.oid))
-    database = pygit2.Odb()
-    database.add_backend(memory, 1)
-    handle = pygit2.Repository()
-    handle.set_odb(database)
+            memory.objects[entry.oid] = (NUMBERS["blob"], repository.read_blob(entry.oid))
+    handle = supplied(memory)
 
     def tree_of(entry: Entry | None) -> pygit2.Oid:
         builder = handle.TreeBuilder()
@@ -63,31 +63,3 @@ def merge(repository: ShadowRepository, base: Entry | None, ours: Entry, theirs:
         batch.blob(memory.objects[oid][1])
         batch.commit()
     return Entry(int(merged.mode), oid)
-
-
-class _Memory(pygit2.OdbBackend):
-    """Objects in memory.
-
-    Attributes:
-        objects: type and bytes, by id.
-    """
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.objects: dict[ObjectId, tuple[int, bytes]] = {}
-
-    def read_cb(self, oid: pygit2.Oid) -> tuple[int, bytes]:
-        return self.objects[bytes(oid.raw)]
-
-    def read_header_cb(self, oid: pygit2.Oid) -> tuple[int, int]:
-        kind, data = self.objects[bytes(oid.raw)]
-        return kind, len(data)
-
-    def exists_cb(self, oid: pygit2.Oid) -> bool:
-        return bytes(oid.raw) in self.objects
-
-    def write_cb(self, oid: pygit2.Oid, data: bytes, kind: int) -> None:
-        self.objects[bytes(oid.raw)] = (kind, data)
-
-    def refresh_cb(self) -> None:
-        """Nobody else writes here."""

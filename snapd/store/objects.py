@@ -12,10 +12,12 @@ from snapd.core.model import ObjectId, TreeEntry
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-ObjectKind = Literal["commit", "tree", "blob"]
+ObjectKind = Literal["commit", "tree", "blob", "tag"]
 
-KINDS: dict[int, ObjectKind] = {1: "commit", 2: "tree", 3: "blob"}
-"""The types by the number that git gives them in packs."""
+KINDS: dict[int, ObjectKind] = {1: "commit", 2: "tree", 3: "blob", 4: "tag"}
+"""The types by the number that git gives them in packs. snapd writes no tag, but packs of the user's git have some."""
+
+NUMBERS: dict[ObjectKind, int] = {kind: number for number, kind in KINDS.items()}
 
 
 def header(kind: ObjectKind, size: int) -> bytes:

@@ -47,6 +47,11 @@ class PackWriter:
         self._file = os.fdopen(descriptor, "w+b", buffering=_READ_SIZE)
         self._offset = self._file.write(struct.pack(">4sII", b"PACK", 2, 0))
 
+    @property
+    def size(self) -> int:
+        """Bytes so far: where the next object begins."""
+        return self._offset
+
     def add(self, oid: ObjectId, packed: bytes) -> None:
         """Appends one object.
 
@@ -91,11 +96,12 @@ class PackWriter:
         return name
 
     def discard(self) -> None:
-        """Leaves nothing behind."""
+        """Leaves nothing behind; raises `IoError` where that cannot be done."""
         # closing writes what is still buffered, which fails again where space ran out
         with contextlib.suppress(OSError):
             self._file.close()
-        remove_if_there(self._temporary)
+        with os_errors(self._temporary):
+            remove_if_there(self._temporary)
 
     def _seal(self) -> bytes:
         self._file.seek(0)

@@ -10,7 +10,8 @@ import zlib
 from typing import TYPE_CHECKING
 
 from .deflate import deflate
-from .objects import object_id
+from .objects import NUMBERS, object_id
+from .packentry import entry_start
 
 if TYPE_CHECKING:
     from snapd.core.model import ObjectId
@@ -18,27 +19,14 @@ if TYPE_CHECKING:
     from .objects import ObjectKind
 
 CRC_BYTES = 4
-_KINDS: dict[ObjectKind, int] = {"commit": 1, "tree": 2, "blob": 3}
 
 
 def packed(kind: ObjectKind, data: bytes) -> bytes:
     """An object, given as its bytes, packed."""
-    entry = _header(kind, len(data)) + deflate(data)
+    entry = entry_start(NUMBERS[kind], len(data)) + deflate(data)
     return zlib.crc32(entry).to_bytes(CRC_BYTES, "big") + entry
 
 
 def packed_blob(data: bytes) -> tuple[ObjectId, bytes]:
     """The id of a file's bytes as a blob, and the blob packed."""
     return object_id("blob", data), packed("blob", data)
-
-
-def _header(kind: ObjectKind, size: int) -> bytes:
-    first = (_KINDS[kind] << 4) | (size & 0x0F)
-    size >>= 4
-    encoded = bytearray()
-    while size:
-        encoded.append(first | 0x80)
-        first = size & 0x7F
-        size >>= 7
-    encoded.append(first)
-    return bytes(encoded)

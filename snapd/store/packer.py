@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import signal
 import sys
 from typing import TYPE_CHECKING
 
-from snapd.core.errors import IoError, os_errors
+from snapd.core.errors import IoError, StorageFull, os_errors
 from snapd.failpoints import failpoint
 from snapd.processes import ChildProcess, can_start
 
 from . import packing
+from .expiry import RESERVE_BYTES, room
 from .packer_wire import Garbled, decode_answer, encode_order
 
 if TYPE_CHECKING:
@@ -18,6 +21,8 @@ if TYPE_CHECKING:
     from .permission import Permission
 
 _READ_BYTES = 1 << 16
+_BUS_ERROR = getattr(signal, "SIGBUS", None)
+"""libgit2 writes through maps: where the disk is full, that is no error but a signal."""
 
 
 def pack(order: Order, permission: Permission) -> Packed:
@@ -48,6 +53,10 @@ def pack(order: Order, permission: Permission) -> Packed:
     try:
         return decode_answer(line)
     except Garbled as error:
+        if -status == _BUS_ERROR and room(order.directory) < RESERVE_BYTES:
+            raise StorageFull(
+                f"no space left to pack {order.store}", path=order.store, errno=errno.errorcode[errno.ENOSPC]
+            ) from error
         raise IoError(f"the process that packs {order.store} ended with {status}", path=order.store) from error
 
 

@@ -1,4 +1,4 @@
-"""Which objects the packs hold, read from their indexes (gitformat-pack(5), version 2) without libgit2.
+"""Which objects the packs hold, read from their indexes (gitformat-pack(5)) without libgit2.
 
 A question costs one `stat` of the pack directory and a bisection in each index.
 """
@@ -37,8 +37,11 @@ _IDS_AT = len(_MAGIC) + _FANOUT.size
 _CHECKSUMS = 2 * ID_BYTES
 _PER_OBJECT = ID_BYTES + 4 + 4
 _WORD = struct.Struct(">I")
+_OLD_LINE = struct.Struct(">4s20s")
 _LONG = struct.Struct(">Q")
 _LARGE = 0x80000000
+_NOWHERE = 1 << 62
+"""Where an index says that an object lies that has no place: beyond the end of any pack."""
 _PACK_HEADER = struct.Struct(">4sII")
 _CHUNK = 1 << 20
 
@@ -60,7 +63,7 @@ class PackIndex:
         checksum: the pack's own, its last 20 bytes.
     """
 
-    def __init__(self, data: mmap.mmap, fanout: tuple[int, ...], checksum: bytes, pack: str) -> None:
+    def __init__(self, data: mmap.mmap | bytes, fanout: tuple[int, ...], checksum: bytes, pack: str) -> None:
         self._data = data
         self._pack = pack
         self._reader: PackReader | None = None
@@ -101,6 +104,27 @@ class PackIndex:
         return cls(data, fanout, checksum, pack)
 
     @classmethod
+    def load_old(cls, index: str, pack: str) -> PackIndex | None:
+        """As `load`, of an index of version 1, which a git run by hand can have written.
+
+        Raises:
+            IoError: as `load`.
+        """
+        try:
+            data = _as_version_2(index)
+            if data is None:
+                return None
+            fanout = _FANOUT.unpack_from(data, len(_MAGIC))
+            checksum = data[-_CHECKSUMS:-ID_BYTES]
+            if not _is_sized(len(data), fanout) or not _is_pack(pack, fanout[-1], checksum):
+                return None
+        except OSError as error:
+            if error.errno in EXHAUSTED:
+                raise from_os_error(error, index) from error
+            return None
+        return cls(data, fanout, checksum, pack)
+
+    @classmethod
     def load_alone(cls, index: str, pack: str) -> PackIndex | None:
         """Reads an index that its own checksum vouches for, whatever became of its pack.
 
@@ -133,30 +157,96 @@ class PackIndex:
         position = self.position(oid)
         return self._offset(position) if position >= 0 else None
 
+    def checksum_of(self, oid: ObjectId) -> int:
+        """The CRC-32 of the bytes of an object that is in the pack."""
+        at = _IDS_AT + ID_BYTES * self.count + 4 * self.position(oid)
+        return int(_WORD.unpack_from(self._data, at)[0])
+
     def entries(self) -> Iterator[tuple[ObjectId, int]]:
         """All objects, by their ids, each with the place in the pack where it begins, bytes."""
-        for position in range(self.count):
-            at = _IDS_AT + ID_BYTES * position
-            yield self._data[at : at + ID_BYTES], self._offset(position)
+        return map(self.entry, range(self.count))
+
+    def entry(self, position: int) -> tuple[ObjectId, int]:
+        """An object by its place among all, and where in the pack it begins, bytes."""
+        at = _IDS_AT + ID_BYTES * position
+        return self._data[at : at + ID_BYTES], self._offset(position)
 
     def read(self, oid: ObjectId, most: int | None = None) -> tuple[ObjectKind, bytes] | None:
-        """The type and the bytes of an object that is stored whole in the pack, see `PackReader.read`."""
+        """The type and the bytes of an object in the pack, see `PackReader.read`.
+
+        Returns:
+            None where the pack has no such object, or cannot be opened.
+
+        Raises:
+            IoError: it cannot be read for now, which says nothing of it.
+        """
         position = self.position(oid)
-        if position < 0:
-            return None
+        reader = self._opened() if position >= 0 else None
+        return None if reader is None else reader.read(oid, self._offset(position), self.offset_of, most)
+
+    def describe(self, oid: ObjectId) -> tuple[ObjectKind, int] | None:
+        """The type and the size in bytes of an object in the pack, see `PackReader.describe`; as `read` otherwise."""
+        position = self.position(oid)
+        reader = self._opened() if position >= 0 else None
+        return None if reader is None else next(reader.describe([self._offset(position)], self.offset_of))
+
+    def describe_all(self, wanted: Collection[ObjectId]) -> Iterator[tuple[ObjectId, ObjectKind, int]]:
+        """Those of `wanted` that the pack has, each with its type and its size in bytes; as `describe` otherwise."""
+        reader = self._opened()
+        if reader is None:
+            return
+        # in the order in which they lie there
+        entries = sorted(self._offsets(wanted))
+        for (_, oid), found in zip(
+            entries, reader.describe((offset for offset, _ in entries), self.offset_of), strict=True
+        ):
+            if found is not None:
+                yield oid, *found
+
+    def _offsets(self, wanted: Collection[ObjectId]) -> list[tuple[int, ObjectId]]:
+        """Where those of `wanted` begin that are in the pack."""
+        if self.count > _SCAN_RATIO * len(wanted):
+            return [(self._offset(self.position(oid)), oid) for oid in wanted if oid in self]
+        chosen = wanted if isinstance(wanted, (set, frozenset)) else set(wanted)
+        places = zip(struct.iter_unpack(">I", self._short_offsets()), self._listed(), range(self.count), strict=True)
+        return [
+            (self._offset(position) if short & _LARGE else short, oid)
+            for (short,), oid, position in places
+            if oid in chosen
+        ]
+
+    def _short_offsets(self) -> bytes:
+        at = _IDS_AT + (ID_BYTES + 4) * self.count
+        return self._data[at : at + 4 * self.count]
+
+    def check_deltas(self) -> bool:
+        """Whether every object is one that libgit2 can be given: it would never return from deltas in a circle.
+
+        Raises:
+            IoError: the pack cannot be read for now, which says nothing of it.
+        """
+        return sum(1 for _ in self.describe_all(self.ids())) == self.count
+
+    def _opened(self) -> PackReader | None:
+        """The pack, None where it cannot be opened; raises `IoError` where that says nothing of it."""
         if self._reader is None:
             try:
                 self._reader = PackReader(self._pack)
-            except OSError:
+            except OSError as error:
+                if error.errno in EXHAUSTED:
+                    raise from_os_error(error, self._pack) from error
                 return None
-        return self._reader.read(oid, self._offset(position), most)
+        return self._reader
 
     def _offset(self, position: int) -> int:
         offsets_at = _IDS_AT + (ID_BYTES + 4) * self.count
         (offset,) = _WORD.unpack_from(self._data, offsets_at + 4 * position)
         if offset & _LARGE:
-            (offset,) = _LONG.unpack_from(self._data, offsets_at + 4 * self.count + 8 * (offset & ~_LARGE))
-        return int(offset)
+            at = offsets_at + 4 * self.count + 8 * (offset & ~_LARGE)
+            if at + _LONG.size > len(self._data) - _CHECKSUMS:
+                return _NOWHERE
+            (offset,) = _LONG.unpack_from(self._data, at)
+        return min(int(offset), _NOWHERE)
 
     def position(self, oid: ObjectId) -> int:
         """The place of an id among all of them, sorted; -1 where it is not there."""
@@ -187,8 +277,12 @@ class PackIndex:
 
     def ids(self) -> set[ObjectId]:
         """All that are in the pack."""
+        return set(self._listed())
+
+    def _listed(self) -> Iterator[ObjectId]:
+        """All ids, in their order."""
         table = self._data[_IDS_AT : _IDS_AT + ID_BYTES * self.count]
-        return set(map(itemgetter(0), struct.iter_unpack("20s", table)))
+        return map(itemgetter(0), struct.iter_unpack("20s", table))
 
     def is_copy_of(self, other: PackIndex) -> bool:
         """Whether both are of the same pack, and end in the same checksum of their own."""
@@ -207,6 +301,31 @@ def _map(path: str) -> mmap.mmap | None:
     finally:
         os.close(descriptor)
     return data if data[: len(_MAGIC)] == _MAGIC else None
+
+
+def _as_version_2(path: str) -> bytes | None:
+    """What an index of version 1 says, in the form of version 2 but for the CRCs; None where it is none."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with open(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return None
+        data = file.read()
+    if len(data) < _FANOUT.size + _CHECKSUMS or data.startswith(_MAGIC[:4]):
+        return None
+    lines = data[_FANOUT.size : -_CHECKSUMS]
+    if len(lines) != _OLD_LINE.size * _FANOUT.unpack_from(data)[-1]:
+        return None
+    entries = list(_OLD_LINE.iter_unpack(lines))
+    return b"".join(
+        (
+            _MAGIC,
+            data[: _FANOUT.size],
+            *(oid for _, oid in entries),
+            bytes(_WORD.size * len(entries)),
+            *(offset for offset, _ in entries),
+            data[-_CHECKSUMS:],
+        )
+    )
 
 
 def _map_checked(path: str) -> mmap.mmap:
@@ -256,12 +375,10 @@ class KnownPacks:
     Attributes:
         stamp: its times then, None where a change could have left them as they are.
         indexes: by name.
-        has_others: whether some index is not of version 2, so that libgit2 is to be asked too.
     """
 
     stamp: tuple[int, int] | None
     indexes: dict[str, PackIndex]
-    has_others: bool
 
     def __contains__(self, oid: ObjectId) -> bool:
         return any(oid in index for index in self.indexes.values())
@@ -291,7 +408,7 @@ class PackIndexes:
         return seen
 
     def read(self, oid: ObjectId, most: int | None = None) -> tuple[ObjectKind, bytes] | None:
-        """The type and the bytes of an object that some pack has stored whole.
+        """The type and the bytes of an object that some pack has.
 
         The packs that are known are asked before it is looked whether others came: what one of them has is checked
         against its id, so that it is right even where the pack was removed.
@@ -302,12 +419,22 @@ class PackIndexes:
 
         Returns:
             None where no pack has it so.
+
+        Raises:
+            IoError: a pack cannot be read for now, which says nothing of it.
         """
         seen = self._seen
         found = None if seen is None else _read_first(seen, oid, most)
         if found is None and (now := self.now()) is not seen:
             found = _read_first(now, oid, most)
         return found
+
+    def describe(self, oid: ObjectId) -> tuple[ObjectKind, int] | None:
+        """The type and the size in bytes of an object that some pack has, without reading all of it; as `read`."""
+        for index in self.now().indexes.values():
+            if (found := index.describe(oid)) is not None:
+                return found
+        return None
 
     def among(self, wanted: Collection[ObjectId]) -> set[ObjectId]:
         """Those of `wanted` that some pack holds."""
@@ -336,10 +463,9 @@ class PackIndexes:
     def _look(self, known: dict[str, PackIndex]) -> KnownPacks:
         stamp = directory_stamp(self._directory)
         if stamp is None:
-            return KnownPacks(None, {}, False)
+            return KnownPacks(None, {})
         now = time.time_ns()
         indexes: dict[str, PackIndex] = {}
-        has_others = False
         names = set(os.listdir(self._directory))
         # what came last is asked first: most questions are about it
         come = sorted((name for name in names - known.keys() if name.endswith(".idx")), key=self._time, reverse=True)
@@ -348,13 +474,12 @@ class PackIndexes:
             path = os.path.join(self._directory, name)
             # git names a pack after what is in it, so the same name holds the same objects
             index = known.get(name) if pack in names else None
-            index = index or PackIndex.load(path, os.path.join(self._directory, pack))
+            file = os.path.join(self._directory, pack)
+            index = index or PackIndex.load(path, file) or PackIndex.load_old(path, file)
             if index is not None:
                 indexes[name] = index
-            else:
-                has_others = has_others or _is_version_1(path)
         settled = now - max(stamp) > _TICK_NS
-        return KnownPacks(stamp if settled else None, indexes, has_others)
+        return KnownPacks(stamp if settled else None, indexes)
 
 
 def _read_first(seen: KnownPacks, oid: ObjectId, most: int | None) -> tuple[ObjectKind, bytes] | None:
@@ -362,18 +487,6 @@ def _read_first(seen: KnownPacks, oid: ObjectId, most: int | None) -> tuple[Obje
         if (found := index.read(oid, most)) is not None:
             return found
     return None
-
-
-def _is_version_1(path: str) -> bool:
-    """Whether it is an index of version 1, which has no start of its own."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
-        return False
-    try:
-        return stat.S_ISREG(os.fstat(descriptor).st_mode) and os.read(descriptor, 4) != _MAGIC[:4]
-    finally:
-        os.close(descriptor)
 
 
 def directory_stamp(directory: str) -> tuple[int, int] | None:

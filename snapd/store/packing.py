@@ -8,6 +8,7 @@ all there are.
 
 from __future__ import annotations
 
+import errno
 import os
 from typing import TYPE_CHECKING
 
@@ -15,14 +16,18 @@ import attrs
 import pygit2
 from pygit2.ffi import C, ffi
 
-from snapd.core.errors import StoreCorrupt, os_errors
+from snapd.core.errors import FULL, SnapdError, StoreCorrupt, from_os_error, os_errors
 from snapd.core.model import ObjectId
 from snapd.failpoints import failpoint
 
+from .damage import EXHAUSTED
+from .durable import make_directories
 from .expiry import CHEAP_BYTES, pack_names
-from .libgit2 import open_repository
+from .libgit2 import with_packs
 from .loose import loose_files, read_whole
 from .objects import KINDS, decode_commit, decode_tree
+from .pack import PackWriter
+from .packed import packed
 from .packindex import PackIndex
 
 if TYPE_CHECKING:
@@ -32,6 +37,9 @@ if TYPE_CHECKING:
 
 LARGE_BYTES = 8 << 20
 """A loose file above this stays loose: libgit2 would hold all of it in memory."""
+
+SOURCES = "sources"
+"""The directory beside the new pack that holds what libgit2 is to read: nothing else reaches it."""
 
 
 @attrs.frozen
@@ -108,13 +116,12 @@ def pack(order: Order, check: Callable[[], None]) -> Packed:
     check()
     total = len(holdings.packs) + holdings.others
     chosen = rolled_up(holdings) if order.roll_up else list(holdings.packs)
-    members = set(holdings.loose).union(*(holdings.packs[name].ids() for name in chosen))
     if len(holdings.loose) <= order.due_loose and len(holdings.packs) <= order.due_packs:
         return Packed("", 0, [], [], len(holdings.loose), holdings.others)
-    if not members:
+    name, count, loose = _write(order, holdings, chosen, check)
+    if not count:
         return Packed("", 0, [], [], 0, total)
-    name = _write(order, holdings, members, check)
-    return Packed(name, len(members), list(holdings.loose), chosen, 0, total - len(chosen))
+    return Packed(name, count, loose, chosen, 0, total - len(chosen))
 
 
 def survey(store: str) -> Holdings:
@@ -172,19 +179,37 @@ class _PackBuilder(pygit2.PackBuilder):
             raise pygit2.GitError(f"object {oid.hex()} cannot be packed")
 
 
-def _write(order: Order, holdings: Holdings, members: set[ObjectId], check: Callable[[], None]) -> str:
-    """Writes the pack; gives its name without an ending, once all members are seen to be in it."""
+def _write(
+    order: Order, holdings: Holdings, chosen: list[str], check: Callable[[], None]
+) -> tuple[str, int, list[ObjectId]]:
+    """Writes the pack; gives its name without an ending, its number of objects, and which of them were loose."""
+    packs = [os.path.join(order.store, "objects", "pack", name) for name in chosen]
+    members: set[ObjectId] = set()
+    for name in chosen:
+        check()
+        if not holdings.packs[name].check_deltas():
+            raise StoreCorrupt(f"pack {name} is damaged: it holds what is no object", object=name)
+        members |= holdings.packs[name].ids()
+    # below the directory of the result, so that whoever clears that away clears this away too
+    sources = os.path.join(order.directory, SOURCES)
+    loose: list[ObjectId] = []
+    if holdings.loose:
+        path, loose = _pack_loose(holdings, sources, check)
+        packs.append(path)
+        members.update(loose)
+    if not members:
+        return "", 0, []
     try:
-        handle = open_repository(order.store)
+        handle = with_packs(order.store, packs, os.path.join(sources, "chosen"))
         builder = _PackBuilder(handle)
         builder.set_threads(order.threads)
-        for oid, called in _in_order(handle, holdings, members, check).items():
+        for oid, called in _in_order(handle, members, check).items():
             check()
             builder.add_named(oid, called)
         builder.write(order.directory)
-    except (KeyError, pygit2.GitError) as error:
+    except (KeyError, pygit2.GitError, MemoryError) as error:
         check()
-        raise StoreCorrupt(f"{order.store} cannot be packed: {error}", object=order.store) from error
+        raise _told(order, error) from error
     with os_errors(order.directory):
         failpoint("packing.check")
         names = [entry[:-4] for entry in os.listdir(order.directory) if entry.endswith(".idx")]
@@ -195,13 +220,44 @@ def _write(order: Order, holdings: Holdings, members: set[ObjectId], check: Call
     index = PackIndex.load(f"{path}.idx", f"{path}.pack")
     if index is None or index.among(members) != members:
         raise StoreCorrupt(f"{path}.pack does not hold what was packed", object=names[0])
-    return names[0]
+    return names[0], len(members), loose
 
 
-def _in_order(
-    handle: pygit2.Repository, holdings: Holdings, members: set[ObjectId], check: Callable[[], None]
-) -> dict[ObjectId, bytes]:
-    """The members, newest first, each with the name that a tree gives it; loose ones are checked on the way.
+def _told(order: Order, error: Exception) -> SnapdError:
+    """The typed error of one by libgit2, which says nothing of the system but in words."""
+    if isinstance(error, MemoryError):
+        return from_os_error(OSError(errno.ENOMEM, os.strerror(errno.ENOMEM)), order.store)
+    for number in (*FULL, *EXHAUSTED):
+        if str(error).endswith(os.strerror(number)):
+            return from_os_error(OSError(number, os.strerror(number)), order.directory)
+    return StoreCorrupt(f"{order.store} cannot be packed: {error}", object=order.store)
+
+
+def _pack_loose(holdings: Holdings, directory: str, check: Callable[[], None]) -> tuple[str, list[ObjectId]]:
+    """Checks the loose objects and writes them into one pack without deltas, which libgit2 is given instead of them.
+
+    Returns:
+        Its path without an ending, and what is in it.
+    """
+    with os_errors(directory):
+        make_directories(directory)
+    writer = PackWriter(directory)
+    written = []
+    try:
+        for oid, path in holdings.loose.items():
+            check()
+            found = read_whole(path, oid)
+            # a git that somebody runs on the store may have packed it in this moment
+            if found is not None:
+                writer.add(oid, packed(*found))
+                written.append(oid)
+        return writer.finish(), written
+    finally:
+        writer.discard()
+
+
+def _in_order(handle: pygit2.Repository, members: set[ObjectId], check: Callable[[], None]) -> dict[ObjectId, bytes]:
+    """The members, newest first, each with the name that a tree gives it.
 
     libgit2 looks for deltas among objects of one name and size in the order in which it was told of them.
     """
@@ -209,7 +265,7 @@ def _in_order(
     commits: dict[ObjectId, tuple[ObjectId, ObjectId | None]] = {}
     for oid in sorted(members):
         check()
-        kind, data = _member(handle, holdings, oid)
+        kind, data = _member(handle, oid)
         if kind == "tree":
             below[oid] = [(entry.oid, entry.name) for entry in decode_tree(data, oid) if entry.oid in members]
         elif kind == "commit":
@@ -237,13 +293,8 @@ def _in_order(
     return found | dict.fromkeys(sorted(members - found.keys()), b"")
 
 
-def _member(handle: pygit2.Repository, holdings: Holdings, oid: ObjectId) -> tuple[ObjectKind, bytes]:
-    """Type and bytes of a member; of a blob in a pack, which libgit2 checks as it packs it, no bytes."""
-    path = holdings.loose.get(oid)
-    # libgit2 never returns from one that is cut short; it may have been packed by a git run by hand
-    loose = read_whole(path, oid) if path is not None else None
-    if loose is not None:
-        return loose
+def _member(handle: pygit2.Repository, oid: ObjectId) -> tuple[ObjectKind, bytes]:
+    """Type and bytes of a member; of a blob, which libgit2 checks as it packs it, no bytes."""
     key = pygit2.Oid(raw=oid)
     kind = KINDS[int(handle.odb.read_header(key)[0])]
     return (kind, b"") if kind == "blob" else (kind, bytes(handle.odb.read(key)[1]))

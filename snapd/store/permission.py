@@ -25,12 +25,16 @@ class Permission:
 
     def revoke(self) -> None:
         """Withdraws it: nothing of the repository is changed once this returns. Waits for files that go right now."""
+        self.withdraw()
+        with self._changing:
+            pass
+
+    def withdraw(self) -> None:
+        """As `revoke`, without the wait."""
         with self._lock:
             self.revoked = True
             if self._otherwise is not None:
                 self._otherwise()
-        with self._changing:
-            pass
 
     def check(self) -> None:
         """Raises `Revoked` where it was withdrawn."""

@@ -114,19 +114,24 @@ class Condemned:
 
     def is_in_any(self, path: RelPath) -> bool:
         """Whether a file or directory is in any snapshot, or in what an event is about, with contents or without."""
-        return any(lookup(self._repository.read_tree, tree, path) is not None for tree in self._roots) or any(
+        return any(lookup(self._repository.entry_in, tree, path) is not None for tree in self._roots) or any(
             is_among(file, (path,)) for file, _ in self._timeline.blobs()
         )
 
     def is_linked(self) -> bool:
         """Whether a file of the store has any of them that the user's own git has too: there they stay."""
         for name in pack_names(self._repository.pack_directory):
+            self._call.check()
             path = os.path.join(self._repository.pack_directory, name)
             index = PackIndex.load(f"{path}.idx", f"{path}.pack")
             if index is not None and index.among(self.contents) and os.stat(f"{path}.pack").st_nlink > 1:
                 return True
-        loose = (object_path(self._repository.objects, oid) for oid in self.contents)
-        return any(os.path.exists(path) and os.stat(path).st_nlink > 1 for path in loose)
+        for oid in self.contents:
+            self._call.check()
+            path = object_path(self._repository.objects, oid)
+            if os.path.exists(path) and os.stat(path).st_nlink > 1:
+                return True
+        return False
 
     def take_out(self) -> None:
         """Has the references of snapshots and events move to where they are without them, durably and all at once.
@@ -155,7 +160,7 @@ class Condemned:
         for tree in self._roots:
             self._call.check()
             for path in paths:
-                entry = lookup(self._repository.read_tree, tree, path)
+                entry = lookup(self._repository.entry_in, tree, path)
                 if entry is None or entry.oid in seen:
                     continue
                 seen.add(entry.oid)

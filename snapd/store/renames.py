@@ -9,7 +9,8 @@ from pygit2.enums import DeltaStatus, DiffFind, DiffOption
 
 from snapd.core.errors import StoreCorrupt
 from snapd.core.model import SYMLINK
-from snapd.core.trees import changes
+
+from .libgit2 import Supplied, supplied
 
 if TYPE_CHECKING:
     from snapd.core.model import ObjectId, RelPath
@@ -33,12 +34,10 @@ def renames(repository: ShadowRepository, old: ObjectId, new: ObjectId) -> dict[
 
     Raises:
         StoreCorrupt: an object is missing or damaged.
+        IoError: one cannot be read for now.
     """
-    for change in changes(repository.read_tree, old, new, differing=repository.differing):
-        for entry in (change.old, change.new):
-            if entry is not None:
-                repository.check_loose(entry.oid)
-    handle = repository.libgit2()
+    backend = Supplied(repository)
+    handle = supplied(backend)
     try:
         before, after = (handle[pygit2.Oid(raw=oid)] for oid in (old, new))
         assert isinstance(before, pygit2.Tree)
@@ -53,6 +52,8 @@ def renames(repository: ShadowRepository, old: ObjectId, new: ObjectId) -> dict[
         }
         return found | _moved_links(diff)
     except (KeyError, pygit2.GitError) as error:
+        if backend.error is not None:
+            raise backend.error from error
         raise StoreCorrupt(f"comparing {old.hex()} with {new.hex()}: {error}", object=new.hex()) from error
 
 

@@ -1,4 +1,4 @@
-"""The shadow repository on disk: made where it is missing, read through libgit2, written through batches."""
+"""The shadow repository on disk: made where it is missing, read by our own code, written through batches."""
 
 from __future__ import annotations
 
@@ -6,21 +6,20 @@ import contextlib
 import json
 import logging
 import os
-import threading
 from typing import TYPE_CHECKING
 
 import pygit2
 
-from snapd.core.errors import StoreCorrupt, from_os_error, os_errors
+from snapd.core.errors import StoreCorrupt, os_errors
 
 from .batch import ObjectBatch
 from .damage import Damaged, reading
 from .durable import make_directories, write_file
+from .entries import EntryIndex
 from .journal import JOURNAL, Journal
-from .libgit2 import open_repository
-from .loose import object_path, read_chunks, read_whole
-from .objects import KINDS, decode_commit, decode_tree, differing_entries
-from .packindex import PackIndexes, directory_stamp
+from .loose import describe, object_path, read_chunks, read_whole
+from .objects import decode_commit, decode_tree, differing_entries
+from .packindex import PackIndexes
 from .refdb import RefDatabase
 from .walking import walked
 
@@ -76,7 +75,6 @@ class ShadowRepository:
         self.path = path
         self.objects = os.path.join(path, "objects")
         self.pack_directory = os.path.join(self.objects, "pack")
-        self._threads = threading.local()
         self._sweeps = 0
         self._is_empty = True
         if not os.path.exists(os.path.join(path, "HEAD")):
@@ -86,6 +84,7 @@ class ShadowRepository:
             status = os.stat(path)
         self._identity = (status.st_dev, status.st_ino)
         self.packs = PackIndexes(self.pack_directory)
+        self._entries = EntryIndex()
         self.references = RefDatabase(path)
         self.references.clear_locks()
         self.journal = Journal(path, self.references)
@@ -129,9 +128,7 @@ class ShadowRepository:
         """
         known = packs if packs is not None else self.packs.now()
         # the journal first: what waits there becomes a file before it goes from there
-        if oid in self.journal or oid in known or os.path.exists(object_path(self.objects, oid)):
-            return True
-        return known.has_others and pygit2.Oid(raw=oid) in self._libgit2().odb
+        return oid in self.journal or oid in known or os.path.exists(object_path(self.objects, oid))
 
     def read_blob(self, oid: ObjectId) -> bytes:
         """The bytes of a file.
@@ -160,6 +157,14 @@ class ShadowRepository:
         """
         return decode_tree(self._read(oid, "tree"), oid)
 
+    def entry_in(self, tree: ObjectId, name: bytes) -> TreeEntry | None:
+        """What a directory has under a name; None where it has nothing. Many names of one directory cost one read.
+
+        Raises:
+            StoreCorrupt: the directory is missing, damaged, or no tree.
+        """
+        return self._entries.find(tree, name, self.read_tree)
+
     def differing(self, old: ObjectId, new: ObjectId) -> list[tuple[TreeEntry | None, TreeEntry | None]]:
         """The entries in which two directories differ, each before and after; in no order.
 
@@ -177,20 +182,16 @@ class ShadowRepository:
         return self._read(oid, "commit")
 
     def blob_size(self, oid: ObjectId) -> int:
-        """The size of a file in bytes, without reading it where git can tell.
+        """The size of a file in bytes, without reading all of it.
 
         Raises:
-            StoreCorrupt: missing or damaged.
+            StoreCorrupt: missing, damaged, or no blob.
+            IoError: it cannot be read for now.
         """
-        self._place(oid)
-        sweeps = self._sweeps
-        try:
-            _, size = self._libgit2().odb.read_header(pygit2.Oid(raw=oid))
-        except (KeyError, pygit2.GitError) as error:
-            if self._sweeps != sweeps:
-                return self.blob_size(oid)
-            raise self._damaged(oid) from error
-        return int(size)
+        kind, size = self.describe(oid)
+        if kind != "blob":
+            raise self._damaged(oid)
+        return size
 
     def blob_chunks(self, oid: ObjectId) -> Iterator[bytes]:
         """The bytes of a file, in pieces where it is stored so; checked as a whole before the last one comes.
@@ -199,29 +200,17 @@ class ShadowRepository:
             StoreCorrupt: missing, damaged, or no blob.
         """
         self._place(oid)
-        try:
-            loose = read_chunks(object_path(self.objects, oid), oid)
-        except OSError as error:
-            raise from_os_error(error, object_path(self.objects, oid)) from error
+        loose = read_chunks(object_path(self.objects, oid), oid)
         if loose is not None:
             yield from loose
         else:
             yield self.read_blob(oid)
 
-    def libgit2(self) -> pygit2.Repository:
-        """This thread's libgit2 handle: they are not shared between threads.
-
-        Raises:
-            StorageFull, IoError: what waits in the journal could not be made part of the repository.
-        """
-        if self.journal:
-            self.journal.flush()
-        return self._libgit2()
-
     def swept(self) -> None:
         """Has every thread look at the disk anew: packs were removed, or are about to be."""
         self._sweeps += 1
         self.packs.forget()
+        self._entries.forget()
 
     def bytes_on_disk(self) -> int:
         """What the store takes, in bytes of its files, but for the journal: that is small and goes by itself.
@@ -261,35 +250,48 @@ class ShadowRepository:
             write_file(path, json.dumps(now).encode("ascii"))
         return then is None or then == now
 
-    def check_loose(self, oid: ObjectId) -> None:
-        """Raises `StoreCorrupt` where a loose object is damaged: before libgit2 is given one to work on."""
-        self._place(oid)
-        read_whole(object_path(self.objects, oid), oid)
-
     def _place(self, oid: ObjectId) -> None:
         """Makes an object that waits in the journal part of the repository."""
         if oid in self.journal:
             self.journal.flush()
 
-    def _read(self, oid: ObjectId, kind: ObjectKind) -> bytes:
+    def read(self, oid: ObjectId) -> tuple[ObjectKind, bytes]:
+        """The type and the bytes of an object, which match its id.
+
+        Raises:
+            StoreCorrupt: missing or damaged.
+            IoError: it cannot be read for now.
+        """
         self._place(oid)
         sweeps = self._sweeps
-        whole = self.packs.read(oid) or read_whole(object_path(self.objects, oid), oid)
-        if whole is not None:
-            found, data = whole
-        else:
-            try:
-                number, data = self._libgit2().odb.read(pygit2.Oid(raw=oid))
-            except (KeyError, pygit2.GitError) as error:
-                # it lay in a file that went meanwhile, and lies in another now
-                if self._sweeps != sweeps:
-                    return self._read(oid, kind)
-                self.check_present()
-                raise self._damaged(oid) from error
-            found = KINDS[int(number)]
+        found = self.packs.read(oid) or read_whole(object_path(self.objects, oid), oid)
+        # a git that somebody runs on the store may have put it into a pack in this moment
+        found = found or self.packs.read(oid)
+        if found is not None:
+            return found
+        # it lay in a file that went meanwhile, and lies in another now
+        if self._sweeps != sweeps:
+            return self.read(oid)
+        self.check_present()
+        raise self._damaged(oid)
+
+    def describe(self, oid: ObjectId) -> tuple[ObjectKind, int]:
+        """The type of an object and its size in bytes, as it says itself; raises as `read`."""
+        self._place(oid)
+        sweeps = self._sweeps
+        found = self.packs.describe(oid) or describe(object_path(self.objects, oid), oid) or self.packs.describe(oid)
+        if found is not None:
+            return found
+        if self._sweeps != sweeps:
+            return self.describe(oid)
+        self.check_present()
+        raise self._damaged(oid)
+
+    def _read(self, oid: ObjectId, kind: ObjectKind) -> bytes:
+        found, data = self.read(oid)
         if found != kind:
             raise self._damaged(oid)
-        return bytes(data)
+        return data
 
     def _before(self, commit: ObjectId) -> ObjectId | None:
         """The commit before one in its chain; None where there is none, or it cannot be read."""
@@ -300,15 +302,6 @@ class ShadowRepository:
 
     def _damaged(self, oid: ObjectId) -> StoreCorrupt:
         return StoreCorrupt(f"object {oid.hex()} is missing or damaged", object=oid.hex())
-
-    def _libgit2(self) -> pygit2.Repository:
-        # libgit2 keeps a pack open that was removed, and would have us take what went with it for stored
-        packs = (self._sweeps, directory_stamp(self.pack_directory))
-        handle: pygit2.Repository | None = getattr(self._threads, "handle", None)
-        if handle is None or self._threads.packs != packs:
-            handle = open_repository(self.path)
-            self._threads.handle, self._threads.packs = handle, packs
-        return handle
 
     def _create(self) -> None:
         for directory in ("objects/pack", "objects/info", "refs/heads", "refs/snapd", "info"):

@@ -11,10 +11,12 @@ from snapd.failpoints import failpoint
 
 from .adopt import adopt
 from .erase import erase_noted, note_erasing
+from .journal import refuse_newer_journal
 from .log import SnapshotLog
 from .maintenance import Maintenance
 from .merging import merge
 from .ownership import Ownership
+from .project_blobs import ProjectBlobs
 from .purge import Condemned
 from .renames import renames
 from .repository import ShadowRepository, refuse_newer
@@ -24,7 +26,7 @@ from .upkeep import Upkeep
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
 
-    from snapd.core import ports
+    from snapd.core import ports, project_ports
     from snapd.core.call import Call
     from snapd.core.checkup import Checkup
     from snapd.core.history import Event, Intent, SnapshotId
@@ -58,6 +60,7 @@ class Store:
         self.path = path
         # before anything is written there: the newer one may do all of it in another way
         refuse_newer(path)
+        refuse_newer_journal(path)
         self._ownership = Ownership(path, socket)
         try:
             erase_noted(path)
@@ -113,9 +116,17 @@ class Store:
         """
         return adopt(self._repository, directories, wanted)
 
+    def project_blobs(self, directories: Sequence[bytes]) -> project_ports.ProjectBlobs:
+        """The blobs in `objects` directories of the user's own git; nothing is read yet, and nothing written ever."""
+        return ProjectBlobs(directories)
+
     def read_tree(self, oid: ObjectId) -> tuple[TreeEntry, ...]:
         """The entries of a directory; raises `StoreCorrupt`."""
         return self._repository.read_tree(oid)
+
+    def entry_in(self, tree: ObjectId, name: bytes) -> TreeEntry | None:
+        """What a directory has under a name, if anything; raises `StoreCorrupt`."""
+        return self._repository.entry_in(tree, name)
 
     def differing(self, old: ObjectId, new: ObjectId) -> list[tuple[TreeEntry | None, TreeEntry | None]]:
         """The entries in which two directories differ, each before and after; raises `StoreCorrupt`."""
@@ -252,7 +263,9 @@ class Store:
                 some of them are on the disk still: the next purge or cleanup goes on.
         """
         self._upkeep.stop()
+        call.check()
         self._repository.journal.checkpoint()
+        call.check()
         before = self._repository.bytes_on_disk()
         call.commit()
         if condemned is not None:
@@ -324,13 +337,16 @@ class Store:
             IoError, StorageFull, Cancelled: it could not be checked.
         """
         # a twentieth of what a daemon loads, and hardly ever asked for
+        from .fsck.checker import check_apart
         from .fsck.checkers import check
 
         self._repository.check_present()
         if alone:
             self._upkeep.stop()
             self._repository.journal.checkpoint()
-        return check(self.path, call, quick=quick, agrees=self.timeline.agrees)
+        if quick:
+            return check(self.path, call, quick=True, agrees=self.timeline.agrees)
+        return check_apart(self.path, call, self.timeline.agrees)
 
     def repair(
         self, directories: tuple[bytes, ...], work_tree: Callable[[RelPath], bytes | None], call: Call

@@ -17,6 +17,8 @@ from .permission import Permission, Revoked
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from snapd.core.call import Call
+
     from .repository import ShadowRepository
 
 logger = logging.getLogger(__name__)
@@ -124,16 +126,22 @@ class Upkeep:
             permission.revoke()
             thread.join()
 
-    def consolidate_all(self) -> None:
+    def consolidate_all(self, call: Call) -> None:
         """Packs all that is ours, at once; nobody may write to the repository meanwhile.
 
+        Args:
+            call: the request; where it is cancelled, all stays as it is, whatever was committed before.
+
         Raises:
+            Revoked: it was cancelled.
             StoreCorrupt, StorageFull, IoError: see `consolidate`; `StorageFull` before it begins, too.
         """
         self.stop()
         check_room(self._repository)
         placed = self._repository.journal.placed
-        done = consolidate(self._repository, None, Permission())
+        permission = Permission()
+        with call.ended_by(permission.withdraw):
+            done = consolidate(self._repository, None, permission)
         tidy(self._repository)
         self._settle(placed, 0, done.packs)
         give_back()

@@ -11,16 +11,15 @@ import os
 from typing import TYPE_CHECKING
 
 import attrs
-import pygit2
 
 from snapd.core.errors import StoreCorrupt
 from snapd.core.history import SessionStarted
 from snapd.core.model import EMPTY_TREE, TREE, ObjectId
 
-from .libgit2 import open_repository
 from .log import SNAPSHOTS, decode_record
 from .loose import object_path, read_whole
 from .objects import decode_tree
+from .packindex import PackIndexes
 from .refdb import read_references
 from .sizes import sizes
 from .timeline.chain import OPERATIONS, SESSIONS, decode_link
@@ -103,8 +102,8 @@ class _Owners:
     """
 
     def __init__(self, path: str) -> None:
-        self._repository = open_repository(path)
         self._objects = os.path.join(path, "objects")
+        self._packs = PackIndexes(os.path.join(self._objects, "pack"))
         self.of: dict[ObjectId, Owner | _Shared] = {}
         self.sessions: list[str] = []
         named: dict[ObjectId, set[Owner]] = {}
@@ -159,14 +158,11 @@ class _Owners:
                 yield entry.oid, entry.mode == TREE
 
     def _read(self, oid: ObjectId) -> bytes:
-        # libgit2 never returns from one that is cut short
-        loose = read_whole(object_path(self._objects, oid), oid)
-        if loose is not None:
-            return loose[1]
-        try:
-            return bytes(self._repository.odb.read(pygit2.Oid(raw=oid))[1])
-        except (KeyError, pygit2.GitError) as error:
-            raise StoreCorrupt(f"object {oid.hex()} is missing or damaged", object=oid.hex()) from error
+        # the packs again: it may have been put into one in this moment
+        found = self._packs.read(oid) or read_whole(object_path(self._objects, oid), oid) or self._packs.read(oid)
+        if found is None:
+            raise StoreCorrupt(f"object {oid.hex()} is missing or damaged", object=oid.hex())
+        return found[1]
 
 
 def _total(path: str) -> int:

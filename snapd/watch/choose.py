@@ -6,11 +6,14 @@ import logging
 import sys
 from typing import TYPE_CHECKING, Literal
 
+from .inotify import Unsupported
 from .inotify_clock import InotifyClock
 from .mounts import file_system, tells_everything
 from .plain import HintClock, NoClock
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from .clock import Clock
 
 logger = logging.getLogger(__name__)
@@ -18,13 +21,16 @@ logger = logging.getLogger(__name__)
 WatcherSetting = Literal["auto", "watchdog", "none"]
 
 
-def open_clock(setting: WatcherSetting, root: bytes, descriptor: int) -> Clock:
+def open_clock(
+    setting: WatcherSetting, root: bytes, descriptor: int, is_own: Callable[[bytes], object] = lambda _: False
+) -> Clock:
     """The best clock that there is for a folder.
 
     Args:
         setting: `auto`, or what the user wants instead: `watchdog` hints, or no watcher at all.
         root: the folder, absolute.
         descriptor: the same, open.
+        is_own: see `InotifyClock`.
 
     Returns:
         inotify on Linux, where the file system tells of every change; watchdog's hints elsewhere.
@@ -39,7 +45,7 @@ def open_clock(setting: WatcherSetting, root: bytes, descriptor: int) -> Clock:
         logger.info("%s: each request looks at every file", reason)
         return HintClock(root, reason)
     try:
-        return InotifyClock(root)
-    except OSError as error:
+        return InotifyClock(root, is_own)
+    except Unsupported as error:
         logger.info("no inotify, each request looks at every file: %s", error)
         return NoClock(f"no inotify: {error}")

@@ -32,13 +32,22 @@ class Marks:
     Attributes:
         everything: nothing can be said: all of it may have.
         names: the names that may have changed, by directory.
+        inodes: inode numbers of files that were written to, by a name that may be gone; some may be of other files.
+        why: why nothing can be said, where that is so.
     """
 
     everything: bool = False
     names: dict[Place, set[bytes]] = attrs.field(factory=dict)
+    inodes: set[int] = attrs.field(factory=set)
+    why: str = attrs.field(default="", eq=False)
 
     def __bool__(self) -> bool:
-        return self.everything or bool(self.names)
+        return self.everything or bool(self.names) or bool(self.inodes)
+
+    def doubt(self, why: str) -> None:
+        """Says that everything may have changed."""
+        self.everything = True
+        self.why = self.why or why
 
     def add(self, place: Place, name: bytes) -> None:
         """Marks one name."""
@@ -51,6 +60,8 @@ class Marks:
     def join(self, other: Marks) -> None:
         """Takes other marks in."""
         self.everything = self.everything or other.everything
+        self.inodes |= other.inodes
+        self.why = self.why or other.why
         for place, names in other.names.items():
             self.names.setdefault(place, set()).update(names)
 
@@ -82,8 +93,8 @@ class Clock(Protocol):
     def forget(self, place: Place) -> None:
         """Watches a directory no more."""
 
-    def lend(self) -> int | None:
-        """The queue, as a descriptor by which another process may add watches; None where there is none.
+    def lend(self) -> tuple[int, ...]:
+        """The queues, as descriptors by which another process may add watches (`lent.Lent`); empty without any.
 
         What happens in a directory that such a process watches is kept until `claim` says which place it is; `settle`
         ends that.

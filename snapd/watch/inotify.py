@@ -11,6 +11,7 @@ import errno
 import os
 import struct
 import sys
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ MOVE_SELF = 0x00000800
 UNMOUNT = 0x00002000
 OVERFLOW = 0x00004000
 IGNORED = 0x00008000
+DIRECTORY = 0x40000000
 _ONLY_DIRECTORIES = 0x01000000
 
 # a store to a mapped file raises nothing by itself, but the file is closed when the last mapping of it goes
@@ -49,11 +51,19 @@ _READ_BYTES = 1 << 18
 
 
 class Event(NamedTuple):
-    """One event: the watch that it is of, what happened, and the name in the directory (none: the directory itself)."""
+    """One event.
+
+    Attributes:
+        watch: the watch that it is of.
+        mask: what happened.
+        name: in the directory; empty for the directory itself.
+        cookie: the same for both names of a rename, 0 for all else.
+    """
 
     watch: int
     mask: int
     name: bytes
+    cookie: int = 0
 
 
 class Unsupported(OSError):
@@ -72,20 +82,17 @@ class Inotify:
     """
 
     def __init__(self, descriptor: int | None = None) -> None:
-        if not sys.platform.startswith("linux"):
-            raise Unsupported(errno.ENOSYS, "inotify is of Linux")
         try:
-            library = ctypes.CDLL(None, use_errno=True)
-            self._add = library.inotify_add_watch
-            self._remove = library.inotify_rm_watch
-            initialise = library.inotify_init1
-        except (OSError, AttributeError) as error:
+            self._add = library().inotify_add_watch
+            self._remove = library().inotify_rm_watch
+            initialise = library().inotify_init1
+        except AttributeError as error:
             raise Unsupported(errno.ENOSYS, "the C library has no inotify") from error
         self._add.argtypes = (ctypes.c_int, ctypes.c_char_p, ctypes.c_uint32)
         self._remove.argtypes = (ctypes.c_int, ctypes.c_int)
         self.descriptor: int = initialise(os.O_NONBLOCK | os.O_CLOEXEC) if descriptor is None else descriptor
         if self.descriptor < 0:
-            raise _last_error("inotify_init1")
+            raise last_error("inotify_init1")
 
     def close(self) -> None:
         """Ends the queue and all its watches."""
@@ -105,13 +112,13 @@ class Inotify:
         """
         watch: int = self._add(self.descriptor, b"/proc/self/fd/%d" % directory, _CHANGES)
         if watch < 0:
-            raise _last_error("inotify_add_watch")
+            raise last_error("inotify_add_watch")
         return watch
 
     def remove(self, watch: int) -> None:
         """Watches no more; one that is gone already, with its directory, is none to remove."""
         if self._remove(self.descriptor, watch) < 0 and ctypes.get_errno() != errno.EINVAL:
-            raise _last_error("inotify_rm_watch")
+            raise last_error("inotify_rm_watch")
 
     def read(self) -> Iterator[Event]:
         """Empties the queue; never waits.
@@ -126,13 +133,33 @@ class Inotify:
                 return
             at = 0
             while at < len(data):
-                watch, mask, _, length = _EVENT.unpack_from(data, at)
+                watch, mask, cookie, length = _EVENT.unpack_from(data, at)
                 at += _EVENT.size
                 name = data[at : at + length].rstrip(b"\0")
                 at += length
-                yield Event(watch, mask, name)
+                yield Event(watch, mask, name, cookie)
 
 
-def _last_error(call: str) -> OSError:
+def library() -> ctypes.CDLL:
+    """The C library.
+
+    Raises:
+        Unsupported: this is not Linux, or there is none that can be used.
+    """
+    if not sys.platform.startswith("linux"):
+        raise Unsupported(errno.ENOSYS, "inotify and fanotify are of Linux")
+    try:
+        return _loaded()
+    except OSError as error:
+        raise Unsupported(errno.ENOSYS, "there is no C library to load") from error
+
+
+@cache
+def _loaded() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)
+
+
+def last_error(call: str) -> OSError:
+    """What went wrong with the call of the C library just made in this thread."""
     code = ctypes.get_errno()
     return OSError(code, f"{call}: {os.strerror(code)}")

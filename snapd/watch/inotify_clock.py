@@ -7,11 +7,15 @@ import logging
 import os
 import select
 import threading
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from .clock import ITSELF, Marks
-from .inotify import IGNORED, OVERFLOW, UNMOUNT, Inotify
-from .mounts import Mounts
+from .comings import Comings
+from .fanotify import Fanotify, Overflow
+from .handles import layout_of
+from .inotify import DIRECTORY, IGNORED, OVERFLOW, UNMOUNT, Inotify, Unsupported
+from .mounts import Mounts, file_system
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,71 +24,154 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_EXHAUSTED = (errno.ENOSPC, errno.ENOMEM)
+_WATCHES_USED_UP = (errno.ENOSPC, errno.ENOMEM)
 _NONE_LEFT = "no inotify watches are left (fs.inotify.max_user_watches)"
+_SHORTEST_PAUSE = 30.0
+"""Seconds until it is tried again, after the first time that it failed; each time that it fails, twice as long."""
+_LONGEST_PAUSE = 600.0
+_CAME_AND_WENT = "a name came and is gone again, and may have been one of any file"
 _GATHER_SECONDS = 0.05
 """How long the listener's thread lets changes gather: twenty wake-ups a second at most."""
 _POLL_SECONDS = 2.0
 """How often a listener is told where there is no watch any more."""
 
 
-class InotifyClock:
-    """See `Clock`. Where the user's watches run out it gives its own back and says that everything may have changed.
+class _Queues:
+    """What the kernel tells by: names that change, files that are written to, mounts that come and go.
 
     Args:
         root: the work tree, absolute.
+
+    Attributes:
+        inotify: names the names that change, in each watched directory.
+        written: names the files that were written to there; None where the system does not let us ask.
 
     Raises:
         OSError: there is no inotify, or no queue left.
     """
 
     def __init__(self, root: bytes) -> None:
-        self._mounts = Mounts(root)
+        self.inotify = Inotify()
         try:
-            self._inotify: Inotify | None = Inotify()
+            self._mounts = Mounts(root)
         except OSError:
-            self._mounts.close()
+            self.inotify.close()
             raise
+        self.written = _what_is_written(root)
+        self._poll = select.poll()
+        self._poll.register(self.inotify.descriptor, select.POLLIN)
+        self._mounts_descriptor = self._mounts.register(self._poll)
+        if self.written is not None:
+            self._poll.register(self.written.descriptor, select.POLLIN)
+
+    def lend(self) -> tuple[int, ...]:
+        """See `Clock.lend`."""
+        own = self.inotify.descriptor
+        return (own,) if self.written is None else (own, self.written.descriptor)
+
+    def poll(self) -> tuple[bool, bool]:
+        """Whether there is anything to read, and whether something below the root was mounted or unmounted."""
+        ready = self._poll.poll(0)
+        return bool(ready), any(at == self._mounts_descriptor for at, _ in ready) and self._mounts.changed()
+
+    def do_without_written(self) -> None:
+        """Asks no more which files were written to."""
+        if self.written is not None:
+            self._poll.unregister(self.written.descriptor)
+            self.written.close()
+            self.written = None
+
+    def close(self) -> None:
+        """Lets go of everything."""
+        self.do_without_written()
+        self.inotify.close()
+        self._mounts.close()
+
+
+def _what_is_written(root: bytes) -> Fanotify | None:
+    try:
+        descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            return Fanotify(layout_of(descriptor, file_system(descriptor)))
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        logger.info("no fanotify, all files are looked at when a new name is gone again: %s", error)
+        return None
+
+
+class InotifyClock:
+    """See `Clock`. Where the system has no queue or no watches left, it says that everything may have changed.
+
+    It gives its own watches back then, and tries again after a pause, with the next look.
+
+    A file may have been written to by a name (a hard link) that is gone when we look. Where fanotify names the file
+    (`Marks.inodes`), that is all there is to know. Else everything may have changed when a name came and went; and also
+    when a directory did, for nobody watched what was in it.
+
+    Args:
+        root: the work tree, absolute.
+        is_own: whether a name is that of a file which whoever asks makes for itself, and which is no name of another.
+
+    Raises:
+        Unsupported: there is no inotify here.
+    """
+
+    def __init__(self, root: bytes, is_own: Callable[[bytes], object] = lambda _: False) -> None:
+        self._root = root
         self._lock = threading.Lock()
         self._places: dict[int, Place] = {}
         self._doubted: dict[int, Place] = {}
         self._lent = False
         self._unclaimed: dict[int, list[tuple[int, bytes]]] = {}
         self._orphans: set[int] = set()
-        self._marks = Marks(everything=True)
+        self._marks = Marks()
+        self._comings = Comings(is_own)
         self._listener: _Listener | None = None
-        self._poll = select.poll()
-        self._poll.register(self._inotify.descriptor, select.POLLIN)
-        self._mounts_descriptor = self._mounts.register(self._poll)
+        self._closed = False
+        self._trouble: str | None = None
+        self._pause = _SHORTEST_PAUSE
+        self._try_at = 0.0
+        self._queues: _Queues | None = None
+        self._marks.doubt("the folder was opened")
+        self._begin()
 
     @property
     def kind(self) -> str:
-        """`inotify`; `none` where the watches ran out: every request looks at the whole work tree then."""
-        return "inotify" if self._inotify is not None else "none"
+        """`inotify`; `none` where nothing is watched for now: every request looks at the whole work tree then."""
+        return "inotify" if self._queues is not None else "none"
 
     @property
     def reason(self) -> str | None:
         """See `Clock.reason`."""
-        return None if self._inotify is not None else _NONE_LEFT
+        return self._trouble
 
     @property
     def exact(self) -> bool:
         """See `Clock.exact`."""
-        return self._inotify is not None
+        return self._queues is not None
 
     def watch(self, directory: int, place: Place) -> None:
         """See `Clock.watch`."""
         with self._lock:
-            if self._inotify is None:
+            if self._queues is None:
                 return
             try:
-                watch = self._inotify.add(directory)
+                watch = self._queues.inotify.add(directory)
             except OSError as error:
-                if error.errno not in _EXHAUSTED:
+                if error.errno not in _WATCHES_USED_UP:
                     raise
-                logger.warning("%s: each request looks at every file", _NONE_LEFT)
-                self._give_up()
+                self._give_up(_NONE_LEFT)
                 return
+            if self._queues.written is not None:
+                try:
+                    self._queues.written.add(directory)
+                except OSError as error:
+                    logger.info(
+                        "no fanotify any more, all files are looked at when a new name is gone again: %s", error
+                    )
+                    self._queues.do_without_written()
+                    self._marks.doubt("nothing tells any more which files were written to")
             self._put(watch, place)
 
     def forget(self, place: Place) -> None:
@@ -92,26 +179,28 @@ class InotifyClock:
         with self._lock:
             watch, place.watch = place.watch, -1
             # the directory may be known by another place by now
-            if self._inotify is not None and self._places.get(watch) is place:
+            if self._queues is not None and self._places.get(watch) is place:
                 del self._places[watch]
+                if self._comings.came_to(watch):
+                    self._marks.doubt("a directory went away with names that had come since the last look")
                 if self._lent:
                     # another process may just have found the directory elsewhere: the same directory has the same watch
                     self._orphans.add(watch)
                 else:
-                    self._inotify.remove(watch)
+                    self._queues.inotify.remove(watch)
 
-    def lend(self) -> int | None:
+    def lend(self) -> tuple[int, ...]:
         """See `Clock.lend`."""
         with self._lock:
-            if self._inotify is None:
-                return None
+            if self._queues is None:
+                return ()
             self._lent = True
-            return self._inotify.descriptor
+            return self._queues.lend()
 
     def claim(self, watch: int, place: Place) -> None:
         """See `Clock.claim`."""
         with self._lock:
-            if self._inotify is None:
+            if self._queues is None:
                 return
             was_known = watch in self._orphans or self._places.get(watch, place) is not place
             self._put(watch, place)
@@ -131,15 +220,25 @@ class InotifyClock:
             self._unclaimed.clear()
             orphans, self._orphans = self._orphans, set()
             for watch in orphans:
-                if self._inotify is not None and watch not in self._places:
-                    self._inotify.remove(watch)
+                if self._queues is not None and watch not in self._places:
+                    self._queues.inotify.remove(watch)
 
     def take(self) -> Marks:
         """See `Clock.take`."""
         with self._lock:
+            if self._queues is None and not self._closed and monotonic() >= self._try_at:
+                self._begin()
             self._let_go_of_doubted()
             self._collect()
-            taken, self._marks = self._marks, Marks(everything=self._inotify is None)
+            if self._comings.left():
+                self._marks.doubt(_CAME_AND_WENT)
+            taken, self._marks = self._marks, Marks()
+            if self._queues is None:
+                self._marks.doubt(self._trouble or "")
+            elif not taken:
+                # whoever looks has seen everything, and is watching all of it
+                self._comings.end()
+                self._pause = _SHORTEST_PAUSE
         return taken
 
     def put_back(self, marks: Marks) -> None:
@@ -150,7 +249,7 @@ class InotifyClock:
     def listen(self, told: Callable[[], None]) -> None:
         """See `Clock.listen`."""
         with self._lock:
-            descriptor = self._inotify.descriptor if self._inotify is not None else None
+            descriptor = self._queues.inotify.descriptor if self._queues is not None else None
             self._listener = _Listener(descriptor, self._gather, told)
 
     def stop_listening(self) -> None:
@@ -164,8 +263,8 @@ class InotifyClock:
         """See `Clock.close`."""
         self.stop_listening()
         with self._lock:
-            if self._inotify is not None:
-                self._give_up()
+            self._closed = True
+            self._let_go()
 
     def _gather(self) -> bool:
         """Takes what the kernel has queued, so that its queue does not overflow; says whether anything is marked."""
@@ -194,23 +293,32 @@ class InotifyClock:
             self._marks.add(place, name)
 
     def _collect(self) -> None:
-        if self._inotify is None:
+        if self._queues is None:
             return
-        ready = self._poll.poll(0)
-        if not ready:
+        is_ready, is_mounted = self._queues.poll()
+        if not is_ready:
             return
         marks = self._marks
-        if any(descriptor == self._mounts_descriptor for descriptor, _ in ready) and self._mounts.changed():
-            marks.everything = True
-        for watch, mask, name in self._inotify.read():
+        if is_mounted:
+            marks.doubt("something was mounted or unmounted")
+        for event in self._queues.inotify.read():
+            watch, mask, name, _ = event
             place = self._places.get(watch)
             if mask & OVERFLOW or mask & UNMOUNT:
-                marks.everything = True
+                marks.doubt("the kernel's queue overflowed" if mask & OVERFLOW else "something was unmounted")
                 self._doubt_watches()
-            elif place is not None:
+                continue
+            if place is not None:
                 self._tell(watch, place, mask, name)
             elif self._lent:
                 self._unclaimed.setdefault(watch, []).append((mask, name))
+            if (self._queues.written is None or mask & DIRECTORY) and self._comings.follow(event):
+                marks.doubt(_CAME_AND_WENT)
+        if self._queues.written is not None:
+            try:
+                marks.inodes |= self._queues.written.read()
+            except Overflow:
+                marks.doubt("the kernel's queue overflowed")
 
     def _doubt_watches(self) -> None:
         """Has every directory watched anew: that a watch ended with its directory may be among what was not told."""
@@ -222,21 +330,52 @@ class InotifyClock:
         """Ends the doubted watches that the look at everything, which is over, did not ask for again."""
         doubted, self._doubted = self._doubted, {}
         for watch, place in doubted.items():
-            if self._inotify is not None and self._places.get(watch) is place and place.watch != watch:
+            if self._queues is not None and self._places.get(watch) is place and place.watch != watch:
                 del self._places[watch]
-                self._inotify.remove(watch)
+                self._queues.inotify.remove(watch)
 
-    def _give_up(self) -> None:
-        assert self._inotify is not None
+    def _begin(self) -> None:
+        """Tries to be told again."""
+        try:
+            self._queues = _Queues(self._root)
+        except Unsupported:
+            raise
+        except OSError as error:
+            self._give_up(f"no inotify: {error}")
+            return
+        if self._trouble is not None:
+            logger.info("%s: watching is tried again", os.fsdecode(self._root))
+            self._marks = Marks()
+            self._marks.doubt("watching is tried again")
+        self._trouble = None
         if self._listener is not None:
-            self._listener.lose()
-        self._inotify.close()
-        self._mounts.close()
-        self._inotify = None
+            self._listener.follow(self._queues.inotify.descriptor)
+
+    def _give_up(self, why: str) -> None:
+        """Does without watches, and sets when to try again."""
+        root = os.fsdecode(self._root)
+        logger.warning(
+            "%s: %s: each request looks at every file, watching is tried again in %.0f s", root, why, self._pause
+        )
+        self._try_at = monotonic() + self._pause
+        self._pause = min(2 * self._pause, _LONGEST_PAUSE)
+        self._trouble = why
+        self._let_go()
+        self._marks = Marks()
+        self._marks.doubt(why)
+
+    def _let_go(self) -> None:
+        if self._queues is None:
+            return
+        if self._listener is not None:
+            self._listener.follow(None)
+        self._queues.close()
+        self._queues = None
         for place in self._places.values():
             place.watch = -1
         self._places.clear()
-        self._marks = Marks(everything=True)
+        self._doubted.clear()
+        self._comings.end()
 
 
 class _Listener:
@@ -257,9 +396,9 @@ class _Listener:
         self._thread = threading.Thread(target=self._run, name="snapd-watch", daemon=True)
         self._thread.start()
 
-    def lose(self) -> None:
-        """The queue is about to be closed."""
-        self._descriptor = None
+    def follow(self, descriptor: int | None) -> None:
+        """From now on it is this queue; with None, the one there was is about to be closed."""
+        self._descriptor = descriptor
         os.write(self._waker, b".")
 
     def stop(self) -> None:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _POLL_SECONDS = 2.0
+_BLIND = "nothing tells what changed"
 
 
 class NoClock:
@@ -42,8 +43,9 @@ class NoClock:
     def forget(self, place: Place) -> None:
         """See `Clock.forget`: nothing to do."""
 
-    def lend(self) -> None:
-        """See `Clock.lend`: there is no queue."""
+    def lend(self) -> tuple[int, ...]:
+        """See `Clock.lend`: there are no queues."""
+        return ()
 
     def claim(self, watch: int, place: Place) -> None:
         """See `Clock.claim`: there are no watches."""
@@ -56,7 +58,7 @@ class NoClock:
 
     def take(self) -> Marks:
         """See `Clock.take`: everything."""
-        return Marks(everything=True)
+        return Marks(everything=True, why=_BLIND)
 
     def put_back(self, marks: Marks) -> None:
         """See `Clock.put_back`: the next `take` says everything anyway."""

@@ -212,8 +212,12 @@ def _class_hook(cls: type[attrs.AttrsInstance], converter: Converter, *, forbid_
         for each in attrs.fields(cls)
     ]
     known = {wire for _, wire, *_ in fields}
+    needs_nothing = not any(required for *_, required in fields)
 
     def structure_class(value: Any, _: Any) -> Any:
+        if needs_nothing and value == [] and type(value) is list:
+            # some languages, such as Lua, cannot tell an empty object from an empty array
+            value = {}
         if type(value) is not dict:
             raise _mismatch("an object", value)
         arguments = {}

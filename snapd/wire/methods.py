@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any, Literal
+
 import attrs
 
 from .check import CheckParams, CheckResult
@@ -35,6 +37,8 @@ from .session import (
     StepBeginResult,
     StepEndParams,
     StepEndResult,
+    StepFindParams,
+    StepFindResult,
     StepHunksParams,
     StepHunksResult,
     StepRevertFilesParams,
@@ -66,6 +70,9 @@ from .snapshot import (
 )
 from .values import Outcome, Patch, RequestParams
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 PROTOCOL_VERSION = 1
 
 
@@ -79,6 +86,11 @@ class Method:
         result: the class of its result.
         doc: what it does, in Markdown.
         errors: the kinds of `errors.ERRORS` that it may be answered with.
+        access: what it does to the workspace: `reads` what is stored; `compares` two snapshots, or one with the folder
+            where `to` is absent; `checks` the store, and changes it where `repair` is set; `writes`.
+        idempotent: whether a client may send it again when the connection broke before the answer came: sent twice, it
+            does what it does when sent once, and answers the same. Or the name of the param with which it may.
+        quick: whether it reads no objects, so that it need not wait for those that do.
     """
 
     name: str
@@ -86,6 +98,15 @@ class Method:
     result: type[attrs.AttrsInstance]
     doc: str
     errors: tuple[str, ...]
+    access: Literal["reads", "compares", "checks", "writes"] = attrs.field(kw_only=True)
+    idempotent: bool | str = attrs.field(kw_only=True)
+    quick: bool = attrs.field(kw_only=True, default=False)
+
+    def may_repeat(self, params: Mapping[str, Any]) -> bool:
+        """Whether a client may send it again with these params (JSON values); see `idempotent`."""
+        if isinstance(self.idempotent, str):
+            return params.get(self.idempotent) is not None
+        return self.idempotent
 
 
 @attrs.frozen
@@ -123,6 +144,8 @@ METHODS: dict[str, Method] = {
             TrackResult,
             "Takes a snapshot of the working tree. It holds every write that was complete when the request was sent.",
             (*_ALWAYS, "pathOutsideWorkspace"),
+            access="writes",
+            idempotent=True,
         ),
         Method(
             "snapshot/patch",
@@ -130,6 +153,8 @@ METHODS: dict[str, Method] = {
             Patch,
             "Names the files that differ from a snapshot, in the working tree or in another snapshot.",
             (*_ALWAYS, "unknownSnapshot"),
+            access="compares",
+            idempotent=True,
         ),
         Method(
             "snapshot/diff",
@@ -137,6 +162,8 @@ METHODS: dict[str, Method] = {
             DiffResult,
             "Gives what differs from a snapshot as one unified diff.",
             (*_ALWAYS, "unknownSnapshot", "pathOutsideWorkspace"),
+            access="compares",
+            idempotent=True,
         ),
         Method(
             "snapshot/diffFull",
@@ -145,6 +172,8 @@ METHODS: dict[str, Method] = {
             "Gives what differs from a snapshot file by file, with the texts of both sides. One answer holds at most "
             "32 MiB of contents, whatever `limit` says; the rest follows under `nextCursor`.",
             (*_ALWAYS, "unknownSnapshot", "pathOutsideWorkspace"),
+            access="compares",
+            idempotent=True,
         ),
         Method(
             "snapshot/fileAt",
@@ -152,6 +181,8 @@ METHODS: dict[str, Method] = {
             FileAtResult,
             "Gives the bytes of one file as a snapshot has it.",
             (*_ALWAYS, "unknownSnapshot", "pathOutsideWorkspace", "fileNotInSnapshot"),
+            access="reads",
+            idempotent=True,
         ),
         Method(
             "snapshot/listFiles",
@@ -159,6 +190,8 @@ METHODS: dict[str, Method] = {
             ListFilesResult,
             "Lists the files of a snapshot.",
             (*_ALWAYS, "unknownSnapshot"),
+            access="reads",
+            idempotent=True,
         ),
         Method(
             "snapshot/fileExists",
@@ -166,6 +199,8 @@ METHODS: dict[str, Method] = {
             FileExistsResult,
             "Tells whether a snapshot has a file.",
             (*_ALWAYS, "unknownSnapshot", "pathOutsideWorkspace"),
+            access="reads",
+            idempotent=True,
         ),
         Method(
             "snapshot/restore",
@@ -174,6 +209,8 @@ METHODS: dict[str, Method] = {
             "Makes the working tree exactly the snapshot: files made since then are deleted, within the limits that "
             "[What may be deleted](#what-may-be-deleted) sets.",
             (*_ALWAYS, "unknownSnapshot", "pathOutsideWorkspace"),
+            access="writes",
+            idempotent=False,
         ),
         Method(
             "snapshot/revert",
@@ -183,6 +220,8 @@ METHODS: dict[str, Method] = {
             "Each file is treated once: the first patch that names it wins. Where the names of two patches clash "
             "(`a` and `a/b`), the first wins and the other is `skipped`.",
             (*_ALWAYS, "unknownSnapshot", "pathOutsideWorkspace"),
+            access="writes",
+            idempotent=False,
         ),
         Method(
             "snapshot/status",
@@ -190,6 +229,9 @@ METHODS: dict[str, Method] = {
             StatusResult,
             "Tells how a workspace is kept. A folder that was refused fails this like every other request.",
             _ALWAYS,
+            access="reads",
+            idempotent=True,
+            quick=True,
         ),
         Method(
             "snapshot/cleanup",
@@ -199,6 +241,8 @@ METHODS: dict[str, Method] = {
             "configured number or size), frees what that alone held, and packs the rest. What the sessions that stay "
             "name, stays. Likewise every hour, while nobody asks for anything.",
             _ALWAYS,
+            access="writes",
+            idempotent=False,
         ),
         Method(
             "snapshot/purge",
@@ -211,6 +255,8 @@ METHODS: dict[str, Method] = {
             "takes back what else it changed. Refused with `invalidParams` while any of the contents is captured in "
             "the folder, since the next snapshot would have it again.",
             (*_ALWAYS, "fileNotInSnapshot", "pathOutsideWorkspace"),
+            access="writes",
+            idempotent=False,
         ),
         Method(
             "snapshot/check",
@@ -221,6 +267,8 @@ METHODS: dict[str, Method] = {
             "what is damaged goes to the store's `quarantine`, and nothing is deleted. Others may go on meanwhile; a "
             "repair, and a check that finds something, hold them up. `storeCorrupt` means that the store is gone.",
             _ALWAYS,
+            access="checks",
+            idempotent=False,
         ),
         Method(
             "snapshot/events",
@@ -229,6 +277,8 @@ METHODS: dict[str, Method] = {
             "Gives the notifications that a client missed. The latest 1,000 are kept, and none across a restart of the "
             "daemon: then, and for a number that was never given out, the answer is `reset`.",
             _ALWAYS,
+            access="reads",
+            idempotent=True,
         ),
         Method(
             "session/start",
@@ -236,6 +286,8 @@ METHODS: dict[str, Method] = {
             SessionStartResult,
             "Starts a session, or takes up one that was started before; ended or not, it goes on.",
             _ALWAYS,
+            access="writes",
+            idempotent="sessionId",
         ),
         Method(
             "session/end",
@@ -243,6 +295,8 @@ METHODS: dict[str, Method] = {
             SessionEndResult,
             "Ends a session and the steps that are open in it. What it did can be undone as before.",
             (*_ALWAYS, "unknownSession"),
+            access="writes",
+            idempotent=True,
         ),
         Method(
             "session/list",
@@ -250,6 +304,8 @@ METHODS: dict[str, Method] = {
             SessionListResult,
             "Lists the sessions of the workspace.",
             _ALWAYS,
+            access="reads",
+            idempotent=True,
         ),
         Method(
             "session/steps",
@@ -257,6 +313,8 @@ METHODS: dict[str, Method] = {
             SessionStepsResult,
             "Lists the steps of a session.",
             (*_ALWAYS, "unknownSession"),
+            access="reads",
+            idempotent=True,
         ),
         Method(
             "session/diff",
@@ -265,24 +323,33 @@ METHODS: dict[str, Method] = {
             "Gives what the session's own applied steps changed, all together: not what the user or another session "
             "changed between them.",
             (*_ALWAYS, "unknownSession", "unknownStep"),
+            access="reads",
+            idempotent=True,
         ),
         Method(
             "session/undo",
             SessionUndoParams,
             StepsOutcome,
-            "Takes back the last applied steps of a session that changed something, or one step alone, with its parts "
-            "and wherever it is in the history. What others changed since stays: see [Conflicts](#conflicts). A step "
-            "that conflicts is undone all the same, as far as its files go; named again by `stepId`, what conflicted "
-            "is tried again: with `overwrite`, say, once the user has chosen.",
+            "Takes back the last steps of a session that changed something, or one step alone, with its parts and "
+            "wherever it is in the history. What others changed since stays: see [Conflicts](#conflicts). A step is "
+            "undone as far as its files do not conflict: one of which some files were taken back is `partly` undone, "
+            "and one of which none was stays `applied`. Asked again, the rest is tried again: with `overwrite`, say, "
+            "once the user has chosen.",
             (*_ALWAYS, "unknownSession", "unknownStep", "nothingToUndo"),
+            access="writes",
+            idempotent=False,
         ),
         Method(
             "session/redo",
             SessionRedoParams,
             StepsOutcome,
-            "Takes back the undo of steps, the last one first. Not after a later step of the session has changed "
-            "something: the undone ones are reached by their hashes then.",
+            "Takes back the undo of steps, the last one first, also where a step was undone in several goes with "
+            "others between. A step of which a file conflicts is `partly` undone still, and the rest is what the next "
+            "redo does. Not after a later step of the session has changed something: the undone ones are reached by "
+            "their hashes then.",
             (*_ALWAYS, "unknownSession", "nothingToRedo"),
+            access="writes",
+            idempotent=False,
         ),
         Method(
             "session/revert",
@@ -291,6 +358,8 @@ METHODS: dict[str, Method] = {
             "Goes back to before a message, or a part of it: takes back all steps of the session from the first one "
             "that belongs to it.",
             (*_ALWAYS, "unknownSession", "unknownStep"),
+            access="writes",
+            idempotent=False,
         ),
         Method(
             "session/unrevert",
@@ -298,6 +367,8 @@ METHODS: dict[str, Method] = {
             Outcome,
             "Takes back `session/revert`; what others changed since stays.",
             (*_ALWAYS, "unknownSession", "nothingToRedo"),
+            access="writes",
+            idempotent=False,
         ),
         Method(
             "session/history",
@@ -306,13 +377,18 @@ METHODS: dict[str, Method] = {
             "Tells what happened in the workspace: the steps of all sessions, the operations, and what changed while "
             "no step was open.",
             _ALWAYS,
+            access="reads",
+            idempotent=True,
         ),
         Method(
             "step/begin",
             StepBeginParams,
             StepBeginResult,
-            "Begins a step, on a snapshot of the working tree. What changes until it ends is its own.",
+            "Begins a step, on a snapshot of the working tree. What changes until it ends is its own. With `ends`, "
+            "another step ends with that snapshot.",
             (*_ALWAYS, "unknownSession", "unknownStep"),
+            access="writes",
+            idempotent=False,
         ),
         Method(
             "step/end",
@@ -320,6 +396,17 @@ METHODS: dict[str, Method] = {
             StepEndResult,
             "Ends a step, with a snapshot of the working tree. One that has ended is told as it is.",
             (*_ALWAYS, "unknownStep", "pathOutsideWorkspace"),
+            access="writes",
+            idempotent=True,
+        ),
+        Method(
+            "step/find",
+            StepFindParams,
+            StepFindResult,
+            "Finds steps by the beginning of their names, in all sessions.",
+            (*_ALWAYS, "unknownSession", "unknownStep"),
+            access="reads",
+            idempotent=True,
         ),
         Method(
             "step/hunks",
@@ -327,6 +414,8 @@ METHODS: dict[str, Method] = {
             StepHunksResult,
             "Gives what a step changed in a file, hunk by hunk, as `git diff --no-renames` shows it.",
             (*_ALWAYS, "unknownStep", "pathOutsideWorkspace"),
+            access="reads",
+            idempotent=True,
         ),
         Method(
             "step/revertHunks",
@@ -334,14 +423,19 @@ METHODS: dict[str, Method] = {
             Outcome,
             "Takes some of these hunks back. The step stays applied.",
             (*_ALWAYS, "unknownStep", "pathOutsideWorkspace"),
+            access="writes",
+            idempotent=False,
         ),
         Method(
             "step/revertFiles",
             StepRevertFilesParams,
             Outcome,
             "Takes back what a step and its parts changed in some files, of whatever kind; a moved file by either of "
-            "its names. The step stays applied. Of a step that was undone, it takes back what conflicted then.",
+            "its names. An applied step stays so. Of one that was undone, in part or as a whole, it takes back what "
+            "conflicted then; where nothing of it is left, the step is `undone`.",
             (*_ALWAYS, "unknownStep", "pathOutsideWorkspace"),
+            access="writes",
+            idempotent=False,
         ),
     )
 }

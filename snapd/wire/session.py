@@ -11,6 +11,7 @@ from .snapshot import CURSOR, DRY_RUN, NEXT_CURSOR
 from .values import FileChange, FileDiff, Limit, OnConflict, Outcome, RequestParams, TreeHash, says
 
 _SESSION = "The session."
+_ALL = "; all where it is not given."
 _STEP = "The step."
 _MESSAGE = "The message that it belongs to, by whatever name the agent has for it."
 _PART = "The part of that message, likewise."
@@ -30,8 +31,8 @@ class Session:
     started_at: str = field(metadata=says(_TIME))
     ended_at: str | None = field(default=None, metadata=says(f"There once it has ended. {_TIME}"))
     step_count: int = field(metadata=says("How many steps were begun in it."))
-    undoable: int = field(metadata=says("How many of its steps can be undone: applied ones that changed something."))
-    redoable: int = field(metadata=says("How many of its undone steps can be redone."))
+    undoable: int = field(metadata=says("How many of its steps can be undone, or what is left of them."))
+    redoable: int = field(metadata=says("How many of its steps can be redone, as far as they were undone."))
 
 
 @attrs.frozen(kw_only=True)
@@ -51,7 +52,9 @@ class Step:
     ended_at: str | None = field(default=None, metadata=says(f"There once it has ended. {_TIME}"))
     from_: TreeHash = field(metadata=says("The snapshot that it was begun on."))
     to: TreeHash | None = field(default=None, metadata=says("The snapshot that it was ended with."))
-    state: Literal["open", "applied", "undone"] = field(metadata=says("What became of it."))
+    state: Literal["open", "applied", "partly", "undone"] = field(
+        metadata=says("What became of it; `partly` where some of its files were undone, and conflicts kept the others.")
+    )
     files: list[FileChange] | None = field(
         default=None, metadata=says("What changed while it was open, ordered by file; there once it has ended.")
     )
@@ -91,12 +94,16 @@ class SessionEndResult:
 class SessionListParams(RequestParams):
     """The params of `session/list`."""
 
+    cursor: str | None = field(default=None, metadata=says(CURSOR))
+    limit: Limit | None = field(default=None, metadata=says(f"The most sessions in one answer, at least 1{_ALL}"))
+
 
 @attrs.frozen(kw_only=True)
 class SessionListResult:
     """The result of `session/list`."""
 
     sessions: list[Session] = field(metadata=says("In the order in which they were first started."))
+    next_cursor: str | None = field(default=None, metadata=says(NEXT_CURSOR))
 
 
 @attrs.frozen(kw_only=True)
@@ -104,6 +111,8 @@ class SessionStepsParams(RequestParams):
     """The params of `session/steps`."""
 
     session_id: str = field(metadata=says(_SESSION))
+    cursor: str | None = field(default=None, metadata=says(CURSOR))
+    limit: Limit | None = field(default=None, metadata=says(f"The most steps in one answer, at least 1{_ALL}"))
 
 
 @attrs.frozen(kw_only=True)
@@ -111,6 +120,7 @@ class SessionStepsResult:
     """The result of `session/steps`."""
 
     steps: list[Step] = field(metadata=says("Oldest first; those undone are among them."))
+    next_cursor: str | None = field(default=None, metadata=says(NEXT_CURSOR))
 
 
 @attrs.frozen(kw_only=True)
@@ -205,6 +215,14 @@ class StepBeginParams(RequestParams):
     part_id: str | None = field(default=None, metadata=says(_PART))
     tool: str | None = field(default=None, metadata=says("What is used in it."))
     description: str | None = field(default=None, metadata=says("For people."))
+    ends: str | None = field(
+        default=None,
+        metadata=says(
+            "A step of the same session that ends with the very snapshot on which this one begins, so that no change "
+            "falls between the two, or into both. One that has ended stays as it is. Not a step that this one is a "
+            "part of."
+        ),
+    )
     detached: bool = field(
         default=False,
         metadata=says("It goes on without this connection: that of a hook which is gone at once, say. See Sessions."),
@@ -217,6 +235,23 @@ class StepBeginResult:
 
     step_id: str = field(metadata=says(_STEP))
     hash: TreeHash = field(metadata=says("The snapshot that it was begun on."))
+
+
+@attrs.frozen(kw_only=True)
+class StepFindParams(RequestParams):
+    """The params of `step/find`."""
+
+    prefix: str | None = field(default=None, metadata=says("The beginning of the names; any where it is not given."))
+    session_id: str | None = field(default=None, metadata=says("Only steps of this session."))
+    parent_step_id: str | None = field(default=None, metadata=says("Only steps that are parts of this one."))
+    limit: Limit | None = field(default=None, metadata=says(f"The most steps in the answer, at least 1{_ALL}"))
+
+
+@attrs.frozen(kw_only=True)
+class StepFindResult:
+    """The result of `step/find`."""
+
+    steps: list[Step] = field(metadata=says("The one that was begun last comes first."))
 
 
 @attrs.frozen(kw_only=True)

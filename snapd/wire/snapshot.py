@@ -10,10 +10,12 @@ from attrs import field
 from .values import (
     Days,
     FileDiff,
+    FullLook,
     Limit,
     OnConflict,
     Patch,
     RequestParams,
+    SettingSource,
     Skipped,
     StoreInfo,
     TreeHash,
@@ -23,7 +25,7 @@ from .values import (
 _FILE = "The file: a relative path, an absolute one, or a `file:` URI."
 _FILES = "These files alone: relative paths, absolute ones, or `file:` URIs."
 _TO = "The snapshot to compare with; without it, the working tree."
-CURSOR = "The `nextCursor` of the page before."
+CURSOR = "The `nextCursor` of the page before, with the same params but for `limit`; any other is `invalidParams`."
 NEXT_CURSOR = "There where more follows: the `cursor` of the next page."
 DRY_RUN = "Say what would be done, and do nothing."
 _ON_CONFLICT = 'What happens to a file that was changed since, by default `"overwrite"`: see [Conflicts](#conflicts).'
@@ -176,6 +178,21 @@ class StatusParams(RequestParams):
 
 
 @attrs.frozen(kw_only=True)
+class Setting:
+    """A setting that holds for the workspace."""
+
+    name: str = field(metadata=says("As in `config.toml`."))
+    value: bool | int | float | str | list[str] | None = field(metadata=says("What it is; null: nobody said anything."))
+    source: SettingSource = field(
+        metadata=says(
+            'Where the value comes from: `"file"` is the user\'s `config.toml`, `"environment"` that of the process '
+            'that answers, `"client"` the one that asks, `"otherClient"` another one that is connected, `"folder"` the '
+            "folder's own `.snapd.toml`, whose patterns count besides those of the other row."
+        )
+    )
+
+
+@attrs.frozen(kw_only=True)
 class StatusResult:
     """The result of `snapshot/status`."""
 
@@ -192,8 +209,19 @@ class StatusResult:
     watcher_reason: str | None = field(
         default=None, metadata=says("Why it is not the best there is, where that was not asked for.")
     )
+    full_look: FullLook | None = field(
+        default=None, metadata=says("The latest look at all files, of this daemon, and why it was one.")
+    )
     last_hash: TreeHash | None = field(default=None, metadata=says("The last snapshot, where there is one."))
     store: StoreInfo = field(metadata=says("Where the snapshots are kept."))
+    settings: list[Setting] | None = field(default=None, metadata=says("The settings that hold, each with its source."))
+    settings_problems: list[str] | None = field(
+        default=None,
+        metadata=says(
+            "What is wrong with `config.toml`, whose last good values hold meanwhile, or with the folder's "
+            "`.snapd.toml`, without which no snapshot is taken."
+        ),
+    )
 
 
 @attrs.frozen(kw_only=True)

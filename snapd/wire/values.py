@@ -35,6 +35,7 @@ FileStatus = Literal["added", "deleted", "modified"]
 OutcomeKind = Literal["restored", "deleted", "merged", "unchanged", "conflict", "kept", "skipped", "failed"]
 SkipReason = Literal["tooLarge", "unreadable", "special", "unstable", "unsupportedName", "purged"]
 OnConflict = Literal["merge", "fail", "overwrite"]
+SettingSource = Literal["default", "file", "environment", "client", "otherClient", "folder"]
 RevertKind = Literal["restore", "revert", "undo", "redo", "unrevert", "hunks"]
 
 ALIASES: dict[str, Any] = {
@@ -43,6 +44,7 @@ ALIASES: dict[str, Any] = {
     "OutcomeKind": OutcomeKind,
     "SkipReason": SkipReason,
     "OnConflict": OnConflict,
+    "SettingSource": SettingSource,
     "RevertKind": RevertKind,
 }
 """The types above that the generated documents call by their names."""
@@ -156,6 +158,14 @@ class Outcome:
     before: TreeHash = field(metadata=says("The snapshot of the working tree that was taken first: nothing is lost."))
     after: TreeHash = field(metadata=says("The working tree after it."))
     files: list[FileOutcome] = field(metadata=says("The files that it was about."))
+
+
+@attrs.frozen(kw_only=True)
+class FullLook:
+    """A look at all files of a workspace."""
+
+    at: str = field(metadata=says("When it began, RFC 3339 in UTC."))
+    reason: str = field(metadata=says("Why it was not enough to look at what had changed."))
 
 
 @attrs.frozen(kw_only=True)

@@ -16,26 +16,24 @@ from typing import TYPE_CHECKING, TypeVar
 
 import attrs
 
-from snapd.core.errors import FULL, from_os_error, os_errors
+from snapd.core.call import Call
+from snapd.core.errors import FULL, Interrupted, from_os_error, os_errors
 from snapd.core.model import EXECUTABLE, SYMLINK, FileOutcome
 from snapd.core.paths import parents
 from snapd.failpoints import failpoint
 
 from .directories import HeldDirectories, open_directory
-from .disk import signature
 from .halves import Halves
-from .rename import exchange, place
+from .rename import place
+from .swap import replace, take_away
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
 
-    from snapd.core.call import Call
     from snapd.core.model import Entry, ObjectId, RelPath, Signature
     from snapd.core.plan import Delete, Plan, Write
 
 _IN_THE_WAY = (errno.ENOTDIR, errno.ELOOP, errno.EEXIST, errno.EISDIR, errno.ENOTEMPTY)
-_KEPT_NAME_BYTES = 230
-"""What of a file's name fits, with an ending of ours, in the 255 bytes that a name may have."""
 _TROUBLE = FULL | {errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM}
 """What is wrong with the disk or the process, and not with the file that it showed at."""
 _AT_ONCE = 8
@@ -71,6 +69,7 @@ class Applier:
         self._outcomes: dict[RelPath, FileOutcome] = {}
         self._touched: set[RelPath] = set()
         self._made: list[RelPath] = []
+        self._call = Call()
         # what was written aside is found again, and goes again, also where its directory was moved away
         self._staging = HeldDirectories(root)
 
@@ -86,12 +85,14 @@ class Applier:
 
         Raises:
             StorageFull, StoreCorrupt, IoError, Cancelled: nothing was changed.
+            Interrupted: some of it was done, and nothing else; the rest is for who ends the operation.
         """
         # one that was kept for after a crash was made by nobody but the disk
         plan.check()
         self._outcomes = {outcome.path: outcome for outcome in plan.settled}
         self._touched = set()
         self._made = []
+        self._call = call
         try:
             self._carry_out(plan, call)
         finally:
@@ -109,6 +110,7 @@ class Applier:
             )
             with os_errors(b"."):
                 for path in plan.make_directories:
+                    call.check()
                     self._make_ahead((path, *parents(path)), leaving)
             failpoint("apply.commit")
             call.commit()
@@ -119,19 +121,31 @@ class Applier:
             for path in sorted(self._made, reverse=True):
                 self._unmake_directory(path)
             raise
+        try:
+            self._move_all(plan, staged, call)
+        except Interrupted:
+            # whoever ends this writes them anew: until then they are in nobody's way
+            for item in staged:
+                self._discard(item)
+            raise
+
+    def _move_all(self, plan: Plan, staged: Sequence[_Staged], call: Call) -> None:
         halves = Halves(plan)
         left = halves.left(self._outcomes)
         self._outcomes |= left
         for delete in plan.deletes:
+            call.check()
             if delete.path not in left and delete.path not in halves.last:
                 self._attempt(delete.path, lambda delete=delete: self._delete(delete))  # type: ignore[misc]
         for path in plan.remove_directories:
+            call.check()
             self._remove_directory(path)
         missing = [path for path in plan.make_directories if self._why_no_directory(path) is not None]
         for item in sorted(staged, key=lambda item: item.write.path):
+            call.check()
             if item.write.path in left or not self._attempt(item.write.path, lambda item=item: self._move(item)):  # type: ignore[misc]
                 self._discard(item)
-        self._delete_last(plan, halves, left)
+        self._delete_last(plan, halves, left, call)
         for path in missing:
             # once more: a file that moved into one has had it made; and a file that was there is told of already
             error = self._why_no_directory(path)
@@ -142,6 +156,7 @@ class Applier:
     # -- writing aside
 
     def _stage(self, write: Write, leaving: set[RelPath], staged: list[_Staged]) -> None:
+        self._call.check()
         name = b".snapd-tmp-" + secrets.token_hex(8).encode()
         try:
             self._make_ahead(parents(write.path), leaving)
@@ -207,6 +222,7 @@ class Applier:
         descriptor = os.open(name, _NEW_FILE, 0o600, dir_fd=directory)
         try:
             for chunk in self._chunks(entry.oid):
+                self._call.check()
                 view = memoryview(chunk)
                 while view:
                     view = view[os.write(descriptor, view) :]
@@ -238,7 +254,7 @@ class Applier:
                     place(source, item.name, target, name)
                     moved = True
                 else:
-                    moved = _replace(source, item.name, target, name, item.write.standing.signature)
+                    moved = replace(source, item.name, target, name, item.write.standing)
             finally:
                 os.close(target)
         if moved:
@@ -288,8 +304,8 @@ class Applier:
     def _why_no_directory(self, path: RelPath) -> OSError | None:
         """Makes a directory and those above it; gives the reason where that fails."""
         try:
-            for above in (*reversed(parents(path)), path):
-                self._make_directory(above)
+            self._make_parents(path)
+            self._make_directory(path)
         except OSError as error:
             return error
         return None
@@ -301,7 +317,7 @@ class Applier:
         failpoint("apply.delete")
         descriptor = open_directory(self._root, above)
         try:
-            taken = _take_away(descriptor, name, delete.standing.signature)
+            taken = take_away(descriptor, name, delete.standing)
         finally:
             os.close(descriptor)
         self._touched.add(above)
@@ -310,15 +326,17 @@ class Applier:
         else:
             self._outcomes[delete.path] = FileOutcome(delete.path, "conflict", "changedMeanwhile")
 
-    def _delete_last(self, plan: Plan, halves: Halves, left: Collection[RelPath]) -> None:
+    def _delete_last(self, plan: Plan, halves: Halves, left: Collection[RelPath], call: Call) -> None:
         waited = [delete for delete in plan.deletes if delete.path in halves.last and delete.path not in left]
         for delete in waited:
+            call.check()
             if (why := halves.why_not(delete.path, self._outcomes)) is not None:
                 self._outcomes[delete.path] = why
             else:
                 self._attempt(delete.path, lambda delete=delete: self._delete(delete))  # type: ignore[misc]
         if waited:
             for path in plan.remove_directories:
+                call.check()
                 self._remove_directory(path)
 
     def _remove_directory(self, path: RelPath) -> None:
@@ -363,7 +381,7 @@ class Applier:
             return
 
     def _sync(self) -> None:
-        _together(self._sync_directory, sorted(self._touched), lambda _: None)
+        _together(self._sync_directory, sorted(self._touched), lambda _: self._call.check())
 
     def _sync_directory(self, path: RelPath) -> None:
         try:
@@ -398,56 +416,6 @@ def _together(work: Callable[[_T], None], items: Sequence[_T], progress: Callabl
             for future in futures:
                 future.cancel()
             raise
-
-
-def _look(directory: int, name: bytes) -> Signature:
-    return signature(os.stat(name, dir_fd=directory, follow_symlinks=False))
-
-
-def _replace(source: int, temporary: bytes, target: int, name: bytes, standing: Signature) -> bool:
-    """Puts the new file there if the old one is still what the plan saw; False where it is not."""
-    if _look(target, name) != standing:
-        return False
-    failpoint("apply.exchange")
-    # in this order, for a watcher that believes the last it hears of a name: the new file came after the old one went
-    if not exchange(target, name, source, temporary):
-        os.rename(temporary, name, src_dir_fd=source, dst_dir_fd=target)
-        return True
-    # what was there in the very moment of the swap is now aside, and can be looked at
-    if not _look(source, temporary).same_content(standing):
-        exchange(target, name, source, temporary)
-        return False
-    try:
-        failpoint("apply.exchanged")
-        os.unlink(temporary, dir_fd=source)
-    except OSError:
-        # what is told of the file is to be true
-        exchange(target, name, source, temporary)
-        raise
-    return True
-
-
-def _take_away(directory: int, name: bytes, standing: Signature) -> bool:
-    """Deletes the file if it is still what the plan saw; False where it is not."""
-    if _look(directory, name) != standing:
-        return False
-    aside = b".snapd-tmp-" + secrets.token_hex(8).encode()
-    os.rename(name, aside, src_dir_fd=directory, dst_dir_fd=directory)
-    if _look(directory, aside).same_content(standing):
-        try:
-            failpoint("apply.deleted")
-            os.unlink(aside, dir_fd=directory)
-        except OSError:
-            place(directory, aside, directory, name)
-            raise
-        return True
-    try:
-        place(directory, aside, directory, name)
-    except FileExistsError:
-        # somebody put yet another file there: both must live, so this one keeps a name of its own
-        kept = name[:_KEPT_NAME_BYTES] + b".snapd-kept-" + secrets.token_hex(4).encode()
-        place(directory, aside, directory, kept)
-    return False
 
 
 def _unlink(directory: int, name: bytes) -> None:

@@ -1,24 +1,13 @@
-"""Finds where the objects of a git repository lie, and says how large they are without reading their contents."""
+"""Finds where the objects of a git repository lie."""
 
 from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING
-
-import pygit2
-from pygit2.enums import ObjectType
 
 from .disk import read_small
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from snapd.core.model import ObjectId
-
-_BLOB = int(ObjectType.BLOB)
 _DEPTH = 5
-_MISSES = 64
 _QUOTED = re.compile(rb'"((?:[^"\\]|\\(?:[abfnrtv"\\]|[0-3][0-7]{2}))*)"')
 _ESCAPE = re.compile(rb"\\([0-3][0-7]{2}|.)", re.DOTALL)
 _CONTROLS = dict(zip(b"abfnrtv", b"\a\b\f\n\r\t\v", strict=True))
@@ -56,40 +45,3 @@ def _unquoted(line: bytes) -> bytes:
 def _unescaped(found: re.Match[bytes]) -> bytes:
     text = found[1]
     return bytes((int(text, 8) if len(text) == 3 else _CONTROLS.get(text[0], text[0]),))
-
-
-class Blobs:
-    """The blobs in some object directories. Opens no repository, so nothing of one's configuration is obeyed.
-
-    Args:
-        directories: from `object_directories`.
-    """
-
-    def __init__(self, directories: Sequence[bytes]) -> None:
-        self._odb = pygit2.Odb()
-        for directory in directories:
-            self._odb.add_disk_alternate(os.fsdecode(directory))
-        self._read_header = self._odb.read_header
-        self._left = _MISSES
-
-    def size(self, oid: ObjectId) -> int | None:
-        """The size of a blob in bytes, None where there is no such blob, or it cannot be read.
-
-        To miss is slow: after some misses everything counts as missing, as in a partial clone without contents.
-        """
-        if not self._left:
-            return None
-        try:
-            kind, size = self._read_header(pygit2.Oid(oid))
-        except (pygit2.GitError, KeyError, ValueError, OSError):
-            self._left -= 1
-            return None
-        return int(size) if kind == _BLOB else None
-
-    def read(self, oid: ObjectId) -> bytes | None:
-        """The bytes of a blob, None where there is no such blob, or it cannot be read."""
-        try:
-            kind, data = self._odb.read(pygit2.Oid(raw=oid))
-        except (pygit2.GitError, KeyError, ValueError, OSError):
-            return None
-        return bytes(data) if kind == _BLOB else None

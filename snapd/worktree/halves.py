@@ -32,6 +32,15 @@ class Halves:
         self._together = Together.of(plan.together)
         self._writes = {write.path for write in plan.writes}
         self._deletes = {delete.path for delete in plan.deletes}
+        self._needing: dict[RelPath, list[RelPath]] = {}
+        for path in self._writes:
+            # a file may need the place of a folder above it that is a file now
+            for above in self._deletes.intersection(parents(path)):
+                self._needing.setdefault(above, []).append(path)
+        for path in self._deletes:
+            # and that of the files in the folder whose place it takes
+            for above in self._writes.intersection(parents(path)):
+                self._needing.setdefault(path, []).append(above)
         halves = self._deletes.intersection(path for group in plan.together for path in group)
         made = self._writes.union(plan.make_directories) if halves else set()
         above_made = {above for path in made for above in parents(path)}
@@ -51,7 +60,7 @@ class Halves:
             also = [attrs.evolve(outcome, path=other) for other in self._together.others(outcome.path)]
             if outcome.path in self._deletes:
                 # it stays, and what was to have its room cannot come
-                also += [FileOutcome(path, "failed", "inTheWay") for path in self._writes if _clash(path, outcome.path)]
+                also += [FileOutcome(path, "failed", "inTheWay") for path in self._needing.get(outcome.path, ())]
             for other in also:
                 is_planned = other.path in self._writes or other.path in self._deletes
                 if is_planned and other.path not in outcomes and other.path not in found:
@@ -66,7 +75,3 @@ class Halves:
             if outcome is not None and outcome.is_left:
                 return attrs.evolve(outcome, path=path)
         return None
-
-
-def _clash(one: RelPath, other: RelPath) -> bool:
-    return one in parents(other) or other in parents(one)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from snapd.core.paths import parents
+
 from .nodes import Reach, Verdict
 
 if TYPE_CHECKING:
@@ -32,7 +34,8 @@ class Judge:
         self.root = Verdict(Reach.RULES, rules.stack, (), _root_key(rules))
         self._tracked = rules.tracked
         self._source = source
-        self._forced = forced
+        self._forced = frozenset(forced)
+        self._above_forced = frozenset(above for path in forced for above in parents(path))
 
     def entering(self, path: RelPath, node: DirectoryNode) -> Verdict | None:
         """What holds for a directory before its own `.gitignore` has its say; None where it is ignored by now."""
@@ -65,10 +68,7 @@ class Judge:
 
     def reach(self, path: RelPath, is_directory: bool, verdict: Verdict) -> Reach | None:
         """How far a name is captured; None where it is ignored."""
-        for forced in self._forced:
-            if path == forced or path.startswith(forced + b"/"):
-                return Reach.ALL
-        if verdict.reach is Reach.ALL:
+        if verdict.reach is Reach.ALL or (self._forced and not self._forced.isdisjoint((path, *parents(path)))):
             return Reach.ALL
         if not is_directory and self._tracked.holds(path):
             return Reach.RULES
@@ -80,7 +80,7 @@ class Judge:
         if is_directory and (
             self._tracked.below(path)
             or any(nested.below(path) for nested in verdict.nested)
-            or any(forced.startswith(path + b"/") for forced in self._forced)
+            or path in self._above_forced
         ):
             return Reach.HELD
         return None

@@ -24,6 +24,7 @@ from .sieve import OWN_TEMPORARY
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
 
+    from snapd.core.call import Call
     from snapd.core.model import Entry, ObjectId, RelPath
 
     Chunks = Callable[[ObjectId], Iterator[bytes]]
@@ -34,7 +35,7 @@ _READ_BYTES = 1 << 20
 _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
-def sweep(root: int, directories: Iterable[RelPath], entries: Collection[Entry], chunks: Chunks) -> None:
+def sweep(root: int, directories: Iterable[RelPath], entries: Collection[Entry], chunks: Chunks, call: Call) -> None:
     """Clears them away.
 
     Args:
@@ -42,13 +43,16 @@ def sweep(root: int, directories: Iterable[RelPath], entries: Collection[Entry],
         directories: those that they may be in, not those below.
         entries: what they may have; a file that was being written has the beginning of it.
         chunks: gives a blob's bytes.
+        call: what this is for.
 
     Raises:
         StoreCorrupt: a blob among the entries is damaged.
         IoError: one cannot be looked at, or cleared away.
+        Interrupted: the process is about to end.
     """
     known = {entry.oid for entry in entries}
     for path in directories:
+        call.check()
         try:
             descriptor = open_directory(root, path)
         except (FileNotFoundError, NotADirectoryError):
@@ -60,6 +64,7 @@ def sweep(root: int, directories: Iterable[RelPath], entries: Collection[Entry],
             with os_errors(path):
                 for name in os.listdir(descriptor):
                     if OWN_TEMPORARY.fullmatch(os.fsencode(name)):
+                        call.check()
                         try:
                             _clear(descriptor, os.fsencode(name), known, entries, chunks)
                         except PermissionError:

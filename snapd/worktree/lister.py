@@ -21,7 +21,7 @@ from snapd.processes import ChildProcess
 from .listing import Listing, decode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from snapd.core.model import RelPath
 
@@ -57,8 +57,8 @@ class _Asked(Generic[T]):
 class _Process(Generic[T]):
     """One process, and what it was asked."""
 
-    def __init__(self, root: int, clock_queue: int | None) -> None:
-        shared = [root] if clock_queue is None else [root, clock_queue]
+    def __init__(self, root: int, clock_queues: Sequence[int]) -> None:
+        shared = [root, *clock_queues]
         self._process = ChildProcess(
             "snapd.worktree.lister_process",
             " ".join(map(str, shared)),
@@ -111,14 +111,14 @@ class Lister(Generic[T]):
 
     Args:
         root: descriptor of the directory that paths are relative to.
-        clock_queue: where each directory is watched before it is listed, see `snapd.watch.clock.Clock.lend`; None where
-            that is not to be.
+        clock_queues: where each directory is watched before it is listed, see `snapd.watch.clock.Clock.lend`; empty
+            where that is not to be.
 
     Raises:
         OSError: no process can be started.
     """
 
-    def __init__(self, root: int, clock_queue: int | None = None) -> None:
+    def __init__(self, root: int, clock_queues: Sequence[int] = ()) -> None:
         self._processes: list[_Process[T]] = []
         self._early: dict[RelPath, _Asked[T]] = {}
         self._ready: list[tuple[T, Listing]] = []
@@ -127,7 +127,7 @@ class Lister(Generic[T]):
         self._reader: threading.Thread | None = None
         try:
             for _ in range(_PROCESSES):
-                self._processes.append(_Process(root, clock_queue))
+                self._processes.append(_Process(root, clock_queues))
             # what is asked of a process can be written at any time: what it answers is always taken
             self._reader = threading.Thread(target=self._read, args=(tuple(self._processes),), name="snapd-lists")
             self._reader.start()

@@ -1,18 +1,22 @@
 """The process that lists directories for `lister.py`: paths come in, listings go out, until the input ends.
 
-It imports little, so that it is there in some milliseconds. Each directory is watched before it is listed, where a
-queue is given.
+It imports little, so that it is there in some milliseconds. Each directory is watched before it is listed, where
+queues are given.
 """
 
 from __future__ import annotations
 
 import os
 import struct
+from typing import TYPE_CHECKING
 
-from snapd.watch.inotify import Inotify
+from snapd.watch.lent import Lent
 
 from .directories import Directories
 from .listing import Listing, encode, failed, list_directory
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _LENGTH = struct.Struct("<H")
 _READ_BYTES = 1 << 16
@@ -25,19 +29,19 @@ class _Watcher:
 
     Args:
         device: of the file system.
-        queue: where it is told what happens in them; None for nowhere.
+        queues: where it is told what happens in them; empty for nowhere.
     """
 
-    def __init__(self, device: int, queue: int | None) -> None:
+    def __init__(self, device: int, queues: Sequence[int]) -> None:
         self._device = device
-        self._inotify = None if queue is None else Inotify(queue)
+        self._lent = Lent(queues) if queues else None
 
     def watch(self, directory: int) -> int:
         """The number of the watch; -1 where there is none: who asked tries it itself, and is told why."""
-        if self._inotify is None or os.fstat(directory).st_dev != self._device:
+        if self._lent is None or os.fstat(directory).st_dev != self._device:
             return -1
         try:
-            return self._inotify.add(directory)
+            return self._lent.add(directory)
         except OSError:
             return -1
 
@@ -46,10 +50,10 @@ def main(descriptors: str) -> None:
     """Serves standard input and output.
 
     Args:
-        descriptors: decimal numbers: of the directory that paths are relative to, and of the queue, if there is one.
+        descriptors: decimal numbers: of the directory that paths are relative to, and of the queues, if there are any.
     """
     root, *queues = map(int, descriptors.split())
-    watcher = _Watcher(os.fstat(root).st_dev, queues[0] if queues else None)
+    watcher = _Watcher(os.fstat(root).st_dev, queues)
     data = b""
     with Directories(root) as directories:
         while more := os.read(0, _READ_BYTES):

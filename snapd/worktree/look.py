@@ -27,9 +27,10 @@ from .disk import is_racy, read_small
 from .lister import Lister, ListerLost
 from .listing import Listing, list_directory
 from .nodes import DirectoryNode, Left, Reach
+from .records import inode_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Collection, Container, Iterable, Iterator
 
     from snapd.core.call import Call
     from snapd.core.model import RelPath
@@ -121,13 +122,16 @@ class Look:
         with self._open():
             for path in doubted:
                 self._judge_anew(path)
+            seen: set[int] = set()
             for place, names in marks.names.items():
                 assert isinstance(place, DirectoryNode)
                 path_there = self.memory.path_of(place)
                 if path_there is not None:
-                    self._look_into(path_there, place, names, told=True)
-            self._look_at_linked(list(self.memory.linked.items()))
-            self._settle()
+                    self._look_into(path_there, place, names, told=names, seen=seen)
+            # nothing is told of what is written through a name that lies outside
+            for place, names in list(self.memory.linked.items()):
+                self._look_at_names(place, names, marks.inodes, seen)
+            self._look_at_other_names(marks.inodes, seen)
 
     def held_still(self) -> bool:
         """Whether no directory changed while others were listed, so that no rename slipped between."""
@@ -149,10 +153,22 @@ class Look:
 
     # -- marked names
 
-    def _look_into(self, path: RelPath, node: DirectoryNode, names: set[bytes], *, told: bool) -> None:
+    def _look_into(
+        self, path: RelPath, node: DirectoryNode, names: Collection[bytes], told: Container[bytes], seen: set[int]
+    ) -> None:
+        """Looks at some names of a directory.
+
+        Args:
+            path: the directory.
+            node: the same.
+            names: in it.
+            told: those that something was told of: they are read even where no time says that they changed.
+            seen: takes the inode numbers that were found.
+        """
         verdict = node.verdict
-        if verdict is None or ITSELF in names or names & _RULE_NAMES:
-            self._look_again(path, node, deep=verdict is None or bool(names & _RULE_NAMES))
+        has_rules = not _RULE_NAMES.isdisjoint(names)
+        if verdict is None or ITSELF in names or has_rules:
+            self._look_again(path, node, deep=verdict is None or has_rules)
             return
         descriptor = self._enter(path, node)
         if descriptor is None:
@@ -162,14 +178,16 @@ class Look:
             return
         self.visited[node] = None
         for name in names:
+            self.call.check()
             with os_errors(_join(path, name)):
                 try:
                     status = os.stat(name, dir_fd=descriptor, follow_symlinks=False)
                 except OSError as error:
                     self._unseen(node, name, error)
                     continue
+            seen.add(status.st_ino)
             self.sieve.consider(path, node, name, status, verdict, known=True, deep=False)
-            if told and stat.S_ISREG(status.st_mode) and name in node.files:
+            if name in told and stat.S_ISREG(status.st_mode) and name in node.files:
                 # a store to a page that was mapped before changes no time; that the mapping went is told
                 self.memory.ask(node, name, is_link=False)
         self._walk()
@@ -216,7 +234,7 @@ class Look:
         with self._open():
             self.sieve.pending.append((b"", self.memory.root, self.judge.root, True))
             self._walk()
-            self._settle()
+            self._look_at_other_names(set(), set())
             if self.lister is not None:
                 for listing in self.lister.unwanted():
                     self._let_go(listing)
@@ -392,20 +410,30 @@ class Look:
                     stop_lister(self.lister, self.clock)
                     self.lister = None
 
-    def _settle(self) -> None:
-        """Finds the other names of files that turned out to have several, and looks at those too."""
+    def _look_at_other_names(self, written: set[int], seen: set[int]) -> None:
+        """Looks at files that were written to, or turned out to have several names, under all names that they have.
+
+        Args:
+            written: inode numbers of files that were written to.
+            seen: those that were found under the names that were looked at.
+        """
         several = self.sieve.several_names
+        wanted = (written - seen) | several
         settled: set[int] = set()
-        while self.clock.exact and (found := several - settled):
-            settled |= found
-            self._look_at_linked([(node, {name}) for node, name in self.memory.link_all(found)])
+        while wanted and self.clock.exact:
+            settled |= wanted
+            for node, names in self.memory.named(wanted).items():
+                # what is known to have several names was looked at before
+                self._look_at_names(node, names.difference(self.memory.linked.get(node, ())), written, seen)
+            wanted = several - settled
         several.clear()
 
-    def _look_at_linked(self, linked: list[tuple[DirectoryNode, set[bytes]]]) -> None:
-        for node, names in linked:
-            path = self.memory.path_of(node)
-            if path is not None:
-                self._look_into(path, node, set(names), told=False)
+    def _look_at_names(self, node: DirectoryNode, names: Iterable[bytes], written: set[int], seen: set[int]) -> None:
+        path = self.memory.path_of(node)
+        if path is not None:
+            records = ((name, node.files.get(name)) for name in names)
+            told = {name for name, record in records if record is not None and inode_of(record) in written}
+            self._look_into(path, node, list(names), told, seen)
 
 
 def start_lister(root: int, clock: Clock, early: Collection[RelPath] | None = None) -> Lister[Visit] | None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from snapd.core.model import Coverage, RuleText, Skip, SkipReason
 
 from .nodes import DirectoryNode, Reach
-from .records import inode_of
+from .records import Inodes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
@@ -190,21 +190,22 @@ class Memory:
                 del self.linked[node]
         return True
 
-    def link_all(self, inodes: Collection[int]) -> list[tuple[DirectoryNode, bytes]]:
-        """Says of every file with one of these inodes that it has several names.
-
-        Returns:
-            Those of which it is news, and those that were skipped, whose inodes are not known.
-        """
-        news = [
-            (node, name)
-            for _, node in self.root.walk()
-            for name, record in node.files.items()
-            if inode_of(record) in inodes and self.set_linked(node, name, True)
-        ]
+    def named(self, numbers: Collection[int]) -> dict[DirectoryNode, set[bytes]]:
+        """All files with one of some inodes, and all names that were skipped, whose inodes are not known."""
+        inodes = Inodes(numbers)
+        found: dict[DirectoryNode, set[bytes]] = {}
+        pending = [self.root]
+        while pending:
+            node = pending.pop()
+            pending.extend(node.directories.values())
+            names = node.of_inodes(inodes)
+            if names:
+                found[node] = set(names)
         for node in self._notable:
-            news += [(node, name) for name, why in node.others.items() if isinstance(why, SkipReason)]
-        return news
+            skipped = {name for name, why in node.others.items() if isinstance(why, SkipReason)}
+            if skipped:
+                found.setdefault(node, set()).update(skipped)
+        return found
 
     # -- coverage
 

@@ -9,7 +9,7 @@ import attrs
 
 from snapd.core.model import EMPTY_TREE
 
-from .records import SIGNATURE_BYTES, PackedFiles, is_racy_record, tree_lines
+from .records import SIGNATURE_BYTES, PackedFiles, inode_of, is_racy_record, tree_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from snapd.core.model import ObjectId, RelPath, SkipReason
 
     from .gitindex import TrackedPaths
-    from .records import Record
+    from .records import Inodes, Record
 
 
 class Reach(Enum):
@@ -117,6 +117,12 @@ class DirectoryNode:
             return self._files.tree_lines()
         return tree_lines(self._files)
 
+    def of_inodes(self, inodes: Inodes) -> list[bytes]:
+        """The names of the files that have one of some inodes; what is packed stays so."""
+        if isinstance(self._files, PackedFiles):
+            return self._files.of_inodes(inodes)
+        return [name for name, record in self._files.items() if inode_of(record) in inodes.numbers]
+
     def has_just(self, names: bytes, signatures: bytes) -> bool:
         """Whether the files are these, and none of them is racy.
 
@@ -149,6 +155,18 @@ class DirectoryNode:
         above, _, name = path.rpartition(b"/")
         node = self.directory(above)
         return None if node is None else node.files.get(name)
+
+    def ignores(self, path: RelPath) -> bool:
+        """Whether a file at a path below this directory was found to be ignored, or a directory above it was."""
+        *above, name = path.split(b"/")
+        node = self
+        for part in above:
+            if part in node.others:
+                return node.others[part] is Left.IGNORED_DIRECTORY
+            if part not in node.directories:
+                return False
+            node = node.directories[part]
+        return node.others.get(name) is Left.IGNORED_FILE
 
     def walk(self, path: RelPath = b"") -> Iterator[tuple[RelPath, DirectoryNode]]:
         """This directory and all below it, each before those below it."""

@@ -19,6 +19,7 @@ import pygit2
 from pygit2.enums import Option
 
 from .disk import regular
+from .gitconfig import includes_only_files
 from .stamps import Stamps
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ _log = logging.getLogger(__name__)
 
 _HEAD = re.compile(rb"ref:[ \t\n\r]*refs/|[0-9a-fA-F]{40}")
 _MAX_GITFILE = 1 << 20
+_ANY_INCLUDE = re.compile(rb"include", re.IGNORECASE)
 _INCLUDE = re.compile(rb"include(?!if)", re.IGNORECASE)
 _KNOWN_FILTER = "filter.lfs."
 """What `git lfs install` configures; a pointer is never as large as its file, unless that has 128 bytes."""
@@ -208,7 +210,7 @@ def attribute_settings(repository: Repository, user: GitUser) -> AttributeSettin
             if config in read or not os.path.isfile(config):
                 continue
             read.add(config)
-            variables = _variables(config)
+            variables = _variables(config, user.home)
             if variables is None:
                 return None
             for name, value in variables:
@@ -225,11 +227,11 @@ def attribute_settings(repository: Repository, user: GitUser) -> AttributeSettin
     return AttributeSettings(tuple(path for path in files if path), fold)
 
 
-def _variables(path: str) -> list[tuple[str, str]] | None:
+def _variables(path: str, home: str) -> list[tuple[str, str]] | None:
     """The variables of a configuration file and of those that it includes; None where one is malformed."""
     try:
         config = pygit2.Config()
-        config.add_file(path)
+        _add_file(config, path, home)
         return [(entry.name, entry.value or "") for entry in config]
     except (pygit2.GitError, OSError, ValueError, KeyError) as error:
         _log.warning("the git configuration file %s cannot be read: %s", path, error)
@@ -352,7 +354,7 @@ def _last_value(path: str, name: str, otherwise: str | None, stamps: Stamps) -> 
             # which files it includes only libgit2 knows
             stamps.distrust()
         config = pygit2.Config()
-        config.add_file(path)
+        _add_file(config, path, pygit2.option(Option.GET_HOMEDIR) or "")
         values = [value for value in config.get_multivar(name) if value is not None]
     except (pygit2.GitError, OSError, ValueError, KeyError) as error:
         _log.warning("the git configuration file %s is passed over: %s", path, error)
@@ -360,9 +362,16 @@ def _last_value(path: str, name: str, otherwise: str | None, stamps: Stamps) -> 
     return values[-1] if values else otherwise
 
 
-def _mentions_include(path: str) -> bool:
+def _add_file(config: pygit2.Config, path: str, home: str) -> None:
+    """Has libgit2 read a file and those that it includes; raises `ValueError` where it would wait for a pipe."""
+    if _mentions_include(path, conditional=True) and not includes_only_files(path, home):
+        raise ValueError("it includes what is no file")
+    config.add_file(path)
+
+
+def _mentions_include(path: str, *, conditional: bool = False) -> bool:
     with open(path, "rb", opener=regular) as file:
-        return _INCLUDE.search(file.read()) is not None
+        return (_ANY_INCLUDE if conditional else _INCLUDE).search(file.read()) is not None
 
 
 def _expanded(value: str, home: str, repository: Repository | None) -> str | None:

@@ -7,6 +7,7 @@ and whether it is racy (1 byte).
 from __future__ import annotations
 
 import os
+import re
 import struct
 from functools import cache
 from typing import TYPE_CHECKING
@@ -19,7 +20,7 @@ from .disk import tree_mode
 from .listing import STAMP
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from snapd.core.model import ObjectId
 
@@ -30,8 +31,32 @@ OID_BYTES = 20
 
 CTIMES = struct.Struct("<20xq8x")
 """The ctime in a signature, see `ctime_of`; of many at once."""
+_INODES = struct.Struct("<28xQ")
 _OID = slice(36, 56)
 _RACY = 56
+_FEW = 32
+"""Inodes that are looked for as bytes, in all signatures of a directory at once."""
+
+
+class Inodes:
+    """Some inode numbers, to find the files that have one of them.
+
+    Args:
+        numbers: the same.
+    """
+
+    def __init__(self, numbers: Collection[int]) -> None:
+        self.numbers = frozenset(numbers)
+        few = len(self.numbers) <= _FEW
+        self._pattern = re.compile(b"|".join(re.escape(_number(inode)) for inode in self.numbers)) if few else None
+
+    def may_be_in(self, signatures: bytes) -> bool:
+        """Whether some signatures may have one of them; quick where they have none, and there are few."""
+        return self._pattern is None or self._pattern.search(signatures) is not None
+
+
+def _number(inode: int) -> bytes:
+    return inode.to_bytes(8, "little")
 
 
 @attrs.frozen
@@ -63,6 +88,14 @@ class PackedFiles:
 
     def __len__(self) -> int:
         return len(self.racy)
+
+    def of_inodes(self, inodes: Inodes) -> list[bytes]:
+        """The names of the files that have one of some inodes."""
+        if not inodes.may_be_in(self.signatures):
+            return []
+        found = [at for at, (inode,) in enumerate(_INODES.iter_unpack(self.signatures)) if inode in inodes.numbers]
+        names = self.names.split(b"\0") if found else []
+        return [names[at] for at in found]
 
     def tree_lines(self) -> list[tuple[bytes, bytes]]:
         """The names, and what a tree object says of each."""

@@ -1,7 +1,11 @@
 """Renames that lose nothing: never over a file that nobody expected, and swaps that can be looked at and undone.
 
-Linux has `renameat2(2)`; elsewhere the same is done in two steps, with a window between that the caller's own checks
-narrow.
+Linux has `renameat2(2)` for both, macOS `renameatx_np(2)`. Where the system or the file system has neither, a file is
+moved to a free name by a hard link, which never replaces anything. Where there are no hard links either (FAT, many
+file systems in user space), it is moved by a plain rename right after a look that finds the name free: what somebody
+puts there between these two calls is replaced. Nothing else can be done there: only a rename moves a file, as the same
+file, in one step. For the same reason, where two files cannot be swapped, the new one is renamed over the old one right
+after a look at it (`swap.py`), and what somebody writes between these two calls is lost.
 """
 
 from __future__ import annotations
@@ -11,30 +15,55 @@ import errno
 import os
 import sys
 
-_NOREPLACE = 1
-_EXCHANGE = 2
-_UNSUPPORTED = (errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP)
+import attrs
+
+_UNSUPPORTED = frozenset({errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP, errno.ENOTSUP})
+_NO_LINKS = _UNSUPPORTED | {errno.EPERM, errno.EMLINK, errno.EACCES}
+"""EPERM is what `link(2)` says of a file system without hard links; EACCES and EMLINK say that this file gets none."""
 
 
-def _load() -> ctypes._NamedFuncPointer | None:
-    if not sys.platform.startswith("linux"):
-        return None
+@attrs.frozen
+class SystemRename:
+    """The system's rename that takes flags.
+
+    Attributes:
+        function: takes a directory's descriptor and a name, twice, and the flags; gives 0, or sets `errno`.
+        no_replace: the flag that has it fail where the new name is taken.
+        exchange: the flag that has it swap the two.
+    """
+
+    function: ctypes._NamedFuncPointer
+    no_replace: int
+    exchange: int
+
+
+def load(platform: str, library: ctypes.CDLL) -> SystemRename | None:
+    """What a system has of it.
+
+    Args:
+        platform: as `sys.platform`.
+        library: the C library.
+    """
     try:
-        function = ctypes.CDLL(None, use_errno=True).renameat2
-    except (OSError, AttributeError):
+        if platform.startswith("linux"):
+            found = SystemRename(library.renameat2, no_replace=1, exchange=2)
+        elif platform == "darwin":
+            found = SystemRename(library.renameatx_np, no_replace=4, exchange=2)
+        else:
+            return None
+    except AttributeError:
         return None
-    function.argtypes = (ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint)
-    return function
+    found.function.argtypes = (ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint)
+    return found
 
 
-_renameat2 = _load()
+_system = load(sys.platform, ctypes.CDLL(None, use_errno=True)) if os.name == "posix" else None
 
 
 def _rename(source: int, old: bytes, target: int, new: bytes, flag: int) -> bool:
     """Whether the system did it; False where it cannot."""
-    if _renameat2 is None:
-        return False
-    if _renameat2(source, old, target, new, flag) == 0:
+    assert _system is not None
+    if _system.function(source, old, target, new, flag) == 0:
         return True
     code = ctypes.get_errno()
     if code in _UNSUPPORTED:
@@ -53,11 +82,38 @@ def place(source: int, old: bytes, target: int, new: bytes) -> None:
 
     Raises:
         FileExistsError: the name is taken; nothing moved.
+        OSError: nothing moved.
     """
-    if _rename(source, old, target, new, _NOREPLACE):
+    if _system is not None and _rename(source, old, target, new, _system.no_replace):
         return
-    os.link(old, new, src_dir_fd=source, dst_dir_fd=target, follow_symlinks=False)
-    os.unlink(old, dir_fd=source)
+    if not _link(source, old, target, new):
+        _place_seen(source, old, target, new)
+        return
+    try:
+        os.unlink(old, dir_fd=source)
+    except OSError:
+        os.unlink(new, dir_fd=target)
+        raise
+
+
+def _link(source: int, old: bytes, target: int, new: bytes) -> bool:
+    """Gives a file a second name; False where the file system does not."""
+    try:
+        os.link(old, new, src_dir_fd=source, dst_dir_fd=target, follow_symlinks=False)
+    except OSError as error:
+        if error.errno in _NO_LINKS:
+            return False
+        raise
+    return True
+
+
+def _place_seen(source: int, old: bytes, target: int, new: bytes) -> None:
+    try:
+        os.stat(new, dir_fd=target, follow_symlinks=False)
+    except FileNotFoundError:
+        os.rename(old, new, src_dir_fd=source, dst_dir_fd=target)
+    else:
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), os.fsdecode(new))
 
 
 def exchange(source: int, old: bytes, target: int, new: bytes) -> bool:
@@ -66,4 +122,4 @@ def exchange(source: int, old: bytes, target: int, new: bytes) -> bool:
     Returns:
         False where the system cannot; then nothing moved.
     """
-    return _rename(source, old, target, new, _EXCHANGE)
+    return _system is not None and _rename(source, old, target, new, _system.exchange)

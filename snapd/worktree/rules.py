@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from snapd.core.model import RelPath
+    from snapd.core.project_ports import OpenBlobs
 
     from .gitindex import GitIndex
 
@@ -115,8 +116,11 @@ class RuleSource:
         self._exclude, self._stamps, self._repository = exclude, stamps, repository
         return self._last
 
-    def seed(self) -> Seed | None:
+    def seed(self, open_blobs: OpenBlobs) -> Seed | None:
         """What the index of the project knows of the contents of its files; rests on the last `read`.
+
+        Args:
+            open_blobs: reads blobs of the project's own git.
 
         Returns:
             None where there is no repository, or nothing of it can be believed.
@@ -127,7 +131,7 @@ class RuleSource:
         index, self._parsed = self._parsed, None
         if self._repository is None or self._last is None:
             return None
-        return Seed.load(self._repository, self._user, self._last.prefix, index)
+        return Seed.load(self._repository, self._user, open_blobs, self._last.prefix, index)
 
     def nested(self, path: RelPath) -> TrackedPaths | None:
         """What the index of a repository inside the workspace holds, as paths of the workspace.
@@ -220,29 +224,42 @@ class RuleSource:
 
     def _workspace_excludes(self, stamps: Stamps) -> list[str]:
         stamps.look_beside(WORKSPACE_FILE.encode(), self._descriptor)
-        found = read_small(WORKSPACE_FILE.encode(), self._descriptor)
-        if found is None:
-            return []
-        try:
-            document: dict[str, Any] = tomllib.loads(found.decode("utf-8"))
-        except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-            raise InvalidParams(f"{WORKSPACE_FILE}: {error}", field=WORKSPACE_FILE, file=WORKSPACE_FILE) from error
-        for key in document:
-            if key != "exclude":
-                raise InvalidParams(
-                    f"{WORKSPACE_FILE}: unknown key {key!r}: a workspace may only set 'exclude'",
-                    field=key,
-                    file=WORKSPACE_FILE,
-                )
-        exclude = document.get("exclude", [])
-        if not isinstance(exclude, list) or not all(isinstance(pattern, str) for pattern in exclude):
-            raise InvalidParams(
-                f"{WORKSPACE_FILE}: exclude: expected a list of strings", field="exclude", file=WORKSPACE_FILE
-            )
-        return exclude
+        return workspace_excludes(self._descriptor)
 
 
 NOTHING_TRACKED = TrackedPaths(())
+
+
+def workspace_excludes(root_descriptor: int) -> list[str]:
+    """The patterns in a workspace's own file.
+
+    Args:
+        root_descriptor: the workspace, open.
+
+    Raises:
+        InvalidParams: the file is not as it should be; names the key.
+        IoError: the disk or the process is in trouble.
+    """
+    found = read_small(WORKSPACE_FILE.encode(), root_descriptor)
+    if found is None:
+        return []
+    try:
+        document: dict[str, Any] = tomllib.loads(found.decode("utf-8"))
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise InvalidParams(f"{WORKSPACE_FILE}: {error}", field=WORKSPACE_FILE, file=WORKSPACE_FILE) from error
+    for key in document:
+        if key != "exclude":
+            raise InvalidParams(
+                f"{WORKSPACE_FILE}: unknown key {key!r}: a workspace may only set 'exclude'",
+                field=key,
+                file=WORKSPACE_FILE,
+            )
+    exclude = document.get("exclude", [])
+    if not isinstance(exclude, list) or not all(isinstance(pattern, str) for pattern in exclude):
+        raise InvalidParams(
+            f"{WORKSPACE_FILE}: exclude: expected a list of strings", field="exclude", file=WORKSPACE_FILE
+        )
+    return exclude
 
 
 def _prefix(repository: Repository | None, root: bytes) -> bytes:

@@ -6,10 +6,11 @@ import contextlib
 import logging
 import os
 import threading
+import time
 from typing import TYPE_CHECKING, Protocol
 
 from snapd.core.errors import SnapdError, os_errors
-from snapd.core.model import EMPTY_TREE, SkipReason, Snapshot, TreeEntry
+from snapd.core.model import EMPTY_TREE, FullLook, SkipReason, Snapshot, TreeEntry
 from snapd.failpoints import failpoint
 from snapd.heap import give_back
 from snapd.watch.clock import Marks
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from snapd.core.call import Call
     from snapd.core.drift import Drift
     from snapd.core.model import CaptureSettings, ObjectId, RelPath
-    from snapd.core.ports import Adopt
+    from snapd.core.project_ports import Adopt, OpenBlobs
     from snapd.watch.clock import Clock
 
     from .nodes import DirectoryNode
@@ -43,6 +44,8 @@ _WORTH_KEEPING = 5000
 logger = logging.getLogger(__name__)
 
 _ROUNDS = 4
+_CUT_SHORT = "the last look was cut short, or what it found could not be stored"
+_OTHER_RULES = "settings or ignore rules that lie outside of the files changed"
 _MANY = 4096
 """From this many paths of changed rules on, looking at all is as cheap as looking at each."""
 
@@ -90,24 +93,27 @@ class Scanner:
         self.memory = Memory(clock.forget)
         self.captured: Snapshot | None = None
         self.relied_on: ObjectId | None = None
+        self.full_look: FullLook | None = None
         self._rules: Rules | None = None
         self._settings: CaptureSettings | None = None
         self._forced: tuple[RelPath, ...] = ()
         self._adopt: Adopt | None = None
+        self._open_blobs: OpenBlobs | None = None
         self._kept_at: str | None = None
         self._kept_rules: bytes | None = None
         self._not_kept = 0
         self._keeping: threading.Thread | None = None
 
-    def attach(self, path: str, knows: Callable[[ObjectId], bool], adopt: Adopt) -> None:
+    def attach(self, path: str, knows: Callable[[ObjectId], bool], adopt: Adopt, open_blobs: OpenBlobs) -> None:
         """Starts from what an earlier process knew of the work tree, and keeps what this one learns.
 
         Args:
             path: of the file that has it.
             knows: whether a tree is a snapshot of the store: then all its objects are there.
             adopt: takes objects over into the store, see `snapd.core.ports.Store.adopt`.
+            open_blobs: reads blobs of the project's own git, see `snapd.core.ports.ProjectBlobs`.
         """
-        self._adopt = adopt
+        self._adopt, self._open_blobs = adopt, open_blobs
         self._kept_at = path
         saved = load(path)
         if saved is None or saved.root.inode != os.fstat(self._root).st_ino or not knows(saved.tree):
@@ -134,7 +140,7 @@ class Scanner:
                 memory.touch(node)
         # what is left may be of several snapshots, of which none has all
         self.relied_on = None
-        self._doubt(Marks())
+        self._doubt(Marks(), "objects are missing in the store")
 
     def forget_all(self) -> None:
         """Takes nothing for stored, also not what is kept for the next process; raises `IoError`."""
@@ -144,7 +150,7 @@ class Scanner:
         if self._kept_at is not None:
             with os_errors(self._kept_at), contextlib.suppress(FileNotFoundError):
                 os.unlink(self._kept_at)
-        self._doubt(Marks())
+        self._doubt(Marks(), "nothing in the store is relied on any more")
 
     def doubt(self, paths: Iterable[RelPath]) -> None:
         """Has the next look be at some names, whatever the clock says."""
@@ -193,7 +199,7 @@ class Scanner:
                     self.memory.drop_file(node, name)
                 raise
         except BaseException:
-            self._doubt(taken)
+            self._doubt(taken, _CUT_SHORT)
             raise
         for node, tree in trees.items():
             node.tree = tree
@@ -243,12 +249,12 @@ class Scanner:
                 unfinished = look is not None and look.unfinished
                 return DriftFinder(self._root, self.memory, read_tree, max_files, max_bytes, unfinished).find(base)
         except BaseException:
-            self._doubt(taken)
+            self._doubt(taken, _CUT_SHORT)
             raise
 
-    def _doubt(self, taken: Marks) -> None:
+    def _doubt(self, taken: Marks, why: str) -> None:
         """Has the next look be at everything."""
-        taken.everything = True
+        taken.doubt(why)
         self._clock.put_back(taken)
         self.captured = None
 
@@ -321,7 +327,7 @@ class Scanner:
             if doubted or not everything:
                 look.at(Marks() if everything else marks, doubted)
             if everything:
-                look.at_everything()
+                self._look_at_everything(look, marks.why or _OTHER_RULES)
             doubted = frozenset()
             marks = self._take(taken)
             if self._clock.exact:
@@ -337,10 +343,19 @@ class Scanner:
         look.unfinished = True
         return look
 
+    def _look_at_everything(self, look: Look, why: str) -> None:
+        # where nothing is watched each look is one: whoever wants to know is told by the status
+        level = logging.INFO if self._clock.exact else logging.DEBUG
+        logger.log(level, "looking at all files: %s", why)
+        self.full_look = FullLook(time.time_ns() // 1_000_000, why)
+        look.at_everything()
+
     def _seed(self) -> SeededFiles | None:
         """What the project's own git knows and the store now has."""
-        seed = self._source.seed()
-        if seed is None or self._adopt is None:
+        if self._adopt is None or self._open_blobs is None:
+            return None
+        seed = self._source.seed(self._open_blobs)
+        if seed is None:
             return None
         return SeededFiles(seed, self._adopt(seed.object_directories, seed.wanted))
 
@@ -385,14 +400,14 @@ class Scanner:
             # what went away between the look and the read may be there by another name
             marks = self._take(taken)
             if marks.everything:
-                look.at_everything()
+                self._look_at_everything(look, marks.why)
             else:
                 look.at(marks, ())
         else:
             self._read(reader, learnt)
         self.memory.note((*look.visited, *asked, *(node for node, _ in learnt)))
         failpoint("capture.trees")
-        trees = self._trees(batch)
+        trees = self._trees(batch, call)
         call.check()
         failpoint("capture.commit")
         batch.commit()
@@ -418,7 +433,7 @@ class Scanner:
                         learnt.append((node, name))
         return gone
 
-    def _trees(self, batch: Batch) -> dict[DirectoryNode, ObjectId]:
+    def _trees(self, batch: Batch, call: Call) -> dict[DirectoryNode, ObjectId]:
         """The trees that have to be computed, children before what is above them."""
         root = self.memory.root
         order: list[DirectoryNode] = []
@@ -429,6 +444,7 @@ class Scanner:
             pending += [child for child in node.directories.values() if child.tree is None]
         trees: dict[DirectoryNode, ObjectId] = {}
         for node in reversed(order):
+            call.check()
             data = encode_tree(node, trees)
             trees[node] = batch.encoded_tree(data) if data else EMPTY_TREE
         if trees.get(root) == EMPTY_TREE:

@@ -23,7 +23,7 @@ from snapd.core.model import EXECUTABLE, REGULAR, SYMLINK
 from .attributes import Conversions
 from .disk import read_small, tree_mode
 from .gitindex import MalformedIndex, read_index
-from .gitobjects import Blobs, object_directories
+from .gitobjects import object_directories
 from .listing import STAMP_BYTES
 from .project import attribute_settings
 
@@ -31,12 +31,15 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from snapd.core.model import ObjectId, RelPath
+    from snapd.core.project_ports import OpenBlobs, ProjectBlobs
 
     from .gitindex import GitIndex
     from .listing import Listing
     from .project import GitUser, Repository
 
 _ATTRIBUTES = b".gitattributes"
+_MAX_ATTRIBUTES = 16 << 20
+"""Nothing is believed beside an attribute file larger than this, bytes; git ignores one over 100 MB."""
 _MARK = 0xFFFFFFFF
 _SECOND = 1_000_000_000
 _U32 = struct.Struct("<I")
@@ -76,13 +79,19 @@ class Seed:
 
     @classmethod
     def load(
-        cls, repository: Repository, user: GitUser, strip: bytes = b"", index: GitIndex | None = None
+        cls,
+        repository: Repository,
+        user: GitUser,
+        open_blobs: OpenBlobs,
+        strip: bytes = b"",
+        index: GitIndex | None = None,
     ) -> Seed | None:
         """Read the index and the attributes of a repository, and the sizes of its blobs.
 
         Args:
             repository: whose objects have names of SHA-1.
             user: whose git configuration counts.
+            open_blobs: reads blobs of the repository.
             strip: the workspace relative to the repository, b"" for its root.
             index: the repository's index, where it was read already.
 
@@ -103,7 +112,7 @@ class Seed:
         except (MalformedIndex, OSError):
             return None
         directories = object_directories(os.path.join(repository.common_dir, b"objects"))
-        blobs = Blobs(directories)
+        blobs = open_blobs(directories)
         conversions = Conversions(settings.fold)
         for path in settings.files:
             conversions.add(read_small(os.fsencode(path)) or b"", b"")
@@ -178,7 +187,7 @@ def _kept_mode(mode: bytes) -> bytes:
     return _U32.pack(tree_mode(_U32.unpack(mode)[0]))
 
 
-def _records(index: GitIndex, strip: bytes, blobs: Blobs) -> dict[RelPath, bytes]:
+def _records(index: GitIndex, strip: bytes, blobs: ProjectBlobs) -> dict[RelPath, bytes]:
     """What a file must be that has the blob of an entry that can be believed (`_RECORD`), by its path.
 
     The size that git takes out of an entry to say that it must look again is not that of the blob either.
@@ -188,7 +197,8 @@ def _records(index: GitIndex, strip: bytes, blobs: Blobs) -> dict[RelPath, bytes
     written = divmod(index.mtime_ns, _SECOND)
     safe = written[0] - _COARSE_S
     device = index.device & _MARK
-    unpack, length, modes, size_of, pack = _HEAD.unpack, _HEAD.size, _MODES, blobs.size, _RECORD.pack
+    unpack, length, modes, pack = _HEAD.unpack, _HEAD.size, _MODES, _RECORD.pack
+    size_of = blobs.sizes({head[_OID] for head in index.heads if len(head) == length}).get
     records = {}
     for path, head in zip(index.paths, index.heads, strict=True):
         if len(head) != length or not path.startswith(front):
@@ -224,12 +234,12 @@ def _add_file(conversions: Conversions, base: bytes, text: bytes | None) -> None
         conversions.add(text, base)
 
 
-def _add_tracked(conversions: Conversions, index: GitIndex, root: bytes, blobs: Blobs) -> None:
+def _add_tracked(conversions: Conversions, index: GitIndex, root: bytes, blobs: ProjectBlobs) -> None:
     """Regard the attribute files that the index holds: their blobs, and what is on disk in their place."""
     for at in [at for at, path in enumerate(index.paths) if path.endswith(_ATTRIBUTES)]:
         base, _, name = index.paths[at].rpartition(b"/")
         if name == _ATTRIBUTES:
-            _add_file(conversions, base, blobs.read(index.heads[at][_OID]))
+            _add_file(conversions, base, blobs.read(index.heads[at][_OID], _MAX_ATTRIBUTES))
             _add_on_disk(conversions, root, base)
 
 

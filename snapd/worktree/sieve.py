@@ -14,7 +14,7 @@ from snapd.core.paths import is_tree_name
 from .disk import racy_from
 from .listing import STAMP_BYTES, stamp
 from .nodes import DirectoryNode, Left, Reach
-from .records import CTIMES, SIGNATURE_BYTES, PackedFiles, ctime_of, is_racy_record, seeded_record
+from .records import CTIMES, SIGNATURE_BYTES, PackedFiles, ctime_of, inode_of, is_racy_record, seeded_record
 
 if TYPE_CHECKING:
     from snapd.core.model import ObjectId, RelPath
@@ -57,7 +57,7 @@ class Sieve:
         judge: says what is ignored.
         seed: for a first look, what the project's own git knows.
         pending: the directories that are to be looked at next: path, node, verdict, whether with all below.
-        several_names: inodes of files that turned out to have more than one name.
+        several_names: inodes of files that turned out to have more than one name, or another name than they had.
     """
 
     hidden: RelPath | None
@@ -173,13 +173,13 @@ class Sieve:
             memory.put_other(node, name, SkipReason.SPECIAL)
         elif kind == stat.S_IFREG and status.st_size > self.limit:
             memory.put_other(node, name, SkipReason.TOO_LARGE)
-            if memory.set_linked(node, name, status.st_nlink > 1):
-                self.several_names.add(status.st_ino)
+            memory.set_linked(node, name, status.st_nlink > 1)
+            self._regard_names(status)
         else:
             self._consider_file(node, name, status, is_link=kind == stat.S_IFLNK)
 
     def _regard_names(self, status: Status) -> None:
-        """A file that is ignored by this name may be captured by another."""
+        """A file may be captured by other names than this one."""
         if status.st_nlink > 1 and stat.S_ISREG(status.st_mode):
             self.several_names.add(status.st_ino)
 
@@ -199,10 +199,12 @@ class Sieve:
         memory = self.memory
         if name in node.others or name in node.directories:
             memory.drop(node, name)
-        if memory.set_linked(node, name, status.st_nlink > 1 and not is_link):
-            self.several_names.add(status.st_ino)
         signature = stamp(status)
         record = node.files.get(name)
+        is_news = memory.set_linked(node, name, status.st_nlink > 1 and not is_link)
+        if is_news or record is None or inode_of(record) != status.st_ino:
+            # the name is a new one of this file: its others are to be looked at each time from now on
+            self._regard_names(status)
         if record is None or record[:SIGNATURE_BYTES] != signature or is_racy_record(record):
             memory.ask(node, name, is_link)
 

@@ -15,18 +15,19 @@ from .apply import Applier
 from .disk import lstat_at
 from .leftovers import sweep
 from .records import entry_of, signature_of
-from .rules import RuleSource
+from .rules import RuleSource, workspace_excludes
 from .salvage import content, own_object_directories
 from .scan import Scanner
+from .sieve import OWN_TEMPORARY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
 
     from snapd.core.call import Call
     from snapd.core.drift import Drift
-    from snapd.core.model import CaptureSettings, Entry, FileOutcome, ObjectId, RelPath, Snapshot, TreeEntry
+    from snapd.core.model import CaptureSettings, Entry, FileOutcome, FullLook, ObjectId, RelPath, Snapshot, TreeEntry
     from snapd.core.plan import Plan
-    from snapd.core.ports import Adopt
+    from snapd.core.project_ports import Adopt, OpenBlobs
     from snapd.watch.choose import WatcherSetting
 
     from .rules import GitUser
@@ -63,7 +64,7 @@ class WorkTree:
         status = os.fstat(self._descriptor)
         self.identity = (status.st_dev, status.st_ino)
         rules = RuleSource(root, self._descriptor, user)
-        self._clock = open_clock(watcher, root, self._descriptor)
+        self._clock = open_clock(watcher, root, self._descriptor, OWN_TEMPORARY.fullmatch)
         self._scanner = Scanner(self._descriptor, status.st_dev, rules, hidden, self._clock)
 
     def close(self) -> None:
@@ -82,9 +83,14 @@ class WorkTree:
         """Why that is not the best that there is, where it is not and the user did not want it so."""
         return self._clock.reason
 
-    def attach(self, path: str, knows: Callable[[ObjectId], bool], adopt: Adopt) -> None:
+    @property
+    def full_look(self) -> FullLook | None:
+        """The latest look at all files; None where there was none yet."""
+        return self._scanner.full_look
+
+    def attach(self, path: str, knows: Callable[[ObjectId], bool], adopt: Adopt, open_blobs: OpenBlobs) -> None:
         """Starts from what an earlier process knew, with the store that it was about; see `Scanner.attach`."""
-        self._scanner.attach(path, knows, adopt)
+        self._scanner.attach(path, knows, adopt, open_blobs)
 
     def check_present(self) -> None:
         """Raises `WorkspaceGone` where the folder is no longer the one that was opened."""
@@ -143,6 +149,10 @@ class WorkTree:
         with self._present():
             return self._scanner.drift(base, read_tree, settings, forced, max_files, max_bytes, call)
 
+    def own_excludes(self) -> tuple[str, ...]:
+        """The patterns in the folder's own file; raises as `rules.workspace_excludes`."""
+        return tuple(workspace_excludes(self._descriptor))
+
     def listen(self, told: Callable[[], None]) -> None:
         """Has `told` called soon after something may have changed; see `Clock.listen`."""
         self._clock.listen(told)
@@ -164,6 +174,10 @@ class WorkTree:
         """Whether something that is not captured lay in a directory or below it, as of the last capture."""
         node = self._scanner.memory.root.directory(path)
         return node is not None and any(below.others for _, below in node.walk())
+
+    def is_ignored(self, path: RelPath) -> bool:
+        """Whether a file there is passed over as ignored, or with an ignored directory, as of the last capture."""
+        return self._scanner.memory.root.ignores(path)
 
     def captured_below(self, path: RelPath) -> Iterator[RelPath]:
         """The captured files below a directory, as of the last capture."""
@@ -213,7 +227,8 @@ class WorkTree:
         directories: Collection[RelPath],
         entries: Collection[Entry],
         chunks: Callable[[ObjectId], Iterator[bytes]],
+        call: Call,
     ) -> None:
         """Clears away what an `apply` that was killed left aside; see `leftovers.sweep`."""
         self.check_present()
-        sweep(self._descriptor, directories, entries, chunks)
+        sweep(self._descriptor, directories, entries, chunks, call)

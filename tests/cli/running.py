@@ -107,6 +107,7 @@ class Terminal:
         out: False where standard output is a pipe and the terminal has the rest.
         env: what its environment has besides.
         keys: whether it controls the command: then Ctrl-C is a signal.
+        stderr: where standard error goes instead; closed here.
     """
 
     def __init__(
@@ -117,6 +118,7 @@ class Terminal:
         out: bool = True,
         env: dict[str, str] | None = None,
         keys: bool = False,
+        stderr: int | None = None,
     ) -> None:
         self._master, slave = pty.openpty()
         self.process = home.popen(
@@ -125,11 +127,13 @@ class Terminal:
             env=env or {},
             stdin=slave,
             stdout=slave if out else subprocess.PIPE,
-            stderr=slave,
+            stderr=slave if stderr is None else stderr,
             start_new_session=True,
             preexec_fn=(lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0)) if keys else None,
         )
         os.close(slave)
+        if stderr is not None:
+            os.close(stderr)
         self.seen = b""
 
     def wait_for(self, text: bytes, times: int = 1) -> None:

@@ -62,6 +62,7 @@ HISTORY = [
     event("undo", "21T14:35", [row("src/a.py")], sessionId="5f1c0a2288888888", steps=["aaaaaaa1aaaaaaa1"]),
     step("21T14:34", "bbbbbbb0", "codex", 0, [row("logo.png", "added", binary=True), row("src/a.py", shared=True)]),
     step("21T14:33", "aaaaaaa2", "5f1c0a2288888888", 1, [], tool="Read"),
+    step("20T23:59", "aaaaaaa5", "5f1c0a2288888888", 1, [row("src/b.py")], tool="Edit", state="partly"),
     step("20T23:59", "aaaaaaa1", "5f1c0a2288888888", 0, [row("src/a.py")], tool="Edit", state="undone"),
     event("restore", "19T08:00", [row("old", "deleted", 0, 9)]),
 ]
@@ -80,6 +81,8 @@ PICTURE = """\
        ├─┼─╯
 14:33  ┊ ●    aaaaaaa2  Read  nothing changed
        ┊ │    yesterday
+23:59  ┊ ◐    aaaaaaa5  Edit  partly undone
+       ┊ │              M src/b.py  +1 -1
 23:59  ┊ ○    aaaaaaa1  Edit  undone
        ┊ │              M src/a.py  +1 -1
        ├─╯
@@ -101,7 +104,7 @@ def test_colours_change_nothing_else() -> None:
     assert re.sub(r"\033\[[0-9]+m", "", coloured) == PICTURE
     lines = coloured.split("\n")
     # a step that was undone is dim as a whole, and so is what the user did
-    assert set(re.findall(r"\033\[([0-9]+)m", lines[14])) == {"2", "0"}
+    assert set(re.findall(r"\033\[([0-9]+)m", lines[16])) == {"2", "0"}
     assert "\033[36m◎" in lines[2]
     assert "\033[35m●" in lines[8]
 

@@ -29,9 +29,12 @@ class Answers:
         self.asked.append(method)
         if method == "session/list":
             return {"sessions": [{"sessionId": name} for name in STEPS]}
-        if method == "session/steps":
-            names = STEPS[params["sessionId"]]
-            return {"steps": [{"stepId": name, "startedAt": name[::-1]} for name in names]}
+        if method == "step/find":
+            of = [params["sessionId"]] if "sessionId" in params else list(STEPS)
+            # the one that was begun last comes first
+            names = sorted((name for session in of for name in STEPS[session]), key=lambda name: name[::-1])[::-1]
+            steps = [{"stepId": name} for name in names if name.startswith(params["prefix"])]
+            return {"steps": steps[: params["limit"]]}
         at = int(params.get("cursor", 0))
         return {"entries": self.history[at : at + 1], "nextCursor": str(at + 1) if self.history[at + 1 :] else None}
 
@@ -84,7 +87,13 @@ def test_a_whole_name_needs_no_question() -> None:
     answers = Answers()
     assert step_id(answers, "a" * 16) == "a" * 16
     assert answers.asked == []
-    assert step_id(answers, "f") == "ffff000000000000"
+
+
+@pytest.mark.parametrize("word", ["f", "last", "0123456789abcdef"])
+def test_a_step_is_found_with_one_question(word: str) -> None:
+    answers = Answers()
+    find_step(answers, word)
+    assert answers.asked == ["step/find"]
 
 
 def test_short() -> None:

@@ -7,9 +7,12 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from tests.library.others import other_process
 
 from .running import WAIT, Terminal
 
@@ -57,12 +60,19 @@ sys.exit(10 + caught)
 class Running:
     """A command under `snapd run` that does what it is told."""
 
-    def __init__(self, home: Home, project: str, *words: str, env: dict[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        home: Home,
+        project: str,
+        *words: str,
+        env: dict[str, str] | None = None,
+        quiet: tuple[str, ...] = QUIET,
+    ) -> None:
         pipe = subprocess.PIPE
         self._home = home
         self._project = project
         self.process = home.popen(
-            project, "run", *QUIET, "--", *words, env=env or {}, stdin=pipe, stdout=pipe, stderr=pipe
+            project, "run", *quiet, "--", *words, env=env or {}, stdin=pipe, stdout=pipe, stderr=pipe
         )
 
     def tell(self, line: str) -> None:
@@ -185,9 +195,11 @@ def test_nothing_falls_between_two_steps(home: Home, project: str) -> None:
     assert sorted(os.listdir(project)) == ["README.md", "src"]
 
 
-def test_where_nothing_is_watched(home: Home) -> None:
-    project = home.project("unwatched", {"a": b"a\n"})
-    run = Running(home, project, "sh", "-c", WRITER, env={"SNAPD_WATCHER": "none"})
+def test_where_nothing_is_watched(own_home: Home) -> None:
+    home, project = own_home, own_home.project("unwatched", {"a": b"a\n"})
+    with open(home.at("home/.config/snapd/config.toml"), "w") as file:
+        file.write('watcher = "none"\n')
+    run = Running(home, project, "sh", "-c", WRITER)
     run.tell("one")
     run.wait_for(has(["one"]))
     run.tell("two")
@@ -244,7 +256,9 @@ def test_the_session_is_ended_by_somebody(home: Home, project: str) -> None:
 
 
 def test_the_open_step_is_undone(home: Home, project: str) -> None:
-    run = Running(home, project, "sh", "-c", 'while read name; do echo "$name" > "$name"; echo done; done')
+    script = 'while read name; do echo "$name" > "$name"; echo done; done'
+    # the first step must not end before it is undone
+    run = Running(home, project, "sh", "-c", script, quiet=("--quiet", "600"))
     run.tell("one")
     assert run.read() == b"done\n"
     assert home.run(project, "undo", "--yes", "last").code == 0
@@ -314,13 +328,96 @@ def test_what_is_ignored_stays_ignored(home: Home, project: str) -> None:
     assert (ignoring.returncode, out) == (0, b"alive\n")
 
 
-def test_no_daemon_no_command(own_home: Home) -> None:
+def open_to_others(home: Home, project: str) -> dict[str, str]:
+    os.mkdir(home.at("run"))
+    os.chmod(home.at("run"), 0o777)
+    return {}
+
+
+def wrong_settings(home: Home, project: str) -> dict[str, str]:
+    with open(home.at("home/.config/snapd/config.toml"), "w") as file:
+        file.write("colour = 1\n")
+    return {}
+
+
+def switched_off(home: Home, project: str) -> dict[str, str]:
+    with open(home.at("home/.config/snapd/config.toml"), "w") as file:
+        file.write("snapshot = false\n")
+    return {}
+
+
+def wrong_rules(home: Home, project: str) -> dict[str, str]:
+    with open(os.path.join(project, ".snapd.toml"), "w") as file:
+        file.write("exclude = 5\n")
+    return {}
+
+
+def no_store(home: Home, project: str) -> dict[str, str]:
+    with open(home.at("data"), "w"):
+        return {}
+
+
+@pytest.mark.parametrize(
+    ("spoil", "code", "said"),
+    [
+        (open_to_others, 4, "can be written to by others"),
+        (wrong_settings, 2, "config.toml: colour: unknown setting"),
+        (lambda *_: {"SNAPD_COLOUR": "1"}, 2, "SNAPD_COLOUR: unknown setting"),
+        (lambda home, _: {"SNAPD_RUNTIME_DIR": home.at("x" * 100)}, 4, "is too long"),
+        (switched_off, 2, "snapshots are off"),
+        (lambda *_: {"SNAPD_SNAPSHOT": "0"}, 2, "snapshots are off"),
+        (wrong_rules, 2, ".snapd.toml: exclude: expected"),
+        (no_store, 1, "data: File exists"),
+    ],
+)
+def test_whatever_is_wrong_with_snapd_the_command_runs(
+    own_home: Home, spoil: Callable[[Home, str], dict[str, str]], code: int, said: str
+) -> None:
     project = own_home.project("p", {"a": b"a\n"})
-    os.mkdir(own_home.at("run"))
-    os.chmod(own_home.at("run"), 0o777)
-    result = own_home.run(project, "run", "--", "sh", "-c", "echo ran")
-    assert (result.code, result.out) == (4, b"")
-    off = own_home.run(project, "run", "--socket", own_home.at("s"), "--", "echo", "ran", env={"SNAPD_SNAPSHOT": "0"})
-    assert (off.code, off.out) == (2, b"")
-    assert off.err.startswith("snapd: snapshots are off")
-    own_home.run(project, "stop", "--socket", own_home.at("s"))
+    env = spoil(own_home, project)
+    script = "cat; echo made > made; exit 7"
+    result = own_home.run(project, "run", "--", "sh", "-c", script, env=env, stdin=b"in\n")
+    assert (result.code, result.out) == (7, b"in\n")
+    (line,) = result.err.splitlines()
+    assert line.startswith("snapd: the steps of this command are not recorded: ")
+    assert said in line
+    os.unlink(os.path.join(project, "made"))
+    required = own_home.run(project, "run", "--require", "--", "sh", "-c", script, env=env, stdin=b"in\n")
+    assert (required.code, required.out) == (code, b"")
+    assert said in required.err
+    assert not os.path.exists(os.path.join(project, "made"))
+
+
+def test_the_store_is_somebody_else_s(own_home: Home) -> None:
+    project = own_home.project("p", {"a": b"a\n"})
+    with other_process(own_home, Path(project)):
+        result = own_home.run(project, "run", "--", "sh", "-c", "exit 7")
+        assert (result.code, result.out) == (7, b"")
+        assert "another process owns the store" in result.err
+        assert own_home.run(project, "run", "--require", "--", "true").code == 1
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_signals_are_passed_on_where_nothing_is_recorded(own_home: Home, name: str) -> None:
+    project = own_home.project("p", {"a": b"a\n"})
+    run = Running(own_home, project, *counter(name), env={"SNAPD_SNAPSHOT": "0"})
+    assert run.read() == b"ready\n"
+    run.process.send_signal(getattr(signal, name))
+    assert run.read() == b"caught\n"
+    run.tell("bye")
+    assert run.finish()[:2] == (11, b"took bye\n")
+
+
+def test_the_daemon_goes_and_cannot_be_started_again(own_home: Home) -> None:
+    project = own_home.project("p", {"a": b"a\n"})
+    run = Running(own_home, project, "sh", "-c", f"{WRITER}; exit 7")
+    run.tell("one")
+    run.wait_for(has(["one"]))
+    wrong_settings(own_home, project)
+    with open(own_home.at("run/daemon.sock.pid"), encoding="ascii") as file:
+        os.kill(int(file.read()), signal.SIGKILL)
+    run.tell("two")
+    code, _, err = run.finish()
+    assert code == 7
+    assert "the session could not be ended" in err
+    assert os.path.exists(os.path.join(project, "two"))

@@ -150,13 +150,6 @@ def test_wrong_settings_are_2(own_home: Home, way: tuple[str, ...]) -> None:
     assert result.err == f"snapd: {config}: retention: expected a number of days, at least 0\n"
 
 
-def test_settings_of_the_command_reach_the_daemon(own_home: Home) -> None:
-    root = own_home.project("p", {"src/a.txt": b"a\n", "src/b.txt": b"b\n"})
-    assert own_home.ok(root, "files", own_home.track(root)) == "src/a.txt\nsrc/b.txt\n"
-    tree = own_home.ok(root, "track", env={"SNAPD_EXCLUDE": "b.*"}).strip()
-    assert own_home.ok(root, "files", tree) == "src/a.txt\n"
-
-
 def test_store_owned_by_the_daemon(home: Home) -> None:
     root = home.project("owned", FILES)
     # a connection keeps the folder open

@@ -116,6 +116,41 @@ def test_conflicts(
     assert (read(project, "f.txt"), read(project, "new.txt")) == (f, new)
 
 
+def test_an_undo_that_met_only_conflicts_says_so_and_how_to_settle_it(home: Home, project: str) -> None:
+    put(project, {"f.txt": b"1\n"})
+    step = take(home, project, "claude", {"f.txt": b"2\n"})
+    put(project, {"f.txt": b"mine\n"})
+    for words in ((step,), ()):
+        result = home.run(project, "undo", "-y", *words)
+        assert result.code == 3
+        assert result.text.splitlines()[:2] == [
+            f"not undone {step[:8]} step 1", "conflict  f.txt  (changedSince)",
+        ]  # fmt: skip
+        assert "nothing was changed" in result.err
+        assert "--on-conflict overwrite" in result.err
+    assert "undone" not in home.ok(project, "log")
+    assert home.run(project, "redo", "-y").code == 1
+    assert home.ok(project, "undo", "-y", "--on-conflict", "overwrite").startswith(f"undone    {step[:8]}")
+    assert read(project, "f.txt") == b"1\n"
+
+
+def test_a_step_that_is_partly_undone_is_told_so_until_it_is_settled(home: Home, project: str) -> None:
+    put(project, {"f.txt": b"1\n", "g.txt": b"1\n"})
+    step = take(home, project, "claude", {"f.txt": b"2\n", "g.txt": b"2\n"})
+    put(project, {"f.txt": b"mine\n"})
+    result = home.run(project, "undo", "-y", step)
+    assert result.code == 3
+    assert result.text.startswith(f"partly undone {step[:8]} step 1\n")
+    assert "were left as they are" in result.err
+    assert "partly undone" in home.ok(project, "log")
+    assert home.ok(project, "undo", "-y", "--on-conflict", "overwrite").splitlines()[:2] == [
+        f"undone    {step[:8]} step 1", "restored  f.txt",
+    ]  # fmt: skip
+    assert (read(project, "f.txt"), read(project, "g.txt")) == (b"1\n", b"1\n")
+    assert home.ok(project, "redo", "-y").startswith("redone ")
+    assert (read(project, "f.txt"), read(project, "g.txt")) == (b"mine\n", b"2\n")
+
+
 @pytest.mark.parametrize("command", ["restore", "revert", "undo", "revert-hunk"])
 def test_unsaved_text_yields_to_a_name_alone(home: Home, project: str, command: str) -> None:
     put(project, {"f.txt": b"1\n"})
@@ -137,9 +172,6 @@ def test_unsaved_text_yields_to_a_name_alone(home: Home, project: str, command: 
         kept = home.run(project, *words, "--yes")
         assert (kept.code, "conflict  f.txt  (unsavedInEditor)" in kept.text) == (3, True), kept
         assert read(project, "f.txt") == b"2\n"
-        if command == "undo":
-            # it is undone, as far as its files go
-            assert home.run(project, "redo", "--yes").code == 0
         assert home.run(project, *words, "--yes", "--on-conflict", "overwrite").code == 0
         assert read(project, "f.txt") == b"1\n"
 

@@ -59,6 +59,17 @@ ASKED: list[tuple[Callable[[Recorder], Any], str, dict[str, Any]]] = [
     (lambda it: it.session_list(), "session/list", {}),
     (lambda it: it.session_steps("s"), "session/steps", {"sessionId": "s"}),
     (
+        lambda it: it.session_steps("s", cursor="c", limit=2),
+        "session/steps",
+        {"sessionId": "s", "cursor": "c", "limit": 2},
+    ),
+    (lambda it: it.session_list(cursor="c", limit=2), "session/list", {"cursor": "c", "limit": 2}),
+    (
+        lambda it: it.step_find("ab", session_id="s", parent_step_id="p", limit=2),
+        "step/find",
+        {"prefix": "ab", "sessionId": "s", "parentStepId": "p", "limit": 2},
+    ),
+    (
         lambda it: it.session_diff("s", message_id="m", step_id="p", contents=False, cursor="c", limit=2),
         "session/diff",
         {"sessionId": "s", "messageId": "m", "stepId": "p", "contents": False, "cursor": "c", "limit": 2},

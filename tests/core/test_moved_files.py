@@ -15,7 +15,7 @@ from snapd.core.model import OnConflict
 from snapd.core.together import Together
 from snapd.worktree import apply as applying
 from tests.support.sessions import Agents
-from tests.support.workspace import Bench, make, without_rights
+from tests.support.workspace import Bench, make, outcomes, without_rights
 
 TEXT = b"a line of the file that moves\n" * 20
 Block = Callable[[Bench, str], object]
@@ -48,8 +48,32 @@ def too_large(bench: Bench, name: str) -> None:
 BLOCKS = [fifo, folder_with_ignored, made_ignored, too_large]
 
 
+@pytest.mark.parametrize("on_conflict", ["merge", "fail"])
+def test_an_ignored_file_at_the_old_name_conflicts(agents: Agents, on_conflict: OnConflict) -> None:
+    bench = agents.bench
+    agents.step("one", lambda: os.rename(bench.path("old"), bench.path("new")))
+    made_ignored(bench, "old")
+    before = bench.read()
+    said = {"new": "conflict:occupied", "old": "conflict:occupied"}
+    assert agents.undo("one", on_conflict=on_conflict, dry_run=True) == said
+    assert agents.undo("one", on_conflict=on_conflict) == said
+    assert bench.read() == before
+
+
+def test_an_ignored_file_at_the_old_name_is_written_over_on_request(agents: Agents) -> None:
+    bench = agents.bench
+    agents.step("one", lambda: os.rename(bench.path("old"), bench.path("new")))
+    made_ignored(bench, "old")
+    said = {"new": "deleted", "old": "restored"}
+    assert agents.undo("one", on_conflict="overwrite", dry_run=True) == said
+    outcome, _ = agents.undone("one", on_conflict="overwrite")
+    assert outcomes(outcome) == said
+    assert bench.read()["old"] == TEXT
+    assert bench.workspace.file_at(outcome.before, b"old").data == b"the user's"
+
+
 @pytest.mark.parametrize("on_conflict", ["merge", "fail", "overwrite"])
-@pytest.mark.parametrize("block", BLOCKS)
+@pytest.mark.parametrize("block", [fifo, folder_with_ignored, too_large])
 def test_the_old_name_is_taken(agents: Agents, block: Block, on_conflict: OnConflict) -> None:
     bench = agents.bench
     step = agents.step("one", lambda: os.rename(bench.path("old"), bench.path("new")))

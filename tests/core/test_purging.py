@@ -269,7 +269,7 @@ def test_a_workspace_is_gone_as_a_whole(tmp_path: Path) -> None:
             bench.reopen()
         check_gone(bench.store, SECRET, LATER)
         assert bench.git("for-each-ref") == b""
-        assert bench.workspace.sessions.all(Call()) == ()
+        assert bench.workspace.sessions.all(Call()).views == ()
         with pytest.raises(UnknownSnapshot):
             bench.names(old)
     assert bench.read() == {"a": LATER, "key": SECRET}
@@ -307,4 +307,4 @@ def test_a_kill_while_all_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.undo()
     bench.reopen()
     check_gone(bench.store, SECRET, LATER)
-    assert bench.workspace.sessions.all(Call()) == ()
+    assert bench.workspace.sessions.all(Call()).views == ()

@@ -106,7 +106,7 @@ def test_an_error_after_the_references_moved(tmp_path: Path, monkeypatch: pytest
     bench.workspace.keep_house(time.time())
     check_gone(bench.store, SECRET)
     check_whole(bench)
-    (session,) = bench.workspace.sessions.all(Call())
+    (session,) = bench.workspace.sessions.all(Call()).views
     assert session.session.step_count == 2
 
 
@@ -177,17 +177,17 @@ def test_who_reads_while_all_is_erased_brings_nothing_back(tmp_path: Path, monke
     real = erase.erase_noted
 
     def beside(path: str) -> bool:
-        assert bench.workspace.sessions.all(Call())
+        assert bench.workspace.sessions.all(Call()).views
         return real(path)
 
     with monkeypatch.context() as patch:
         patch.setattr(store_module, "erase_noted", beside)
         bench.workspace.purging.purge_all(False, Call())
-    assert bench.workspace.sessions.all(Call()) == ()
+    assert bench.workspace.sessions.all(Call()).views == ()
     with pytest.raises(SnapdError):
         agents.step("s", {"a": b"3"})
     bench.reopen()
-    assert bench.workspace.sessions.all(Call()) == ()
+    assert bench.workspace.sessions.all(Call()).views == ()
 
 
 @pytest.mark.parametrize(

@@ -184,7 +184,7 @@ CASES = {
     "a pattern added, for a captured file": Case(
         {".gitignore": b"", "x.log": b"1"}, {".gitignore": b"*.log\n", "x.log": b"1"},
         {".gitignore": b"*.log\n", "x.log": b"2"}, {".gitignore": b"", "x.log": b"2"},
-        {".gitignore": "restored", "x.log": "skipped:ignored"},
+        {".gitignore": "restored", "x.log": "conflict:occupied"},
     ),
     "a pattern dropped, for an ignored file": Case(
         {".gitignore": b"*.log\n", "x.log": b"1"}, {".gitignore": b"", "x.log": b"1"},
@@ -213,15 +213,28 @@ def test_undo_of_one_step(tmp_path: Path, case: Case) -> None:
     outcome, steps = agents.undone("one")
     assert (outcomes(outcome), steps) == (case.said, [step])
     assert bench.read() == case.undone
-    assert agents.counts("one") == (0, 1)
     # what it did not touch, it did not touch
     touched = {name for name, word in case.said.items() if word in ("restored", "deleted", "merged")}
+    conflicts = any(word.startswith("conflict") for word in case.said.values())
+    state = "undone" if not conflicts else "partly" if touched else "applied"
+    assert agents.states("one") == [state]
+    assert agents.counts("one") == (int(state != "undone"), int(state != "applied"))
     assert all(inodes[name] == stat for name, stat in stats(bench.root).items() if name not in touched)
     # also after a restart, for the redo of it is the same thing again
     bench.reopen()
-    agents.redo("one")
+    if state == "applied":
+        with pytest.raises(NothingToRedo):
+            agents.redo("one")
+    else:
+        agents.redo("one")
     assert bench.read() == case.user
     assert agents.counts("one") == (1, 0)
+
+
+def refused(said: dict[str, str]) -> dict[str, str]:
+    """What is told where conflicts keep all from being done."""
+    touched = ("restored", "deleted", "merged")
+    return {name: "unchanged:conflictsElsewhere" if word in touched else word for name, word in said.items()}
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
@@ -233,7 +246,7 @@ def test_fail_writes_all_or_nothing(tmp_path: Path, case: Case) -> None:
     bench.become(case.user)
     conflicts = any(word.startswith("conflict") for word in case.said.values())
     outcome, _ = agents.undone("one", on_conflict="fail")
-    assert outcomes(outcome) == case.said
+    assert outcomes(outcome) == (refused(case.said) if conflicts else case.said)
     assert outcome.applied is not conflicts
     assert bench.read() == (case.user if conflicts else case.undone)
     assert agents.states("one") == ["applied" if conflicts else "undone"]
@@ -642,10 +655,12 @@ def test_what_conflicted_is_resolved_by_choice(agents: Agents) -> None:
     left = bench.read()
     bench.write({"a.txt": b"the user's", "new": b"the user's too"})
     assert agents.undo("one") == {"a.txt": "conflict:changedSince", "b.txt": "restored", "new": "conflict:changedSince"}
-    assert agents.states("one") == ["undone"]
-    # asked for as before, it is as before
+    assert agents.states("one") == ["partly"]
+    # asked for as before, it is as before, by its name or as the last one
     again = {"a.txt": "conflict:changedSince", "new": "conflict:changedSince"}
     assert agents.undo("one", step=step) == again
+    assert agents.undo("one") == again
+    assert agents.states("one") == ["partly"]
     assert agents.undo("one", step=step, on_conflict="fail") == again
     chosen = agents.undo("one", step=step, on_conflict="overwrite", by_name=True)
     assert chosen == {"a.txt": "restored", "new": "deleted"}
@@ -805,7 +820,7 @@ def test_one_conflict_of_an_undone_step_is_resolved_and_redone(agents: Agents) -
     }  # fmt: skip
     assert agents.revert_files(step, "b.txt", "c", on_conflict="overwrite") == {"b.txt": "restored", "c": "unchanged"}
     assert agents.bench.read() == {"a.txt": text(l2=b"U"), "b.txt": b"b\n"}
-    assert agents.states("one") == ["undone"]
+    assert agents.states("one") == ["partly"]
     # to do it again is to have again what was overwritten
     agents.redo("one")
     assert agents.bench.read() == {"a.txt": text(l2=b"U"), "b.txt": b"user\n", "c": b"c\n"}
@@ -997,7 +1012,7 @@ def test_unsaved_text(agents: Agents) -> None:
     editor = unsaved(agents, "a.txt", "new")
     said = {"a.txt": "conflict:unsavedInEditor", "b.txt": "restored", "new": "conflict:unsavedInEditor"}
     assert agents.undo("one", dry_run=True) == said
-    assert agents.undo("one", on_conflict="fail") == said
+    assert agents.undo("one", on_conflict="fail") == refused(said)
     assert agents.undo("one", on_conflict="overwrite", dry_run=True) == said
     assert agents.undo("one") == said
     assert bench.read() == {"a.txt": b"1", "b.txt": b"b\n", "new": b"3"}
@@ -1268,10 +1283,10 @@ def test_killed_while_undoing_and_the_user_was_faster(agents: Agents, monkeypatc
     step = agents.begin("one")
     assert bench.read() == {"a.txt": b"typed too\n", "new": b"typed\n", "b.txt": b"b\n"}
     agents.end(step)
-    assert agents.states("one") == ["undone", "applied"]
-    # nothing was done, so there is nothing to do again
-    agents.redo("one")
-    assert bench.read() == {"a.txt": b"typed too\n", "new": b"typed\n", "b.txt": b"b\n"}
+    # nothing was done, so nothing is undone
+    assert agents.states("one") == ["applied", "applied"]
+    with pytest.raises(NothingToRedo):
+        agents.redo("one")
 
 
 def test_killed_while_a_file_moves_back_and_its_old_name_is_taken(

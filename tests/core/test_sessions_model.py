@@ -19,7 +19,9 @@ import pytest
 
 from snapd.core.call import Call
 from snapd.core.errors import NothingToRedo, NothingToUndo, UnknownStep
+from snapd.core.history import Step as TimelineStep
 from snapd.core.model import OnConflict
+from snapd.core.ports import Timeline
 from snapd.store.journal import Journal
 from snapd.store.refdb import RefDatabase
 from snapd.store.store import Store
@@ -50,7 +52,7 @@ class Step:
         name: its id.
         session: whose it is.
         message: likewise.
-        state: "open", "applied" or "undone".
+        state: "open", "applied", "partly" or "undone".
         redoable: whether it can be done again.
         changes: for each file, what it made of it, each time another than what it had left itself.
         directories: for each directory that it made or removed, empty: which of the two, in the order of time.
@@ -122,6 +124,7 @@ class Machine:
         self.seen: State | None = None
         self.taken: list[bytes] = []
         self.lost: set[str] = set()
+        self.conflicted = False
 
     def finish(self) -> None:
         store = Path(self.bench.store)
@@ -242,7 +245,7 @@ class Machine:
 
     def undoable(self, session: str) -> list[Step]:
         own = [step for step in self.steps if step.session == session]
-        return [step for step in reversed(own) if step.state == "applied" and step.is_something]
+        return [step for step in reversed(own) if step.state in ("applied", "partly") and step.is_something]
 
     def redoable(self, session: str) -> list[Step]:
         by_name = {step.name: step for step in self.steps}
@@ -250,6 +253,13 @@ class Machine:
         return [step for step in found if step.session == session and step.redoable]
 
     def turn(self, steps: list[Step], state: str, *, by_revert: bool = False) -> None:
+        if len(steps) > 1:
+            # a file that conflicts in one of them may be told as what another made of it
+            told = self.told()
+            self.conflicted |= any(told[step.name].state != state for step in steps)
+        if self.conflicted:
+            self.adopt(steps, state)
+            return
         for step in steps:
             step.state = state
             step.redoable = state == "undone"
@@ -259,6 +269,32 @@ class Machine:
             if state == "undone":
                 self.turned.append(step.name)
 
+    def adopt(self, steps: list[Step], state: str) -> None:
+        """Takes over what is told of steps of which some could not be turned as a whole: which, the files say."""
+        before = {step.name: step.state for step in self.steps}
+        told = self.told()
+        for step in self.steps:
+            now = told[step.name].state
+            assert now == before[step.name] or (step in steps and now in ("partly", state)), step
+        self.take_over()
+
+    def take_over(self) -> None:
+        told = self.told()
+        order = [one for name in SESSIONS for one in reversed(self.timeline.redoable(name))]
+        self.turned = list(dict.fromkeys(one.step_id for one in order))
+        reverted = {one.step_id for one in order if self.agents.bench.workspace.deeds.operation(one).kind == "revert"}
+        for step in self.steps:
+            step.state = told[step.name].state
+            step.redoable = step.name in self.turned
+            step.by_revert = step.name in reverted
+
+    @property
+    def timeline(self) -> Timeline:
+        return self.bench.workspace.sessions._timeline
+
+    def told(self) -> dict[str, TimelineStep]:
+        return {view.step.step_id: view.step for name in SESSIONS for view in self.agents.steps(name)}
+
     # -- operations
 
     def operate(self, ask: Callable[[], object]) -> None:
@@ -267,6 +303,8 @@ class Machine:
         outcome = ask()
         outcome = outcome[0] if isinstance(outcome, tuple) else outcome
         said = outcomes(outcome)  # type: ignore[arg-type]
+        # from then on it takes more than a list of steps to say what is in force
+        self.conflicted |= any(word.startswith("conflict") for word in said.values())
         after = self.seen = self.bench.read()
         changed = {name for name in before | after if before.get(name) != after.get(name) and not name.endswith("/")}
         touched = {name for name, word in said.items() if word in ("restored", "deleted", "merged")}
@@ -327,15 +365,15 @@ class Machine:
                 self.agents.redo(session, count)
             return
         self.operate(lambda: self.agents.redone(session, count))
-        self.turn(steps, "applied")
+        self.turn(self.steps if self.conflicted else steps, "applied")
 
     def undo_and_redo(self, session: str, count: int, overwrite: bool) -> None:
         before = self.look()
         steps = self.undoable(session)[:count]
         self.undo(session, count, overwrite)
-        if steps:
+        if steps and not self.conflicted:
             self.redo(session, len(steps))
-            assert self.bench.read() == before
+            assert self.conflicted or self.bench.read() == before
 
     def revert(self, session: str, message: str, unrevert: bool) -> None:
         own = [step for step in self.steps if step.session == session]
@@ -358,8 +396,8 @@ class Machine:
                     self.agents.unrevert(session)
                 return
             self.operate(lambda: self.agents.unreverted(session))
-            self.turn(again, "applied")
-            if len(again) == len(steps):
+            self.turn(self.steps if self.conflicted else again, "applied")
+            if len(again) == len(steps) and not self.conflicted:
                 assert self.bench.read() == before
 
     def restore(self, number: int) -> None:
@@ -386,25 +424,38 @@ class Machine:
         self.bench.close()
         copy = self.keep_copy()
         self.bench.open()
+        states = self.states()
         outcome = ask()
-        after = self.bench.read()
+        after, turned = self.bench.read(), self.states()
         self.bring_back(copy)
+        if turned == states:
+            # there were conflicts alone
+            assert after == before
+            return
         killed = self.killed(ask, at)
         if killed:
             self.killed(self.bench.track, again)
         tree = self.bench.track()
         now = self.bench.read()
         assert not [name for name in now if "snapd" in name]
-        states = {view.step.step_id: view.step.state for name in SESSIONS for view in self.agents.steps(name)}
-        was_done = states[steps[0].name] == ("applied" if redo else "undone")
+        was_done = self.states() == turned
+        assert was_done or self.states() == states
         assert now == (after if was_done else before)
         assert was_done or killed
         if was_done:
-            self.turn(steps, "applied" if redo else "undone")
+            self.conflicted |= "conflict" in " ".join(
+                outcomes(outcome[0] if isinstance(outcome, tuple) else outcome).values()
+            )  # type: ignore[arg-type]
+            self.turn(self.steps if self.conflicted else steps, "applied" if redo else "undone")
             self.lost |= {blob(item) for name, item in before.items() if item is not None and now.get(name) != item}
             self.taken.append(outcome.before)  # type: ignore[attr-defined]
             self.seen = now
         self.taken.append(tree)
+
+    def states(self) -> object:
+        """What of each step is in force."""
+        undone = {name: [one.rest for one in self.timeline.undone(name)] for name in self.told()}
+        return {name: (step.state, undone[name]) for name, step in self.told().items()}
 
     def keep_copy(self) -> Path:
         """All that is on the disk."""
@@ -457,6 +508,8 @@ class Machine:
             own = [step for step in self.steps if step.session == name]
             told = self.agents.steps(name)
             assert [(view.step.step_id, view.step.state) for view in told] == [(step.name, step.state) for step in own]
+            if self.conflicted:
+                continue
             expected = (len(self.undoable(name)), sum(step.redoable for step in own))
             assert self.agents.counts(name) == expected, name
             for view, step in zip(told, own, strict=True):

@@ -46,7 +46,7 @@ class Objects:
 
     def __init__(self, folder: Path) -> None:
         self.repository = ShadowRepository(str(folder / "store"))
-        self._handle = self.repository.libgit2()
+        self._handle = pygit2.Repository(self.repository.path)
 
     def entry(self, item: Item) -> Entry | None:
         match item:

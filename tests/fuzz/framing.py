@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from snapd.rpc.connection import _structure
 from snapd.rpc.envelope import EnvelopeError, Notification, Request, Response, parse
 from snapd.rpc.errors import RpcError
 from snapd.rpc.framing import MAX_HEADER_BYTES, FramingError, HttpRequest, read_frame
+from snapd.rpc.params import structure
 from snapd.wire.errors import INVALID_PARAMS
 from tests.fuzz import model
 
@@ -88,7 +88,7 @@ def _parsed(body: bytes) -> Request | Notification | Response | EnvelopeError:
 
 def _refusal(message: Request | Notification) -> RpcError | None:
     try:
-        _structure(message.method, message.params)
+        structure(message.method, message.params)
     except RpcError as error:
         return error
     return None

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from snapd.config import Settings
 from snapd.core.call import Call
 from snapd.core.errors import StoreCorrupt, StoreLocked
 from snapd.store.store import Store
@@ -110,7 +109,7 @@ def test_a_torn_ref_config_or_database(build: Build, tmp_path: Path, what: str, 
     error: StoreCorrupt | None = None
     try:
         bench.open()
-        kept = bench.workspace.sessions.all(Call())
+        kept = bench.workspace.sessions.all(Call()).views
         bench.track()
         bench.write({"a": b"3"})
         bench.restore(last)
@@ -126,11 +125,11 @@ def test_a_torn_ref_config_or_database(build: Build, tmp_path: Path, what: str, 
             assert [view.session.session_id for view in kept] == ["agent"]
             assert agents.undo("agent") == {"a": "restored"}
     # the one beside it in the same data directory is what it was
-    workspace = bench.workspaces.acquire(os.fsencode(other), Settings())
+    workspace = bench.workspaces.acquire(os.fsencode(other), bench.options)
     tree = workspace.track([], Call()).tree
     (other / "b").write_bytes(b"changed")
     assert workspace.changed(tree, None, Call())
-    bench.workspaces.release(workspace)
+    bench.workspaces.release(workspace, bench.options)
 
 
 def _missing(path: Path) -> None:

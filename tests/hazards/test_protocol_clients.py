@@ -182,7 +182,8 @@ def test_client_that_dies_leaves_nothing_behind(daemon: Machine, folder: Path, o
         die(raw, folder)
         raw.close()
     assert bystander.result("snapshot/track")["hash"] == first
-    wait_until(lambda: connections(daemon) == before, "the connections of the dead to go")
+    # some of them, of tests before, may have gone meanwhile
+    wait_until(lambda: connections(daemon) <= before, "the connections of the dead to go")
     again = daemon.raw().open(folder)
     assert again.result("snapshot/track")["hash"] == tree_id(folder)
 

@@ -162,3 +162,17 @@ def test_an_owner_that_is_about_to_end(home: Home, project: Path, monkeypatch: p
         monkeypatch.setattr("snapd.backend.open_remote", refuse)
         with Snapshot(project) as snap:
             assert snap.track() is not None
+
+
+def test_a_variable_says_nothing_to_the_daemon(
+    home: Home, project: Path, daemon: Daemon, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("SNAPD_MAX_FILE_SIZE", "1")
+    with Snapshot(project) as snap:
+        tree = snap.track()
+        assert tree is not None
+        assert snap.list_files(tree)
+        assert {row.source for row in snap.status().settings or ()} == {"default"}
+    assert daemon.client.track()["skipped"] == []
+    (said,) = (record.message for record in caplog.records if record.name == "snapd.library")
+    assert said.startswith("SNAPD_MAX_FILE_SIZE has no effect on the daemon")

@@ -26,6 +26,9 @@ PATIENCE = 30.0
 """Seconds after which whatever is waited for is taken for lost."""
 
 
+_WATCHED = str(Path(__file__).with_name("watched.py"))
+
+
 def wait_until(condition: Callable[[], Any], what: str) -> Any:
     """Waits for something that nobody tells of; gives what the condition gave."""
     deadline = time.monotonic() + PATIENCE
@@ -219,6 +222,8 @@ class Machine:
         self.socket = self.runtime / "daemon.sock"
         self.processes: list[subprocess.Popen[bytes]] = []
         self._clients: list[Client | Raw] = []
+        self._gates = self.root / "gates"
+        self._gates.mkdir()
         self._log = self.root / "stderr"
         self._log.touch()
         self.defects_expected = False
@@ -230,6 +235,7 @@ class Machine:
             "XDG_CONFIG_HOME": str(self.config),
             "SNAPD_DATA_DIR": str(self.data),
             "SNAPD_RUNTIME_DIR": str(self.runtime),
+            "TEST_GATES": str(self._gates),
             "LC_ALL": "C.UTF-8",
             **more,
         }
@@ -241,10 +247,14 @@ class Machine:
     def start(
         self, *arguments: str, env: dict[str, str] | None = None, within: tuple[str, ...] = (), **how: Any
     ) -> subprocess.Popen[bytes]:
-        """Starts a snapd command, `within` another that runs it; it is ended with the machine."""
+        """Starts a snapd command, `within` another that runs it; it is ended with the machine.
+
+        The loop of a daemon is watched: see `watched`.
+        """
+        command = [sys.executable, _WATCHED, *arguments] if arguments[0] == "serve" else self.command(*arguments)
         with self._log.open("ab") as log:
             process = subprocess.Popen(
-                [*within, *self.command(*arguments)], env=self.environment(**(env or {})), **{"stderr": log, **how}
+                [*within, *command], env=self.environment(**(env or {})), **{"stderr": log, **how}
             )
         self.processes.append(process)
         return process
@@ -313,6 +323,20 @@ class Machine:
         self._clients.append(client)
         client.initialize(folders, options)
         return client
+
+    @contextlib.contextmanager
+    def held_up(self, what: str, folder: Path) -> Iterator[Callable[[], bool]]:
+        """Holds something up in a folder for as long as the block takes: "look", "open" or "close"; see `watched`.
+
+        Yields:
+            Says whether anything waits.
+        """
+        gate = self._gates / f"{what}-{folder.name}"
+        gate.touch()
+        try:
+            yield gate.with_suffix(".waiting").exists
+        finally:
+            gate.unlink()
 
     def exit_code(self, process: subprocess.Popen[bytes]) -> int:
         """Waits for a process to end."""

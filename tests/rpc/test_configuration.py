@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from .machine import Machine, error_of, messages, notification, request
+from .machine import Machine, error_of, messages, notification, request, wait_until
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -236,3 +236,138 @@ def test_one_folder_by_two_names(daemon: Machine, folder: Path, other_folder: Pa
     assert len(messages(raw.others, "snapshot/didTrack")) == 1
     only = daemon.raw().open(link)
     assert only.result("snapshot/status", {"workspaceUri": folder.as_uri()})["workspaceUri"] == folder.as_uri()
+
+
+# -- who said what, and for how long
+
+
+def in_use(raw: Raw) -> dict[str, tuple[Any, str]]:
+    """The settings that hold, each with its source."""
+    return {row["name"]: (row["value"], row["source"]) for row in raw.result("snapshot/status")["settings"]}
+
+
+def skipped(raw: Raw) -> list[str]:
+    """What a snapshot that is taken now leaves out."""
+    return [row["file"] for row in raw.result("snapshot/track")["skipped"]]
+
+
+def test_what_a_client_sets_ends_with_its_connection(daemon: Machine, folder: Path) -> None:
+    (folder / "large").write_bytes(b"x" * 11)
+    stays = daemon.raw().open(folder)
+    leaves = daemon.raw().open(folder, options={"maxFileSize": 10, "retention": 1, "exclude": ["sub"]})
+    assert in_use(stays)["max_file_size"] == (10, "otherClient")
+    assert in_use(leaves)["max_file_size"] == (10, "client")
+    assert in_use(leaves)["retention"] == (1.0, "client")
+    assert skipped(stays) == ["large"]
+    assert listed(stays) == ["a.txt"]
+    leaves.close()
+    wait_until(lambda: in_use(stays)["max_file_size"][1] == "default", "the settings to end with their client")
+    assert in_use(stays) == {
+        "snapshot": (True, "default"),
+        "exclude": ([], "default"),
+        "max_file_size": (64 << 20, "default"),
+        "data_dir": (None, "default"),
+        "retention": (7.0, "default"),
+        "max_snapshots": (0, "default"),
+        "max_store_size": (0, "default"),
+        "watcher": ("auto", "default"),
+        "allow_foreign": ([], "default"),
+    }
+    assert skipped(stays) == []
+    assert listed(stays) == ["a.txt", "large", "sub/b.txt"]
+
+
+def test_nothing_is_left_of_a_client_whose_folder_nobody_else_has_open(daemon: Machine, folder: Path) -> None:
+    alone = daemon.raw().open(folder, options={"maxFileSize": 1})
+    assert skipped(alone) == ["a.txt", "sub/b.txt"]
+    alone.close()
+    # the workspace stays open for the next command, and must not have kept it
+    wait_until(
+        lambda: in_use(daemon.raw().open(folder))["max_file_size"] == (64 << 20, "default"), "the settings to end"
+    )
+
+
+def test_of_two_clients_the_one_that_said_it_last_is_heard(daemon: Machine, folder: Path) -> None:
+    first = daemon.raw().open(folder, options={"maxFileSize": 1, "retention": 1})
+    second = daemon.raw().open(folder, options={"maxFileSize": 2})
+    looks = daemon.raw().open(folder)
+
+    def holds() -> tuple[Any, Any]:
+        found = in_use(looks)
+        return found["max_file_size"][0], found["retention"][0]
+
+    assert holds() == (2, 1)
+    first.send(notification("workspace/didChangeConfiguration", {"settings": {"maxFileSize": 3}}))
+    first.result("snapshot/status")
+    assert holds() == (3, 1)
+    second.send(notification("workspace/didChangeConfiguration", {"settings": {"retention": 2}}))
+    second.result("snapshot/status")
+    assert holds() == (3, 2)
+    # what it said last goes with it; what it said and the other one said too falls back to that one
+    first.close()
+    wait_until(lambda: holds() == (2, 2), "the first one's settings to end")
+    second.close()
+    wait_until(lambda: holds() == (64 << 20, 7), "the second one's settings to end")
+
+
+def test_one_client_with_two_names_of_a_folder(daemon: Machine, folder: Path, other_folder: Path) -> None:
+    link = other_folder / "link"
+    link.symlink_to(folder)
+    raw = daemon.raw().open(folder, link, options={"maxFileSize": 1})
+    looks = daemon.raw().open(folder)
+    raw.result("snapshot/status", {"workspaceUri": link.as_uri()})
+    change_folders(raw, [], [link])
+    raw.result("snapshot/status", {"workspaceUri": folder.as_uri()})
+    assert in_use(looks)["max_file_size"] == (1, "otherClient")
+    change_folders(raw, [], [folder])
+    wait_until(lambda: in_use(looks)["max_file_size"][1] == "default", "the settings to end with the last name")
+
+
+def test_the_settings_file_is_read_again(machine: Machine, folder: Path) -> None:
+    file = configure(machine, "max_file_size = 5\n")
+    machine.serve_socket(env={"SNAPD_RETENTION": "3"})
+    (folder / "large").write_bytes(b"x" * 11)
+    raw = machine.raw().open(folder)
+    assert skipped(raw) == ["large"]
+    assert in_use(raw)["max_file_size"] == (5, "file")
+    assert in_use(raw)["retention"] == (3.0, "environment")
+    file.write_text('exclude = ["sub"]\nretention = 9\n')
+    assert skipped(raw) == []
+    assert listed(raw) == ["a.txt", "large"]
+    assert in_use(raw)["exclude"] == (["sub"], "file")
+    assert in_use(raw)["retention"] == (3.0, "environment")
+    file.unlink()
+    assert listed(raw) == ["a.txt", "large", "sub/b.txt"]
+    file.write_text("snapshot = false\n")
+    assert raw.result("snapshot/track")["hash"] is None
+    assert raw.result("snapshot/status")["enabled"] is False
+
+
+def test_a_settings_file_that_breaks_changes_nothing(machine: Machine, folder: Path) -> None:
+    file = configure(machine, 'exclude = ["sub"]\n')
+    machine.serve_socket()
+    raw = machine.raw().open(folder)
+    assert listed(raw) == ["a.txt"]
+    for text, said in (("exclude = \n", "line 1"), ("exclude = 5\n", "exclude: expected"), ("colour = 5\n", "colour")):
+        file.write_text(text)
+        assert listed(raw) == ["a.txt"]
+        assert in_use(raw)["exclude"] == (["sub"], "file")
+        (problem,) = raw.result("snapshot/status")["settingsProblems"]
+        assert problem.startswith(f"{file}: ")
+        assert said in problem
+        assert machine.logged().count(problem) == 1
+    file.write_text('exclude = ["a.txt"]\n')
+    assert listed(raw) == ["sub/b.txt"]
+    assert "settingsProblems" not in raw.result("snapshot/status")
+
+
+def test_the_folder_s_own_file_is_shown(daemon: Machine, folder: Path) -> None:
+    (folder / ".snapd.toml").write_text('exclude = ["sub"]\n')
+    raw = daemon.raw().open(folder, options={"exclude": ["a.txt"]})
+    rows = [row for row in raw.result("snapshot/status")["settings"] if row["name"] == "exclude"]
+    assert rows == [
+        {"name": "exclude", "value": ["a.txt"], "source": "client"},
+        {"name": "exclude", "value": ["sub"], "source": "folder"},
+    ]
+    (folder / ".snapd.toml").write_text("exclude = 5\n")
+    assert raw.result("snapshot/status")["settingsProblems"] == [".snapd.toml: exclude: expected a list of strings"]

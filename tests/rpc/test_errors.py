@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from snapd_client import to_uri
 
-from .machine import Machine, error_of, foreign_directory, initialize, request, tree_of
+from .machine import Machine, error_of, foreign_directory, initialize, messages, notification, request, tree_of
 
 if TYPE_CHECKING:
     from .machine import Raw
@@ -345,3 +345,19 @@ def test_error_before_the_folder_is_looked_at(daemon: Machine, folder: Path) -> 
     raw.send(initialize(folder) + request(1, "snapshot/patch", {"hash": "x"}))
     answers = {answer["id"]: answer for answer in (raw.answer(), raw.answer())}
     assert error_of(answers[1]) == (-32602, "invalidParams")
+
+
+def test_an_empty_array_is_an_empty_object(daemon: Machine, folder: Path) -> None:
+    """As Lua and PHP have it."""
+    raw = daemon.raw()
+    everything = {"capabilities": [], "initializationOptions": [], "workspaceFolders": [], "rootUri": folder.as_uri()}
+    raw.send(request(0, "initialize", everything))
+    assert "result" in raw.answer(0)
+    raw.send(notification("initialized", []))
+    tree = raw.result("snapshot/track", [])["hash"]
+    for settings in ([], {"snapd": []}):
+        raw.send(notification("workspace/didChangeConfiguration", {"settings": settings}))
+    assert raw.result("snapshot/status", [])["lastHash"] == tree
+    assert error_of(raw.ask(1, "snapshot/patch", []))[1] == "invalidParams"
+    assert not messages(raw.others, "window/logMessage")
+    assert raw.ask(2, "shutdown", [])["result"] is None

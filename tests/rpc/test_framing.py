@@ -56,7 +56,7 @@ BODIES: dict[str, tuple[bytes, int, object]] = {
     "id a boolean": (b'{"jsonrpc":"2.0","id":true,"method":"snapshot/status"}', -32600, None),
     "id an array": (b'{"jsonrpc":"2.0","id":[1],"method":"snapshot/status"}', -32600, None),
     "id beyond 64 bits": (b'{"jsonrpc":"2.0","id":18446744073709551616,"method":"snapshot/status"}', -32600, None),
-    "params an array": (b'{"jsonrpc":"2.0","id":1,"method":"snapshot/status","params":[]}', -32602, 1),
+    "params an array": (b'{"jsonrpc":"2.0","id":1,"method":"snapshot/status","params":[1]}', -32602, 1),
     "params a number": (b'{"jsonrpc":"2.0","id":1,"method":"snapshot/status","params":5}', -32602, 1),
     "an unknown method": (b'{"jsonrpc":"2.0","id":1,"method":"snapshot/no"}', -32601, 1),
     "a method of pygls": (b'{"jsonrpc":"2.0","id":1,"method":"workspace/executeCommand"}', -32601, 1),

@@ -134,6 +134,29 @@ def test_signal_ends_the_daemon_though_a_client_does_not_read(machine: Machine, 
     assert machine.exit_code(process) == 0
 
 
+def test_signal_in_the_middle_of_a_restore_leaves_the_rest_to_the_next_daemon(machine: Machine, folder: Path) -> None:
+    files = [folder / f"many-{at}" for at in range(3000)]
+    for file in files:
+        file.write_bytes(b"one")
+    process = machine.serve_socket()
+    raw = machine.raw().open(folder)
+    tree = raw.result("snapshot/track")["hash"]
+    for file in files:
+        file.write_bytes(b"two")
+    raw.result("snapshot/track")
+    raw.send(request(5, "snapshot/restore", {"hash": tree}))
+    wait_until(lambda: any(file.read_bytes() == b"one" for file in files), "the first file is back")
+    process.send_signal(signal.SIGTERM)
+    answer = raw.answer(5)
+    # it was nearly done, or is not done yet: it is told which
+    assert "result" in answer or (error_of(answer) == (1011, "ioError") and answer["error"]["data"]["errno"] == "EINTR")
+    assert machine.exit_code(process) == 0
+    assert not list(folder.glob(".snapd-*"))
+    machine.serve_socket()
+    assert machine.raw().open(folder).result("snapshot/track")["hash"] == tree
+    assert {file.read_bytes() for file in files} == {b"one"}
+
+
 def test_standard_input_and_output_may_be_files(machine: Machine, folder: Path) -> None:
     source, target = machine.root / "in", machine.root / "out"
     source.write_bytes(initialize(folder) + request(1, "snapshot/track") + request(2, "shutdown"))

@@ -12,6 +12,8 @@ import tempfile
 import traceback
 from pathlib import Path
 
+from .histories import histories
+from .problems import Diary
 from .soak import Soak
 
 
@@ -26,13 +28,21 @@ def main() -> int:
     # a socket's path is short, and the folder must not lie in anybody's home
     folder = Path(tempfile.mkdtemp(prefix="soak-", dir="/tmp")).resolve()
     os.umask(0o022)
-    soak = Soak(folder, seed, options.kill_every, options.verify_every)
+    soak = Soak(folder / "crowd", seed, options.kill_every, options.verify_every)
+    diary = Diary()
+
+    async def run() -> None:
+        crowd = soak.run(options.minutes)
+        told = histories(folder / "histories", seed, options.minutes, 1, soak.figures, diary)
+        await first_failure([asyncio.ensure_future(crowd), asyncio.ensure_future(told)])
+
     print(f"seed {seed}, in {folder}", flush=True)
     try:
-        asyncio.run(soak.run(options.minutes))
+        asyncio.run(run())
     except (Exception, KeyboardInterrupt):
         # whatever it was, or whoever lost patience: these are what finds it again
-        print(soak.diary.last())
+        for each in (soak.diary, diary):
+            print(each.last())
         traceback.print_exc(file=sys.stdout)
         print(soak.figures.table())
         print(f"FAILED with seed {seed}; {folder} is kept")
@@ -41,6 +51,16 @@ def main() -> int:
     print(f"clean, with seed {seed}")
     shutil.rmtree(os.fsencode(folder))
     return 0
+
+
+async def first_failure(tasks: list[asyncio.Future[None]]) -> None:
+    """Waits for all; where one fails, the others are stopped, and clean up, before its error is raised."""
+    done, pending = await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
+    for task in pending:
+        task.cancel()
+    await asyncio.gather(*pending, return_exceptions=True)
+    for task in done:
+        task.result()
 
 
 if __name__ == "__main__":

@@ -135,6 +135,12 @@ class Client:
         self._writer.transport.abort()
         self._lose()
 
+    async def hang_up(self) -> None:
+        """Hangs up, and waits until the daemon has let go of the connection, with all that follows from it."""
+        self.has_hung_up = True
+        self._writer.write_eof()
+        await asyncio.wait_for(self._task, PATIENCE)
+
     def _send(self, message: dict[str, Any]) -> None:
         body = json.dumps({"jsonrpc": "2.0", **message}).encode()
         with contextlib.suppress(ConnectionError, RuntimeError):

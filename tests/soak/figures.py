@@ -15,6 +15,12 @@ class Figures:
     """
 
     minutes: float = 0.0
+    histories: int = 0
+    dry_runs_compared: int = 0
+    undos_foretold: int = 0
+    undos_overlapping: int = 0
+    undos_open: int = 0
+    lines_checked: int = 0
     rounds: int = 0
     requests: int = 0
     steps: int = 0

@@ -109,6 +109,23 @@ def test_a_cleanup_leaves_what_git_gc_leaves(steps: Steps, tmp_path: Path, edits
     steps.open()
 
 
+@pytest.mark.parametrize("form", ["loose", "packed", "packed as a delta"])
+def test_tags_that_somebody_made_are_packed_too(steps: Steps, form: str) -> None:
+    steps.take({"a": b"a\n"})
+    steps.store._repository.journal.checkpoint()
+    head = steps.git("for-each-ref", "--format=%(objectname)", "refs/snapd/snapshots").decode().split()[0]
+    for name in ("one", "two"):
+        message = "".join(f"line {at}\n" for at in range(200)) + name
+        steps.git("tag", "-a", "-m", message, name, head)
+    if form != "loose":
+        steps.git("-c", "gc.auto=0", "repack", "-q", "-a", "-d", *(["-f"] if form == "packed as a delta" else []))
+    before = steps.git("cat-file", "tag", "two")
+    steps.store._repository.swept()
+    assert run(steps)
+    steps.check()
+    assert steps.git("cat-file", "tag", "two") == before
+
+
 def test_what_it_leaves_is_private(steps: Steps) -> None:
     session(steps, 2)
     run(steps)

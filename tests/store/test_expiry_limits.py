@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 from snapd.core.call import Call
 from snapd.core.errors import UnknownSnapshot
 from snapd.core.model import ObjectId
-from snapd.core.retention import Retention
 from snapd.store.sizes import own_bytes
 from tests.support.git import run_git
 from tests.support.sessions import Agents
@@ -56,7 +55,7 @@ def taken(bench: Bench, count: int, size: int = 2000, seed: int = 0) -> dict[Obj
 def test_so_many_stay(tmp_path: Path, most: int) -> None:
     bench = make(tmp_path, {"same": b"s" * 5000})
     states = taken(bench, 8)
-    bench.workspace.retention = Retention(max_snapshots=most)
+    bench.keep(max_snapshots=most)
     removed, freed = bench.workspace.cleanup(None, Call())
     assert removed == max(0, 8 - most)
     # what cannot be compressed is gone for sure
@@ -72,7 +71,7 @@ def test_the_oldest_go_until_the_rest_fits(tmp_path: Path, left: int) -> None:
     bench.workspace.cleanup(None, Call())
     size = own_bytes(bench.store)
     most = size - (8 - left) * 20_000 + 5_000
-    bench.workspace.retention = Retention(max_bytes=most)
+    bench.keep(max_bytes=most)
     before = bench.workspace.status().store_bytes
     removed, freed = bench.workspace.cleanup(None, Call())
     assert own_bytes(bench.store) <= most
@@ -93,11 +92,11 @@ def test_what_open_sessions_name_stays_and_what_cannot_be_had_is_told(
     agents.start("goes on")
     step = agents.step("goes on", {"a": os.urandom(20_000)})
     tracked = taken(bench, 2, 20_000)
-    bench.workspace.retention = Retention(max_bytes=1)
+    bench.keep(max_bytes=1)
     with caplog.at_level(logging.WARNING):
         bench.workspace.cleanup(None, Call())
     assert "nothing more may go" in caplog.text
-    assert [view.session.session_id for view in bench.workspace.sessions.all(Call())] == ["goes on"]
+    assert [view.session.session_id for view in bench.workspace.sessions.all(Call()).views] == ["goes on"]
     assert known(bench, tracked) == list(tracked)[-1:]
     check(bench, tracked, set(list(tracked)[:1]))
     agents.undo("goes on", step=step, on_conflict="overwrite")
@@ -126,11 +125,11 @@ def test_any_size_is_kept_to_as_far_as_it_can_be(seed: int) -> None:
         newest = list(states)[-1]
         size = own_bytes(bench.store)
         most = chance.randrange(1, size)
-        bench.workspace.retention = Retention(max_bytes=most)
+        bench.keep(max_bytes=most)
         removed, _ = bench.workspace.cleanup(None, Call())
         left = own_bytes(bench.store)
         assert bench.workspace._store.knows(newest)
-        bench.workspace.retention = Retention(0)
+        bench.keep(0)
         more, _ = bench.workspace.cleanup(None, Call())
         # either it fits, or there was nothing more that may go
         assert left <= most or more == 0
@@ -146,7 +145,7 @@ def test_without_room_it_only_drops_and_says_so(
 ) -> None:
     bench = make(tmp_path, {"same": b"s" * 5000})
     states = taken(bench, 6)
-    bench.workspace.retention = Retention(0)
+    bench.keep(0)
     monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=1000))
     with caplog.at_level(logging.WARNING):
         removed, freed = bench.workspace.cleanup(None, Call())

@@ -375,6 +375,58 @@ def test_a_damaged_frame_in_the_middle_costs_no_other(tmp_path: Path, steps: Ste
     assert list(decode_frames(b"")) == list(decode_frames(b"\0" * 100)) == list(decode_frames(start[:-1])) == []
 
 
+def left_by_a_power_cut(data: bytes) -> dict[str, bytes]:
+    """What may be found of a journal file of which nothing was synced: bytes that were never written are zeros."""
+    return {
+        "empty": b"",
+        "zeros": b"\0" * len(data),
+        "a page of zeros": b"\0" * 4096,
+        "a part of the start": data[:5],
+        "a part of the start, then zeros": data[:5] + b"\0" * 500,
+        "the start, then zeros": data[:16] + b"\0" * len(data),
+        "a torn frame, then zeros": data[: len(data) // 2] + b"\0" * 4096,
+    }
+
+
+@pytest.mark.parametrize("how", left_by_a_power_cut(b"").keys())
+def test_what_a_power_cut_leaves_is_no_damage(steps: Steps, how: str) -> None:
+    steps.take(step(0))
+    steps.reopen()
+    steps.take(step(1))
+    (file,) = journals(steps)
+    data = file.read_bytes()
+    # the file of a step that was never acknowledged
+    later = file.with_name("2")
+    later.write_bytes(left_by_a_power_cut(data)[how])
+    later.chmod(0o600)
+    steps.store._ownership.release()
+    for quick in (True, False):
+        assert check_closed(str(steps.path), Call(), quick=quick, mend=False).problems == ()
+    steps.open()
+    steps.check()
+    assert journals(steps) == []
+    assert not (steps.path / "quarantine").exists()
+
+
+@pytest.mark.parametrize("lost", [1, 16, 300])
+def test_records_behind_zeros_are_kept_aside(steps: Steps, lost: int) -> None:
+    """A disk that lost the start of a file lost what only this tells: which of the rest are frames of ours."""
+    steps.reopen()
+    steps.take(step(1))
+    steps.take(step(2))
+    (file,) = journals(steps)
+    data = file.read_bytes()
+    damaged = b"\0" * lost + data[lost:]
+    damage.replace(file, damaged)
+    steps.store._ownership.release()
+    found = check_closed(str(steps.path), Call(), quick=True, mend=False)
+    assert [problem.kind for problem in found.problems] == ["damagedJournal"]
+    steps.open()
+    steps.check()
+    (kept,) = [path for path in (steps.path / "quarantine").rglob("*") if path.is_file() and path.suffix != ".jsonl"]
+    assert kept.read_bytes() == damaged
+
+
 def killed_with_old_journals(steps: Steps, monkeypatch: pytest.MonkeyPatch, where: Path) -> Path:
     """Takes steps, ends the process with all journal files still there, and gives the newest of these."""
     monkeypatch.setattr(journal, "FILE_FRAMES", 3)

@@ -11,7 +11,7 @@ import pygit2
 import pytest
 
 from snapd.core.errors import StoreCorrupt
-from snapd.store.libgit2 import CACHED_BYTES, MAPPED_BYTES, WINDOW_BYTES, open_repository
+from snapd.store.libgit2 import CACHED_BYTES, MAPPED_BYTES, WINDOW_BYTES, with_packs
 from tests.support.git import run_git
 
 
@@ -40,12 +40,12 @@ def mapped() -> int:
     return found
 
 
-def test_of_a_large_pack_little_is_mapped(large: tuple[Path, dict[str, bytes]]) -> None:
+def test_of_a_large_pack_little_is_mapped(large: tuple[Path, dict[str, bytes]], tmp_path: Path) -> None:
     repository, contents = large
     (pack,) = (repository / "objects" / "pack").glob("*.pack")
     assert pack.stat().st_size > 2 * MAPPED_BYTES
     assert b"chain length = 1" in run_git(repository, "verify-pack", "-v", str(pack))
-    handle = open_repository(str(repository))
+    handle = with_packs(str(repository), [str(pack.with_suffix(""))], str(tmp_path / "chosen"))
     most = 0
     for oid, data in contents.items():
         assert handle.odb.read_header(pygit2.Oid(hex=oid))[1] == len(data)
@@ -57,4 +57,4 @@ def test_of_a_large_pack_little_is_mapped(large: tuple[Path, dict[str, bytes]]) 
 
 def test_what_is_no_repository_is_told(tmp_path: Path) -> None:
     with pytest.raises(StoreCorrupt):
-        open_repository(str(tmp_path))
+        with_packs(str(tmp_path), [], str(tmp_path / "chosen"))

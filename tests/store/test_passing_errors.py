@@ -8,6 +8,7 @@ import errno
 import itertools
 import os
 import shutil
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,17 +18,22 @@ import pytest
 
 from snapd.core.call import Call
 from snapd.core.checkup import Checkup
-from snapd.core.errors import IoError
+from snapd.core.errors import IoError, StorageFull
 from snapd.core.history import Event, SessionStarted
-from snapd.core.model import Coverage, Snapshot
+from snapd.core.model import REGULAR, Coverage, Entry, ObjectId, Snapshot
+from snapd.core.retention import Limits
+from snapd.store import packer, packing
 from snapd.store.consolidate import consolidate
+from snapd.store.damage import EXHAUSTED
 from snapd.store.fsck.checkers import check_closed
 from snapd.store.packindex import PackIndexes
 from snapd.store.permission import Permission
+from snapd.store.project_blobs import ProjectBlobs
 from snapd.store.repository import refuse_newer
+from snapd.store.usage import usage
 from tests.store.fsck.damage import blob_id, loose
 from tests.store.fsck.test_chains import add_session
-from tests.store.steps import Files, Steps
+from tests.store.steps import Files, Steps, read_files
 
 
 def step(number: int) -> Files:
@@ -41,13 +47,13 @@ def steps(steps: Steps) -> Steps:
     return steps
 
 
-def refusing(patch: pytest.MonkeyPatch, call: str, ending: str) -> None:
+def refusing(patch: pytest.MonkeyPatch, call: str, ending: str, number: int = errno.EMFILE) -> None:
     """Has a call of the system fail for paths with an ending, as where too many files are open."""
     real: Callable[..., Any] = getattr(os, call)
 
     def refuse(path: Any = ".", *args: Any, **options: Any) -> Any:
         if os.fspath(path).endswith(ending):
-            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE), path)
+            raise OSError(number, os.strerror(number), path)
         return real(path, *args, **options)
 
     patch.setattr(os, call, refuse)
@@ -85,6 +91,83 @@ def test_a_pack_whose_index_cannot_be_opened(steps: Steps, monkeypatch: pytest.M
         with pytest.raises(IoError):
             packs.among({tree})
     assert packs.among({tree}) == {tree}
+
+
+BESIDE = b"something else\n"
+
+
+def packed_with_deltas(steps: Steps) -> tuple[ObjectId, Files]:
+    """A store with one pack, of which most objects are deltas; opened anew, so that nothing of it is open."""
+    lines = [b"line %d\n" % line for line in range(200)]
+    contents = {f"f{at}": b"".join([*lines[:at], b"other\n", *lines[at:]]) for at in range(9)}
+    steps.take({"beside": BESIDE})
+    tree = steps.take(contents)
+    steps.store._upkeep.consolidate_all(Call())
+    (pack,) = steps.path.glob("objects/pack/*.pack")
+    assert b"chain length" in steps.git("verify-pack", "-v", str(pack))
+    # the records lay in it, so it is open
+    steps.store._repository.packs.forget()
+    return tree, contents
+
+
+def project(steps: Steps) -> ProjectBlobs:
+    """The store as if it were a project's own git."""
+    return ProjectBlobs([os.fsencode(steps.path / "objects")])
+
+
+READS: dict[str, Callable[[Steps, ObjectId, ObjectId], object]] = {
+    "a directory": lambda steps, tree, _: steps.store.read_tree(tree),
+    "a file": lambda steps, _, blob: steps.store.read_blob(blob),
+    "a small file": lambda steps, _, blob: steps.store.read_small_blob(blob, 1 << 20),
+    "a size": lambda steps, _, blob: steps.store.blob_size(blob),
+    "pieces": lambda steps, _, blob: list(steps.store.blob_chunks(blob)),
+    "moved files": lambda steps, tree, _: steps.store.renames(tree, steps.take({"other": b"1\n"})),
+    "a merge": lambda steps, _, blob: steps.store.merge(None, Entry(REGULAR, blob), Entry(REGULAR, blob_id(BESIDE))),
+    "usage": lambda steps, *_: usage(str(steps.path)),
+    "a sweep": lambda steps, *_: steps.store.expire(Limits(time.time(), 0), None, Call()),
+    "another's": lambda steps, _, blob: project(steps).read(blob, 1 << 20),
+    "sizes of another's": lambda steps, _, blob: project(steps).sizes([blob]),
+}
+
+
+@pytest.mark.parametrize("number", sorted(EXHAUSTED), ids=lambda number: errno.errorcode[number])
+@pytest.mark.parametrize("what", READS)
+def test_a_pack_that_cannot_be_opened_is_not_told_as_damage(
+    steps: Steps, monkeypatch: pytest.MonkeyPatch, what: str, number: int
+) -> None:
+    tree, contents = packed_with_deltas(steps)
+    blob = blob_id(contents["f3"])
+    with monkeypatch.context() as patch:
+        refusing(patch, "open", ".pack", number)
+        with pytest.raises(IoError) as caught:
+            READS[what](steps, tree, blob)
+        assert caught.value.data["errno"] == errno.errorcode[number]
+    assert read_files(steps.store, tree) == contents
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        ("failed to open pack: Too many open files", "EMFILE"),
+        ("failed to write: No space left on device", "ENOSPC"),
+        ("failed to write: Disk quota exceeded", "EDQUOT"),
+    ],
+)
+def test_what_libgit2_has_only_words_for(
+    steps: Steps, monkeypatch: pytest.MonkeyPatch, message: str, expected: str
+) -> None:
+    steps.take(MANY)
+
+    def fails(*_: object) -> None:
+        raise pygit2.GitError(message)
+
+    monkeypatch.setattr(packer, "can_start", lambda: False)
+    monkeypatch.setattr(packing._PackBuilder, "write", fails)
+    with pytest.raises((IoError, StorageFull)) as caught:
+        consolidate(steps.store._repository, None, Permission())
+    assert caught.value.data["errno"] == expected
+    assert not list((steps.path / "packing").iterdir())
+    steps.check()
 
 
 def test_the_note_of_the_folder_cannot_be_read(steps: Steps) -> None:

@@ -37,8 +37,11 @@ class Agents:
         message: str | None = None,
         part: str | None = None,
         client: str | None = None,
+        *,
+        ends: str | None = None,
     ) -> str:
-        begun = self.bench.workspace.sessions.begin(session, parent, message, part, "edit", None, client, Call())
+        sessions = self.bench.workspace.sessions
+        begun = sessions.begin(session, parent, message, part, "edit", None, client, Call(), ends=ends)
         return begun.step_id
 
     def end(self, step: str, files: Sequence[str] | None = None) -> StepView:
@@ -64,7 +67,7 @@ class Agents:
         return step
 
     def session(self, name: str) -> SessionView:
-        return next(view for view in self.bench.workspace.sessions.all(Call()) if view.session.session_id == name)
+        return next(view for view in self.bench.workspace.sessions.all(Call()).views if view.session.session_id == name)
 
     def counts(self, name: str) -> tuple[int, int]:
         """How many steps can be undone, and how many redone."""
@@ -72,7 +75,7 @@ class Agents:
         return view.undoable, view.redoable
 
     def steps(self, session: str) -> tuple[StepView, ...]:
-        return self.bench.workspace.sessions.steps(session, Call())
+        return self.bench.workspace.sessions.steps(session, Call()).views
 
     def states(self, session: str) -> list[str]:
         return [view.step.state for view in self.steps(session)]

@@ -13,13 +13,13 @@ from pathlib import Path
 
 import attrs
 
-from snapd.config import Settings
 from snapd.core.answers import Tracked
 from snapd.core.call import Call
-from snapd.core.model import CaptureSettings, ObjectId, OnConflict, Outcome
+from snapd.core.model import ObjectId, OnConflict, Outcome
 from snapd.core.workspace import Workspace
 from snapd.core.writer import Request
 from snapd.locations import Locations
+from snapd.settings import Base, Options, SettingsFile
 from snapd.watch.choose import WatcherSetting
 from snapd.workspaces import Workspaces
 from tests.support.git import run_git
@@ -145,6 +145,7 @@ class Bench:
         root: the workspace.
         home: the user's home directory, outside the workspace.
         workspace: the core's own object.
+        options: what the bench, as a client of it, asks for.
     """
 
     def __init__(self, folder: Path, inside: str, watcher: WatcherSetting = "auto") -> None:
@@ -164,7 +165,9 @@ class Bench:
             str(self.folder / "config.toml"), str(self.folder / "data"), str(self.folder / "run"), str(self.home)
         )
         self.workspaces = Workspaces(locations, None, UMASK, None)
-        self.workspace = self.workspaces.acquire(os.fsencode(self.root), Settings(watcher=self._watcher))
+        self.options = Options(Base(SettingsFile(locations.config_file)), self)
+        self.options.give({"watcher": self._watcher})
+        self.workspace = self.workspaces.acquire(os.fsencode(self.root), self.options)
         self._is_open = True
         _open.append(self)
 
@@ -180,8 +183,12 @@ class Bench:
         self.open()
 
     def configure(self, *exclude: str, max_file_size: int = 1 << 20) -> None:
-        """Has other settings hold."""
-        self.workspace.settings = CaptureSettings(exclude=exclude, max_file_size=max_file_size)
+        """Has other things captured."""
+        self.options.give({"exclude": exclude, "max_file_size": max_file_size})
+
+    def keep(self, days: float = 7.0, *, max_snapshots: int = 0, max_bytes: int = 0) -> None:
+        """Has other snapshots kept."""
+        self.options.give({"retention": days, "max_snapshots": max_snapshots, "max_store_size": max_bytes})
 
     # -- the folder
 
@@ -245,7 +252,8 @@ class Bench:
     @property
     def store(self) -> str:
         """Where the store lies."""
-        return self.workspace.status().store_path
+        # not by its status, which a workspace that is closed or damaged does not tell
+        return self.workspaces.store_of(os.fsencode(self.root), self.options.settings)
 
     def git(self, *args: str) -> bytes:
         """Runs git on the store."""

@@ -15,6 +15,7 @@ from snapd.watch import inotify_clock
 from snapd.watch.clock import ITSELF, Marks
 from snapd.watch.inotify import OVERFLOW, Event, Inotify
 from snapd.watch.inotify_clock import InotifyClock
+from snapd.watch.lent import Lent
 from tests.support.processes import descriptors
 from tests.watch.places import Spot, names, watch
 
@@ -40,8 +41,14 @@ def clock(root: Path) -> Iterator[InotifyClock]:
 def begin(clock: InotifyClock, folder: Path, name: str = "root") -> Spot:
     """Watches a directory, and takes what there was to tell."""
     spot = watch(clock, folder, Spot(name))
-    clock.take()
+    settle(clock)
     return spot
+
+
+def settle(clock: InotifyClock) -> None:
+    """Takes until there is nothing to tell, as a look does."""
+    while clock.take():
+        pass
 
 
 def exhaust(monkeypatch: pytest.MonkeyPatch, code: int = errno.ENOSPC) -> None:
@@ -111,17 +118,17 @@ def test_what_is_forgotten_is_told_no_more(clock: InotifyClock, root: Path) -> N
     spot = begin(clock, root)
     clock.forget(spot)
     assert spot.watch == -1
-    (root / "a").write_bytes(b"")
+    (root / "a").mkdir()
     assert not clock.take()
     clock.forget(spot)
     watch(clock, root, spot)
-    (root / "b").write_bytes(b"")
+    (root / "b").mkdir()
     assert names(clock.take()) == {"root": {b"b"}}
 
 
 def test_forgetting_gives_the_watch_back(clock: InotifyClock, root: Path) -> None:
     def watches() -> int:
-        with open(f"/proc/self/fdinfo/{clock._inotify.descriptor}", encoding="ascii") as file:  # type: ignore[union-attr]
+        with open(f"/proc/self/fdinfo/{clock._queues.inotify.descriptor}", encoding="ascii") as file:  # type: ignore[union-attr]
             return sum(line.startswith("inotify wd:") for line in file)
 
     spot = begin(clock, root)
@@ -140,7 +147,7 @@ def test_a_directory_that_was_taken_over_stays_watched(clock: InotifyClock, root
     (root / "new/a").write_bytes(b"")
     assert names(clock.take()) == {"new": {b"a"}}
     clock.forget(new)
-    (root / "new/b").write_bytes(b"")
+    (root / "new/b").mkdir()
     assert not clock.take()
 
 
@@ -173,7 +180,7 @@ def test_a_directory_that_goes_and_comes_again(clock: InotifyClock, root: Path) 
         (root / "d/a").write_bytes(b"")
         assert names(clock.take()) == {"d": {b"a"}}
         (root / "d/a").unlink()
-        clock.take()
+        settle(clock)
 
 
 def test_a_directory_that_is_moved_or_changed_itself(clock: InotifyClock, root: Path) -> None:
@@ -278,8 +285,8 @@ def test_the_queue_is_emptied_while_somebody_listens(clock: InotifyClock, root: 
     clock.listen(gathered.release)
     (root / "a").mkdir()
     assert gathered.acquire(timeout=_SECONDS)
-    assert clock._inotify is not None
-    assert list(clock._inotify.read()) == []
+    assert clock._queues is not None
+    assert list(clock._queues.inotify.read()) == []
     assert clock.take() == Marks(names={spot: {b"a"}})
 
 
@@ -352,15 +359,138 @@ def test_listening_again_and_again(clock: InotifyClock, root: Path) -> None:
     assert (descriptors(), threading.active_count()) == (before, threads)
 
 
-def test_no_queue_left_behind_where_there_is_none_to_have(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(self: Inotify) -> None:
+class Limits:
+    """How many watches and queues the user has left, and what time it is."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.watches: int | None = None
+        self.queues = True
+        self.now = 1000.0
+        add, start = Inotify.add, Inotify.__init__
+
+        def added(queue: Inotify, directory: int) -> int:
+            if self.watches is not None:
+                self.watches -= 1
+                if self.watches < 0:
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            return add(queue, directory)
+
+        def started(queue: Inotify, descriptor: int | None = None) -> None:
+            if not self.queues:
+                raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+            start(queue, descriptor)
+
+        monkeypatch.setattr(Inotify, "add", added)
+        monkeypatch.setattr(Inotify, "__init__", started)
+        monkeypatch.setattr(inotify_clock, "monotonic", lambda: self.now)
+
+
+@pytest.fixture
+def limits(monkeypatch: pytest.MonkeyPatch) -> Limits:
+    return Limits(monkeypatch)
+
+
+def look(clock: InotifyClock, spot: Spot, root: Path) -> str:
+    """Looks as whoever asks does: at everything, where the clock says so; gives how it is watched then."""
+    if clock.take().everything and spot.watch < 0:
+        watch(clock, root, spot)
+    return clock.kind
+
+
+def test_watching_is_tried_again_after_a_pause_that_grows(limits: Limits, root: Path) -> None:
+    before = descriptors()
+    clock, spot = InotifyClock(os.fsencode(root)), Spot("root")
+    pause, tried = inotify_clock._SHORTEST_PAUSE, []
+    limits.watches = 0
+    assert look(clock, spot, root) == "none"
+    for _ in range(8):
+        for _ in range(3):
+            # not before its time
+            limits.now += pause / 4
+            limits.watches = 1
+            assert look(clock, spot, root) == "none"
+            assert limits.watches == 1
+        limits.watches = 0
+        limits.now += pause / 4
+        assert look(clock, spot, root) == "none"
+        assert limits.watches == -1
+        tried.append(pause)
+        pause = min(2 * pause, inotify_clock._LONGEST_PAUSE)
+    assert tried[-1] == inotify_clock._LONGEST_PAUSE
+    assert "max_user_watches" in (clock.reason or "")
+    limits.watches = None
+    limits.now += pause
+    assert look(clock, spot, root) == "inotify"
+    assert (clock.exact, clock.reason) == (True, None)
+    settle(clock)
+    (root / "a").write_bytes(b"")
+    assert names(clock.take()) == {"root": {b"a"}}
+    settle(clock)
+    # it went well: the next pause is a short one again
+    limits.watches = 0
+    watch(clock, root, Spot("other"))
+    limits.watches = None
+    limits.now += inotify_clock._SHORTEST_PAUSE
+    assert look(clock, spot, root) == "inotify"
+    clock.close()
+    assert descriptors() == before
+
+
+def test_a_queue_is_tried_again_too(limits: Limits, root: Path) -> None:
+    """Where there was none to have from the beginning: as many as the user may have are in use by others."""
+    limits.queues = False
+    before = descriptors()
+    clock, spot = InotifyClock(os.fsencode(root)), Spot("root")
+    assert descriptors() == before
+    assert look(clock, spot, root) == "none"
+    assert "Too many open files" in (clock.reason or "")
+    limits.queues = True
+    assert look(clock, spot, root) == "none"
+    limits.now += inotify_clock._SHORTEST_PAUSE
+    assert look(clock, spot, root) == "inotify"
+    assert clock.reason is None
+    clock.close()
+    assert descriptors() == before
+
+
+def test_a_listener_is_told_of_changes_once_watching_is_possible_again(limits: Limits, root: Path) -> None:
+    clock, spot = InotifyClock(os.fsencode(root)), Spot("root")
+    limits.watches = 0
+    told = threading.Event()
+    clock.listen(told.set)
+    assert look(clock, spot, root) == "none"
+    limits.watches = None
+    limits.now += inotify_clock._SHORTEST_PAUSE
+    assert look(clock, spot, root) == "inotify"
+    settle(clock)
+    told.clear()
+    (root / "a").write_bytes(b"")
+    assert told.wait(_SECONDS)
+    assert names(clock.take()) == {"root": {b"a"}}
+    clock.close()
+
+
+def test_a_closed_clock_watches_nothing_any_more(limits: Limits, root: Path) -> None:
+    before = descriptors()
+    clock = InotifyClock(os.fsencode(root))
+    clock.close()
+    limits.now += 2 * inotify_clock._LONGEST_PAUSE
+    assert clock.take().everything
+    assert descriptors() == before
+
+
+def test_no_descriptors_are_left_behind_where_nothing_can_be_watched(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(self: object, *_: object) -> None:
         raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
 
     before = descriptors()
-    monkeypatch.setattr(Inotify, "__init__", fail)
-    with pytest.raises(OSError, match="Too many"):
-        InotifyClock(os.fsencode(root))
-    assert descriptors() == before
+    for target in (inotify_clock.Inotify, inotify_clock.Mounts, inotify_clock.Fanotify):
+        with monkeypatch.context() as patch:
+            patch.setattr(target, "__init__", fail)
+            InotifyClock(os.fsencode(root)).close()
+        assert descriptors() == before
 
 
 def test_a_tree_that_is_removed(clock: InotifyClock, root: Path) -> None:
@@ -380,32 +510,30 @@ def test_a_tree_that_is_removed(clock: InotifyClock, root: Path) -> None:
 # -- watches that another process adds
 
 
-def added_elsewhere(queue: int, folder: Path) -> int:
-    """Adds a watch as another process would, to the queue that it was lent."""
+def added_elsewhere(queues: tuple[int, ...], folder: Path) -> int:
+    """Adds a watch as another process would, to the queues that it was lent."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        return Inotify(queue).add(descriptor)
+        return Lent(queues).add(descriptor)
     finally:
         os.close(descriptor)
 
 
-def lent(clock: InotifyClock) -> int:
-    """The queue, with nothing in it that is to be told."""
-    clock.take()
-    queue = clock.lend()
-    assert queue is not None
-    return queue
+def lent(clock: InotifyClock) -> tuple[int, ...]:
+    """The queues, with nothing in them that is to be told."""
+    settle(clock)
+    return clock.lend()
 
 
 def test_what_happens_before_a_watch_is_claimed_is_told_of_the_place(clock: InotifyClock, root: Path) -> None:
     watch_number = added_elsewhere(lent(clock), root)
-    (root / "early").write_bytes(b"")
+    (root / "early").mkdir()
     # a listener's thread takes it in
     assert clock.take() == Marks()
-    (root / "queued").write_bytes(b"")
+    (root / "queued").mkdir()
     spot = Spot("root")
     clock.claim(watch_number, spot)
-    (root / "later").write_bytes(b"")
+    (root / "later").mkdir()
     assert names(clock.take()) == {"root": {b"early", b"queued", b"later"}}
     clock.settle()
     (root / "settled").write_bytes(b"")
@@ -429,8 +557,8 @@ def test_what_nobody_claims_is_watched_no_more(clock: InotifyClock, root: Path) 
     clock.disclaim(watch_number)
     clock.settle()
     assert clock.take() == Marks()
-    (root / "ignored/file").write_bytes(b"")
-    assert clock.lend() is not None
+    (root / "ignored/file").mkdir()
+    assert clock.lend()
     spot = Spot("other")
     clock.claim(watch_number, spot)
     assert clock.take() == Marks()
@@ -443,7 +571,7 @@ def test_a_directory_that_moved_is_watched_where_it_was_found(clock: InotifyCloc
     one = Spot("one")
     first = added_elsewhere(lent(clock), root / "one")
     (root / "one").rename(root / "two")
-    second = added_elsewhere(clock.lend() or -1, root / "two")
+    second = added_elsewhere(clock.lend(), root / "two")
     assert first == second
     if given_up:
         clock.disclaim(first)
@@ -474,7 +602,7 @@ def test_without_a_queue_nothing_is_lent(clock: InotifyClock, root: Path, monkey
     begin(clock, root)
     exhaust(monkeypatch)
     watch(clock, root, Spot("root"))
-    assert clock.lend() is None
+    assert clock.lend() == ()
     spot = Spot("root")
     clock.claim(1, spot)
     clock.disclaim(1)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING
 
 import attrs
 import pytest
+from snapd_client.methods import IDEMPOTENT
 
 from snapd.wire import events, notifications, session, snapshot, values
 from snapd.wire.__main__ import ROOT, main
@@ -20,6 +22,10 @@ if TYPE_CHECKING:
 COMMON = "workspaceUri? workDoneToken? "
 OUTCOME = "applied before after files"
 
+STATUS = (
+    "enabled workspaceUri projectId files watcher watcherReason? fullLook? lastHash? store settings? settingsProblems?"
+)
+
 REQUESTS = {
     "snapshot/track": ("force?", "hash reason? skipped"),
     "snapshot/patch": ("hash to?", "hash files"),
@@ -30,20 +36,21 @@ REQUESTS = {
     "snapshot/fileExists": ("hash file", "exists"),
     "snapshot/restore": ("hash dryRun? onConflict?", OUTCOME),
     "snapshot/revert": ("patches dryRun? onConflict?", OUTCOME),
-    "snapshot/status": ("", "enabled workspaceUri projectId files watcher watcherReason? lastHash? store"),
+    "snapshot/status": ("", STATUS),
     "snapshot/cleanup": ("olderThanDays?", "removed freedBytes"),
     "snapshot/events": ("since", "events? reset? latest"),
     "session/start": ("sessionId? agent? title?", "sessionId"),
     "session/end": ("sessionId", ""),
-    "session/list": ("", "sessions"),
-    "session/steps": ("sessionId", "steps"),
+    "session/list": ("cursor? limit?", "sessions nextCursor?"),
+    "session/steps": ("sessionId cursor? limit?", "steps nextCursor?"),
     "session/diff": ("sessionId messageId? stepId? contents? cursor? limit?", "diffs nextCursor?"),
     "session/undo": ("sessionId count? stepId? dryRun? onConflict?", f"{OUTCOME} steps"),
     "session/redo": ("sessionId count? dryRun? onConflict?", f"{OUTCOME} steps"),
     "session/revert": ("sessionId messageId partId? dryRun? onConflict?", f"{OUTCOME} messageId partId? snapshot diff"),
     "session/unrevert": ("sessionId", OUTCOME),
-    "step/begin": ("sessionId parentStepId? messageId? partId? tool? description? detached?", "stepId hash"),
+    "step/begin": ("sessionId parentStepId? messageId? partId? tool? description? ends? detached?", "stepId hash"),
     "step/end": ("stepId files?", "stepId from to files"),
+    "step/find": ("prefix? sessionId? parentStepId? limit?", "steps"),
     "step/hunks": ("stepId file", "hunks"),
     "step/revertHunks": ("stepId file hunks dryRun? onConflict?", OUTCOME),
 }
@@ -73,6 +80,7 @@ VALUES = {
     values.Patch: "hash files",
     values.FileOutcome: "file uri? outcome reason?",
     values.Outcome: OUTCOME,
+    values.FullLook: "at reason",
     values.StoreInfo: "path bytes",
     session.Session: "sessionId agent? title? startedAt endedAt? stepCount undoable redoable",
     session.Step: "stepId sessionId index parentStepId? messageId? partId? agent? tool? description? startedAt "
@@ -178,3 +186,19 @@ def test_the_reference_has_every_method_and_no_unfilled_slot() -> None:
 )
 def test_typescript(line: str) -> None:
     assert line in protocol_typescript().splitlines()
+
+
+def test_what_may_be_sent_again_is_the_same_everywhere() -> None:
+    assert {name: method.idempotent for name, method in METHODS.items()} == IDEMPOTENT
+    for name, method in METHODS.items():
+        assert f"  {json.dumps(name)}: {json.dumps(method.idempotent)}," in protocol_typescript()
+        if method.access in ("reads", "compares"):
+            assert method.idempotent is True
+
+
+def test_a_session_is_started_twice_as_once_where_it_has_a_name() -> None:
+    start = METHODS["session/start"]
+    assert start.may_repeat({"sessionId": "s", "agent": "a"})
+    assert not start.may_repeat({"agent": "a"})
+    assert not METHODS["session/undo"].may_repeat({"sessionId": "s"})
+    assert METHODS["step/end"].may_repeat({"stepId": "s"})

@@ -24,6 +24,8 @@ from snapd.core.answers import Tracked
 from snapd.core.call import Call
 from snapd.core.errors import Cancelled, PathOutsideWorkspace, SnapdError
 from snapd.core.model import CaptureSettings
+from snapd.watch import inotify_clock
+from snapd.watch.fanotify import Fanotify
 from snapd.watch.inotify import OVERFLOW, Event, Inotify
 from snapd.worktree import look
 from snapd.worktree.lister import Lister
@@ -54,6 +56,8 @@ class Case:
         watcher: the clock that is asked for.
         overflow: how likely it is that the queue overflowed, each time that it is read.
         watches: the user's watches run out after at most so many.
+        again: it is tried again at once when they have.
+        inodes: the system may say which files were written to.
         helpers: processes list directories, and now and then one of them dies.
         git: the workspace is a git work tree, and its index changes.
     """
@@ -61,6 +65,8 @@ class Case:
     watcher: Watcher = "auto"
     overflow: float = 0.0
     watches: int | None = None
+    again: bool = False
+    inodes: bool = True
     helpers: bool = False
     git: bool = False
 
@@ -70,9 +76,11 @@ CASES = {
     "inotify, git": Case(git=True),
     "overflow": Case(overflow=0.4),
     "few watches": Case(watches=25),
+    "few watches, tried again": Case(watches=25, again=True),
+    "names alone": Case(inodes=False),
     "helpers": Case(helpers=True),
     "helpers, overflow": Case(overflow=0.4, helpers=True),
-    "helpers, few watches, git": Case(watches=25, helpers=True, git=True),
+    "helpers, few watches, git": Case(watches=25, again=True, helpers=True, git=True),
     "helpers, no watcher, git": Case("none", helpers=True, git=True),
     "no watcher": Case("none"),
     "watchdog": Case("watchdog"),
@@ -103,6 +111,9 @@ def faults(case: Case, dice: random.Random) -> Iterator[None]:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             return add(self, directory)
 
+        def forbidden(*_: object) -> None:
+            raise OSError(errno.EPERM, os.strerror(errno.EPERM))
+
         def dying(self: Lister[Any]) -> None:
             if dice.random() < 0.2:
                 dice.choice(self._processes).kill()
@@ -112,6 +123,10 @@ def faults(case: Case, dice: random.Random) -> Iterator[None]:
             patch(Inotify, "read", overflowing)
         if case.watches is not None:
             patch(Inotify, "add", limited)
+        if case.again:
+            patch(inotify_clock, "_SHORTEST_PAUSE", 0.0)
+        if not case.inodes:
+            patch(Fanotify, "__init__", forbidden)
         if case.helpers:
             patch(look, "_WORTH_HELP", 2)
             patch(Lister, "_take", dying)
@@ -274,7 +289,7 @@ class Run:
         )
 
     def _check(self) -> str | None:
-        self.bench.workspace.settings = self._settings
+        self.bench.configure(*self._settings.exclude, max_file_size=self._settings.max_file_size)
         tracked = self._track()
         self.checked += 1
         oracle = self.oracle()
@@ -317,7 +332,7 @@ class Run:
         self._editors[other].make(edit)
 
     def _drift(self) -> None:
-        self.bench.workspace.settings = self._settings
+        self.bench.configure(*self._settings.exclude, max_file_size=self._settings.max_file_size)
         work_tree = self.bench.workspace._work_tree
         if work_tree.tree is not None:
             store = self.bench.workspace._store
@@ -347,7 +362,7 @@ class Run:
                 call.cancel()
 
         call = Call(report)
-        self.bench.workspace.settings = self._settings
+        self.bench.configure(*self._settings.exclude, max_file_size=self._settings.max_file_size)
         try:
             self._track(call)
         except Cancelled:
@@ -378,7 +393,7 @@ class Run:
 
         before = self.oracle()
         before.tree()
-        self.bench.workspace.settings = self._settings
+        self.bench.configure(*self._settings.exclude, max_file_size=self._settings.max_file_size)
         with mock.patch.object(os, "open", busy):
             tracked = self._track()
         after_all = self.oracle()

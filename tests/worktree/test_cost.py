@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import errno
 import os
 import shutil
 import subprocess
@@ -19,9 +20,11 @@ import attrs
 import pytest
 
 from snapd.store import packindex
+from snapd.watch import inotify_clock
 from snapd.watch.inotify import Inotify
 from snapd.watch.mounts import Mounts
 from snapd.worktree import disk, look
+from snapd.worktree.records import PackedFiles
 from tests.support.git import run_git
 from tests.support.workspace import Bench, Items, git_tree_hash, make
 
@@ -312,6 +315,134 @@ def test_what_is_ignored_is_neither_watched_nor_listed(tmp_path: Path) -> None:
         assert not any(name.startswith("node_modules") for name in (*work.opened_files(), *work.opened_directories()))
 
 
+# -- several names
+
+
+@contextmanager
+def unpacked(bench: Bench) -> Iterator[set[str]]:
+    """The directories whose files are unpacked in memory; all are packed before."""
+    memory = bench.workspace._work_tree._scanner.memory  # type: ignore[attr-defined]
+    paths = {node: path for path, node in memory.root.walk()}
+    for node in paths:
+        node.pack()
+    found: set[str] = set()
+    yield found
+    found |= {
+        os.fsdecode(path) or "."
+        for node, path in paths.items()
+        if not isinstance(node._files, PackedFiles) and memory.holds(node)
+    }
+
+
+def test_a_link_costs_the_directories_of_its_names(tmp_path: Path) -> None:
+    summaries = []
+    for directories in (10, 200):
+        bench = opened(tmp_path / str(directories), project(directories))
+        for new, old in (("one/two/t", "d7/f3.txt"), ("one/two/u", "d8/f3.txt")):
+            os.link(bench.path(old), bench.path(new))
+            with unpacked(bench) as dirty, counted(bench) as work:
+                bench.track()
+        assert not work.listed()
+        assert dirty == {"one/two", "d7", "d8"}
+        assert set(work.opened_files()) == {"one/two/u", "d8/f3.txt"}
+        summaries.append(work.summary())
+    assert summaries[0] == summaries[1]
+
+
+@pytest.mark.parametrize("go", [os.unlink, lambda path: os.rename(path, f"{path}.other")], ids=["removed", "replaced"])
+def test_what_came_and_is_gone_costs_nothing_of_what_is_there(tmp_path: Path, go: Callable[[str], object]) -> None:
+    """Where the kernel says which files were written to; else all files are looked at."""
+    summaries = []
+    for directories in (10, 200):
+        bench = opened(tmp_path / str(directories), project(directories))
+        if not tells_inodes(bench):
+            pytest.skip("no fanotify here")
+        bench.write({"d1/t.other": b"0"})
+        bench.track()
+        bench.write({"d1/t": b"temporary"})
+        go(bench.path("d1/t"))
+        with unpacked(bench) as dirty, counted(bench) as work:
+            bench.track()
+        assert not work.listed()
+        assert dirty <= {"d1"}
+        summaries.append(work.summary())
+    assert summaries[0] == summaries[1]
+
+
+def test_a_file_that_was_written_to_by_a_name_that_is_gone_is_read_and_nothing_else(tmp_path: Path) -> None:
+    bench = opened(tmp_path, project(100))
+    if not tells_inodes(bench):
+        pytest.skip("no fanotify here")
+    os.link(bench.path("d7/f3.txt"), bench.path("one/t"))
+    bench.write({"one/t": b"by another name"})
+    bench.remove("one/t")
+    with unpacked(bench) as dirty, counted(bench) as work:
+        tree = bench.track()
+    assert work.opened_files() == {"d7/f3.txt": 1}
+    assert not work.listed()
+    assert dirty == {"one", "d7"}
+    assert bench.git("cat-file", "blob", f"{tree.hex()}:d7/f3.txt") == b"by another name"
+
+
+def tells_inodes(bench: Bench) -> bool:
+    """Whether the clock is told which files were written to."""
+    queues = bench.workspace._work_tree._clock._queues  # type: ignore[attr-defined]
+    return queues is not None and queues.written is not None
+
+
+# -- watches that ran out
+
+
+def test_once_there_are_watches_again_a_request_looks_at_nothing_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    bench = opened(tmp_path, project(5))
+    everywhere = dict.fromkeys({".", *above_all(project(5))}, 1)
+    now = time.monotonic()
+    monkeypatch.setattr(inotify_clock, "monotonic", lambda: now)
+
+    def used_up(self: Inotify, directory: int) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def look() -> tuple[str, Counter[str]]:
+        with counted(bench) as work:
+            bench.track()
+        return bench.workspace.status().watcher, work.listed()
+
+    def why() -> str:
+        full_look = bench.workspace.status().full_look
+        assert full_look is not None
+        assert abs(full_look.at / 1000 - time.time()) < 3600
+        return full_look.why
+
+    assert why() == "the folder was opened"
+    with monkeypatch.context() as patch:
+        patch.setattr(Inotify, "add", used_up)
+        bench.write({"new/n.txt": b"?"})
+        everywhere["new"] = 1
+        bench.track()
+    for _ in range(3):
+        watcher, listed = look()
+        assert watcher == "none"
+        # once to look, and those that may have changed within the clock tick once more
+        assert listed.keys() == everywhere.keys()
+        assert "max_user_watches" in why()
+    now += inotify_clock._SHORTEST_PAUSE
+    assert look() == ("inotify", everywhere)
+    assert why() == "watching is tried again"
+    assert look() == ("inotify", {})
+    assert why() == "watching is tried again"
+    bench.write({"new/n.txt": b"!"})
+    assert look() == ("inotify", {})
+    for said in (
+        "max_user_watches",
+        "watching is tried again in 30 s",
+        "looking at all files: watching is tried again",
+    ):
+        assert said in caplog.text
+
+
 # -- a new process
 
 
@@ -400,6 +531,7 @@ CHILD = """
 import os, sys
 from pathlib import Path
 from snapd.store import packindex
+from snapd.watch import inotify_clock
 from snapd.worktree import disk
 from tests.support.workspace import make
 disk._TICK_NS = disk._COARSE_NS = packindex._TICK_NS = 0

@@ -20,7 +20,7 @@ import pytest
 
 from snapd.core.call import Call
 from snapd.core.errors import Cancelled
-from snapd.core.model import CaptureSettings, SkipReason
+from snapd.core.model import SkipReason
 from snapd.watch.clock import Marks
 from snapd.watch.inotify import OVERFLOW, Event, Inotify
 from snapd.worktree import listing, look
@@ -56,7 +56,7 @@ def begin(folder: Path, items: Items, clock: str = "auto", *, git: bool = False)
 
 def check(bench: Bench, *forced: str, exclude: tuple[str, ...] = (), limit: int = 1 << 20) -> None:
     """A snapshot is what is there: its tree, what was skipped, the empty directories."""
-    bench.workspace.settings = CaptureSettings(exclude=exclude, max_file_size=limit)
+    bench.configure(*exclude, max_file_size=limit)
     held = frozenset[bytes]()
     if os.path.isdir(bench.path(".git")):
         held = frozenset(run_git(bench.root, "ls-files", "-z").split(b"\0")[:-1])
@@ -502,7 +502,7 @@ def test_what_a_look_that_stores_nothing_found_out_is_in_the_next_snapshot() -> 
         assert [(skip.path, skip.reason) for skip in first.skipped] == [(b"d/secret", SkipReason.UNREADABLE)]
         work_tree, read_tree = bench.workspace._work_tree, bench.workspace._store.read_tree
         os.chmod(bench.path("d/secret"), 0)
-        work_tree.drift(first.tree, read_tree, bench.workspace.settings, (), 5, 1000, Call())
+        work_tree.drift(first.tree, read_tree, bench.workspace.policy.capture, (), 5, 1000, Call())
         assert bench.take() == attrs.evolve(first, previous=first.tree)
         os.chmod(bench.path("d/secret"), 0o600)
         assert outcomes(bench.restore(first.tree)) == {"d/secret": "kept:unreadable"}
@@ -516,7 +516,7 @@ def test_what_a_drift_found_is_in_the_snapshot_that_follows(tmp_path: Path, cloc
     def drift() -> None:
         assert work_tree.tree is not None
         read_tree = bench.workspace._store.read_tree
-        work_tree.drift(work_tree.tree, read_tree, bench.workspace.settings, (), 5, 1000, Call())
+        work_tree.drift(work_tree.tree, read_tree, bench.workspace.policy.capture, (), 5, 1000, Call())
 
     os.mkfifo(bench.path("d/pipe"))
     drift()

@@ -274,9 +274,31 @@ def test_the_other_names_of_a_file_are_found_by_its_inode() -> None:
     memory.put_other(below, b"large", SkipReason.TOO_LARGE)
     memory.put_other(below, b"ignored", Left.IGNORED_FILE)
     memory.note([memory.root, below])
-    assert memory.link_all({7}) == [(memory.root, b"one"), (below, b"two"), (below, b"large")]
-    assert memory.link_all({7}) == [(below, b"large")]
-    assert memory.linked == {memory.root: {b"one"}, below: {b"two"}}
+    for _ in range(2):
+        # many are looked for in another way than few
+        for numbers in ({7}, {7, *range(100, 200)}):
+            assert memory.named(numbers) == {memory.root: {b"one"}, below: {b"two", b"large"}}
+        assert memory.named({9}) == {below: {b"large"}}
+        memory.root.pack()
+        below.pack()
+    assert isinstance(memory.root._files, PackedFiles)
+    assert isinstance(below._files, PackedFiles)
+
+
+def test_an_inode_is_no_part_of_other_numbers() -> None:
+    """Bytes that look like it, across the borders of what is packed."""
+    dice = random.Random(7)
+    memory = Memory(lambda _: None)
+    inodes: dict[bytes, int] = {}
+    for at in range(200):
+        inodes[b"%d" % at] = inode = dice.choice((0, 1, 256, 65536, dice.getrandbits(64), dice.getrandbits(32)))
+        memory.put_file(memory.root, b"%d" % at, record(inode=inode))
+    for packed in (False, True):
+        for wanted in (0, 1, 2, 256, 1 << 24, *inodes.values()):
+            expected = {name for name, inode in inodes.items() if inode == wanted}
+            assert memory.named({wanted}).get(memory.root, set()) == expected
+        if not packed:
+            memory.root.pack()
 
 
 def settled(memory: Memory) -> bool:

@@ -8,7 +8,14 @@ from pathlib import Path
 import pytest
 
 from snapd.worktree.gitindex import read_index
-from snapd.worktree.project import GitUser, Repository, find_repository, nested_repository, user_excludes
+from snapd.worktree.project import (
+    GitUser,
+    Repository,
+    attribute_settings,
+    find_repository,
+    nested_repository,
+    user_excludes,
+)
 from tests.support.git import run_git
 
 
@@ -325,3 +332,40 @@ def test_a_fifo_in_a_git_directory_holds_nobody_up(tmp_path: Path, name: str) ->
         user_excludes(person(tmp_path), repository)
         with pytest.raises(OSError, match=r"Invalid argument|not a regular file|No such file"):
             read_index(repository.index_path)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[include]\n\tpath = {}\n",
+        "[include] path = {}\n",
+        '[INCLUDE]\n\tPath="{}" ; why\n',
+        '[include]\n\tpath = "{}"# why\n',
+        "[include]\n\tpath = \\\n{}\n",
+        '[include]\n\tpath = {}""\n',
+        "[include]\r\n\tpath = {}\r\n",
+        '[includeIf "gitdir:/"]\n\tpath = {}\n',
+    ],
+)
+@pytest.mark.parametrize("through", ["", "another"])
+@pytest.mark.timeout(30)
+def test_a_configuration_that_includes_a_pipe_holds_up_nobody(tmp_path: Path, text: str, through: str) -> None:
+    work, home = tmp_path / "work", tmp_path / "home"
+    home.mkdir()
+    run_git(tmp_path, "init", "-q", str(work))
+    pipe = home / "a pipe"
+    os.mkfifo(pipe)
+    config = work / ".git" / "config"
+    if through:
+        (home / through).write_text(text.format(pipe))
+        config.write_text(config.read_text() + f"[include]\n\tpath = {home / through}\n")
+    else:
+        config.write_text(config.read_text() + text.format(pipe))
+    (home / ".gitconfig").write_text("[include]\n\tpath = ~/a pipe\n")
+    (home / ".config" / "git").mkdir(parents=True)
+    (home / ".config" / "git" / "ignore").write_text("*.o\n")
+    repository = find_repository(os.fsencode(work))
+    assert repository is not None
+    user = GitUser(str(home), None, "/nonexistent", "/nonexistent")
+    assert user_excludes(user, repository) == b"*.o\n"
+    assert attribute_settings(repository, user) is None

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from snapd.store.project_blobs import ProjectBlobs
 from snapd.worktree import stamps as stamps_module
 from snapd.worktree.listing import list_directory
 from snapd.worktree.project import GitUser
@@ -102,7 +103,7 @@ def test_outside_of_a_repository(tmp_path: Path, clock: Callable[[], None], monk
         calls = Calls(patch)
         assert source.read(()) is first
     assert calls.opens == 0
-    assert source.seed() is None
+    assert source.seed(ProjectBlobs) is None
     run_git(tmp_path, "init", "-q")
     assert source.read(()).prefix == b"plain"
     os.close(descriptor)
@@ -237,12 +238,12 @@ def test_nested_repositories(project: Project, clock: Callable[[], None], monkey
 
 
 def test_a_seed_rests_on_the_rules(project: Project) -> None:
-    assert project.source.seed() is None
+    assert project.source.seed(ProjectBlobs) is None
     project.read()
     index = project.repo / ".git" / "index"
     os.utime(index, ns=(0, time.time_ns() + 10**10))
     for _ in range(2):
-        seed = project.source.seed()
+        seed = project.source.seed(ProjectBlobs)
         assert seed is not None
         project.read()
     descriptor = os.open(project.root, os.O_RDONLY)

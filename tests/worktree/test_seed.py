@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from snapd.worktree.gitobjects import Blobs, object_directories
+from snapd.store.project_blobs import ProjectBlobs
+from snapd.worktree.gitobjects import object_directories
 from snapd.worktree.listing import list_directory
 from snapd.worktree.project import GitUser, find_repository
 from snapd.worktree.seed import Seed
@@ -80,7 +81,7 @@ def load(root: Path, folder: Path | None = None, home: Path | None = None) -> Se
     assert repository is not None
     user = GitUser(str(home or "/nonexistent"), None, "/nonexistent", "/nonexistent")
     strip = b"" if folder is None or folder == root else at(folder.relative_to(root))
-    return Seed.load(repository, user, strip)
+    return Seed.load(repository, user, ProjectBlobs, strip)
 
 
 def vouched(root: Path, folder: Path | None = None, home: Path | None = None) -> set[bytes]:
@@ -103,8 +104,7 @@ def vouched(root: Path, folder: Path | None = None, home: Path | None = None) ->
     actual = hashes(root, folder, paths)
     assert found == {path: actual[path] for path in found}
     assert set(found.values()) <= seed.wanted
-    blobs = Blobs(seed.object_directories)
-    assert all(blobs.size(oid) is not None for oid in found.values())
+    assert ProjectBlobs(seed.object_directories).sizes(set(found.values())).keys() == set(found.values())
     return set(found)
 
 

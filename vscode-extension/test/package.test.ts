@@ -40,6 +40,7 @@ const source = [...sources.values()].join("\n");
 const CONTEXT_VALUES = [
   "session",
   "step.applied",
+  "step.partly",
   "step.undone",
   "step.open",
   "user",

@@ -11,11 +11,12 @@ from snapd_client import transport as transports
 from snapd_client.connection import TOKEN_PREFIX, Connection
 from snapd_client.errors import ConnectionLost
 from snapd_client.framing import MAX_MESSAGE, encode_message
+from snapd_client.methods import IDEMPOTENT
 from snapd_client.notifications import DISCONNECTED, RECONNECTED, Notification, Subscription
 from snapd_client.pages import Pages
 from snapd_client.sessions import SessionRequests
 from snapd_client.snapshots import SnapshotRequests
-from snapd_client.uris import folder_uri, workspace_folder
+from snapd_client.uris import folder_uri, several, workspace_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -114,7 +115,7 @@ class Client(SnapshotRequests, SessionRequests):
         Raises:
             OSError: The command cannot be started.
         """
-        command = list(command)
+        command = several(command)
         return cls(
             lambda: transports.spawn(command, cwd=cwd, env=env, stderr=stderr, grace=grace),
             timeout=timeout,
@@ -172,7 +173,7 @@ class Client(SnapshotRequests, SessionRequests):
             client_name: How the daemon's log calls this client.
             timeout: How many seconds to wait.
         """
-        opened = [folder_uri(folder) for folder in folders]
+        opened = [folder_uri(folder) for folder in several(folders)]
         params: dict[str, Any] = {
             "processId": os.getpid(),
             "clientInfo": {"name": client_name},
@@ -241,7 +242,7 @@ class Client(SnapshotRequests, SessionRequests):
             bound: How many are kept at most; then the oldest are dropped, and counted.
         """
         subscription = Subscription(
-            None if methods is None else frozenset(methods), max(1, bound), self._forget_subscription
+            None if methods is None else frozenset(several(methods)), max(1, bound), self._forget_subscription
         )
         with self._lock:
             if self._closed:
@@ -326,7 +327,12 @@ class Client(SnapshotRequests, SessionRequests):
         if timeout is None:
             timeout = self.timeout
         deadline = None if timeout is None else monotonic() + timeout
-        return connection.request(request_id, frame, deadline, on_progress)
+        try:
+            return connection.request(request_id, frame, deadline, on_progress)
+        except ConnectionLost as error:
+            idempotent = IDEMPOTENT.get(method, False)
+            error.repeatable = (params or {}).get(idempotent) is not None if isinstance(idempotent, str) else idempotent
+            raise
 
     def _pages(
         self,

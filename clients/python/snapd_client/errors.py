@@ -27,7 +27,12 @@ class ConnectionLost(ClientError, ConnectionError):
     """The connection has ended, or ended before the answer came.
 
     Whether the request was carried out is then unknown. `Client.reconnect` makes the connection again.
+
+    Attributes:
+        repeatable: Whether the request may be sent again all the same: it does no more than once, and answers the same.
     """
+
+    repeatable = False
 
 
 class RequestTimeout(ClientError, TimeoutError):

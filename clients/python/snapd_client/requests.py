@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 
-from snapd_client.uris import folder_uri, is_uri, quote, to_uri
+from snapd_client.uris import folder_uri, is_uri, quote, several, to_uri
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -100,7 +100,8 @@ class Requests(ABC):
         return params
 
     def _names(self, files: Iterable[FileName] | None, workspace: str | None) -> list[str] | None:
-        return None if files is None else [self._name(file, workspace) for file in files]
+        """Gives files as a request says them; raises `TypeError` where that is one name, and no list of names."""
+        return None if files is None else [self._name(file, workspace) for file in several(files)]
 
     def _name(self, file: FileName, workspace: str | None) -> str:
         """Gives a file as a request says it: as a URI where it could not be said or would be taken for one."""

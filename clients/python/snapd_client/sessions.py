@@ -48,24 +48,30 @@ class SessionRequests(Requests):
     def session_list(
         self,
         *,
+        cursor: str | None = None,
+        limit: int | None = None,
         workspace_uri: str | None = None,
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
     ) -> types.Sessions:
-        """Lists the sessions of the workspace."""
-        result: types.Sessions = self._ask("session/list", {}, workspace_uri, timeout, on_progress)
+        """Lists the sessions of the workspace: all of them, or with `limit` one page."""
+        params = {"cursor": cursor, "limit": limit}
+        result: types.Sessions = self._ask("session/list", params, workspace_uri, timeout, on_progress)
         return result
 
     def session_steps(
         self,
         session_id: str,
         *,
+        cursor: str | None = None,
+        limit: int | None = None,
         workspace_uri: str | None = None,
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
     ) -> types.Steps:
-        """Lists the steps of a session, oldest first."""
-        result: types.Steps = self._ask("session/steps", {"sessionId": session_id}, workspace_uri, timeout, on_progress)
+        """Lists the steps of a session, oldest first: all of them, or with `limit` one page."""
+        params = {"sessionId": session_id, "cursor": cursor, "limit": limit}
+        result: types.Steps = self._ask("session/steps", params, workspace_uri, timeout, on_progress)
         return result
 
     def session_diff(
@@ -223,11 +229,15 @@ class SessionRequests(Requests):
         part_id: str | None = None,
         tool: str | None = None,
         description: str | None = None,
+        ends: str | None = None,
         workspace_uri: str | None = None,
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
     ) -> types.StepBegun:
-        """Begins a step on a snapshot of the working tree; what changes until it ends is its own."""
+        """Begins a step on a snapshot of the working tree; what changes until it ends is its own.
+
+        `ends` names a step of the same session that ends with that very snapshot.
+        """
         params = {
             "sessionId": session_id,
             "parentStepId": parent_step_id,
@@ -235,6 +245,7 @@ class SessionRequests(Requests):
             "partId": part_id,
             "tool": tool,
             "description": description,
+            "ends": ends,
         }
         result: types.StepBegun = self._ask("step/begin", params, workspace_uri, timeout, on_progress)
         return result
@@ -251,6 +262,22 @@ class SessionRequests(Requests):
         """Ends a step; `files` says what the agent knows that it wrote, where steps overlap."""
         params = {"stepId": step_id, "files": self._names(files, workspace_uri)}
         result: types.StepEnded = self._ask("step/end", params, workspace_uri, timeout, on_progress)
+        return result
+
+    def step_find(
+        self,
+        prefix: str = "",
+        *,
+        session_id: str | None = None,
+        parent_step_id: str | None = None,
+        limit: int | None = None,
+        workspace_uri: str | None = None,
+        timeout: float | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> types.FoundSteps:
+        """Finds steps by the beginning of their names, the one that was begun last first."""
+        params = {"prefix": prefix, "sessionId": session_id, "parentStepId": parent_step_id, "limit": limit}
+        result: types.FoundSteps = self._ask("step/find", params, workspace_uri, timeout, on_progress)
         return result
 
     def step_hunks(
@@ -304,7 +331,7 @@ class SessionRequests(Requests):
         """Takes back what a step changed in some files; the step stays applied."""
         params = {
             "stepId": step_id,
-            "files": [self._name(file, workspace_uri) for file in files],
+            "files": self._names(files, workspace_uri),
             "dryRun": dry_run,
             "onConflict": on_conflict,
         }

@@ -6,21 +6,25 @@ can interrupt in every thread. POSIX only.
 
 from __future__ import annotations
 
+import errno
 import os
 import select
 import threading
 from collections import deque
-from time import monotonic
+from time import monotonic, sleep
 
 from snapd_client.errors import ConnectionLost, RequestTimeout
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from subprocess import Popen
 
 __all__ = ["ProcessTransport", "Transport", "connect_tcp", "connect_unix", "spawn"]
 
+_CROWDED = 1.0
+"""How many seconds a connection is tried for that the system refuses: where too many wait, or the daemon begins."""
+_FIRST_PAUSE = 0.005
 _POST_TIMEOUT = 30.0
 _ENDING_TIMEOUT = 0.5
 
@@ -200,10 +204,13 @@ def connect_unix(path: str | bytes | os.PathLike[str], timeout: float | None = N
     """
     import socket
 
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as made:
-        made.settimeout(timeout)
-        made.connect(os.fspath(path))
-        fd = made.detach()
+    def connect(seconds: float | None) -> int:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as made:
+            made.settimeout(seconds)
+            made.connect(os.fspath(path))
+            return made.detach()
+
+    fd = _persist(connect, timeout)
     return Transport(fd, fd)
 
 
@@ -215,10 +222,34 @@ def connect_tcp(host: str, port: int, timeout: float | None = None) -> Transport
     """
     import socket
 
-    with socket.create_connection((host, port), timeout) as made:
-        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        fd = made.detach()
+    def connect(seconds: float | None) -> int:
+        with socket.create_connection((host, port), seconds) as made:
+            made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            return made.detach()
+
+    fd = _persist(connect, timeout)
     return Transport(fd, fd)
+
+
+def _persist(connect: Callable[[float | None], int], timeout: float | None) -> int:
+    """Connects, and tries again for a moment where too many others do at the same time.
+
+    Args:
+        connect: Gives the descriptor; takes the seconds that it has.
+        timeout: The seconds for all of it.
+    """
+    now = monotonic()
+    deadline = None if timeout is None else now + timeout
+    last = now + _CROWDED if deadline is None else min(now + _CROWDED, deadline)
+    pause = _FIRST_PAUSE
+    while True:
+        try:
+            return connect(None if deadline is None else max(deadline - monotonic(), _FIRST_PAUSE))
+        except OSError as error:
+            if error.errno not in (errno.EAGAIN, errno.ECONNREFUSED) or monotonic() + pause > last:
+                raise
+        sleep(pause)
+        pause *= 2
 
 
 def spawn(

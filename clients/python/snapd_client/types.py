@@ -36,6 +36,7 @@ __all__ = [
     "SessionDidChange",
     "SessionId",
     "Sessions",
+    "Setting",
     "Skipped",
     "Status",
     "Step",
@@ -165,11 +166,26 @@ class Outcome(TypedDict):
     files: list[FileOutcome]
 
 
+class FullLook(TypedDict):
+    """A look at all files, and why it was not enough to look at what had changed."""
+
+    at: str
+    reason: str
+
+
 class Store(TypedDict):
     """Where the snapshots lie, and how much they take."""
 
     path: str
     bytes: int
+
+
+class Setting(TypedDict):
+    """A setting that holds for the workspace, and where it comes from."""
+
+    name: str
+    value: bool | int | float | str | list[str] | None
+    source: Literal["default", "file", "environment", "client", "otherClient", "folder"]
 
 
 class _StatusRequired(TypedDict):
@@ -185,7 +201,10 @@ class Status(_StatusRequired, total=False):
     """The answer of `snapshot/status`."""
 
     watcherReason: str
+    fullLook: FullLook
     lastHash: str
+    settings: list[Setting]
+    settingsProblems: list[str]
 
 
 class Cleanup(TypedDict):
@@ -315,7 +334,7 @@ class _StepRequired(_From, TypedDict):
     sessionId: str
     index: int
     startedAt: str
-    state: Literal["open", "applied", "undone"]
+    state: Literal["open", "applied", "partly", "undone"]
 
 
 class Step(_StepRequired, TypedDict, total=False):
@@ -338,14 +357,28 @@ class SessionId(TypedDict):
     sessionId: str
 
 
-class Sessions(TypedDict):
-    """The answer of `session/list`, in the order in which they were first started."""
-
+class _SessionsRequired(TypedDict):
     sessions: list[Session]
 
 
-class Steps(TypedDict):
+class Sessions(_SessionsRequired, total=False):
+    """The answer of `session/list`, in the order in which they were first started."""
+
+    nextCursor: str
+
+
+class _StepsRequired(TypedDict):
+    steps: list[Step]
+
+
+class Steps(_StepsRequired, total=False):
     """The answer of `session/steps`, oldest first; those undone are among them."""
+
+    nextCursor: str
+
+
+class FoundSteps(TypedDict):
+    """The answer of `step/find`, the one that was begun last first."""
 
     steps: list[Step]
 

@@ -6,11 +6,13 @@ import os
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import TypeAlias
+    from collections.abc import Iterable
+    from typing import TypeAlias, TypeVar
 
     FileName: TypeAlias = str | bytes | os.PathLike[str] | os.PathLike[bytes]
+    Name = TypeVar("Name")
 
-__all__ = ["folder_uri", "from_uri", "is_uri", "quote", "to_uri", "workspace_folder"]
+__all__ = ["folder_uri", "from_uri", "is_uri", "quote", "several", "to_uri", "workspace_folder"]
 
 _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/")
 
@@ -78,6 +80,17 @@ def folder_uri(folder: FileName) -> str:
     if not os.path.isabs(path):
         path = os.path.abspath(path)
     return to_uri(path.rstrip("/") or "/")
+
+
+def several(names: Iterable[Name]) -> list[Name]:
+    """Gives names as a list.
+
+    Raises:
+        TypeError: It is one name, whose letters would be taken for names.
+    """
+    if isinstance(names, (str, bytes, os.PathLike)):
+        raise TypeError(f"expected a list of names, got the one name {names!r}: put it into a list")
+    return list(names)
 
 
 def workspace_folder(uri: str) -> dict[str, str]:

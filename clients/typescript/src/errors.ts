@@ -1,4 +1,4 @@
-import { ERROR_CODES, RPC_ERROR_CODES, type ErrorKind } from "./protocol.js";
+import { ERROR_CODES, IDEMPOTENT, RPC_ERROR_CODES, type ErrorKind } from "./protocol.js";
 
 /** The daemon answered a request with an error, or the caller cancelled the request. */
 export class SnapdError extends Error {
@@ -38,6 +38,26 @@ export class ConnectError extends Error {
  */
 export class ConnectionLostError extends Error {
   override readonly name = "ConnectionLostError";
+  /** Whether the request may be sent again all the same: it does no more than once, and answers the same. */
+  readonly repeatable: boolean;
+
+  constructor(message: string, options: ErrorOptions & { repeatable?: boolean } = {}) {
+    super(message, options);
+    this.repeatable = options.repeatable ?? false;
+  }
+
+  /** The error of a request whose connection ended. */
+  static during(method: string, params: object | undefined, cause?: unknown): ConnectionLostError {
+    const idempotent = (IDEMPOTENT as Readonly<Record<string, boolean | string>>)[method] ?? false;
+    const repeatable =
+      typeof idempotent === "boolean"
+        ? idempotent
+        : (params as Record<string, unknown> | undefined)?.[idempotent] !== undefined;
+    return new ConnectionLostError(`${method}: the connection was lost`, {
+      repeatable,
+      ...(cause !== undefined && { cause }),
+    });
+  }
 }
 
 function kindIn(data: unknown): ErrorKind | undefined {

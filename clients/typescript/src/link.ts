@@ -84,7 +84,7 @@ export class Link {
    */
   async request(method: string, params?: object, { signal, onProgress }: RequestOptions = {}): Promise<unknown> {
     if (!this.isOpen) {
-      throw new ConnectionLostError(`${method}: the connection was lost`);
+      throw ConnectionLostError.during(method, params);
     }
     const cancellation = new CancellationTokenSource();
     const cancel = (): void => {
@@ -102,7 +102,7 @@ export class Link {
       if (error instanceof ResponseError && error.code !== (ErrorCodes.PendingResponseRejected as number)) {
         throw new SnapdError(error.message, error.code, error.data);
       }
-      throw new ConnectionLostError(`${method}: the connection was lost`, { cause: error });
+      throw ConnectionLostError.during(method, params, error);
     } finally {
       signal?.removeEventListener("abort", cancel);
       progress?.dispose();

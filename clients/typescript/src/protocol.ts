@@ -13,6 +13,8 @@ export type SkipReason = "tooLarge" | "unreadable" | "special" | "unstable" | "u
 
 export type OnConflict = "merge" | "fail" | "overwrite";
 
+export type SettingSource = "default" | "file" | "environment" | "client" | "otherClient" | "folder";
+
 export type RevertKind = "restore" | "revert" | "undo" | "redo" | "unrevert" | "hunks";
 
 /** What the params of every request may have. */
@@ -93,7 +95,7 @@ export interface DiffFullParams extends RequestParams {
   contents?: boolean;
   /** Whether renames are looked for. */
   renames?: boolean;
-  /** The `nextCursor` of the page before. */
+  /** The `nextCursor` of the page before, with the same params but for `limit`; any other is `invalidParams`. */
   cursor?: string;
   /** The most files in one answer, at least 1. */
   limit?: number;
@@ -171,7 +173,7 @@ export interface ListFilesParams extends RequestParams {
   hash: TreeHash;
   /** Only files that start with this, compared as a string and not part by part. */
   prefix?: string;
-  /** The `nextCursor` of the page before. */
+  /** The `nextCursor` of the page before, with the same params but for `limit`; any other is `invalidParams`. */
   cursor?: string;
   /** The most files in one answer, at least 1. */
   limit?: number;
@@ -246,12 +248,30 @@ export interface RevertParams extends RequestParams {
 /** The params of `snapshot/status`. */
 export type StatusParams = RequestParams;
 
+/** A look at all files of a workspace. */
+export interface FullLook {
+  /** When it began, RFC 3339 in UTC. */
+  at: string;
+  /** Why it was not enough to look at what had changed. */
+  reason: string;
+}
+
 /** Where a workspace's snapshots are kept. */
 export interface StoreInfo {
   /** The directory of the store. */
   path: string;
   /** What it takes on disk. */
   bytes: number;
+}
+
+/** A setting that holds for the workspace. */
+export interface Setting {
+  /** As in `config.toml`. */
+  name: string;
+  /** What it is; null: nobody said anything. */
+  value: boolean | number | string | string[] | null;
+  /** Where the value comes from: `"file"` is the user's `config.toml`, `"environment"` that of the process that answers, `"client"` the one that asks, `"otherClient"` another one that is connected, `"folder"` the folder's own `.snapd.toml`, whose patterns count besides those of the other row. */
+  source: SettingSource;
 }
 
 /** The result of `snapshot/status`. */
@@ -268,10 +288,16 @@ export interface StatusResult {
   watcher: string;
   /** Why it is not the best there is, where that was not asked for. */
   watcherReason?: string;
+  /** The latest look at all files, of this daemon, and why it was one. */
+  fullLook?: FullLook;
   /** The last snapshot, where there is one. */
   lastHash?: TreeHash;
   /** Where the snapshots are kept. */
   store: StoreInfo;
+  /** The settings that hold, each with its source. */
+  settings?: Setting[];
+  /** What is wrong with `config.toml`, whose last good values hold meanwhile, or with the folder's `.snapd.toml`, without which no snapshot is taken. */
+  settingsProblems?: string[];
 }
 
 /** The params of `snapshot/cleanup`. */
@@ -436,9 +462,9 @@ export interface Session {
   endedAt?: string;
   /** How many steps were begun in it. */
   stepCount: number;
-  /** How many of its steps can be undone: applied ones that changed something. */
+  /** How many of its steps can be undone, or what is left of them. */
   undoable: number;
-  /** How many of its undone steps can be redone. */
+  /** How many of its steps can be redone, as far as they were undone. */
   redoable: number;
 }
 
@@ -488,8 +514,8 @@ export interface Step {
   from: TreeHash;
   /** The snapshot that it was ended with. */
   to?: TreeHash;
-  /** What became of it. */
-  state: "open" | "applied" | "undone";
+  /** What became of it; `partly` where some of its files were undone, and conflicts kept the others. */
+  state: "open" | "applied" | "partly" | "undone";
   /** What changed while it was open, ordered by file; there once it has ended. */
   files?: FileChange[];
 }
@@ -577,24 +603,37 @@ export interface SessionEndResult {
 }
 
 /** The params of `session/list`. */
-export type SessionListParams = RequestParams;
+export interface SessionListParams extends RequestParams {
+  /** The `nextCursor` of the page before, with the same params but for `limit`; any other is `invalidParams`. */
+  cursor?: string;
+  /** The most sessions in one answer, at least 1; all where it is not given. */
+  limit?: number;
+}
 
 /** The result of `session/list`. */
 export interface SessionListResult {
   /** In the order in which they were first started. */
   sessions: Session[];
+  /** There where more follows: the `cursor` of the next page. */
+  nextCursor?: string;
 }
 
 /** The params of `session/steps`. */
 export interface SessionStepsParams extends RequestParams {
   /** The session. */
   sessionId: string;
+  /** The `nextCursor` of the page before, with the same params but for `limit`; any other is `invalidParams`. */
+  cursor?: string;
+  /** The most steps in one answer, at least 1; all where it is not given. */
+  limit?: number;
 }
 
 /** The result of `session/steps`. */
 export interface SessionStepsResult {
   /** Oldest first; those undone are among them. */
   steps: Step[];
+  /** There where more follows: the `cursor` of the next page. */
+  nextCursor?: string;
 }
 
 /** The params of `session/diff`. */
@@ -607,7 +646,7 @@ export interface SessionDiffParams extends RequestParams {
   stepId?: string;
   /** Whether `before` and `after` are filled in. */
   contents?: boolean;
-  /** The `nextCursor` of the page before. */
+  /** The `nextCursor` of the page before, with the same params but for `limit`; any other is `invalidParams`. */
   cursor?: string;
   /** The most files in one answer, at least 1. */
   limit?: number;
@@ -687,7 +726,7 @@ export interface SessionUnrevertParams extends RequestParams {
 
 /** The params of `session/history`. */
 export interface HistoryParams extends RequestParams {
-  /** The `nextCursor` of the page before. */
+  /** The `nextCursor` of the page before, with the same params but for `limit`; any other is `invalidParams`. */
   cursor?: string;
   /** The most entries in one answer, at least 1. */
   limit?: number;
@@ -735,6 +774,8 @@ export interface StepBeginParams extends RequestParams {
   tool?: string;
   /** For people. */
   description?: string;
+  /** A step of the same session that ends with the very snapshot on which this one begins, so that no change falls between the two, or into both. One that has ended stays as it is. Not a step that this one is a part of. */
+  ends?: string;
   /** It goes on without this connection: that of a hook which is gone at once, say. See Sessions. */
   detached?: boolean;
 }
@@ -765,6 +806,24 @@ export interface StepEndResult {
   to: TreeHash;
   /** What changed while it was open, ordered by file. */
   files: FileChange[];
+}
+
+/** The params of `step/find`. */
+export interface StepFindParams extends RequestParams {
+  /** The beginning of the names; any where it is not given. */
+  prefix?: string;
+  /** Only steps of this session. */
+  sessionId?: string;
+  /** Only steps that are parts of this one. */
+  parentStepId?: string;
+  /** The most steps in the answer, at least 1; all where it is not given. */
+  limit?: number;
+}
+
+/** The result of `step/find`. */
+export interface StepFindResult {
+  /** The one that was begun last comes first. */
+  steps: Step[];
 }
 
 /** The params of `step/hunks`. */
@@ -845,6 +904,7 @@ export interface Requests {
   "session/history": { params: HistoryParams; result: HistoryResult };
   "step/begin": { params: StepBeginParams; result: StepBeginResult };
   "step/end": { params: StepEndParams; result: StepEndResult };
+  "step/find": { params: StepFindParams; result: StepFindResult };
   "step/hunks": { params: StepHunksParams; result: StepHunksResult };
   "step/revertHunks": { params: StepRevertHunksParams; result: Outcome };
   "step/revertFiles": { params: StepRevertFilesParams; result: Outcome };
@@ -857,6 +917,40 @@ export interface Notifications {
   "snapshot/didRevert": DidRevertParams;
   "session/didChange": SessionDidChangeParams;
 }
+
+/** Whether a request may be sent again where it is not known if it was carried out; or the param with which it may. */
+export const IDEMPOTENT: Readonly<Record<keyof Requests, boolean | string>> = {
+  "snapshot/track": true,
+  "snapshot/patch": true,
+  "snapshot/diff": true,
+  "snapshot/diffFull": true,
+  "snapshot/fileAt": true,
+  "snapshot/listFiles": true,
+  "snapshot/fileExists": true,
+  "snapshot/restore": false,
+  "snapshot/revert": false,
+  "snapshot/status": true,
+  "snapshot/cleanup": false,
+  "snapshot/purge": false,
+  "snapshot/check": false,
+  "snapshot/events": true,
+  "session/start": "sessionId",
+  "session/end": true,
+  "session/list": true,
+  "session/steps": true,
+  "session/diff": true,
+  "session/undo": false,
+  "session/redo": false,
+  "session/revert": false,
+  "session/unrevert": false,
+  "session/history": true,
+  "step/begin": false,
+  "step/end": true,
+  "step/find": true,
+  "step/hunks": true,
+  "step/revertHunks": false,
+  "step/revertFiles": false,
+};
 
 /** What `error.data.kind` may be. */
 export type ErrorKind =

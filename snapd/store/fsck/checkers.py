@@ -16,6 +16,7 @@ from snapd.store.repository import ShadowRepository
 from snapd.store.timeline import Timeline
 
 from .examine import examine
+from .files import has_newer_journal
 from .holdings import Holdings, Sources
 from .repair import Elsewhere, keep_coverages, repair_chains, repair_files, repair_objects
 
@@ -75,7 +76,7 @@ def repair(
     quarantine = Quarantine(store)
     with _examined(store, call, quick=False, agrees=agrees) as found:
         first = found.told()
-        if not first.problems:
+        if not first.problems or has_newer_journal(first.problems):
             return first
         call.commit()
         repair_files(store, found.problems, quarantine)

@@ -19,7 +19,7 @@ from snapd.store.replayed import replayed
 from snapd.store.timeline.timeline import NAME as TIMELINE
 from snapd.store.timeline.verify import differs, sealed_heads
 
-from .files import check_access, check_files, leftovers, waiting
+from .files import check_access, check_files, has_newer_journal, leftovers, waiting
 from .holdings import UNINDEXED, Holdings
 from .rebuild import lost_references, ours_to_rebuild
 from .scan import Scan, scan
@@ -101,6 +101,8 @@ def examine(
         Cancelled: it is not wanted any more.
     """
     problems = [*check_files(store), *check_access(store)]
+    first = tuple(problems)
+    newer = has_newer_journal(first)
     # before the references are read: what is replayed is never older than they are
     holdings.journal, moving = waiting(store)
     found = Scan()
@@ -126,12 +128,14 @@ def examine(
     problems += _of_keeping(references, named)
     problems += _of_newer(named)
     if not broken and not any(name in named.sessions for name in named.newer.values()):
-        try:
-            problems += _of_timeline(store, named, agrees)
-        except (ValueError, sqlite3.IntegrityError, StoreCorrupt) as error:
-            message = f"the events of the timeline do not fit together: {error}"
-            problems.append(Problem("damagedTimeline", TIMELINE, message))
+        wrong, fits = disagreement(partial(_agrees, store, named) if agrees is None else agrees)
+        problems += wrong
+        if not fits:
             mendable = sorted(named.sessions)
+    if newer:
+        # what seems to be missing may be in there
+        touching, mendable = Touched({}, (), is_cut=False), []
+        problems = [problem for problem in problems if problem in first]
     return Examination(store, holdings, found, references, named, touching, mendable, problems, leftovers(store), quick)
 
 
@@ -277,12 +281,32 @@ def _of_keeping(references: References, named: Named) -> Iterator[Problem]:
         yield Problem("notKept", commit.hex(), message)
 
 
-def _of_timeline(store: str, named: Named, agrees: Callable[[], bool] | None) -> Iterator[Problem]:
+def disagreement(agrees: Callable[[], bool]) -> tuple[list[Problem], bool]:
+    """What is wrong with the timeline.
+
+    Args:
+        agrees: whether its database says what the events come to; may raise that these do not fit together.
+
+    Returns:
+        The problems, and whether the events themselves fit together.
+
+    Raises:
+        IoError: it cannot be read.
+    """
+    try:
+        if agrees():
+            return [], True
+    except (ValueError, sqlite3.IntegrityError, StoreCorrupt) as error:
+        message = f"the events of the timeline do not fit together: {error}"
+        return [Problem("damagedTimeline", TIMELINE, message)], False
+    message = "the database of the timeline says something else than its events; it can be made anew of them"
+    return [Problem("damagedTimeline", TIMELINE, message)], True
+
+
+def _agrees(store: str, named: Named) -> bool:
+    """Whether the database of a store that nobody has open says what the events come to."""
     links = sorted(named.links.values(), key=lambda link: link.event.seq)
     heads = {chain.name: chain.target for chain in named.chains if chain.name in named.sessions}
     path = os.path.join(store, TIMELINE)
     with os_errors(path):
-        is_wrong = differs(path, links, heads) if agrees is None else not agrees()
-    if is_wrong:
-        message = "the database of the timeline says something else than its events; it can be made anew of them"
-        yield Problem("damagedTimeline", TIMELINE, message)
+        return not differs(path, links, heads)

@@ -12,7 +12,7 @@ from snapd.core.checkup import Leftovers, Problem
 from snapd.core.errors import StoreCorrupt, os_errors
 from snapd.store.consolidate import PACKING
 from snapd.store.damage import Damaged, WrittenByNewer, reading, twice
-from snapd.store.frames import decode_frames, has_gap
+from snapd.store.frames import decode_frames, has_gap, newer_format
 from snapd.store.journal import JOURNAL
 from snapd.store.quarantine import QUARANTINE
 from snapd.store.repository import check_version
@@ -23,7 +23,7 @@ from snapd.store.timeline.numbers import decode_numbers
 from snapd.store.walking import walked
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from snapd.core.model import ObjectId
 
@@ -77,7 +77,11 @@ def check_files(store: str) -> list[Problem]:
     if _is_other(os.path.join(store, JOURNAL)):
         found.append(Problem("damagedJournal", JOURNAL, "journal is no directory; it is put aside, and made anew"))
     for name, data in journal_files(store):
-        if data == _UNREADABLE or has_gap(data):
+        newer = newer_format(data)
+        if newer is not None:
+            message = f"{name} was written by a newer snapd (format {newer}); it is left as it is, use that one"
+            found.append(Problem("newerFormat", name, message))
+        elif data == _UNREADABLE or has_gap(data):
             message = "a part of the journal is damaged; what is lost of it is named besides"
             found.append(Problem("damagedJournal", name, message))
     return found
@@ -109,6 +113,11 @@ def waiting(store: str) -> tuple[dict[ObjectId, bytes], dict[str, ObjectId]]:
             objects.update(frame.objects)
             references.update(frame.references)
     return objects, references
+
+
+def has_newer_journal(problems: Sequence[Problem]) -> bool:
+    """Whether a newer snapd wrote a part of the journal: nobody else knows then what is there and what is missing."""
+    return any(problem.kind == "newerFormat" and problem.subject.startswith(JOURNAL + os.sep) for problem in problems)
 
 
 def check_access(store: str) -> list[Problem]:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
 from typing import TYPE_CHECKING, TypeVar
 
-from snapd.core.errors import IoError, os_errors
-from snapd.store.damage import EXHAUSTED, Damaged, is_there, twice
-from snapd.store.loose import loose_files, object_path
+from snapd.core.errors import os_errors
+from snapd.store.damage import Damaged, is_there, twice, unless_theirs
+from snapd.store.loose import expand_loose, loose_files, object_path
 from snapd.store.packindex import PackIndex
 
-from .loosefile import check_loose, inflate_loose, read_loose
+from .loosefile import check_loose, read_loose
 from .madeindex import MadeIndex
 from .packfile import PackFile
 
@@ -154,11 +153,8 @@ class Holdings:
     @contextlib.contextmanager
     def _unless_theirs(self) -> Iterator[None]:
         """Has what cannot be read of another's count as not there."""
-        try:
+        with contextlib.nullcontext() if self._is_ours else unless_theirs():
             yield
-        except IoError as error:
-            if self._is_ours or getattr(errno, error.data["errno"], None) in EXHAUSTED:
-                raise
 
     def __enter__(self) -> Holdings:
         return self
@@ -218,7 +214,7 @@ class Holdings:
                 pass
             except Damaged as error:
                 self.damaged_loose[oid] = str(error)
-        return inflate_loose(self.journal.get(oid, b""), oid)
+        return expand_loose(self.journal.get(oid, b""), oid)
 
     def loose(self) -> Iterator[tuple[ObjectId, str]]:
         """The loose objects and their files; raises `IoError`."""

@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING
 
 from snapd.store.damage import Damaged, reading
-from snapd.store.deflate import ERRORS, inflater
+from snapd.store.deflate import NoStream, expanded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,6 +39,8 @@ def check_loose(path: str, oid: ObjectId) -> tuple[str, int, bytes]:
     while True:
         digest.update(rest)
         seen += len(rest)
+        if seen > size:
+            raise Damaged("it has more bytes than it says")
         if kind == "commit":
             held += rest
         following = next(pieces, None)
@@ -55,25 +57,16 @@ def read_loose(path: str, oid: ObjectId) -> tuple[str, bytes]:
     pieces = _pieces(path)
     start, rest = _start(pieces)
     kind, size = _said(start)
-    data = b"".join((rest, *pieces))
+    parts, left = [rest], size - len(rest)
+    while left >= 0 and (piece := next(pieces, None)) is not None:
+        parts.append(piece)
+        left -= len(piece)
+    data = b"".join(parts)
     digest = hashlib.sha1(start + b"\0")
     digest.update(data)
     if len(data) != size or digest.digest() != oid:
         raise Damaged("its bytes are another's")
     return kind, data
-
-
-def inflate_loose(packed: bytes, oid: ObjectId) -> tuple[str, bytes] | None:
-    """The kind and the bytes of an object by the bytes of its loose file; None where they are another's."""
-    inflate = inflater()
-    try:
-        data = inflate.decompress(packed)
-    except ERRORS:
-        return None
-    header, _, content = data.partition(b"\0")
-    if not inflate.eof or hashlib.sha1(data).digest() != oid:
-        return None
-    return header.decode("ascii", "replace").partition(" ")[0], content
 
 
 def _start(pieces: Iterator[bytes]) -> tuple[bytes, bytes]:
@@ -97,19 +90,22 @@ def _said(header: bytes) -> tuple[str, int]:
 
 
 def _pieces(path: str) -> Iterator[bytes]:
+    try:
+        yield from expanded(_compressed(path), _CHUNK)
+    except NoStream as error:
+        raise Damaged(f"it cannot be inflated: {error}") from error
+
+
+def _compressed(path: str) -> Iterator[bytes]:
     with reading(path):
         # there may be a pipe by its name
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
-        inflate = inflater()
-        while not inflate.eof:
+        while True:
             with reading(path):
                 data = os.read(descriptor, _CHUNK)
             if not data:
-                raise Damaged("it is cut short")
-            try:
-                yield inflate.decompress(data)
-            except ERRORS as error:
-                raise Damaged(f"it cannot be inflated: {error}") from error
+                return
+            yield data
     finally:
         os.close(descriptor)

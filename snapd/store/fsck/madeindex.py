@@ -48,6 +48,7 @@ class MadeIndex:
         finally:
             file.close()
         self._positions = {oid: position for position, oid in enumerate(self._offsets)}
+        self._entries = list(self._offsets.items())
         with reading(path), open(path, "rb") as pack:
             pack.seek(max(0, os.fstat(pack.fileno()).st_size - ID_BYTES))
             self.checksum = pack.read()
@@ -67,6 +68,10 @@ class MadeIndex:
     def position(self, oid: ObjectId) -> int:
         """The place of an object among all; -1 where it is not there."""
         return self._positions.get(oid, -1)
+
+    def entry(self, position: int) -> tuple[ObjectId, int]:
+        """An object by its place among all, and where it begins."""
+        return self._entries[position]
 
     def entries(self) -> Iterator[tuple[ObjectId, int]]:
         """All objects, each with where it begins."""

@@ -13,7 +13,8 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, Protocol
 
 from snapd.store.damage import Damaged, reading
-from snapd.store.deflate import ERRORS, inflater
+from snapd.store.deflate import NoStream, expanded
+from snapd.store.packentry import DEEPEST, HEADER_BYTES, apply_delta, read_head
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,15 +24,10 @@ if TYPE_CHECKING:
 ID_BYTES = 20
 
 _KINDS = {1: "commit", 2: "tree", 3: "blob", 4: "tag"}
-_OFFSET_DELTA = 6
-_NAMED_DELTA = 7
-_HEADER_BYTES = 32
 _CHUNK = 1 << 20
 _STREAM_FROM = 8 << 20
 """Objects that are stored whole and have more bytes than this are hashed piece by piece."""
 _CACHE_BYTES = 32 << 20
-_DEEPEST = 5000
-"""git makes no longer chains of deltas than 4,095."""
 
 
 class Places(Protocol):
@@ -106,7 +102,7 @@ class PackFile:
         Raises:
             Damaged: it is no object.
         """
-        deltas: list[tuple[int, bytes]] = []
+        deltas: dict[int, bytes] = {}
         at = offset
         while (found := self._cached(at)) is None:
             number, size, stream, base = self._entry(at)
@@ -115,11 +111,11 @@ class PackFile:
                 found = (_KINDS[number], data)
                 self._remember(at, found)
                 break
-            if base is None or len(deltas) > _DEEPEST:
+            if base is None or at in deltas or len(deltas) > DEEPEST:
                 raise Damaged("a delta of nothing")
-            deltas.append((at, data))
+            deltas[at] = data
             at = base
-        for place, delta in reversed(deltas):
+        for place, delta in reversed(deltas.items()):
             found = (found[0], apply_delta(found[1], delta))
             self._remember(place, found)
         return found
@@ -172,31 +168,15 @@ class PackFile:
 
     def _entry(self, offset: int) -> tuple[int, int, int, int | None]:
         """Number of the kind, size, where the stream begins, and for a delta where its base does."""
-        data = self._bytes(min(_HEADER_BYTES, max(0, self.end - offset)), offset)
-        try:
-            byte = data[0]
-            number, size, shift, at = byte >> 4 & 7, byte & 0x0F, 4, 1
-            while byte & 0x80:
-                byte = data[at]
-                size |= (byte & 0x7F) << shift
-                shift, at = shift + 7, at + 1
-            if number in _KINDS:
-                return number, size, offset + at, None
-            if number == _OFFSET_DELTA:
-                byte = data[at]
-                distance, at = byte & 0x7F, at + 1
-                while byte & 0x80:
-                    byte = data[at]
-                    distance, at = ((distance + 1) << 7) | (byte & 0x7F), at + 1
-                if not 0 < distance < offset:
-                    raise Damaged("a delta of what is not in the pack")
-                return number, size, offset + at, offset - distance
-        except IndexError as error:
-            raise Damaged("it is cut short") from error
-        if number == _NAMED_DELTA and len(data) >= at + ID_BYTES:
-            base = self.places.offset_of(data[at : at + ID_BYTES])
-            return number, size, offset + at + ID_BYTES, base
-        raise Damaged("no entry of a pack")
+        head = read_head(self._bytes(min(HEADER_BYTES, max(0, self.end - offset)), offset))
+        stream = offset + head.length
+        if not head.is_delta:
+            return head.number, head.size, stream, None
+        if head.base is not None:
+            return head.number, head.size, stream, self.places.offset_of(head.base)
+        if head.distance >= offset:
+            raise Damaged("a delta of what is not in the pack")
+        return head.number, head.size, stream, offset - head.distance
 
     def _bytes(self, count: int, at: int) -> bytes:
         with reading(self.path):
@@ -206,26 +186,25 @@ class PackFile:
         return b"".join(self._pieces(stream, size))
 
     def _pieces(self, stream: int, size: int) -> Iterator[bytes]:
-        inflate = inflater()
-        at, seen = stream, 0
+        seen = 0
+        try:
+            for piece in expanded(self._compressed(stream, size), _CHUNK):
+                seen += len(piece)
+                if seen > size:
+                    raise Damaged("it has more bytes than it says")
+                yield piece
+        except NoStream as error:
+            raise Damaged(str(error)) from error
+        if seen != size:
+            raise Damaged("it is cut short")
+
+    def _compressed(self, stream: int, size: int) -> Iterator[bytes]:
         # more than zlib makes of what cannot be compressed
-        left = size + (size >> 8) + 64
-        while not inflate.eof and left > 0:
-            data = self._bytes(min(_CHUNK, left, max(0, self.end - at)), at)
-            if not data:
-                break
+        at, left = stream, size + (size >> 8) + 64
+        while left > 0 and (data := self._bytes(min(_CHUNK, left, max(0, self.end - at)), at)):
+            yield data
             at += len(data)
             left -= len(data)
-            try:
-                piece = inflate.decompress(data)
-            except ERRORS as error:
-                raise Damaged(str(error)) from error
-            seen += len(piece)
-            if seen > size:
-                raise Damaged("it has more bytes than it says")
-            yield piece
-        if not inflate.eof or seen != size:
-            raise Damaged("it is cut short")
 
     def _cached(self, offset: int) -> tuple[str, bytes] | None:
         found = self._cache.get(offset)
@@ -241,56 +220,3 @@ class PackFile:
         while self._cached_bytes > _CACHE_BYTES:
             _, (_, data) = self._cache.popitem(last=False)
             self._cached_bytes -= len(data)
-
-
-def apply_delta(base: bytes, delta: bytes) -> bytes:
-    """What a delta makes of its base.
-
-    Raises:
-        Damaged: it is no delta of this base.
-    """
-    try:
-        base_size, at = _number(delta, 0)
-        size, at = _number(delta, at)
-        if base_size != len(base):
-            raise Damaged("a delta of something else")
-        pieces = []
-        while at < len(delta):
-            code = delta[at]
-            at += 1
-            if code & 0x80:
-                start = length = 0
-                for bit in range(4):
-                    if code & 1 << bit:
-                        start |= delta[at] << 8 * bit
-                        at += 1
-                for bit in range(3):
-                    if code & 0x10 << bit:
-                        length |= delta[at] << 8 * bit
-                        at += 1
-                length = length or 0x10000
-                if start + length > base_size:
-                    raise Damaged("a delta of more than there is")
-                pieces.append(base[start : start + length])
-            elif code and at + code <= len(delta):
-                pieces.append(delta[at : at + code])
-                at += code
-            else:
-                raise Damaged("no delta")
-    except IndexError as error:
-        raise Damaged("a delta that is cut short") from error
-    data = b"".join(pieces)
-    if len(data) != size:
-        raise Damaged("a delta that makes something else")
-    return data
-
-
-def _number(delta: bytes, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while True:
-        byte = delta[at]
-        at += 1
-        value |= (byte & 0x7F) << shift
-        shift += 7
-        if byte < 0x80:
-            return value, at

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import struct
+from array import array
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 _CHUNK = 1 << 20
 _WINDOW_BYTES = 64 << 20
-"""So much of a pack is listed at once: what that takes does not grow with the pack."""
+"""The objects in so much of a pack are put in order at once."""
 _PACK_HEADER = struct.Struct(">4sII")
 _OURS = b"\ncommitter snapd <snapd@localhost> "
 
@@ -93,16 +94,12 @@ def _scan_pack(pack: Pack, found: Scan, call: Call, total: int) -> None:
 
 def _in_order(pack: Pack) -> Iterator[tuple[ObjectId, int]]:
     """The objects of a pack in the order of their places, so that deltas come soon after what they stand on."""
-    assert pack.file is not None
-    end = pack.file.end
-    low = 0
-    while low < end:
-        high = low + _WINDOW_BYTES
-        within = [(oid, offset) for oid, offset in pack.index.entries() if low <= offset < high]
-        yield from sorted(within, key=itemgetter(1))
-        low = high
-    # where the pack was cut off, these lie beyond its end
-    yield from ((oid, offset) for oid, offset in pack.index.entries() if offset >= low)
+    # the index is gone through once, and of a window's objects no more is kept than which they are
+    windows: dict[int, array[int]] = {}
+    for position, (_, offset) in enumerate(pack.index.entries()):
+        windows.setdefault(offset // _WINDOW_BYTES, array("L")).append(position)
+    for window in sorted(windows):
+        yield from sorted(map(pack.index.entry, windows[window]), key=itemgetter(1))
 
 
 def flaw_of(path: str, call: Call, *, count: int | None = None, checksum: bytes | None = None) -> str | None:

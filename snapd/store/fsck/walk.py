@@ -240,6 +240,7 @@ class _Walker:
     def _step(self, frame: _Frame) -> _Frame | None:
         """Goes on with the entries of a tree, until there is a tree to look at first."""
         for entry in frame.entries:
+            self._call.check()
             if entry.mode != TREE:
                 is_broken = not self._is_blob_there(entry.oid)
             else:

@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 SESSIONS = "refs/snapd/sessions/"
 OPERATIONS = "refs/snapd/operations/"
 
+NO_OBJECT = bytes(20)
+"""The id that git gives to nothing."""
+
 _NAME_DIGITS = 16
 _COMMIT = re.compile(
     r"tree (?P<tree>[0-9a-f]{40})\n(?:parent (?P<parent>[0-9a-f]{40})\n)?"
@@ -72,6 +75,20 @@ def chain_of(event: Event, session_id: SessionId | None) -> str:
     if session_id is None:
         return OPERATIONS + day_of(event.milliseconds // 1000)
     return SESSIONS + hashlib.sha1(session_id.encode()).hexdigest()[:_NAME_DIGITS]
+
+
+def supposed_link(event: Event, session_id: SessionId | None, previous: int | None) -> Link:
+    """An event that only might happen: it has its place in a chain, and no commit.
+
+    Args:
+        event: the event.
+        session_id: its session, None where it has none.
+        previous: the `seq` of the event before it in the timeline.
+
+    Raises:
+        InvalidParams: a text in the event is not valid Unicode.
+    """
+    return Link(chain_of(event, session_id), NO_OBJECT, NO_OBJECT, event, encode_event(event, previous))
 
 
 class Chains:

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
     from snapd.core.model import ObjectId, RelPath
 
-VERSION = 2
-"""Since 2, steps can be left; what is written as 1 has none."""
+VERSION = 3
+"""Since 2, steps can be left; what is written as 1 has none. Since 3, a turned step tells what was not turned of it."""
 
 _NAMES: dict[type[Happening], str] = {
     SessionStarted: "sessionStarted",
@@ -260,6 +260,10 @@ def _shown_turned(turned: StepTurned) -> dict[str, Any]:
         "effects": [_shown_effect(effect) for effect in turned.effects],
         "made": [shown_path(path) for path in turned.made_directories],
         "removed": [shown_path(path) for path in turned.removed_directories],
+        "left": None if turned.left is None else [shown_path(path) for path in turned.left],
+        "again": shown_text(turned.again, "operationId"),
+        "rest": [shown_path(path) for path in turned.rest],
+        "moved": [[shown_path(path), shown_path(name)] for path, name in turned.moved],
     }
 
 
@@ -346,9 +350,19 @@ def _turned(value: object) -> StepTurned:
         effects=read.take("effects", fields.several(_effect)),
         made_directories=read.take("made", fields.several(fields.path)),
         removed_directories=read.take("removed", fields.several(fields.path)),
+        left=read.given("left", fields.optional(fields.several(fields.path)), None),
+        again=read.given("again", fields.optional(fields.text), None),
+        rest=read.given("rest", fields.several(fields.path), ()),
+        moved=read.given("moved", fields.several(_pair), ()),
     )
     read.end()
     return turned
+
+
+def _pair(value: object) -> tuple[RelPath, RelPath]:
+    if type(value) is not list or len(value) != 2:
+        raise ValueError("no pair of paths")
+    return fields.path(value[0]), fields.path(value[1])
 
 
 def _effect(value: object) -> Effect:
@@ -359,7 +373,7 @@ def _effect(value: object) -> Effect:
 
 
 _KINDS: tuple[OperationKind, ...] = get_args(OperationKind)
-_TURNED: tuple[Any, ...] = ("applied", "undone")
+_TURNED: tuple[Any, ...] = ("applied", "partly", "undone")
 _READERS: dict[str, Callable[[object], Happening]] = {
     "sessionStarted": _session_started,
     "sessionEnded": _session_ended,

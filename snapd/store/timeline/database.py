@@ -21,34 +21,26 @@ from snapd.core.history import (
     StepEnded,
     StepsLeft,
     Tally,
+    Undone,
+    around,
 )
 from snapd.failpoints import failpoint
 
 from . import codec
-from .codec import (
-    decode_claims,
-    decode_event,
-    decode_summary,
-    encode_claims,
-    encode_summary,
-)
+from .codec import decode_event, encode_claims, encode_summary
+from .paging import bounds, search
+from .rows import HEARD, SESSION, STEP, UNDONE, snapshot, step, undone
 from .schema import CHAINS, LINKS, TABLES, VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-    from snapd.core.history import Happening, OperationId, SessionId, StepId, Summary
-    from snapd.core.model import ObjectId
+    from snapd.core.history import Happening, OperationId, SessionId, StepId, StepQuery, StepTurned, Summary
+    from snapd.core.model import ObjectId, RelPath
 
     from .chain import Link
 
-_SESSION = "SELECT session_id, agent, title, started, ended, step_count FROM sessions"
-_STEP = """
-SELECT step_id, session_id, place, parent, message_id, part_id, tool, description, started, ended, from_tree,
-    from_coverage, to_tree, to_coverage, state, claims, turned_by, redoable, summary, detached
-FROM steps
-"""
-_OF_A_CHAIN = ("turns", "spans", "operations", "steps", "sessions")
+_OF_A_CHAIN = ("undone", "turns", "spans", "operations", "steps", "sessions")
 
 
 def _version() -> int:
@@ -215,8 +207,8 @@ class Database:
             raise ValueError(f"step {what.step_id} is ended with nothing")
         if what.changed:
             self._run(
-                "UPDATE steps SET redoable = 0 "
-                "WHERE redoable AND session_id = (SELECT session_id FROM steps WHERE step_id = ?)",
+                "UPDATE undone SET redoable = 0 WHERE redoable AND step_id IN (SELECT step_id FROM steps "
+                "WHERE session_id = (SELECT session_id FROM steps WHERE step_id = ?))",
                 what.step_id,
             )
         to = event.head if what.spoken_for else self._left_with(what.step_id, event.head)
@@ -254,14 +246,38 @@ class Database:
         )
         for place, turned in enumerate(what.turned):
             self._run("INSERT INTO turns VALUES (?, ?, ?)", event.seq, place, turned.step_id)
+            if turned.again is not None:
+                self._do_again(turned.step_id, turned.again, turned.rest)
+            elif not self._take_back(event.seq, place, what.operation_id, turned):
+                continue
+            self._one("UPDATE steps SET state = ? WHERE step_id = ?", turned.state, turned.step_id)
+
+    def _do_again(self, step_id: StepId, operation_id: OperationId, rest: tuple[RelPath, ...]) -> None:
+        """What an operation took back of a step was done again, but for some paths."""
+        if rest:
             self._one(
-                "UPDATE steps SET state = ?, turned_by = ?, turned_seq = ?, redoable = ? WHERE step_id = ?",
-                turned.state,
-                what.operation_id,
-                event.seq,
-                turned.state == "undone",
-                turned.step_id,
+                "UPDATE undone SET rest = ? WHERE step_id = ? AND operation_id = ?",
+                encode_claims(rest),
+                step_id,
+                operation_id,
             )
+        else:
+            self._one("DELETE FROM undone WHERE step_id = ? AND operation_id = ?", step_id, operation_id)
+
+    def _take_back(self, seq: int, place: int, operation_id: OperationId, turned: StepTurned) -> bool:
+        """An operation took a step back, or an older snapd turned it; gives whether it is turned by that."""
+        if turned.left is None:
+            if turned.state == "undone" and not (
+                turned.effects or turned.made_directories or turned.removed_directories
+            ):
+                # an older snapd called a step undone although all of it was in conflict
+                return False
+            # it turned a step as a whole each time, and told of all that had been taken back before
+            self._run("DELETE FROM undone WHERE step_id = ?", turned.step_id)
+            if turned.state == "applied":
+                return True
+        self._run("INSERT INTO undone VALUES (?, ?, ?, ?, NULL, TRUE)", turned.step_id, seq, place, operation_id)
+        return True
 
     def keep_summary(self, step_id: StepId, summary: Summary) -> None:
         """Keeps what a step changed, until a step ends that was open beside it."""
@@ -324,7 +340,7 @@ class Database:
     def last(self) -> tuple[int, SnapshotId | None] | None:
         """The `seq` and the head of the newest event."""
         rows = self._rows("SELECT seq, head_tree, head_coverage FROM events ORDER BY seq DESC LIMIT 1")
-        return (rows[0][0], _snapshot(*rows[0][1:])) if rows else None
+        return (rows[0][0], snapshot(*rows[0][1:])) if rows else None
 
     def session_of(self, what: Happening) -> SessionId | None:
         """The session that something happened in; None for none, and where it is told of a step that is not known."""
@@ -337,12 +353,11 @@ class Database:
 
     def session(self, session_id: SessionId) -> Session | None:
         """See `Timeline`; so below."""
-        rows = self._rows(f"{_SESSION} WHERE session_id = ?", session_id)
-        return Session(*rows[0]) if rows else None
+        return next(iter(self._sessions("WHERE session_id = ?", session_id)), None)
 
     def sessions(self) -> tuple[Session, ...]:
         """All sessions."""
-        return tuple([Session(*row) for row in self._rows(f"{_SESSION} ORDER BY seq")])
+        return self._sessions("ORDER BY seq")
 
     def step(self, step_id: StepId) -> Step | None:
         """A step."""
@@ -353,6 +368,27 @@ class Database:
         """Those of a session."""
         return self._steps("WHERE session_id = ? ORDER BY seq", session_id)
 
+    def session_page(self, after: int | None, limit: int | None) -> tuple[tuple[Session, ...], int | None]:
+        """Some of all sessions, and where they end."""
+        sessions = self._sessions("WHERE seq > ? ORDER BY seq LIMIT ?", *bounds(after, limit))
+        shown = sessions[:limit]
+        if len(shown) == len(sessions):
+            return shown, None
+        return shown, self._value("SELECT seq FROM sessions WHERE session_id = ?", shown[-1].session_id)
+
+    def step_page(
+        self, session_id: SessionId, after: int | None, limit: int | None
+    ) -> tuple[tuple[Step, ...], int | None]:
+        """Some of a session's steps, and where they end."""
+        clause = "WHERE session_id = ? AND place > ? ORDER BY place LIMIT ?"
+        steps = self._steps(clause, session_id, *bounds(after, limit))
+        return steps[:limit], steps[:limit][-1].begun.index if len(steps[:limit]) < len(steps) else None
+
+    def find_steps(self, wanted: StepQuery, limit: int | None) -> tuple[Step, ...]:
+        """Those that are asked for."""
+        clause, values = search(wanted, limit)
+        return self._steps(clause, *values)
+
     def parts(self, step_id: StepId) -> tuple[Step, ...]:
         """Those that are parts of a step."""
         return self._steps("WHERE parent = ? ORDER BY seq", step_id)
@@ -361,22 +397,27 @@ class Database:
         """Those that are open."""
         return self._steps("WHERE state = 'open' ORDER BY seq")
 
-    def redoable(self, session_id: SessionId) -> tuple[Step, ...]:
-        """Those that can be done again."""
-        return self._steps(
-            "WHERE session_id = ? AND redoable ORDER BY turned_seq DESC, "
-            "(SELECT MAX(turns.place) FROM turns WHERE turns.seq = turned_seq AND turns.step_id = steps.step_id) DESC",
+    def redoable(self, session_id: SessionId) -> tuple[Undone, ...]:
+        """What can be done again."""
+        return self._undone(
+            "JOIN steps USING (step_id) WHERE session_id = ? AND redoable ORDER BY undone.seq DESC, undone.place DESC",
             session_id,
         )
+
+    def undone(self, step_id: StepId) -> tuple[Undone, ...]:
+        """What was taken back of a step."""
+        return self._undone("WHERE step_id = ? ORDER BY seq", step_id)
 
     def tally(self, session_id: SessionId) -> Tally:
         """What can be done in a session."""
         undoable, redoable = self._rows(
-            "SELECT TOTAL(state = 'applied' AND NOT is_empty), TOTAL(redoable) FROM steps WHERE session_id = ?",
+            "SELECT TOTAL(state IN ('applied', 'partly') AND NOT is_empty), "
+            "TOTAL(EXISTS (SELECT 1 FROM undone WHERE undone.step_id = steps.step_id AND redoable)) "
+            "FROM steps WHERE session_id = ?",
             session_id,
         )[0]
         unknown = self._steps(
-            "WHERE session_id = ? AND state = 'applied' AND is_empty IS NULL ORDER BY seq", session_id
+            "WHERE session_id = ? AND state IN ('applied', 'partly') AND is_empty IS NULL ORDER BY seq", session_id
         )
         return Tally(int(undoable), int(redoable), unknown)
 
@@ -428,18 +469,20 @@ class Database:
         event, _ = decode_event(payload, commit)
         if event.seen is None or not event.seen.left:
             return event
-        rows = self._rows(
-            "SELECT spans.step_id, parent FROM spans JOIN steps ON steps.step_id = spans.step_id "
-            "WHERE spans.seq = ? AND is_left AND (spoken_for OR spans.step_id = ?) ORDER BY spans.place",
-            event.seq,
-            speaking,
-        )
-        parents = {parent for _, parent in rows}
-        steps = [step for step in (*event.seen.steps, *(step for step, _ in rows)) if step not in parents]
+        rows = self._rows(HEARD, speaking, event.seq)
+        heard = [step for step, _, is_heard in rows if is_heard]
+        outer = around(heard, {step: parent for step, parent, _ in rows})
+        steps = [step for step in (*event.seen.steps, *heard) if step not in outer]
         return attrs.evolve(event, seen=attrs.evolve(event.seen, steps=tuple(steps)))
 
+    def _sessions(self, clause: str, *values: Any) -> tuple[Session, ...]:
+        return tuple([Session(*row) for row in self._rows(SESSION + clause, *values)])
+
     def _steps(self, clause: str, *values: Any) -> tuple[Step, ...]:
-        return tuple([_step(row) for row in self._rows(_STEP + clause, *values)])
+        return tuple([step(row) for row in self._rows(STEP + clause, *values)])
+
+    def _undone(self, clause: str, *values: Any) -> tuple[Undone, ...]:
+        return tuple([undone(row) for row in self._rows(UNDONE + clause, *values)])
 
     def _rows(self, statement: str, *values: Any) -> list[Any]:
         return self._connection.execute(statement, values).fetchall()
@@ -454,25 +497,3 @@ class Database:
     def _one(self, statement: str, *values: Any) -> None:
         if self._run(statement, *values) != 1:
             raise ValueError(f"{values[-1]} is not known, or not so that this can happen to it")
-
-
-def _snapshot(tree: ObjectId | None, coverage: ObjectId | None) -> SnapshotId | None:
-    return SnapshotId(tree, coverage) if tree is not None and coverage is not None else None
-
-
-def _step(row: tuple[Any, ...]) -> Step:
-    step_id, session_id, index, parent, message_id, part_id, tool, description = row[:8]
-    started, ended, from_tree, from_coverage, to_tree, to_coverage, state, claims, turned_by = row[8:17]
-    redoable, summary, detached = row[17:]
-    return Step(
-        begun=StepBegun(step_id, session_id, index, parent, message_id, part_id, tool, description, bool(detached)),
-        started=started,
-        ended=ended,
-        from_=SnapshotId(from_tree, from_coverage),
-        to=_snapshot(to_tree, to_coverage),
-        state=state,
-        claims=decode_claims(claims) if claims is not None else None,
-        turned_by=turned_by,
-        redoable=bool(redoable),
-        summary=decode_summary(summary) if summary is not None else None,
-    )

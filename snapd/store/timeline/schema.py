@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-VERSION = 3
+VERSION = 4
 """Of the tables: a database of another version is made anew from the events."""
 
 TABLES = (
@@ -55,9 +55,6 @@ TABLES = (
         claims TEXT,
         detached INTEGER NOT NULL,
         spoken_for INTEGER NOT NULL DEFAULT 0,
-        turned_by TEXT,
-        turned_seq INTEGER,
-        redoable INTEGER NOT NULL DEFAULT 0,
         summary TEXT,
         is_empty INTEGER,
         UNIQUE (session_id, place)
@@ -65,7 +62,6 @@ TABLES = (
     """,
     "CREATE INDEX steps_of_a_step ON steps (parent, seq) WHERE parent IS NOT NULL",
     "CREATE INDEX open_steps ON steps (seq) WHERE state = 'open'",
-    "CREATE INDEX redoable_steps ON steps (session_id) WHERE redoable",
     # the steps of `Event.seen`, those that were left among them
     """
     CREATE TABLE spans (
@@ -96,6 +92,19 @@ TABLES = (
     ) WITHOUT ROWID
     """,
     "CREATE INDEX turns_of_a_step ON turns (step_id)",
+    # what was taken back of steps and not done again; `seq` and `place` are those of the turn that took it back
+    """
+    CREATE TABLE undone (
+        step_id TEXT NOT NULL REFERENCES steps,
+        seq INTEGER NOT NULL,
+        place INTEGER NOT NULL,
+        operation_id TEXT NOT NULL REFERENCES operations,
+        rest TEXT,
+        redoable INTEGER NOT NULL,
+        PRIMARY KEY (step_id, seq)
+    ) WITHOUT ROWID
+    """,
+    "CREATE INDEX redoable_undone ON undone (step_id) WHERE redoable",
 )
 
 LINKS = """

@@ -20,12 +20,12 @@ import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
-from snapd.core.errors import StoreCorrupt, os_errors
+from snapd.core.errors import IoError, StoreCorrupt, os_errors
 from snapd.core.history import Operated
 from snapd.core.retention import Chain
 from snapd.failpoints import failpoint
 
-from .chain import SESSIONS, Chains
+from .chain import SESSIONS, Chains, supposed_link
 from .database import Database
 from .numbers import Numbers
 from .pins import snapshots
@@ -44,8 +44,10 @@ if TYPE_CHECKING:
         Span,
         Step,
         StepId,
+        StepQuery,
         Summary,
         Tally,
+        Undone,
     )
     from snapd.core.model import ObjectId, RelPath
     from snapd.store.repository import ShadowRepository
@@ -77,6 +79,7 @@ class Timeline:
         self._database: Database | None = None
         self._in_file = True
         self._attempted = 0
+        self._supposing = False
 
     def close(self) -> None:
         """Closes the database, so that it will be believed; nothing is at stake where that cannot be done.
@@ -162,6 +165,51 @@ class Timeline:
             how(self._database)
         except sqlite3.Error as error:
             self._go_on_in_memory(error)
+
+    # -- supposing
+
+    @contextmanager
+    def supposing(self) -> Iterator[None]:
+        """Makes room for events that only might happen: what `suppose` adds is forgotten when the block ends.
+
+        Whoever else asks something meanwhile waits, and never sees such an event.
+
+        Raises:
+            IoError: from any method within the block, where the database cannot be read any more. Asked again, the
+                timeline answers from memory.
+        """
+        with self._lock:
+            self._ask(Database.begin)
+            self._supposing = True
+            try:
+                yield
+            finally:
+                self._supposing = False
+                if self._database is not None:
+                    self._end(Database.roll_back)
+
+    def suppose(self, event: Event) -> None:
+        """Answers from now on as if an event had happened, until the `supposing` block ends.
+
+        Args:
+            event: the next one. Nothing is written, and the objects that it names need not be stored.
+
+        Raises:
+            ValueError: the event cannot follow those that are there.
+            InvalidParams: a text in it is not valid Unicode.
+        """
+        if not self._supposing:
+            raise ValueError("events are supposed within a supposing block alone")
+        last = self._ask(Database.last)
+        previous = last[0] if last is not None else None
+        session_id = self._ask(lambda database: database.session_of(event.what))
+        link = supposed_link(event, session_id, previous)
+        try:
+            self._ask(lambda database: database.add(link, previous))
+        except sqlite3.IntegrityError as error:
+            raise ValueError(f"event {event.seq} cannot follow: {error}") from error
+
+    # -- summaries and numbers
 
     def keep_summary(self, step_id: StepId, summary: Summary, next_seq: int) -> None:
         """Keeps what a step itself changed, unless something happened since; see `core.ports.Timeline`, as below."""
@@ -304,6 +352,20 @@ class Timeline:
         """The steps of a session, in the order in which they were begun."""
         return self._ask(lambda database: database.steps(session_id))
 
+    def session_page(self, after: int | None, limit: int | None) -> tuple[tuple[Session, ...], int | None]:
+        """Up to `limit` sessions from where a page ended, and where this one ended; None where it is the last."""
+        return self._ask(lambda database: database.session_page(after, limit))
+
+    def step_page(
+        self, session_id: SessionId, after: int | None, limit: int | None
+    ) -> tuple[tuple[Step, ...], int | None]:
+        """Up to `limit` steps of a session from where a page ended, and where this one ended; None likewise."""
+        return self._ask(lambda database: database.step_page(session_id, after, limit))
+
+    def find_steps(self, wanted: StepQuery, limit: int | None) -> tuple[Step, ...]:
+        """Up to `limit` steps that are asked for, the one that was begun last first."""
+        return self._ask(lambda database: database.find_steps(wanted, limit))
+
     def parts(self, step_id: StepId) -> tuple[Step, ...]:
         """The steps that were begun as parts of a step, in that order."""
         return self._ask(lambda database: database.parts(step_id))
@@ -324,9 +386,13 @@ class Timeline:
         """An operation by its name."""
         return self._ask(lambda database: database.operation(operation_id))
 
-    def redoable(self, session_id: SessionId) -> tuple[Step, ...]:
-        """The steps that can be done again, the last one taken back first."""
+    def redoable(self, session_id: SessionId) -> tuple[Undone, ...]:
+        """What can be done again of the steps of a session, the last taken back first."""
         return self._ask(lambda database: database.redoable(session_id))
+
+    def undone(self, step_id: StepId) -> tuple[Undone, ...]:
+        """What was taken back of a step and not done again, in the order of time."""
+        return self._ask(lambda database: database.undone(step_id))
 
     def tally(self, session_id: SessionId) -> Tally:
         """What can be done in a session."""
@@ -346,6 +412,11 @@ class Timeline:
                 raise
             except sqlite3.Error as error:
                 self._go_on_in_memory(error)
+                if self._supposing:
+                    # what was supposed went with the database
+                    raise IoError(
+                        f"{self._path} could not be read: {error}; ask again", errno="EIO", path=self._path
+                    ) from error
                 return question(self._opened())
 
     def _opened(self) -> Database:

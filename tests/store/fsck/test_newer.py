@@ -138,3 +138,33 @@ def test_the_intent_of_a_newer_snapd_stays(steps: Steps, monkeypatch: pytest.Mon
     assert [(problem.kind, problem.subject) for problem in closed(steps).problems] == [("newerFormat", "intent")]
     closed(steps, mend=True)
     assert (steps.path / "intent").read_bytes() == before
+
+
+@pytest.mark.parametrize("number", [2, 10])
+def test_the_journal_of_a_newer_snapd_stays(steps: Steps, number: int) -> None:
+    steps.reopen()
+    steps.take(step(7))
+    steps.store._ownership.release()
+    (ours,) = (steps.path / "journal").iterdir()
+    (steps.path / "journal" / "2").write_bytes(b"snapdJ%d\n" % number + b"what only that one can read" * 9)
+    for path in (steps.path / "journal").iterdir():
+        path.chmod(0o600)
+    # what was acknowledged is in the journal alone, as after a power cut
+    damage.drop(loose(steps.path, blob_id(step(7)["d/e/c"])))
+    before = everything(steps.path)
+    with pytest.raises(StoreCorrupt, match="newer snapd") as caught:
+        steps.open()
+    assert caught.value.data["object"] == "journal/2"
+    assert everything(steps.path) == before
+    for quick in (True, False):
+        found = closed(steps, quick=quick)
+        assert [(problem.kind, problem.subject) for problem in found.problems] == [("newerFormat", "journal/2")]
+    found = closed(steps, mend=True)
+    assert kinds(found) == ["newerFormat"]
+    assert found.repaired == ()
+    assert everything(steps.path) == before
+    # once the newer one has dealt with its own, the rest is replayed
+    (steps.path / "journal" / "2").unlink()
+    assert ours.exists()
+    steps.open()
+    steps.check()

@@ -17,7 +17,9 @@ from snapd.core.history import (
     Step,
     StepBegun,
     StepEnded,
+    StepTurned,
     Summary,
+    Undone,
 )
 from snapd.store.store import Store
 
@@ -79,16 +81,9 @@ class Model:
                     to=None,
                     state="open",
                     claims=None,
-                    turned_by=None,
-                    redoable=False,
                     summary=self.summaries.get(what.step_id),
                 )
             elif isinstance(what, StepEnded):
-                step = found[what.step_id]
-                if what.changed:
-                    for other in found.values():
-                        if other.begun.session_id == step.begun.session_id:
-                            found[other.step_id] = attrs.evolve(other, redoable=False)
                 found[what.step_id] = attrs.evolve(
                     found[what.step_id],
                     ended=event.milliseconds,
@@ -98,12 +93,8 @@ class Model:
                 )
             elif isinstance(what, Operated):
                 for turned in what.turned:
-                    found[turned.step_id] = attrs.evolve(
-                        found[turned.step_id],
-                        state=turned.state,
-                        turned_by=what.operation_id,
-                        redoable=turned.state == "undone",
-                    )
+                    if not is_void(turned):
+                        found[turned.step_id] = attrs.evolve(found[turned.step_id], state=turned.state)
         return found
 
     def operations(self) -> dict[str, Operated]:
@@ -124,7 +115,13 @@ class Model:
         heard = {end.step_id for end in ends if end.spoken_for} | {speaking}
         parents = {begun.what.step_id: begun.what.parent for begun in self.events if isinstance(begun.what, StepBegun)}
         joined = [step for step in event.seen.left if step in heard]
-        around = {parents[step] for step in joined}
+        around = set()
+        for step in joined:
+            # the way up ends at a step that was not open
+            above = parents[step]
+            while above is not None and above in (*event.seen.steps, *event.seen.left):
+                around.add(above)
+                above = parents[above]
         steps = tuple(step for step in (*event.seen.steps, *joined) if step not in around)
         return attrs.evolve(event, seen=attrs.evolve(event.seen, steps=steps))
 
@@ -152,15 +149,38 @@ class Model:
         groups = [(*span.steps, *span.left) for span in spans if step_id in (*span.steps, *span.left)]
         return [other for other in dict.fromkeys(itertools.chain.from_iterable(groups)) if other != step_id]
 
-    def redoable(self, session_id: str) -> list[str]:
+    def taken_back(self) -> list[tuple[Undone, bool]]:
+        """What was taken back and not done again, in the order of time; and whether it can be done again."""
+        found: list[tuple[Undone, bool]] = []
+        session_of: dict[str, str] = {}
+        for event in self.events:
+            what = event.what
+            if isinstance(what, StepBegun):
+                session_of[what.step_id] = what.session_id
+            elif isinstance(what, StepEnded) and what.changed:
+                session = session_of[what.step_id]
+                found = [(one, can and session_of[one.step_id] != session) for one, can in found]
+            elif isinstance(what, Operated):
+                for turned in what.turned:
+                    if turned.again is not None:
+                        at = next(at for at, (one, _) in enumerate(found)
+                                  if (one.step_id, one.operation_id) == (turned.step_id, turned.again))  # fmt: skip
+                        one, can = found.pop(at)
+                        if turned.rest:
+                            found.insert(at, (attrs.evolve(one, rest=turned.rest), can))
+                        continue
+                    if is_void(turned):
+                        continue
+                    if turned.left is None:
+                        found = [(one, can) for one, can in found if one.step_id != turned.step_id]
+                    if turned.state != "applied":
+                        found.append((Undone(turned.step_id, what.operation_id), True))
+        return found
+
+    def redoable(self, session_id: str) -> list[Undone]:
         steps = self.steps()
-        order: list[str] = []
-        for operation in reversed(self.operations().values()):
-            for turned in reversed(operation.turned):
-                step = steps[turned.step_id]
-                if step.turned_by == operation.operation_id and step.redoable and step.step_id not in order:
-                    order.append(step.step_id)
-        return [step_id for step_id in order if steps[step_id].begun.session_id == session_id]
+        taken = [one for one, can in reversed(self.taken_back()) if can]
+        return [one for one in taken if steps[one.step_id].begun.session_id == session_id]
 
     def drop_summaries(self, step_id: str) -> None:
         """A step ended: of it, and of those that were open beside it, they may be wrong."""
@@ -191,11 +211,11 @@ class Model:
             assert timeline.session(session_id) == session
             own = [step for step in steps.values() if step is not None and step.begun.session_id == session_id]
             assert [seen(step) for step in timeline.steps(session_id)] == own
-            assert [step.step_id for step in timeline.redoable(session_id)] == self.redoable(session_id)
+            assert list(timeline.redoable(session_id)) == self.redoable(session_id)
             tally = timeline.tally(session_id)
-            assert tally.redoable == len(self.redoable(session_id))
+            assert tally.redoable == len({one.step_id for one in self.redoable(session_id)})
             if summaries:
-                applied = [step for step in own if step.state == "applied"]
+                applied = [step for step in own if step.state in ("applied", "partly")]
                 assert tally.unknown == tuple(step for step in applied if step.summary is None)
                 known = [step.summary for step in applied if step.summary is not None]
                 assert tally.undoable == sum(not summary.is_empty for summary in known)
@@ -205,6 +225,7 @@ class Model:
             assert timeline.spans(step_id) == tuple(spans)
             assert timeline.spans(step_id, spoken_for=True) == tuple(self.spans(step_id, step_id))
             assert timeline.beside(step_id) == tuple(self.beside(step_id))
+            assert timeline.undone(step_id) == tuple(one for one, _ in self.taken_back() if one.step_id == step_id)
             parts = [part for part in steps.values() if part is not None and part.begun.parent == step_id]
             assert [seen(part) for part in timeline.parts(step_id)] == parts
         for operation_id, operation in self.operations().items():
@@ -216,3 +237,9 @@ class Model:
         if newest:
             middle = newest[len(newest) // 2].seq
             assert timeline.events(middle, 3) == tuple([event for event in newest if event.seq < middle][:3])
+
+
+def is_void(turned: StepTurned) -> bool:
+    """Whether an older snapd called a step undone of which it took back nothing."""
+    anything = turned.effects or turned.made_directories or turned.removed_directories
+    return turned.left is None and turned.again is None and turned.state == "undone" and not anything

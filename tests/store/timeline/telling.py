@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from typing import Literal
+
+import attrs
 
 from snapd.core.history import (
     Effect,
@@ -91,24 +94,41 @@ class Telling:
         self.now += 1000
         return event
 
+    def suppose(self, what: Happening) -> None:
+        """Asks everything as if something had happened; nothing of that stays."""
+        event = self.event(what)
+        supposed = Model([*self.model.events, event], dict(self.model.summaries))
+        if isinstance(what, StepEnded):
+            supposed.drop_summaries(what.step_id)
+        with self.store.timeline.supposing():
+            self.store.timeline.suppose(event)
+            supposed.check(self.store)
+        self.check()
+
     def event(self, what: Happening) -> Event:
         """The next event."""
         found = self.store.identify(self._snapshot)
         before = self.model.head
         seen = None
         if before is not None and before != found and not isinstance(what, Operated):
-            seen = Span(before, found, self.working(self.gone), self.left())
+            seen = Span(before, found, self.working(), self.left())
         return Event(self.model.next_seq, self.now, found, seen, what)
 
-    def working(self, gone: set[str]) -> tuple[str, ...]:
+    def working(self) -> tuple[str, ...]:
         """The open steps, but for those that are gone, in which no other of them is open."""
-        steps = [step for step in self.model.steps().values() if step.state == "open" and step.step_id not in gone]
-        around = {step.begun.parent for step in steps}
-        return tuple(step.step_id for step in steps if step.step_id not in around)
+        return tuple(step for step in self.open_steps() if step not in self.gone and not self.is_around_others(step))
 
     def left(self) -> tuple[str, ...]:
-        """Those that would be among them if their client were there."""
-        return tuple(step for step in self.working(set()) if step in self.gone)
+        """The open steps that are gone, but for those in which one is at work."""
+        return tuple(step for step in self.open_steps() if step in self.gone and not self.is_around_others(step))
+
+    def open_steps(self) -> list[str]:
+        return [step.step_id for step in self.model.steps().values() if step.state == "open"]
+
+    def is_around_others(self, step: str) -> bool:
+        """Whether a step that is open and not gone is a part of it, or of an open part of it."""
+        parts = [other for other in self.open_steps() if self.model.steps()[other].begun.parent == step]
+        return any(part not in self.gone or self.is_around_others(part) for part in parts)
 
     def start(self, session: str, agent: str | None = None, title: str | None = None) -> Event:
         return self.tell(SessionStarted(session, agent, title))
@@ -143,6 +163,9 @@ class Telling:
         turned: dict[str, bool],
         undoes: str | None = None,
         root: str | None = None,
+        *,
+        older: bool = False,
+        rest: bool = False,
     ) -> Event:
         """An operation.
 
@@ -152,6 +175,8 @@ class Telling:
             turned: steps, and whether they are undone now.
             undoes: another operation.
             root: the step that was named.
+            older: whether an older snapd tells it, which turned a step as a whole.
+            rest: whether something of each step is left as it was.
         """
         before = self.store.identify(self._snapshot)
         self.edit()
@@ -160,13 +185,22 @@ class Telling:
             Effect(b"a.txt", None, Entry(REGULAR, merged)),
             Effect(b'raw \xff\n"', Entry(REGULAR, merged), None),
         )
-        turns = tuple(
-            StepTurned(step, "undone" if undone else "applied", effects, (b"made",), (b"gone\xfe",))
-            for step, undone in turned.items()
-        )
+        turns: list[StepTurned] = []
+        for step, undone in turned.items():
+            made = StepTurned(step, "undone" if undone else "applied", effects, (b"made",), (b"gone\xfe",))
+            taken = [one for one, _ in self.model.taken_back() if one.step_id == step]
+            if older:
+                turns.append(made if not rest else StepTurned(step, made.state, ()))
+            elif undone:
+                left = (b"left\xff",) if rest else ()
+                turns.append(attrs.evolve(made, left=left, state="partly" if rest else "undone", moved=((b"n", b"o"),)))
+            for each in reversed(taken) if not older and not undone else ():
+                partly = rest or each != taken[0]
+                state: Literal["applied", "partly"] = "partly" if partly else "applied"
+                turns.append(attrs.evolve(made, again=each.operation_id, rest=(b"a.txt",) if rest else (), state=state))
         kind = "undo" if session is not None else "restore"
         return self.tell(
-            Operated(name, kind, session, before, turns, undoes, "message", "part", root), RecordKind.AFTER
+            Operated(name, kind, session, before, tuple(turns), undoes, "message", "part", root), RecordKind.AFTER
         )
 
     def summarize(self, step: str) -> None:

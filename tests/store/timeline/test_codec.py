@@ -39,7 +39,7 @@ from snapd.store.timeline.codec import (
     encode_summary,
 )
 
-LATER = {"left", "detached", "spokenFor"}
+LATER = {"left", "detached", "spokenFor", "again", "rest", "moved"}
 """What the first version did not write."""
 COMMIT = b"\1" * 20
 texts = st.text(st.characters(codec="utf-8"), max_size=12)
@@ -52,7 +52,16 @@ entries = st.none() | st.builds(Entry, st.sampled_from([REGULAR, EXECUTABLE, SYM
 effects = st.builds(Effect, paths, entries, entries)
 lists = st.lists(paths, max_size=3).map(tuple)
 turned = st.builds(
-    StepTurned, texts, st.sampled_from(["applied", "undone"]), st.lists(effects, max_size=3).map(tuple), lists, lists
+    StepTurned,
+    texts,
+    st.sampled_from(["applied", "partly", "undone"]),
+    st.lists(effects, max_size=3).map(tuple),
+    lists,
+    lists,
+    st.none() | lists,
+    maybe,
+    lists,
+    st.lists(st.tuples(paths, paths), max_size=3).map(tuple),
 )
 operated = st.builds(
     Operated,
@@ -92,7 +101,19 @@ EXAMPLE = Event(
         "undo",
         "session",
         SnapshotId(b"b" * 20, b"c" * 20),
-        (StepTurned("one", "undone", (Effect(b"p", Entry(REGULAR, b"o" * 20), None),), (b"d",), (b"e",)),),
+        (
+            StepTurned(
+                "one",
+                "undone",
+                (Effect(b"p", Entry(REGULAR, b"o" * 20), None),),
+                (b"d",),
+                (b"e",),
+                (b"l",),
+                "other",
+                (b"r",),
+                ((b"m", b"n"),),
+            ),
+        ),
     ),
 )
 
@@ -199,8 +220,20 @@ def test_events_of_the_first_version() -> None:
         assert event.seen == attrs.evolve(EXAMPLE.seen, left=())
 
 
+def test_an_operation_of_the_second_version() -> None:
+    """It told nothing of what it left as it was."""
+    document = json.loads(encode_event(EXAMPLE, 6))
+    document["version"] = 2
+    for name in ("left", "again", "rest", "moved"):
+        del document["what"]["turned"][0][name]
+    event, _ = decode_event(json.dumps(document), COMMIT)
+    assert isinstance(event.what, Operated)
+    (turn,) = event.what.turned
+    assert (turn.left, turn.again, turn.rest, turn.moved) == (None, None, (), ())
+
+
 def test_an_event_of_a_newer_version_says_so() -> None:
-    document = {**json.loads(encode_event(EXAMPLE, 6)), "version": 3, "more": 1}
+    document = {**json.loads(encode_event(EXAMPLE, 6)), "version": 4, "more": 1}
     with pytest.raises(StoreCorrupt, match="newer snapd"):
         decode_event(json.dumps(document), COMMIT)
 

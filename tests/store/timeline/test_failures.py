@@ -16,8 +16,8 @@ from typing import Any
 import attrs
 import pytest
 
-from snapd.core.errors import SnapdError, StorageFull
-from snapd.core.history import SessionStarted, StepBegun
+from snapd.core.errors import IoError, SnapdError, StorageFull
+from snapd.core.history import SessionStarted, StepBegun, StepEnded
 from snapd.core.model import Coverage
 from snapd.store.store import Store
 from snapd.store.timeline.database import Database
@@ -353,3 +353,35 @@ def test_the_errors_are_typed(telling: Telling, monkeypatch: pytest.MonkeyPatch)
     Refusal(monkeypatch, "fdatasync")
     with pytest.raises(SnapdError):
         telling.begin("one", "x")
+
+
+def test_a_database_that_fails_while_something_is_supposed_says_so_and_answers_afterwards(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    telling = Telling(tmp_path / "store")
+    telling.start("one")
+    telling.begin("one", "step")
+
+    def failing(_: Database) -> None:
+        raise sqlite3.OperationalError("disk I/O error")
+
+    with telling.store.timeline.supposing():
+        telling.store.timeline.suppose(telling.event(StepEnded("step", None, True, True)))
+        with monkeypatch.context() as patch:
+            patch.setattr(Database, "last", failing)
+            with pytest.raises(IoError, match="ask again"):
+                telling.store.timeline.next_seq  # noqa: B018
+    telling.check()
+    telling.reopen()
+    telling.check()
+    telling.store.close()
+
+
+def test_events_are_supposed_within_a_block_alone(tmp_path: Path) -> None:
+    telling = Telling(tmp_path / "store")
+    with pytest.raises(ValueError, match="block"):
+        telling.store.timeline.suppose(telling.event(SessionStarted("one", None, None)))
+    with telling.store.timeline.supposing(), pytest.raises(ValueError, match="is not known"):
+        telling.store.timeline.suppose(telling.event(StepEnded("none", None, True, True)))
+    telling.check()
+    telling.store.close()

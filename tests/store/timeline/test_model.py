@@ -47,6 +47,8 @@ def history(telling: Telling, action: str, number: int) -> None:
             claims = (None, (), (b"a.txt", b"raw \xff"))[number % 3]
             ending = is_open[number % len(is_open)]
             telling.end(ending, claims, changed=number % 2 == 0, spoken_for=number % 5 > 1)
+        case "suppose" if is_open:
+            telling.suppose(StepEnded(is_open[number % len(is_open)], None, number % 2 == 0, number % 3 == 0))
         case "leave" if is_open:
             telling.leave(is_open[number % len(is_open)])
         case "turn" if done:
@@ -55,9 +57,11 @@ def history(telling: Telling, action: str, number: int) -> None:
             telling.operate(
                 f"operation {telling.model.next_seq}",
                 session,
-                {step.step_id: step.state == "applied" for step in reversed(chosen)},
+                {step.step_id: step.state == "applied" or number % 7 == 0 for step in reversed(chosen)},
                 undoes[0] if undoes and number % 2 else None,
                 chosen[0].step_id if number % 3 == 0 else None,
+                older=number % 5 == 0,
+                rest=number % 4 == 1,
             )
         case "restore":
             telling.operate(f"operation {telling.model.next_seq}", None, {})
@@ -67,7 +71,7 @@ def history(telling: Telling, action: str, number: int) -> None:
             pass
 
 
-EVENTS = ("edit", "start", "end session", "begin", "leave", "end", "turn", "restore", "summarize")
+EVENTS = ("edit", "start", "end session", "begin", "leave", "end", "suppose", "turn", "restore", "summarize")
 actions = st.lists(
     st.tuples(
         st.sampled_from((*EVENTS, *EVENTS, "begin", "end", "reopen", "kill", "lose", "older", "damage")),

@@ -68,7 +68,8 @@ export class Acting {
     const { ui } = this.#world;
     const message = [report(action.done(acted), acted.files), action.besides?.(acted) ?? ""].join(" ").trimEnd();
     const inConflict = conflicts(acted.files).length > 0;
-    const changed = written(acted.files).length > 0 || (acted.steps ?? []).length > 0;
+    // a step of which nothing could be turned is as it was, and there is nothing to take back
+    const changed = written(acted.files).length > 0 || (!inConflict && (acted.steps ?? []).length > 0);
     const buttons = [...(inConflict ? [RESOLVE] : []), ...(changed ? [UNDO] : [])];
     if (acted.files.length > 0) buttons.push(DETAILS);
     const resolving = new Resolving(performed);

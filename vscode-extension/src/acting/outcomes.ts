@@ -16,6 +16,7 @@ const REASONS: Readonly<Record<string, string>> = {
   shared: "steps of several sessions may have made the change",
   unsavedInEditor: "an editor has unsaved text of it",
   changedMeanwhile: "it was changed at the same moment",
+  conflictsElsewhere: "other files are in conflict",
   ignored: "it is ignored",
   tooLarge: "it is over the size limit",
   unreadable: "it cannot be read",

@@ -11,7 +11,7 @@ export function undoStep(folder: string, step: Step): Action {
   return {
     folder,
     aim: `undo ${stepInSentence(step)}`,
-    done: () => `Undid ${stepInSentence(step)}`,
+    done: (acted) => `Undid ${howMuch(acted, step, "applied")}${stepInSentence(step)}`,
     plan: always(undoCall(step)),
     // a step that was open has ended by that, and only now it is known what it changed
     overwriting: (acted) =>
@@ -28,7 +28,7 @@ export function redoStep(folder: string, sessionId: string): Action {
   return {
     folder,
     aim: "redo the step",
-    done: (acted) => `Redid ${stepInSentence(rootOf(acted))}`,
+    done: (acted) => `Redid ${howMuch(acted, rootOf(acted), "undone")}${stepInSentence(rootOf(acted))}`,
     plan: always(redoCall(sessionId)),
     overwriting: (acted) => {
       const root = rootOf(acted);
@@ -41,6 +41,11 @@ export function redoStep(folder: string, sessionId: string): Action {
       );
     },
   };
+}
+
+/** The words before a step's name where nothing of it was turned; where some was, its files in conflict tell that. */
+function howMuch({ steps }: Acted, step: Step, asBefore: Step["state"]): string {
+  return steps?.find((each) => each.stepId === step.stepId)?.state === asBefore ? "nothing of " : "";
 }
 
 function undoCall({ sessionId, stepId }: Step): ActingCall {

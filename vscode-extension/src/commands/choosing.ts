@@ -4,7 +4,7 @@ import type { FileChange, Step } from "snapd-client";
 import type { ActingFolder } from "../acting/action";
 import { Refused } from "../acting/errors";
 import { exactName } from "../acting/names";
-import { capitalized, stepInSentence } from "../model/wording";
+import { capitalized, stateInWords, stepInSentence } from "../model/wording";
 import type { Desk } from "./desk";
 
 /** That of the active editor, or the only one; else the user is asked. */
@@ -37,7 +37,7 @@ export async function chooseStep(
     placeholder: "Choose a step",
     rows: steps.map((step) => ({
       label: capitalized(stepInSentence(step)),
-      description: [step.agent, step.state === "applied" ? undefined : step.state].filter(Boolean).join(" · "),
+      description: [step.agent, step.state === "applied" ? undefined : stateInWords(step)].filter(Boolean).join(" · "),
       detail: (step.files ?? []).map(({ file }) => file).join(", "),
       value: step,
     })),
@@ -59,7 +59,7 @@ export async function chooseFile(desk: Desk, step: Step, title: string): Promise
 
 /** Whether a step can be undone and that would do something. */
 export function isUndoable(step: Step): boolean {
-  return step.state === "applied" && (step.files ?? []).length > 0;
+  return (step.state === "applied" || step.state === "partly") && (step.files ?? []).length > 0;
 }
 
 /** Whether a step changed the file of this exact name. */

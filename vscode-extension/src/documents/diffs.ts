@@ -5,7 +5,7 @@ import { FileSystemError, Uri, commands, window, workspace } from "vscode";
 import { type ChangedFile, changeNamed, requestName } from "../model/changes";
 import { fileUri, splitName } from "../model/fileUris";
 import type { FolderModel } from "../model/folder";
-import { capitalized, eventName, lowered, stepInSentence } from "../model/wording";
+import { capitalized, eventName, lowered, stepInSentence, takenBack } from "../model/wording";
 import { treeDiffs } from "./contents";
 import { sidesOf, stepOf } from "./sides";
 import { type Place, documentUri } from "./uris";
@@ -178,6 +178,6 @@ function missing(folder: FolderModel, file: string, entry: Entry | Step, side: "
 
 function changeName(folder: FolderModel, entry: Entry | Step): string {
   const step = stepOf(entry);
-  if (step !== undefined) return `${stepInSentence(step)}${step.state === "undone" ? ", undone" : ""}`;
+  if (step !== undefined) return [stepInSentence(step), takenBack(step)].filter(Boolean).join(", ");
   return lowered(eventName(entry as Entry, (stepId) => folder.step(stepId)));
 }

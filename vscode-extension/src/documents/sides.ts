@@ -48,7 +48,9 @@ export async function sidesOf(
 
   const names = files.flatMap(namesOf);
   const [own, trees] = await Promise.all([
-    step.state === "applied" ? prints(ownDiffs(folder, { ...ownOf(step), contents: true }), names) : NONE,
+    step.state === "applied" || step.state === "partly"
+      ? prints(ownDiffs(folder, { ...ownOf(step), contents: true }), names)
+      : NONE,
     prints(treeDiffs(folder, { from: before, to: after, files: names, contents: true }), names),
   ]);
   return files.flatMap((file) => {

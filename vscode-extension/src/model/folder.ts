@@ -113,9 +113,11 @@ export class FolderModel implements Disposable {
     return this.#entries.find((entry) => entry.step?.stepId === stepId)?.step;
   }
 
-  /** The last applied step that changed something, of any session. */
+  /** The last step that changed something and was not undone as a whole, of any session. */
   lastStep(): Step | undefined {
-    return this.#entries.find(({ step }) => step?.state === "applied" && (step.files?.length ?? 0) > 0)?.step;
+    const states = ["applied", "partly"];
+    const isMeant = (step: Step): boolean => states.includes(step.state) && (step.files?.length ?? 0) > 0;
+    return this.#entries.find(({ step }) => step !== undefined && isMeant(step))?.step;
   }
 
   /**

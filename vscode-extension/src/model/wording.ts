@@ -74,6 +74,16 @@ export function stepInSentence(step: Step): string {
   return name === number ? lowered(number) : `${lowered(number)} “${shortened(name)}”`;
 }
 
+/** What became of a step, where that is to be told: nothing of one that is in force as a whole. */
+export function takenBack(step: Step | undefined): string | undefined {
+  return step?.state === "undone" ? "undone" : step?.state === "partly" ? "partly undone" : undefined;
+}
+
+/** The state of a step. */
+export function stateInWords(step: Step): string {
+  return takenBack(step) ?? (step.state === "open" ? "running" : step.state);
+}
+
 /** Words as the beginning of a sentence. */
 export function capitalized(words: string): string {
   return `${words.charAt(0).toUpperCase()}${words.slice(1)}`;

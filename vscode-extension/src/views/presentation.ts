@@ -12,8 +12,10 @@ import {
   linesInWords,
   moment,
   sessionName,
+  stateInWords,
   stepName,
   stepNumber,
+  takenBack,
 } from "../model/wording";
 import type { FileItem, FolderItem, Item, OperationItem, SessionItem, StepItem, UserItem } from "./items";
 import { letterOf, markUri } from "./marks";
@@ -71,12 +73,12 @@ export function presentInTimeline(item: FileItem, now: number): Presentation {
   const when = ago(entry.at, now);
   return {
     label: name,
-    description: joined([who, undone ? "undone" : undefined, change, when]),
+    description: joined([who, takenBack(step), change, when]),
     tooltip: [name, ...(step === undefined ? [] : stepFacts(step)), ...fileFacts(item), moment(entry.at)].join("\n"),
     spoken: [
       step === undefined ? name : [stepNumber(step), name === stepNumber(step) ? undefined : name],
       who,
-      undone ? "undone" : undefined,
+      takenBack(step),
       spokenChange(item),
       when,
     ]
@@ -142,7 +144,7 @@ function ofStep({ step, entry }: StepItem, now: number): Presentation {
       step.state === "open"
         ? joined(["running", when])
         : joined([
-            undone ? "undone" : undefined,
+            takenBack(step),
             ...(changed ? [lines(files), counted(files.length, "file")] : ["no changes"]),
             when,
           ]),
@@ -151,7 +153,7 @@ function ofStep({ step, entry }: StepItem, now: number): Presentation {
       [
         number,
         name === number ? undefined : name,
-        step.state === "open" ? "running" : step.state,
+        stateInWords(step),
         step.state === "open" ? undefined : changed ? counted(files.length, "file") : "no changes",
         changed ? linesInWords(files) : undefined,
         when,
@@ -202,7 +204,7 @@ function ofFile(item: FileItem): Presentation {
 
 function stepFacts(step: Step): string[] {
   const facts = [
-    `${stepNumber(step)}, ${step.state === "open" ? "running" : step.state}`,
+    `${stepNumber(step)}, ${stateInWords(step)}`,
     step.agent === undefined ? undefined : `Agent: ${step.agent}`,
     step.tool === undefined ? undefined : `Tool: ${step.tool}`,
     `Started: ${moment(step.startedAt)}`,
@@ -233,7 +235,16 @@ function shortestName(old: string, directory: string): string {
 }
 
 function stepIcon(step: Step): string {
-  return step.state === "open" ? "loading~spin" : step.state === "undone" ? "discard" : "check";
+  switch (step.state) {
+    case "open":
+      return "loading~spin";
+    case "undone":
+      return "discard";
+    case "partly":
+      return "warning";
+    case "applied":
+      return "check";
+  }
 }
 
 function eventIcon(entry: Entry): string {

@@ -182,6 +182,18 @@ test("of two files in conflict the one that was chosen is overwritten, and comes
   assert.deepEqual({ ...at.files(), "new.txt": "n\n" }, before);
 });
 
+test("an undo that meets conflicts alone says that nothing was undone, and has nothing to take back", async (context) => {
+  const at = await room(context, START);
+  const step = await at.step("Edit", { "app.py": lines({ 2: "two" }) });
+  at.write({ "app.py": lines({ 2: "mine" }) });
+  await at.world.acting.act(undoStep(at.uri, step));
+  await at.world.settled();
+  assert.match(at.last, /^Undid nothing of step 1 “Edit”/);
+  assert.deepEqual(at.ui.told[0]?.buttons, ["Resolve...", "Details"]);
+  assert.equal(await at.state(step), "applied");
+  assert.equal(at.files()["app.py"], lines({ 2: "mine" }));
+});
+
 test("only the chosen file is overwritten", async (context) => {
   const at = await room(context, { ...START, "b.py": lines() });
   const step = await at.step("Edit", { "app.py": lines({ 2: "two" }), "b.py": lines({ 2: "two" }) });

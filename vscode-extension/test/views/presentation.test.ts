@@ -29,6 +29,14 @@ describe("present", () => {
     );
   });
 
+  it("says of a step that some of it was undone, and that it needs a look", () => {
+    const partly = present(of(stepEntry(step("x", 2, { state: "partly", files: FILES }))), NOW);
+    assert.equal(partly.description, "partly undone · +12 −3 · 2 files · 9 min ago");
+    assert.deepEqual([partly.icon, partly.quiet, partly.mark], ["warning", false, undefined]);
+    assert.equal(partly.spoken, "Step 3, partly undone, 2 files, 12 lines added, 3 removed, 9 min ago");
+    assert.match(partly.tooltip, /^Step 3, partly undone$/m);
+  });
+
   it("shows an undone step dimmed, a running one as such, and one that changed nothing", () => {
     const undone = present(of(stepEntry(step("x", 2, { state: "undone", files: FILES }))), NOW);
     assert.equal(undone.description, "undone · +12 −3 · 2 files · 9 min ago");

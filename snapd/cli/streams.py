@@ -1,0 +1,89 @@
+"""Standard output and standard error, which may be closed, full, or a pipe that nobody reads any more.
+
+What a command did must not look different because of that: a write that fails is noted, and the command goes on.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import select
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
+
+
+class Output(io.FileIO):
+    """A standard stream that can be lost.
+
+    Attributes:
+        lost: why it cannot be written to any more; all that is written from then on is dropped.
+        stops: whether a command that only shows something ends there: the first write that fails raises.
+    """
+
+    def __init__(self, descriptor: int) -> None:
+        super().__init__(descriptor, "w", closefd=False)
+        self.lost: OSError | None = None
+        self.stops = False
+
+    def write(self, data: ReadableBuffer, /) -> int:
+        """Writes bytes; says that all were written where the stream is lost.
+
+        Raises:
+            OSError: it is lost with this write, and the command `stops`.
+        """
+        if self.lost is None:
+            try:
+                return self._write(data)
+            except OSError as error:
+                self.lost = error
+                if self.stops:
+                    raise
+        return memoryview(data).nbytes
+
+    def _write(self, data: ReadableBuffer) -> int:
+        while (written := super().write(data)) is None:
+            # somebody who shares the stream made it one that does not block
+            poll = select.poll()
+            poll.register(self.fileno(), select.POLLOUT)
+            poll.poll()
+        return written
+
+
+def take_over() -> Output:
+    """Has `sys.stdout` and `sys.stderr` written to as above; gives standard output.
+
+    What this command shares with those that it starts, the descriptors, stays as it is.
+    """
+    for descriptor in range(3):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            # else the next file that is opened would be taken for it; writes to it fail as they would without
+            os.open(os.devnull, os.O_RDONLY)
+    if sys.stdin is None:
+        sys.stdin = open(0, encoding="utf-8", errors="surrogateescape", closefd=False)  # noqa: SIM115 - until the end
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:
+            stream.flush()
+    output, errors = Output(1), Output(2)
+    encoding = getattr(sys.stderr, "encoding", None) or "utf-8"
+    # file names and diffs are UTF-8 whatever the locale says
+    sys.stdout = _text(output, "utf-8", line_buffering=output.isatty())
+    sys.stderr = _text(errors, encoding, line_buffering=True)
+    return output
+
+
+def can_be_asked() -> bool:
+    """Whether a question that was printed to standard error got there."""
+    sys.stderr.flush()
+    raw = getattr(getattr(sys.stderr, "buffer", None), "raw", None)
+    return not (isinstance(raw, Output) and raw.lost is not None)
+
+
+def _text(raw: Output, encoding: str, *, line_buffering: bool) -> io.TextIOWrapper:
+    return io.TextIOWrapper(
+        io.BufferedWriter(raw), encoding=encoding, errors="backslashreplace", line_buffering=line_buffering
+    )

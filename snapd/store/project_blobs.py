@@ -1,0 +1,87 @@
+"""The blobs in the object directories of the user's own git, read by our own code; nothing there is believed."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from snapd.core.errors import StoreCorrupt
+
+from .adopt import loose_among
+from .damage import unless_theirs
+from .loose import describe, object_path, read_whole
+from .packindex import PackIndexes
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from snapd.core.model import ObjectId
+
+    from .objects import ObjectKind
+
+
+class ProjectBlobs:
+    """Blobs that may be missing, damaged, or made to do harm.
+
+    Args:
+        directories: absolute `objects` directories, that of the user's repository and those that it borrows from.
+    """
+
+    def __init__(self, directories: Sequence[bytes]) -> None:
+        self._directories = [os.fsdecode(directory) for directory in directories]
+        self._packs = [PackIndexes(os.path.join(directory, "pack")) for directory in self._directories]
+
+    def sizes(self, wanted: Collection[ObjectId]) -> dict[ObjectId, int]:
+        """The sizes of blobs in bytes, as they say themselves; only of those that are there and are blobs.
+
+        Args:
+            wanted: ids of 20 bytes.
+
+        Raises:
+            IoError: the process can open no more files.
+        """
+        found: dict[ObjectId, int] = {}
+        missing = set(wanted)
+        for packs in self._packs:
+            with unless_theirs():
+                for index in packs.now().indexes.values():
+                    found.update((oid, size) for oid, kind, size in index.describe_all(missing) if kind == "blob")
+                    missing -= found.keys()
+        for directory in self._directories:
+            for oid in list(loose_among(directory, missing)):
+                said = None
+                with unless_theirs(), suppress(StoreCorrupt):
+                    said = describe(object_path(directory, oid), oid)
+                if said is not None and said[0] == "blob":
+                    found[oid] = said[1]
+                    missing.discard(oid)
+        return found
+
+    def read(self, oid: ObjectId, most: int) -> bytes | None:
+        """The bytes of a blob, which match its id.
+
+        Args:
+            oid: its id, of 20 bytes.
+            most: a larger one is not wanted, bytes.
+
+        Returns:
+            None where there is no such blob, it is larger, or it is damaged.
+
+        Raises:
+            IoError: the process can open no more files.
+        """
+        for directory, packs in zip(self._directories, self._packs, strict=True):
+            found = None
+            with unless_theirs():
+                found = packs.read(oid, most)
+            with unless_theirs(), suppress(StoreCorrupt):
+                found = found or _read_loose(object_path(directory, oid), oid, most)
+            if found is not None:
+                return found[1] if found[0] == "blob" else None
+        return None
+
+
+def _read_loose(path: str, oid: ObjectId, most: int) -> tuple[ObjectKind, bytes] | None:
+    said = describe(path, oid)
+    return None if said is None or said[1] > most else read_whole(path, oid)

@@ -1,0 +1,136 @@
+"""Which files were written to, by inode: fanotify(7), as far as it serves anybody who is no administrator.
+
+inotify tells the name that a file was written to by. Where that was one of several (a hard link) and is gone when we
+look, it leads to nothing, and the file has changed under its other names. fanotify tells which file it was.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import struct
+from typing import TYPE_CHECKING
+
+from .handles import HANDLE
+from .inotify import Unsupported, last_error, library
+
+if TYPE_CHECKING:
+    from .handles import Layout
+
+_MODIFY = 0x00000002
+_ATTRIB = 0x00000004
+_CLOSE_WRITE = 0x00000008
+_OVERFLOW = 0x00004000
+_ON_CHILD = 0x08000000
+_WRITES = _MODIFY | _ATTRIB | _CLOSE_WRITE | _ON_CHILD
+
+_CLOSE_ON_EXEC = 0x00000001
+_NON_BLOCKING = 0x00000002
+_REPORT_FILE_ID = 0x00000200
+_ADD = 0x00000001
+
+_EVENT = struct.Struct("=IBBHQii")
+_INFO = struct.Struct("=BBH8s")
+_READ_BYTES = 1 << 18
+
+
+class Overflow(Exception):
+    """Events were lost, or cannot be understood: any file may have been written to."""
+
+
+class Marker:
+    """Has a queue told of what is written to in directories.
+
+    Args:
+        queue: descriptor of a `Fanotify`, which may be another process's.
+
+    Raises:
+        Unsupported: this system has no fanotify.
+    """
+
+    def __init__(self, queue: int) -> None:
+        self._queue = queue
+        try:
+            self._mark = library().fanotify_mark
+        except AttributeError as error:
+            raise Unsupported(errno.ENOSYS, "the C library has no fanotify") from error
+        self._mark.argtypes = (ctypes.c_int, ctypes.c_uint, ctypes.c_uint64, ctypes.c_int, ctypes.c_char_p)
+
+    def add(self, directory: int) -> None:
+        """Marks a directory, until it or the queue is gone.
+
+        Args:
+            directory: a descriptor that is open on it. To mark it again changes nothing.
+
+        Raises:
+            OSError: ENOSPC where the user has no mark left (`fs.fanotify.max_user_marks`); ENODEV, EXDEV or EOPNOTSUPP
+                where the file system has no handles.
+        """
+        if self._mark(self._queue, _ADD, _WRITES, directory, None) < 0:
+            raise last_error("fanotify_mark")
+
+
+class Fanotify:
+    """One queue of what was written to in marked directories. Closed by `close`.
+
+    Args:
+        layout: how the file system of the directories that are marked makes file handles.
+
+    Raises:
+        Unsupported: this system has no fanotify.
+        OSError: EPERM where it is forbidden, as in most containers; EMFILE where the user has no queue left.
+    """
+
+    def __init__(self, layout: Layout) -> None:
+        self._layout = layout
+        try:
+            start = library().fanotify_init
+        except AttributeError as error:
+            raise Unsupported(errno.ENOSYS, "the C library has no fanotify") from error
+        start.argtypes = (ctypes.c_uint, ctypes.c_uint)
+        self.descriptor: int = start(_CLOSE_ON_EXEC | _NON_BLOCKING | _REPORT_FILE_ID, 0)
+        if self.descriptor < 0:
+            raise last_error("fanotify_init")
+        try:
+            self.add = Marker(self.descriptor).add
+        except OSError:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Ends the queue and all its marks."""
+        os.close(self.descriptor)
+
+    def read(self) -> set[int]:
+        """Empties the queue; never waits.
+
+        Returns:
+            The inode numbers of the files that were written to, or had an attribute changed.
+
+        Raises:
+            Overflow: see there. The queue is empty.
+            OSError: the queue cannot be read.
+        """
+        inodes: set[int] = set()
+        lost = False
+        while True:
+            try:
+                data = os.read(self.descriptor, _READ_BYTES)
+            except BlockingIOError:
+                if lost:
+                    raise Overflow from None
+                return inodes
+            at = 0
+            while at < len(data):
+                length, _, _, head, mask, _, _ = _EVENT.unpack_from(data, at)
+                inode = None if mask & _OVERFLOW else self._inode(data, at + head)
+                lost = lost or inode is None
+                inodes.add(inode or 0)
+                at += length
+
+    def _inode(self, data: bytes, at: int) -> int | None:
+        at += _INFO.size
+        size, _ = HANDLE.unpack_from(data, at)
+        at += HANDLE.size
+        return self._layout.inode(data[at : at + size])

@@ -1,0 +1,209 @@
+"""What operations cost with many files in one directory, many steps or many patches: no more than linearly more."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from snapd.core.call import Call
+from tests.support.counting import calls_of
+from tests.support.sessions import Agents
+from tests.support.workspace import Bench, Items, make
+
+Work = Callable[[], Any]
+
+FILES = 300
+
+
+def flat(count: int, text: bytes) -> Items:
+    return {f"f{at}": b"%b %d\n" % (text, at) for at in range(count)}
+
+
+def two_states(folder: Path, count: int) -> tuple[Bench, bytes, list[str]]:
+    """A flat directory that was tracked twice; gives the first snapshot and the names."""
+    bench = make(folder, flat(count, b"one"))
+    then = bench.track()
+    bench.write(flat(count, b"two"))
+    bench.track()
+    return bench, then, [*flat(count, b"")]
+
+
+def restoring(folder: Path, count: int) -> Work:
+    bench, then, _ = two_states(folder, count)
+    return lambda: bench.restore(then)
+
+
+def reverting(folder: Path, count: int) -> Work:
+    bench, then, names = two_states(folder, count)
+    return lambda: bench.revert((then, names))
+
+
+def foreseeing_a_revert(folder: Path, count: int) -> Work:
+    bench, then, names = two_states(folder, count)
+    return lambda: bench.revert((then, names), dry_run=True)
+
+
+def merging(folder: Path, count: int) -> Work:
+    bench, then, names = two_states(folder, count)
+    return lambda: bench.revert((then, names), on_conflict="merge", dry_run=True)
+
+
+def reverting_what_was_deleted(folder: Path, count: int) -> Work:
+    bench, then, names = two_states(folder, count)
+    bench.remove(*names)
+    bench.track()
+    return lambda: bench.revert((then, names), dry_run=True)
+
+
+def reverting_what_is_new(folder: Path, count: int) -> Work:
+    bench, _, names = two_states(folder, count)
+    bench.become({"other": b""})
+    then = bench.track()
+    bench.write(flat(count, b"two"))
+    return lambda: bench.revert((then, names), dry_run=True)
+
+
+def reverting_by_many_patches(folder: Path, count: int) -> Work:
+    bench, then, names = two_states(folder, count)
+    return lambda: bench.revert(*[(then, [name]) for name in names], dry_run=True)
+
+
+def emptying_directories(folder: Path, count: int) -> Work:
+    """Directories, each with a file in it, that were empty ones then."""
+    bench = make(folder, {f"d{at}/": None for at in range(count)})
+    then = bench.track()
+    bench.write({f"d{at}/file": b"" for at in range(count)})
+    return lambda: bench.restore(then, dry_run=True)
+
+
+def reading_many_files(folder: Path, count: int) -> Work:
+    bench, then, names = two_states(folder, count)
+    return lambda: [bench.workspace.file_at(then, os.fsencode(name)) for name in names]
+
+
+def finding_beside_skipped_files(folder: Path, count: int) -> Work:
+    """Files that were skipped as too large when the snapshot was taken."""
+    bench = make(folder, flat(count, b"too large for this"))
+    bench.configure(max_file_size=4)
+    then = bench.track()
+    bench.configure()
+    return lambda: bench.revert((then, [*flat(count, b"")]), dry_run=True)
+
+
+def one_step(folder: Path, count: int) -> tuple[Agents, str]:
+    bench = make(folder, flat(count, b"one"))
+    bench.track()
+    agents = Agents(bench)
+    session = agents.start()
+    agents.step(session, flat(count, b"two"), message="message")
+    return agents, session
+
+
+def undoing(folder: Path, count: int) -> Work:
+    agents, session = one_step(folder, count)
+    return lambda: agents.undo(session)
+
+
+def redoing(folder: Path, count: int) -> Work:
+    agents, session = one_step(folder, count)
+    agents.undo(session)
+    return lambda: agents.redo(session)
+
+
+def making_files_of_directories(folder: Path, count: int) -> Work:
+    bench = make(folder, flat(count, b"one"))
+    agents = Agents(bench)
+    session = agents.start()
+
+    def replace() -> None:
+        for name in flat(count, b""):
+            os.unlink(bench.path(name))
+            bench.write({f"{name}/file": b"one"})
+
+    agents.step(session, replace)
+    return lambda: agents.undone(session, dry_run=True)
+
+
+def reading_pages_of_a_session(folder: Path, count: int) -> Work:
+    agents, session = one_step(folder, count)
+
+    def pages() -> None:
+        after: bytes | None = None
+        for _ in range(count // 10):
+            page, after = agents.bench.workspace.net_of(
+                session, None, None, Call(), contents=False, after=after, limit=10
+            )
+            assert len(page) == 10
+        assert after is None
+
+    return pages
+
+
+def many_steps(folder: Path, count: int) -> tuple[Agents, str]:
+    agents = Agents(make(folder, {"file": b"0"}))
+    session = agents.start()
+    for at in range(count // 4):
+        agents.step(session, {f"f{at}": b"%d" % at}, message="message")
+    return agents, session
+
+
+def reverting_a_session(folder: Path, count: int) -> Work:
+    agents, session = many_steps(folder, count)
+    return lambda: agents.revert(session, "message")
+
+
+def unreverting_a_session(folder: Path, count: int) -> Work:
+    agents, session = many_steps(folder, count)
+    agents.revert(session, "message")
+    return lambda: agents.unrevert(session)
+
+
+@pytest.mark.parametrize(
+    "prepare",
+    [
+        restoring,
+        reverting,
+        foreseeing_a_revert,
+        merging,
+        reverting_what_was_deleted,
+        reverting_what_is_new,
+        reverting_by_many_patches,
+        emptying_directories,
+        reading_many_files,
+        finding_beside_skipped_files,
+        undoing,
+        redoing,
+        making_files_of_directories,
+        reading_pages_of_a_session,
+        reverting_a_session,
+        unreverting_a_session,
+    ],
+)
+def test_twice_as_many_cost_twice_as_much(tmp_path: Path, prepare: Callable[[Path, int], Work]) -> None:
+    once, twice = (calls_of(prepare(tmp_path / str(count), count)) for count in (FILES, 2 * FILES))
+    assert twice < 2.4 * once
+
+
+def test_a_revert_costs_no_more_than_a_restore_of_the_same_files(tmp_path: Path) -> None:
+    revert, restore = (calls_of(prepare(tmp_path / prepare.__name__, FILES)) for prepare in (reverting, restoring))
+    assert revert < 1.2 * restore
+
+
+def test_a_directory_deep_down_is_looked_at_once_for_all_files_that_come_back_there(tmp_path: Path) -> None:
+    deep = "/".join("d" * 60)
+
+    def work(count: int) -> Work:
+        names = [f"{deep}/f{at}" for at in range(count)]
+        bench = make(tmp_path / str(count), dict.fromkeys(names, b""))
+        then = bench.track()
+        bench.remove("d")
+        bench.track()
+        return lambda: bench.revert((then, names), dry_run=True)
+
+    once, twice = (calls_of(work(count)) for count in (1, 101))
+    # not 60 directories, each opened part by part, for each of the hundred
+    assert twice - once < 100 * 60 * 60

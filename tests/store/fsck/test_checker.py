@@ -1,0 +1,186 @@
+"""A full check runs in a process of its own, which answers as this one would, and ends with whoever asked."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from snapd.core.call import Call
+from snapd.core.checkup import Checkup, Leftovers, Problem, TouchedFile, TouchedStep
+from snapd.core.errors import Cancelled, IoError, StoreCorrupt
+from snapd.processes import ChildProcess
+from snapd.store.fsck import checker
+from snapd.store.fsck.checker import check_apart
+from snapd.store.fsck.checker_wire import Found, Garbled, Progress, decode_answer, encode_answer
+from snapd.store.fsck.checkers import check
+from snapd.store.fsck.holdings import Holdings
+from snapd.store.fsck.scan import _in_order
+from snapd.store.packindex import PackIndex
+from tests.rpc.machine import wait_until
+from tests.store.fsck import damage
+from tests.store.fsck.damage import blob_id, loose
+from tests.store.fsck.test_chains import add_session
+from tests.store.steps import Steps
+
+
+def files(number: int) -> dict[str, bytes]:
+    return {"a": b"first\n" * 40, "d/e/c": b"step %d\n" % number * 30}
+
+
+@pytest.fixture
+def steps(steps: Steps) -> Steps:
+    for number in range(4):
+        steps.take(files(number))
+    add_session(steps, "S", 2)
+    return steps
+
+
+@pytest.fixture
+def children(monkeypatch: pytest.MonkeyPatch) -> list[ChildProcess]:
+    """The processes that were started."""
+    found: list[ChildProcess] = []
+
+    class Noted(ChildProcess):
+        def __init__(self, *args: Any, **more: Any) -> None:
+            super().__init__(*args, **more)
+            found.append(self)
+
+    monkeypatch.setattr(checker, "ChildProcess", Noted)
+    return found
+
+
+def is_gone(child: ChildProcess) -> bool:
+    return not os.path.exists(f"/proc/{child.pid}")
+
+
+HARM: dict[str, Callable[[Steps], object]] = {
+    "nothing": lambda _: None,
+    "a lost file": lambda steps: damage.drop(loose(steps.path, blob_id(files(2)["d/e/c"]))),
+    "a damaged file": lambda steps: damage.flip(loose(steps.path, blob_id(files(1)["d/e/c"]))),
+    "permissions": lambda steps: (steps.path / "HEAD").chmod(0o666),
+}
+
+
+@pytest.mark.parametrize("agrees", [True, False])
+@pytest.mark.parametrize("harm", HARM)
+def test_it_answers_as_this_process_would(steps: Steps, children: list[ChildProcess], harm: str, agrees: bool) -> None:
+    # so that nothing is in the journal as well
+    steps.store._repository.journal.checkpoint()
+    HARM[harm](steps)
+    here = check(str(steps.path), Call(), quick=False, agrees=lambda: agrees)
+    assert check_apart(str(steps.path), Call(), lambda: agrees) == here
+    assert [is_gone(child) for child in children] == [True]
+    assert bool(here.problems) == (harm != "nothing" or not agrees)
+
+
+def test_an_open_store_is_checked_apart(steps: Steps, children: list[ChildProcess]) -> None:
+    said: list[tuple[str, int, int | None]] = []
+    assert steps.store.check(Call(lambda *what: said.append(what)), quick=False, alone=False).problems == ()
+    assert len(children) == 1
+    assert steps.store.check(Call(), quick=True, alone=False).problems == ()
+    assert len(children) == 1
+
+
+def test_what_is_no_store_is_told(tmp_path: Path) -> None:
+    (tmp_path / "config").write_text("[core]\n\trepositoryformatversion = 0\n[snapd]\n\tversion = 99\n")
+    with pytest.raises(StoreCorrupt, match="newer"):
+        check_apart(str(tmp_path), Call(), lambda: True)
+
+
+def stuck(steps: Steps) -> None:
+    """Has a check wait for ever: it reads a file that is a pipe, which nobody writes to."""
+    path = steps.path / "notifications"
+    path.unlink(missing_ok=True)
+    os.mkfifo(path, 0o600)
+
+
+def test_a_cancel_ends_it(steps: Steps, children: list[ChildProcess]) -> None:
+    stuck(steps)
+    call = Call()
+    raised: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            check_apart(str(steps.path), call, lambda: True)
+        except Cancelled as error:
+            raised.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    wait_until(lambda: children, "the process")
+    call.cancel()
+    thread.join(30)
+    assert raised
+    assert is_gone(children[0])
+
+
+def test_its_death_is_told(steps: Steps, children: list[ChildProcess]) -> None:
+    stuck(steps)
+    raised: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            check_apart(str(steps.path), Call(), lambda: True)
+        except IoError as error:
+            raised.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    wait_until(lambda: children, "the process")
+    children[0].kill()
+    thread.join(30)
+    assert "ended with -9" in str(raised[0])
+
+
+def test_it_ends_with_whoever_asked(steps: Steps) -> None:
+    stuck(steps)
+    child = ChildProcess("snapd.store.fsck.checker_process")
+    os.write(child.input, b'{"store": "%s"}\n' % os.fsencode(steps.path))
+    child._process.stdin.close()  # type: ignore[union-attr]
+    assert child.wait() == 1
+    child._process.stdout.close()  # type: ignore[union-attr]
+
+
+def test_without_processes_it_checks_here(steps: Steps, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checker, "can_start", lambda: False)
+    monkeypatch.setattr(checker, "ChildProcess", None)
+    assert check_apart(str(steps.path), Call(), lambda: True).problems == ()
+
+
+def test_the_lines_say_what_was_found() -> None:
+    problem = Problem(
+        "damagedObject",
+        "ab",
+        "text \U0001f600",
+        (TouchedFile(b"a\xff", (b"x" * 20,)),),
+        (b"y" * 20,),
+        (TouchedStep("s", None, "o"),),
+    )
+    checkup = Checkup("/s", False, 1, 2, 3, 4, (problem,), (), (b"z" * 20,), Leftovers(5, 6), True, None)
+    for answer in (Progress("reading", 3, None), Found(checkup, True)):
+        line = encode_answer(answer)
+        assert line.endswith(b"\n")
+        assert decode_answer(line) == answer
+        with pytest.raises(Garbled):
+            decode_answer(line[:-5])
+    with pytest.raises(IoError, match="no disk"):
+        decode_answer(encode_answer(IoError("no disk", path="p", errno="EIO")))
+
+
+def test_an_index_is_gone_through_once(steps: Steps, monkeypatch: pytest.MonkeyPatch) -> None:
+    steps.take({f"f{at}": b"%d\n" % at * 50 for at in range(400)})
+    monkeypatch.setattr("snapd.store.fsck.scan._WINDOW_BYTES", 2000)
+    rounds = []
+    entries = PackIndex.entries
+    monkeypatch.setattr(PackIndex, "entries", lambda index: rounds.append(index) or entries(index))
+    with Holdings(str(steps.path / "objects")) as holdings:
+        (pack,) = holdings.packs.values()
+        found = list(_in_order(pack))
+        assert rounds == [pack.index]
+        assert found == sorted(entries(pack.index), key=lambda entry: entry[1])
+        assert os.stat(f"{pack.path}.pack").st_size > 5 * 2000
