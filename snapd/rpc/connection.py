@@ -255,8 +255,8 @@ class Connection(JsonRPCServer):
         self.protocol.notification(message.method, params)
 
     async def _unless_long(self, work: Callable[..., T], *arguments: Any) -> T:
-        """Does something with a message: on the loop, or where that would hold up others, beside it."""
-        if self._taking_bytes <= _LONG_BYTES:
+        """Does something with a message: on the loop, or beside it where it is long, or the converter may be cold."""
+        if self._initialized and self._taking_bytes <= _LONG_BYTES:
             return work(*arguments)
         return await asyncio.get_running_loop().run_in_executor(self._executor, work, *arguments)
 

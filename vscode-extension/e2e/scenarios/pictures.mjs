@@ -91,7 +91,7 @@ export const PICTURES = [
       await steps.press(await stage.stepRow("Write about the discounts", "Describe the shop"), "Undo This Step");
       await workbench.told(/2 files are in conflict/);
       assert.deepEqual([world.read("README.md"), world.read("docs/discounts.md")], [mine, page]);
-      await workbench.press(/Undid step 1/, "Resolve...");
+      await workbench.press(/Undid nothing of step 1/, "Resolve...");
       await workbench.pick("docs/discounts.md");
       await workbench.pick("Overwrite");
       await workbench.choices();
