@@ -35,7 +35,15 @@ def serve(work: Callable[[bytes, Say], bytes]) -> None:
             return
         line += data
     threading.Thread(target=_end_with_input, daemon=True).start()
-    write_all(answers, work(line, lambda said: write_all(answers, said)))
+
+    def say(said: bytes) -> None:
+        try:
+            write_all(answers, said)
+        except BrokenPipeError:
+            # whoever asked is gone, as `_end_with_input` may not have seen yet
+            os._exit(1)
+
+    say(work(line, say))
     os.close(answers)
 
 
