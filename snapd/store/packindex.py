@@ -25,7 +25,7 @@ from .damage import EXHAUSTED, Damaged, reading, twice
 from .packread import PackReader
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Callable, Collection, Iterator
 
     from .objects import ObjectKind
 
@@ -88,8 +88,21 @@ class PackIndex:
         Raises:
             IoError: the process, or the system, can open no more files.
         """
+        return cls._loaded(_map, index, pack)
+
+    @classmethod
+    def load_old(cls, index: str, pack: str) -> PackIndex | None:
+        """As `load`, of an index of version 1, which a git run by hand can have written.
+
+        Raises:
+            IoError: as `load`.
+        """
+        return cls._loaded(_as_version_2, index, pack)
+
+    @classmethod
+    def _loaded(cls, open_index: Callable[[str], mmap.mmap | bytes | None], index: str, pack: str) -> PackIndex | None:
         try:
-            data = _map(index)
+            data = open_index(index)
             if data is None:
                 return None
             fanout = _FANOUT.unpack_from(data, len(_MAGIC))
@@ -99,27 +112,6 @@ class PackIndex:
         except OSError as error:
             if error.errno in EXHAUSTED:
                 # that says nothing of the pack, and must not be remembered of it
-                raise from_os_error(error, index) from error
-            return None
-        return cls(data, fanout, checksum, pack)
-
-    @classmethod
-    def load_old(cls, index: str, pack: str) -> PackIndex | None:
-        """As `load`, of an index of version 1, which a git run by hand can have written.
-
-        Raises:
-            IoError: as `load`.
-        """
-        try:
-            data = _as_version_2(index)
-            if data is None:
-                return None
-            fanout = _FANOUT.unpack_from(data, len(_MAGIC))
-            checksum = data[-_CHECKSUMS:-ID_BYTES]
-            if not _is_sized(len(data), fanout) or not _is_pack(pack, fanout[-1], checksum):
-                return None
-        except OSError as error:
-            if error.errno in EXHAUSTED:
                 raise from_os_error(error, index) from error
             return None
         return cls(data, fanout, checksum, pack)
