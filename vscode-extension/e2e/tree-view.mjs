@@ -1,5 +1,5 @@
 /** A tree view in the side bar: its rows, and what a user does with them. */
-import { until, untilEqual } from "./waiting.mjs";
+import { still, until, untilEqual } from "./waiting.mjs";
 import { exactly, plain } from "./workbench.mjs";
 
 /** @typedef {import("playwright-core").Locator} Locator */
@@ -79,6 +79,14 @@ export class TreeView {
   }
 
   /**
+   * Waits until the rows stay where they are. A step or a save draws them anew a moment later: a click then reaches
+   * the row that came there, or a button that is gone.
+   */
+  async settled() {
+    await still(this.pane.locator(".monaco-list-rows").first());
+  }
+
+  /**
    * Unfolds a row.
    *
    * @param {Locator} row
@@ -118,6 +126,8 @@ export class TreeView {
    * @returns {Promise<Locator>}
    */
   async fileOf(step, file) {
+    // the rows are counted, and what comes in above moves the count
+    await this.settled();
     const found = await until(`there is a row for ${file}`, async () => {
       for (const child of await this.children(step)) {
         if (((await child.textContent()) ?? "").startsWith(file)) {
@@ -136,6 +146,7 @@ export class TreeView {
    */
   async click(row) {
     await row.waitFor();
+    await this.settled();
     await row.locator(".label-name").click();
   }
 
@@ -146,6 +157,8 @@ export class TreeView {
    * @param {string} name
    */
   async press(row, name) {
+    await row.waitFor();
+    await this.settled();
     await row.hover();
     await row.getByRole("button", { name }).click();
   }
@@ -168,6 +181,7 @@ export class TreeView {
    */
   async choose(row, name) {
     await row.waitFor();
+    await this.settled();
     await row.click({ button: "right" });
     const item = this.page.locator(".monaco-menu .action-item", {
       has: this.page.getByRole("menuitem", { name, exact: true }),
