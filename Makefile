@@ -91,6 +91,7 @@ lint: install node
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports > /dev/null || $(BIN)/lint-imports
 	$(BIN)/python -m snapd.wire --check
 	$(IN_CLIENT) npm run --silent lint
 	$(IN_EXTENSION) npm run --silent lint

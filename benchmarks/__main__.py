@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.rows.growth import growth
+
 from .bench import Bench, Counts
 from .git_algorithm import ShadowGit, make_project
 from .machine import facts
 from .measure import WrongResult
 from .results import Run, dump
 from .rows import ROWS
-from .rows.growth import growth
 from .table import HEADINGS, cells
 from .trees import TreeUnavailable, cache_directory, copy_tree, generated_tree, linux_tree, warm
 

@@ -12,8 +12,9 @@ import os
 import sys
 from typing import TYPE_CHECKING, NamedTuple
 
+from benchmarks.rows.growth import STEPS
+
 from .results import BadResults, Run, load
-from .rows.growth import STEPS
 from .table import RESULTS, quantity
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+from ._version import __version__
 
 _HOMES = {
     "Snapshot": "snapd.library",
@@ -19,9 +19,9 @@ _HOMES = {
     "RevertOutcome": "snapd.library",
     "Session": "snapd.library",
     "Step": "snapd.library",
-    "init_snapshot": "snapd.sessions",
-    "track_snapshot": "snapd.sessions",
-    "compute_diff": "snapd.sessions",
+    "init_snapshot": "snapd.library.message_loop",
+    "track_snapshot": "snapd.library.message_loop",
+    "compute_diff": "snapd.library.message_loop",
     "SnapdError": "snapd.core.errors",
     "InvalidParams": "snapd.core.errors",
     "UnknownSnapshot": "snapd.core.errors",
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
         WorkspaceRefused,
     )
     from snapd.library import FileDiff, Outcome, Patch, RevertOutcome, Session, Snapshot, Step
-    from snapd.sessions import compute_diff, init_snapshot, track_snapshot
+    from snapd.library.message_loop import compute_diff, init_snapshot, track_snapshot
 
 __all__ = [
     "FileDiff",

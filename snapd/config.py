@@ -11,7 +11,7 @@ import attrs
 
 from snapd.core.errors import InvalidParams
 from snapd.core.model import CaptureSettings
-from snapd.core.retention import Retention
+from snapd.core.rules.retention import Retention
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -21,14 +21,14 @@ from snapd.housekeeping import Housekeeping
 from snapd.launch import connect, is_of_user
 from snapd.locations import NEW_SOCKET, check_socket_directory, check_socket_path
 from snapd.rpc.connection import Connection
-from snapd.rpc.framing import MAX_HEADER_BYTES, MAX_MESSAGE_BYTES
 from snapd.rpc.hub import Hub
 from snapd.rpc.parent import ParentWatch
-from snapd.rpc.streams import open_stdio
-from snapd.rpc.threads import Threads
-from snapd.rpc.turns import Turns
-from snapd.rpc.workspace_queue import WorkspaceQueues
-from snapd.store.durable import remove_if_there, write_file
+from snapd.rpc.scheduling.threads import Threads
+from snapd.rpc.scheduling.turns import Turns
+from snapd.rpc.scheduling.workspace_queue import WorkspaceQueues
+from snapd.rpc.transport.framing import MAX_HEADER_BYTES, MAX_MESSAGE_BYTES
+from snapd.rpc.transport.streams import open_stdio
+from snapd.store.files.durable import remove_if_there, write_file
 from snapd.workspaces import Workspaces
 
 if TYPE_CHECKING:

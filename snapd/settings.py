@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from snapd.config import OF_THE_CLIENT, Settings, read_file
-from snapd.core.answers import SettingInUse
 from snapd.core.errors import InvalidParams
-from snapd.worktree.stamps import Stamps
+from snapd.core.ports.policy import SettingInUse
+from snapd.worktree.fs.stat_cache import Stamps
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping
 
     from snapd.config import Layer
-    from snapd.core.answers import SettingSource
     from snapd.core.model import CaptureSettings
-    from snapd.core.retention import Retention
+    from snapd.core.ports.policy import SettingSource
+    from snapd.core.rules.retention import Retention
 
     Found = dict[str, tuple[Any, SettingSource]]
     """Each setting with its value and where that comes from."""

@@ -10,23 +10,23 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from snapd.core.compare.text import DirectDiffer
 from snapd.core.errors import StoreCorrupt, WorkspaceGone
-from snapd.core.text import DirectDiffer
-from snapd.core.unsaved import Unsaved
+from snapd.core.operations.unsaved import Unsaved
 from snapd.core.workspace import Workspace
 from snapd.locations import check_private, store_directories, store_path
+from snapd.refusal import canonical_root, check_root, project_id
 from snapd.settings import FolderSettings
-from snapd.store.durable import make_directories
+from snapd.store.files.durable import make_directories
 from snapd.store.store import Store
-from snapd.worktree.refusal import canonical_root, check_root, project_id
-from snapd.worktree.rules import GitUser
+from snapd.worktree.ignore.rules import GitUser
 from snapd.worktree.worktree import WorkTree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from snapd.config import Settings
-    from snapd.core.ports import TextDiffer
+    from snapd.core.ports.differ import TextDiffer
     from snapd.locations import Locations
     from snapd.settings import Options
 

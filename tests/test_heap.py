@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from snapd import heap
-from snapd.worktree import scan
+from snapd.worktree.snapshot import scanner as scan
 from tests.support.workspace import Bench
 
 

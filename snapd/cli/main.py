@@ -8,16 +8,16 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from snapd.cli.parsing.parser import COMMANDS, SHOWING, build_parser
+from snapd.cli.requests.connection import NoDaemon
+from snapd.cli.terminal.output import printable
+from snapd.cli.terminal.streams import take_over
 from snapd.core.errors import Cancelled, SnapdError
 
-from .asking import NoDaemon
 from .exit_codes import CANNOT_REACH, FAILED, INTERRUPTED, NOBODY_READS, USAGE
-from .output import printable
-from .parser import COMMANDS, SHOWING, build_parser
-from .streams import take_over
 
 if TYPE_CHECKING:
-    from .streams import Output
+    from snapd.cli.terminal.streams import Output
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -1,60 +1,18 @@
-"""What a workspace answers, and what it tells of by itself."""
+"""What a workspace answers to requests."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import attrs
 
 if TYPE_CHECKING:
-    from .filediff import FileDelta
-    from .history import FileSummary, OperationKind, Session, Step
-    from .model import FullLook, ObjectId, Outcome, RelPath, Skip
+    from snapd.core.compare.file_diff import FileDelta
+    from snapd.core.timeline.model import FileSummary, Session, Step
+
+    from .model import FullLook, ObjectId, RelPath
 
 View = TypeVar("View")
-
-
-@attrs.frozen
-class Tracked:
-    """A snapshot was taken because a client asked.
-
-    Attributes:
-        tree: its id.
-        previous: the tree of the one before it, None where it is the first.
-        skipped: what was there and was not captured.
-    """
-
-    tree: ObjectId
-    previous: ObjectId | None
-    skipped: tuple[Skip, ...]
-
-
-@attrs.frozen
-class Reverted:
-    """An operation changed the work tree.
-
-    Attributes:
-        kind: which.
-        outcome: what it did.
-    """
-
-    kind: OperationKind
-    outcome: Outcome
-
-
-@attrs.frozen
-class MovedAway:
-    """The work tree is no longer what the last snapshot has, or is so again.
-
-    Attributes:
-        base: the tree of that snapshot.
-        files: all that differs from it, without contents, ordered by path; empty where nothing does any more.
-        truncated: there is more.
-    """
-
-    base: ObjectId
-    files: tuple[FileDelta, ...]
-    truncated: bool
 
 
 @attrs.frozen
@@ -101,18 +59,6 @@ class StepView:
 
 
 @attrs.frozen
-class SessionMoved:
-    """A session changed; `step` is the one that it was about."""
-
-    session: SessionView
-    step: StepView | None
-
-
-Notice = Tracked | Reverted | MovedAway | SessionMoved
-"""What a workspace tells of by itself."""
-
-
-@attrs.frozen
 class DeltaPage:
     """Some of the files that differ.
 
@@ -141,25 +87,6 @@ class FileContent:
 
     mode: int
     data: bytes
-
-
-SettingSource = Literal["default", "file", "environment", "client", "otherClient", "folder"]
-
-
-@attrs.frozen
-class SettingInUse:
-    """A setting as it holds for a workspace.
-
-    Attributes:
-        name: of the setting.
-        value: what it is; patterns are a tuple of strings.
-        source: where that comes from: nobody said anything, the user's file, the environment of the process that
-            answers, the client that asks, another client, or the folder itself.
-    """
-
-    name: str
-    value: bool | float | str | tuple[str, ...] | None
-    source: SettingSource
 
 
 @attrs.frozen

@@ -124,3 +124,24 @@ class Call:
         """Says that the work has given back the right to write: the next request may begin while this one goes on."""
         if self._left_turn is not None:
             self._left_turn()
+
+
+class SpareCall(Call):
+    """Is over as soon as somebody else wants to work; has no point of no return.
+
+    Args:
+        is_wanted: whether somebody waits.
+    """
+
+    def __init__(self, is_wanted: Callable[[], bool]) -> None:
+        super().__init__()
+        self._is_wanted = is_wanted
+
+    def check(self) -> None:
+        """Raises `Cancelled` where somebody waits."""
+        if self._is_wanted():
+            raise Cancelled("somebody else wants to work")
+
+    def commit(self) -> None:
+        """Checks, and nothing else; raises `Cancelled`."""
+        self.check()

@@ -229,3 +229,35 @@ class CaptureSettings:
 
     exclude: tuple[str, ...] = ()
     max_file_size: int = 64 * 1024 * 1024
+
+
+@attrs.frozen
+class Drifted:
+    """A file that is no longer what the snapshot has, or may not be.
+
+    Attributes:
+        path: the file.
+        old: what the snapshot has; None where it has nothing.
+        new: what is there now; None where nothing is. Its blob is not stored where `data` has the bytes.
+        data: the bytes that are there now, where they were read for this: they may be those of `old`.
+    """
+
+    path: RelPath
+    old: Entry | None
+    new: Entry | None
+    data: bytes | None
+
+
+@attrs.frozen
+class Drift:
+    """What differs from a snapshot.
+
+    Attributes:
+        files: ordered by path.
+        truncated: there is more.
+        unfinished: changes went on while it was looked, so that it has to be looked again: no clock will say so.
+    """
+
+    files: tuple[Drifted, ...]
+    truncated: bool
+    unfinished: bool

@@ -9,39 +9,45 @@ import stat
 import time
 from typing import TYPE_CHECKING
 
-from .answers import DeltaPage, FileContent, NamePage, Status, Tracked
-from .checking import Checking
-from .chronicle import Chronicle
-from .deeds import Deeds
+from snapd.core.actions.check import Checking
+from snapd.core.actions.history import Chronicle
+from snapd.core.actions.purge import Purging
+from snapd.core.actions.session_diff import NetPages
+from snapd.core.actions.sessions import Sessions
+from snapd.core.actions.step_changes import Deeds
+from snapd.core.actions.undo_parts import Piecemeal
+from snapd.core.actions.undo_planner import Tasks
+from snapd.core.actions.undo_steps import Undoing
+from snapd.core.answers import DeltaPage, FileContent, NamePage, Status
+from snapd.core.compare.file_diff import describe
+from snapd.core.compare.unified import unified
+from snapd.core.feed.events import Tracked
+from snapd.core.operations.ignored_targets import wanted_by_patches, wanted_by_restore
+from snapd.core.operations.target import Target
+from snapd.core.operations.writer import Writer
+
 from .errors import Cancelled, FileNotInSnapshot, InvalidParams, PathOutsideWorkspace, WorkspaceNotOpen
-from .filediff import describe
-from .hidden import wanted_by_patches, wanted_by_restore
 from .model import RecordKind
-from .netpages import NetPages
 from .paths import parents, shown
-from .piecemeal import Piecemeal
-from .purging import Purging
-from .sessions import Sessions
-from .target import Target
-from .tasks import Tasks
 from .trees import changes, file_at, files, is_among
-from .undoing import Undoing
-from .unified import unified
-from .writer import Writer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from .bulletin import Bulletin
+    from snapd.core.compare.file_diff import FileDelta
+    from snapd.core.feed.event_log import Bulletin
+    from snapd.core.operations.planner import Planner
+    from snapd.core.operations.unsaved import Unsaved
+    from snapd.core.operations.writer import Request
+    from snapd.core.ports.differ import TextDiffer
+    from snapd.core.ports.policy import Policy
+    from snapd.core.ports.store import Store
+    from snapd.core.ports.work_tree import WorkTree
+    from snapd.core.timeline.model import Operated
+
     from .call import Call
-    from .filediff import FileDelta
-    from .history import Operated
     from .model import Change, Entry, ObjectId, Outcome, RelPath, Snapshot
     from .plan import Plan
-    from .planning import Planner
-    from .ports import Policy, Store, TextDiffer, WorkTree
-    from .unsaved import Unsaved
-    from .writer import Request
 
 PAGE_BYTES = 32 << 20
 """Contents (bytes) that one page of file differences holds at most, unless a single file has more."""

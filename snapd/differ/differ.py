@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from snapd.core.compare.text import compare_lines, hunks, known_changes
 from snapd.core.errors import IoError
-from snapd.core.text import compare_lines, hunks, known_changes
 
 from .frames import COUNT, COUNTS, HUNKS, QUESTION
 from .process import WorkerEnded, WorkerProcess, can_start

@@ -8,8 +8,8 @@ import threading
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from snapd import processes
-from snapd.processes import ChildProcess
+from snapd.workers import processes
+from snapd.workers.processes import ChildProcess
 
 from .frames import ANSWER, GREETING
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from snapd.core.text import compare_lines, hunks
+from snapd.core.compare.text import compare_lines, hunks
 
 from .frames import ANSWER, COUNT, COUNTS, GREETING, QUESTION
 

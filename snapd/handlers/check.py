@@ -10,7 +10,7 @@ from snapd.wire import check as wire
 from . import convert
 
 if TYPE_CHECKING:
-    from snapd.core import checkup
+    from snapd.core import check_report as checkup
 
     from .context import Context
 

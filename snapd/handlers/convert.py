@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any, TypedDict
 import attrs
 
 from snapd.core.errors import InvalidParams
+from snapd.core.operations.writer import Request
 from snapd.core.paths import is_utf8, relative, shown, to_uri
-from snapd.core.writer import Request
 from snapd.wire import values as wire
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from snapd.core.filediff import FileDelta
+    from snapd.core.compare.file_diff import FileDelta
     from snapd.core.model import FileOutcome, ObjectId, OnConflict, Outcome, RelPath, Skip
 
     from .context import Context

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from snapd.core.answers import MovedAway, SessionMoved, Tracked
+from snapd.core.feed.events import MovedAway, SessionMoved, Tracked
 from snapd.core.paths import to_uri
 from snapd.wire.converter import unstructure
 from snapd.wire.events import EventsParams, EventsResult, ToldNotification
@@ -13,7 +13,7 @@ from snapd.wire.notifications import DidChangeParams, DidRevertParams, DidTrackP
 from . import convert, history
 
 if TYPE_CHECKING:
-    from snapd.core.bulletin import News
+    from snapd.core.feed.event_log import News
 
     from .context import Context
 

@@ -13,9 +13,9 @@ from . import convert
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from snapd.core.actions.history import Entry
     from snapd.core.answers import SessionView, StepView
-    from snapd.core.chronicle import Entry
-    from snapd.core.history import FileSummary
+    from snapd.core.timeline.model import FileSummary
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from snapd.core.answers import SettingInUse
 from snapd.core.errors import InvalidParams
 from snapd.core.paths import to_uri
+from snapd.core.ports.policy import SettingInUse
 from snapd.wire.snapshot import (
     CleanupParams,
     CleanupResult,

@@ -6,8 +6,8 @@ import base64
 import os
 from typing import TYPE_CHECKING, Literal
 
+from snapd.core.compare.text import is_binary
 from snapd.core.paths import is_utf8, shown, to_uri
-from snapd.core.text import is_binary
 from snapd.wire.snapshot import (
     FileAtParams,
     FileAtResult,

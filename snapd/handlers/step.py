@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from snapd.core.errors import InvalidParams
-from snapd.core.history import StepQuery
+from snapd.core.timeline.model import StepQuery
 from snapd.wire.session import (
     Hunk,
     StepBeginParams,

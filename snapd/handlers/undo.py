@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from snapd.core.writer import Request
+from snapd.core.operations.writer import Request
 from snapd.wire.session import (
     RevertOutcome,
     SessionRedoParams,

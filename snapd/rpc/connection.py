@@ -15,26 +15,26 @@ import orjson
 from lsprotocol import types as lsp
 from pygls.server import JsonRPCServer
 
-from snapd import __version__
+from snapd._version import __version__
 from snapd.config import read_options
 from snapd.core.call import Call
 from snapd.core.errors import InvalidParams, SnapdError, Unauthorized
 from snapd.handlers import HANDLERS, Context
+from snapd.rpc.scheduling.workspace_queue import Access
+from snapd.rpc.transport.envelope import EnvelopeError, Notification, Request, parse
+from snapd.rpc.transport.framing import FramingError, HttpRequest, encode, read_frame
+from snapd.rpc.transport.outbox import Outbox
 from snapd.settings import Options
 from snapd.wire import converter as wire
 from snapd.wire.errors import INVALID_REQUEST, METHOD_NOT_FOUND, SERVER_NOT_INITIALIZED
 from snapd.wire.methods import METHODS, NOTIFICATIONS, PROTOCOL_VERSION
 
 from .documents import Documents
-from .envelope import EnvelopeError, Notification, Request, parse
 from .errors import RpcError
 from .folders import Folders
-from .framing import FramingError, HttpRequest, encode, read_frame
-from .outbox import Outbox
 from .params import CLIENT_NOTIFICATIONS, LSP, access_of, structure
 from .progress import Progress
 from .protocol import Protocol
-from .workspace_queue import Access
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable
@@ -42,14 +42,14 @@ if TYPE_CHECKING:
 
     from snapd.config import Layer
     from snapd.core.workspace import Workspace
+    from snapd.rpc.scheduling.turns import Turns
+    from snapd.rpc.scheduling.workspace_queue import Place, WorkspaceQueues
+    from snapd.rpc.transport.envelope import MessageId
     from snapd.settings import Base
     from snapd.workspaces import Workspaces
 
-    from .envelope import MessageId
     from .folders import Folder
     from .hub import Hub
-    from .turns import Turns
-    from .workspace_queue import Place, WorkspaceQueues
 
 logger = logging.getLogger(__name__)
 

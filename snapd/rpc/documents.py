@@ -12,8 +12,7 @@ import attrs
 
 from snapd.core.errors import SnapdError
 from snapd.core.paths import from_uri
-
-from .workspace_queue import Access
+from snapd.rpc.scheduling.workspace_queue import Access
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -22,10 +21,10 @@ if TYPE_CHECKING:
 
     from lsprotocol import types as lsp
 
-    from snapd.core.unsaved import Unsaved
+    from snapd.core.operations.unsaved import Unsaved
+    from snapd.rpc.scheduling.workspace_queue import Place
 
     from .folders import Folders
-    from .workspace_queue import Place
 
 _BOM = b"\xef\xbb\xbf"
 

@@ -15,8 +15,7 @@ import attrs
 from snapd.core.call import Call
 from snapd.core.errors import SnapdError, WorkspaceNotOpen
 from snapd.core.paths import from_uri, to_uri
-
-from .workspace_queue import Access, Place
+from snapd.rpc.scheduling.workspace_queue import Access, Place
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator
@@ -24,10 +23,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from snapd.core.workspace import Workspace
+    from snapd.rpc.scheduling.workspace_queue import WorkspaceQueues
     from snapd.settings import Options
     from snapd.workspaces import Workspaces
-
-    from .workspace_queue import WorkspaceQueues
 
 logger = logging.getLogger(__name__)
 

@@ -12,15 +12,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 import attrs
 
 from snapd.core.errors import SnapdError
-
-from .framing import encode, frame
+from snapd.rpc.transport.framing import encode, frame
 
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable
     from concurrent.futures import Executor
 
-    from snapd.core.bulletin import News
+    from snapd.core.feed.event_log import News
     from snapd.core.workspace import Workspace
 
     Encode = Callable[[bytes, News], tuple[str, dict[str, Any]]]

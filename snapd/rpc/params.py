@@ -7,12 +7,12 @@ from typing import Any
 from lsprotocol import types as lsp
 from lsprotocol.converters import get_converter
 
+from snapd.rpc.scheduling.workspace_queue import Access
 from snapd.wire import converter as wire
 from snapd.wire.errors import INVALID_PARAMS
 from snapd.wire.methods import METHODS
 
 from .errors import RpcError
-from .workspace_queue import Access
 
 LSP = get_converter()
 """Between JSON values and the objects of the Language Server Protocol."""

@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Any
 
 from pygls.protocol import JsonRPCProtocol
 
+from snapd.rpc.transport.framing import encode, frame
 from snapd.wire.errors import METHOD_NOT_FOUND
 
 from .errors import RpcError, as_rpc_error
-from .framing import encode, frame
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from concurrent.futures import Future
 
-    from .envelope import MessageId
+    from snapd.rpc.transport.envelope import MessageId
 
 
 class Protocol(JsonRPCProtocol):

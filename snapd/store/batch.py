@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from snapd.core.model import ObjectId
-
-from .loose import LooseWriter, pack_loose
-from .objects import ObjectKind, object_id
-from .pack import PackWriter
-from .packed import packed, packed_blob
+from snapd.store.objects.codec import ObjectKind, object_id
+from snapd.store.objects.loose import LooseWriter, pack_loose
+from snapd.store.objects.pack_encoding import packed, packed_blob
+from snapd.store.objects.pack_writer import PackWriter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from .packindex import KnownPacks
+    from snapd.store.objects.pack_index import KnownPacks
+
     from .repository import ShadowRepository
 
 LOOSE_COUNT = 32

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from snapd.core.errors import StoreCorrupt
 from snapd.core.model import Coverage, ObjectId, RuleText, Skip, SkipReason
-
-from .objects import object_id
+from snapd.store.objects.codec import object_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -19,16 +19,17 @@ from typing import TYPE_CHECKING
 import attrs
 
 from snapd.core.errors import StoreCorrupt, UnknownSnapshot, os_errors
-from snapd.core.history import SnapshotId
 from snapd.core.model import ObjectId, RecordKind, Snapshot
+from snapd.core.timeline.model import SnapshotId
 from snapd.failpoints import failpoint
+from snapd.store.batch import ObjectBatch
+from snapd.store.files.disk_errors import WrittenByNewer
+from snapd.store.files.durable import sync_if_there
+from snapd.store.objects.codec import encode_commit, object_id
+from snapd.store.objects.loose import pack_loose, prepare
+from snapd.store.refs.database import read_references
 
 from .coverage import Coverages, encode
-from .damage import WrittenByNewer
-from .durable import sync_if_there
-from .loose import pack_loose, prepare
-from .objects import encode_commit, object_id
-from .refdb import read_references
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
@@ -293,14 +294,14 @@ class SnapshotLog:
                 sync_if_there(path)
 
     def _store(self, coverage: Coverage) -> None:
-        with self._repository.batch() as batch:
+        with ObjectBatch(self._repository) as batch:
             batch.blob(encode(coverage))
             batch.commit()
 
     def _rewrite(self, day: str, records: list[Record]) -> None:
         failpoint("log.rewrite")
         head: ObjectId | None = None
-        with self._repository.batch() as batch:
+        with ObjectBatch(self._repository) as batch:
             for record in records:
                 head = batch.commit_object(_encode_record(record, head))
             batch.commit()

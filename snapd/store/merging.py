@@ -13,9 +13,9 @@ from pygit2.enums import FileMode, MergeFlag
 
 from snapd.core.errors import StoreCorrupt
 from snapd.core.model import Entry
-
-from .libgit2 import Supplied, supplied
-from .objects import NUMBERS
+from snapd.store.batch import ObjectBatch
+from snapd.store.objects.codec import NUMBERS
+from snapd.store.objects.libgit2 import Supplied, supplied
 
 if TYPE_CHECKING:
     from snapd.core.model import ObjectId
@@ -59,7 +59,7 @@ def merge(repository: ShadowRepository, base: Entry | None, ours: Entry, theirs:
         return None
     merged = index["file"]
     oid: ObjectId = bytes(merged.id.raw)
-    with repository.batch() as batch:
+    with ObjectBatch(repository) as batch:
         batch.blob(memory.objects[oid][1])
         batch.commit()
     return Entry(int(merged.mode), oid)

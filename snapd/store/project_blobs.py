@@ -7,18 +7,17 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from snapd.core.errors import StoreCorrupt
+from snapd.store.files.disk_errors import unless_theirs
+from snapd.store.objects.loose import describe, object_path, read_whole
+from snapd.store.objects.pack_index import PackIndexes
 
 from .adopt import loose_among
-from .damage import unless_theirs
-from .loose import describe, object_path, read_whole
-from .packindex import PackIndexes
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from snapd.core.model import ObjectId
-
-    from .objects import ObjectKind
+    from snapd.store.objects.codec import ObjectKind
 
 
 class ProjectBlobs:

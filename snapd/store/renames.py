@@ -9,8 +9,7 @@ from pygit2.enums import DeltaStatus, DiffFind, DiffOption
 
 from snapd.core.errors import StoreCorrupt
 from snapd.core.model import SYMLINK
-
-from .libgit2 import Supplied, supplied
+from snapd.store.objects.libgit2 import Supplied, supplied
 
 if TYPE_CHECKING:
     from snapd.core.model import ObjectId, RelPath

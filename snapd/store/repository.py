@@ -11,25 +11,22 @@ from typing import TYPE_CHECKING
 import pygit2
 
 from snapd.core.errors import StoreCorrupt, os_errors
-
-from .batch import ObjectBatch
-from .damage import Damaged, reading
-from .durable import make_directories, write_file
-from .entries import EntryIndex
-from .journal import JOURNAL, Journal
-from .loose import describe, object_path, read_chunks, read_whole
-from .objects import decode_commit, decode_tree, differing_entries
-from .packindex import PackIndexes
-from .refdb import RefDatabase
-from .walking import walked
+from snapd.store.files.disk_errors import Damaged, reading
+from snapd.store.files.durable import make_directories, write_file
+from snapd.store.files.walking import walked
+from snapd.store.journal.journal import JOURNAL, Journal
+from snapd.store.objects.codec import decode_commit, decode_tree, differing_entries
+from snapd.store.objects.loose import describe, object_path, read_chunks, read_whole
+from snapd.store.objects.pack_index import PackIndexes
+from snapd.store.objects.tree_index import EntryIndex
+from snapd.store.refs.database import RefDatabase
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from snapd.core.model import ObjectId, TreeEntry
-
-    from .objects import ObjectKind
-    from .packindex import KnownPacks
+    from snapd.store.objects.codec import ObjectKind
+    from snapd.store.objects.pack_index import KnownPacks
 
 logger = logging.getLogger(__name__)
 
@@ -89,10 +86,6 @@ class ShadowRepository:
         self.references.clear_locks()
         self.journal = Journal(path, self.references)
         self.journal.replay(self._before)
-
-    def batch(self) -> ObjectBatch:
-        """A set of objects to be stored together."""
-        return ObjectBatch(self)
 
     def check_present(self) -> None:
         """Raises `StoreCorrupt` where somebody deleted or replaced the store under us (never: "all is gone")."""

@@ -8,32 +8,32 @@ from typing import TYPE_CHECKING
 from snapd.core.errors import SnapdError
 from snapd.core.model import RecordKind
 from snapd.failpoints import failpoint
+from snapd.store.batch import ObjectBatch
+from snapd.store.files.lock import Ownership
+from snapd.store.journal.journal import refuse_newer_journal
+from snapd.store.maintenance.erase import erase_noted, note_erasing
+from snapd.store.maintenance.purge import Condemned
+from snapd.store.maintenance.retention_run import Maintenance
+from snapd.store.maintenance.scheduler import Upkeep
 
 from .adopt import adopt
-from .erase import erase_noted, note_erasing
-from .journal import refuse_newer_journal
 from .log import SnapshotLog
-from .maintenance import Maintenance
 from .merging import merge
-from .ownership import Ownership
 from .project_blobs import ProjectBlobs
-from .purge import Condemned
 from .renames import renames
 from .repository import ShadowRepository, refuse_newer
 from .timeline import IntentFile, Timeline
-from .upkeep import Upkeep
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
 
-    from snapd.core import ports, project_ports
     from snapd.core.call import Call
-    from snapd.core.checkup import Checkup
-    from snapd.core.history import Event, Intent, SnapshotId
+    from snapd.core.check_report import Checkup
     from snapd.core.model import Entry, ObjectId, RelPath, Snapshot, TreeEntry
-    from snapd.core.retention import Limits
-
-    from .batch import ObjectBatch
+    from snapd.core.ports import project as project_ports
+    from snapd.core.ports.maintenance import Condemned as AnyCondemned
+    from snapd.core.rules.retention import Limits
+    from snapd.core.timeline.model import Event, Intent, SnapshotId
 
 
 logger = logging.getLogger(__name__)
@@ -99,7 +99,7 @@ class Store:
 
     def batch(self) -> ObjectBatch:
         """A set of objects to be stored together."""
-        return self._repository.batch()
+        return ObjectBatch(self._repository)
 
     def adopt(self, directories: Sequence[bytes], wanted: Collection[ObjectId]) -> frozenset[ObjectId]:
         """Makes objects of the user's own git part of the store, durably.
@@ -248,7 +248,7 @@ class Store:
         """Whether a purge was cut short, so that there may be contents still that nothing refers to."""
         return self._maintenance.is_unpurged
 
-    def purge(self, condemned: ports.Condemned | None, call: Call) -> int:
+    def purge(self, condemned: AnyCondemned | None, call: Call) -> int:
         """Takes contents out of every snapshot and event, and removes them; or ends a purge that was cut short.
 
         Args:
@@ -337,8 +337,8 @@ class Store:
             IoError, StorageFull, Cancelled: it could not be checked.
         """
         # a twentieth of what a daemon loads, and hardly ever asked for
-        from .fsck.checker import check_apart
-        from .fsck.checkers import check
+        from snapd.store.fsck.checker import check_apart
+        from snapd.store.fsck.checkers import check
 
         self._repository.check_present()
         if alone:
@@ -366,7 +366,7 @@ class Store:
             StorageFull, IoError: nothing that could be read before cannot be read now.
             Cancelled: nothing was changed.
         """
-        from .fsck.checkers import repair
+        from snapd.store.fsck.checkers import repair
 
         self._repository.check_present()
         self._upkeep.stop()

@@ -8,13 +8,7 @@ import attrs
 
 from .check import CheckParams, CheckResult
 from .events import EventsParams, EventsResult
-from .notifications import (
-    DidChangeParams,
-    DidRevertParams,
-    DidTrackParams,
-    NotificationParams,
-    SessionDidChangeParams,
-)
+from .notifications import DidChangeParams, DidRevertParams, DidTrackParams, NotificationParams, SessionDidChangeParams
 from .session import (
     HistoryParams,
     HistoryResult,

@@ -10,28 +10,36 @@ from typing import TYPE_CHECKING
 from snapd.core.errors import IoError, WorkspaceGone, WorkspaceRefused, from_os_error, os_errors
 from snapd.core.plan import Standing
 from snapd.watch.choose import open_clock
+from snapd.worktree.apply.applier import Applier
+from snapd.worktree.apply.recovery import sweep
+from snapd.worktree.fs.stable_read import lstat_at
+from snapd.worktree.ignore.rules import RuleSource, workspace_excludes
+from snapd.worktree.snapshot.classifier import OWN_TEMPORARY
+from snapd.worktree.snapshot.scanner import Scanner
+from snapd.worktree.state.file_state import entry_of, signature_of
 
-from .apply import Applier
-from .disk import lstat_at
-from .leftovers import sweep
-from .records import entry_of, signature_of
-from .rules import RuleSource, workspace_excludes
-from .salvage import content, own_object_directories
-from .scan import Scanner
-from .sieve import OWN_TEMPORARY
+from .repair_sources import content, own_object_directories
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
 
     from snapd.core.call import Call
-    from snapd.core.drift import Drift
-    from snapd.core.model import CaptureSettings, Entry, FileOutcome, FullLook, ObjectId, RelPath, Snapshot, TreeEntry
+    from snapd.core.model import (
+        CaptureSettings,
+        Drift,
+        Entry,
+        FileOutcome,
+        FullLook,
+        ObjectId,
+        RelPath,
+        Snapshot,
+        TreeEntry,
+    )
     from snapd.core.plan import Plan
-    from snapd.core.project_ports import Adopt, OpenBlobs
+    from snapd.core.ports.objects import ObjectBatch
+    from snapd.core.ports.project import Adopt, OpenBlobs
     from snapd.watch.choose import WatcherSetting
-
-    from .rules import GitUser
-    from .scan import Batch
+    from snapd.worktree.ignore.rules import GitUser
 
 
 class WorkTree:
@@ -112,7 +120,9 @@ class WorkTree:
             raise
         self.check_present()
 
-    def capture(self, settings: CaptureSettings, forced: tuple[RelPath, ...], batch: Batch, call: Call) -> Snapshot:
+    def capture(
+        self, settings: CaptureSettings, forced: tuple[RelPath, ...], batch: ObjectBatch, call: Call
+    ) -> Snapshot:
         """Captures what is there; see `Scanner.capture`.
 
         Raises:

@@ -11,7 +11,7 @@ import sys
 import pytest
 
 from snapd import __version__
-from snapd.cli.parser import COMMANDS
+from snapd.cli.parsing.parser import COMMANDS
 
 from .running import Home, Terminal
 
@@ -195,8 +195,8 @@ def test_quick_work_shows_no_progress(home: Home) -> None:
 def test_warm_track_imports_little() -> None:
     code = """
 import sys
-import snapd.cli.main, snapd.cli.look, snapd.launch, snapd.backend, snapd_client
-from snapd.cli.parser import build_parser
+import snapd.cli.main, snapd.cli.commands.look, snapd.launch, snapd.backend, snapd_client
+from snapd.cli.parsing.parser import build_parser
 build_parser().parse_args(["track"])
 print(*sorted(sys.modules))
 """

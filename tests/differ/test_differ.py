@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from snapd import processes
 from snapd.core.call import Call
+from snapd.core.compare.text import DirectDiffer, hunks, line_changes
 from snapd.core.errors import Cancelled, IoError
-from snapd.core.text import DirectDiffer, hunks, line_changes
 from snapd.differ.differ import Limits, ProcessDiffer
-from tests.core.test_diffs import PAIRS, agrees_with_git, both, edited, random_text
+from snapd.workers import processes
+from tests.core.compare.test_diffs import PAIRS, agrees_with_git, both, edited, random_text
 from tests.rpc.machine import wait_until
 from tests.support.workspace import Items, make
 

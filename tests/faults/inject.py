@@ -12,7 +12,8 @@ from collections.abc import Callable
 
 import attrs
 
-from snapd import failpoints, processes
+from snapd import failpoints
+from snapd.workers import processes
 
 ERRORS = {"EIO": errno.EIO, "ENOSPC": errno.ENOSPC, "EMFILE": errno.EMFILE}
 FAULTS = ("kill", *ERRORS, "delay")

@@ -20,8 +20,11 @@ import attrs
 
 from snapd.core.call import Call
 from snapd.core.errors import FileNotInSnapshot
-from snapd.store import adopt, batch, journal, log, upkeep
-from snapd.worktree import apply, reading
+from snapd.store import adopt, batch, log
+from snapd.store.journal import journal
+from snapd.store.maintenance import scheduler as upkeep
+from snapd.worktree.apply import applier as apply
+from snapd.worktree.snapshot import reader as reading
 from tests.support.git import run_git
 from tests.support.secrets import check_gone
 from tests.support.sessions import Agents

@@ -13,8 +13,8 @@ import pytest
 from snapd import failpoints
 from snapd.core.call import Call
 from snapd.core.errors import IoError, StorageFull, WorkspaceNotOpen
-from snapd.store import room
-from snapd.worktree.apply import Applier
+from snapd.store.files import free_space as room
+from snapd.worktree.apply.applier import Applier
 from tests.support.sessions import Agents
 from tests.support.workspace import Items, make, outcomes
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from snapd.rpc.envelope import EnvelopeError, Notification, Request, Response, parse
 from snapd.rpc.errors import RpcError
-from snapd.rpc.framing import MAX_HEADER_BYTES, FramingError, HttpRequest, read_frame
 from snapd.rpc.params import structure
+from snapd.rpc.transport.envelope import EnvelopeError, Notification, Request, Response, parse
+from snapd.rpc.transport.framing import MAX_HEADER_BYTES, FramingError, HttpRequest, read_frame
 from snapd.wire.errors import INVALID_PARAMS
 from tests.fuzz import model
 

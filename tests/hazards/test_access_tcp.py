@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from snapd.cli.serve import _address
+from snapd.cli.admin.serve import _address
 from snapd.core.errors import InvalidParams
 from snapd.wire.methods import METHODS
 from tests.hazards.hostile import HostileMachine

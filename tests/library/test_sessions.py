@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from snapd import compute_diff, init_snapshot, track_snapshot
-from snapd.sessions import snapshot_history
+from snapd.library.message_loop import snapshot_history
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 
 from snapd.core.errors import IoError
-from snapd.rpc import outbox, progress
+from snapd.rpc import progress
 from snapd.rpc.errors import as_rpc_error
-from snapd.rpc.framing import encode, frame
-from snapd.rpc.outbox import Outbox
 from snapd.rpc.progress import Progress
 from snapd.rpc.protocol import Protocol
+from snapd.rpc.transport import outbox
+from snapd.rpc.transport.framing import encode, frame
+from snapd.rpc.transport.outbox import Outbox
 
 from .machine import PATIENCE
 

@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from snapd.cli.main import main
+from snapd.core.operations.writer import Writer
 from snapd.core.workspace import Workspace
-from snapd.core.writer import Writer
 from snapd.workspaces import Workspaces
 
 if TYPE_CHECKING:

@@ -21,12 +21,12 @@ from pathlib import Path
 
 from snapd.core.call import Call
 from snapd.core.errors import SnapdError
-from snapd.store.deflate import deflater
 from snapd.store.fsck.checkers import check_closed
-from snapd.store.loose import loose_files, pack_loose, place
-from snapd.store.pack import write_index
-from snapd.store.packindex import PackIndex
-from snapd.store.usage import usage
+from snapd.store.objects.compression import deflater
+from snapd.store.objects.loose import loose_files, pack_loose, place
+from snapd.store.objects.pack_index import PackIndex
+from snapd.store.objects.pack_writer import write_index
+from snapd.store.usage.usage import usage
 from tests.store.fsck.damage import cut, empty, flip, replace
 from tests.support.git import run_git
 from tests.support.sessions import Agents

@@ -13,7 +13,7 @@ import pytest
 
 from snapd.core.call import Call
 from snapd.core.model import REGULAR, TREE, Coverage, ObjectId, RecordKind, Snapshot, TreeEntry
-from snapd.core.retention import Limits
+from snapd.core.rules.retention import Limits
 from snapd.store.batch import ObjectBatch
 from snapd.store.store import Store
 from tests.support.git import run_git

@@ -13,9 +13,9 @@ import pytest
 from snapd.core.errors import IoError
 from snapd.core.model import Coverage, ObjectId, RecordKind, Snapshot
 from snapd.store import adopt
-from snapd.store.objects import object_id
+from snapd.store.objects.codec import object_id
+from tests.store.objects.test_pack_index import DAMAGE, files
 from tests.store.steps import Disk, Files, Steps, expire_all, read_files
-from tests.store.test_packindex import DAMAGE, files
 from tests.support.git import run_git
 
 

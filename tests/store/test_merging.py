@@ -9,7 +9,7 @@ import pytest
 
 from snapd.core.errors import StoreCorrupt
 from snapd.core.model import EXECUTABLE, REGULAR, Entry, ObjectId
-from snapd.store.loose import object_path
+from snapd.store.objects.loose import object_path
 from tests.store.steps import Steps
 
 # no valid UTF-8

@@ -17,20 +17,21 @@ import pygit2
 import pytest
 
 from snapd.core.call import Call
-from snapd.core.checkup import Checkup
+from snapd.core.check_report import Checkup
 from snapd.core.errors import IoError, StorageFull
-from snapd.core.history import Event, SessionStarted
 from snapd.core.model import REGULAR, Coverage, Entry, ObjectId, Snapshot
-from snapd.core.retention import Limits
-from snapd.store import packer, packing
-from snapd.store.consolidate import consolidate
-from snapd.store.damage import EXHAUSTED
+from snapd.core.rules.retention import Limits
+from snapd.core.timeline.model import Event, SessionStarted
+from snapd.store.files.disk_errors import EXHAUSTED
 from snapd.store.fsck.checkers import check_closed
-from snapd.store.packindex import PackIndexes
-from snapd.store.permission import Permission
+from snapd.store.maintenance import packing
+from snapd.store.maintenance import worker as packer
+from snapd.store.maintenance.cancel_token import Permission
+from snapd.store.maintenance.repack import consolidate
+from snapd.store.objects.pack_index import PackIndexes
 from snapd.store.project_blobs import ProjectBlobs
 from snapd.store.repository import refuse_newer
-from snapd.store.usage import usage
+from snapd.store.usage.usage import usage
 from tests.store.fsck.damage import blob_id, loose
 from tests.store.fsck.test_chains import add_session
 from tests.store.steps import Files, Steps, read_files

@@ -15,7 +15,8 @@ import pytest
 from snapd.core.call import Call
 from snapd.core.errors import FileNotInSnapshot, SnapdError, StorageFull, StoreCorrupt, StoreLocked, UnknownSnapshot
 from snapd.core.model import ObjectId
-from snapd.store import durable, log
+from snapd.store import log
+from snapd.store.files import durable
 from snapd.store.store import Store
 from tests.support.workspace import Bench, Executable, Item, Items, Symlink, git_tree_hash, make
 

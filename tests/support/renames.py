@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from snapd.worktree import rename
+from snapd.worktree.fs import rename
 
 MODES = ("linux", "macos", "macos without", "links", "neither")
 """A rename with flags, as each system has it; as macOS has it on a file system that does not; none, but hard links;

@@ -9,7 +9,7 @@ from pathlib import Path
 from snapd.core.answers import SessionView, StepView
 from snapd.core.call import Call
 from snapd.core.model import OnConflict, Outcome
-from snapd.core.writer import Request
+from snapd.core.operations.writer import Request
 
 from .git import run_git
 from .workspace import Bench, Items, outcomes

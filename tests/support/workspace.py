@@ -13,11 +13,11 @@ from pathlib import Path
 
 import attrs
 
-from snapd.core.answers import Tracked
 from snapd.core.call import Call
+from snapd.core.feed.events import Tracked
 from snapd.core.model import ObjectId, OnConflict, Outcome
+from snapd.core.operations.writer import Request
 from snapd.core.workspace import Workspace
-from snapd.core.writer import Request
 from snapd.locations import Locations
 from snapd.settings import Base, Options, SettingsFile
 from snapd.watch.choose import WatcherSetting

@@ -19,12 +19,13 @@ from typing import Any
 import attrs
 import pytest
 
-from snapd.store import packindex
+from snapd.store.objects import pack_index as packindex
 from snapd.watch import inotify_clock
 from snapd.watch.inotify import Inotify
 from snapd.watch.mounts import Mounts
-from snapd.worktree import disk, look
-from snapd.worktree.records import PackedFiles
+from snapd.worktree.fs import stable_read as disk
+from snapd.worktree.snapshot import walker as look
+from snapd.worktree.state.file_state import PackedFiles
 from tests.support.git import run_git
 from tests.support.workspace import Bench, Items, git_tree_hash, make
 
@@ -530,9 +531,9 @@ OPENS_OR_WRITES = {
 CHILD = """
 import os, sys
 from pathlib import Path
-from snapd.store import packindex
+from snapd.store.objects import pack_index as packindex
 from snapd.watch import inotify_clock
-from snapd.worktree import disk
+from snapd.worktree.fs import stable_read as disk
 from tests.support.workspace import make
 disk._TICK_NS = disk._COARSE_NS = packindex._TICK_NS = 0
 bench = make(Path(sys.argv[1]), {f"d{at}/f{n}.txt": b"%d %d" % (at, n) for at in range(20) for n in range(10)})

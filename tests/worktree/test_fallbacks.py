@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 from snapd import failpoints
-from snapd.worktree import rename
+from snapd.worktree.fs import rename
 from tests.support.renames import MODES, force
 from tests.support.sessions import Agents
 from tests.support.workspace import Executable, Items, Symlink, make, outcomes

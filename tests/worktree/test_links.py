@@ -19,7 +19,7 @@ from snapd.watch.fanotify import Fanotify
 from snapd.watch.handles import Layout
 from snapd.watch.inotify import OVERFLOW, Event, Inotify
 from tests.support.workspace import Bench, Items, make
-from tests.worktree.test_looks import check
+from tests.worktree.snapshot.test_looks import check
 
 Edit = Callable[[Bench], object]
 

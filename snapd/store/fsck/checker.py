@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from snapd.core.errors import IoError, os_errors
-from snapd.processes import ChildProcess, can_start
+from snapd.workers.processes import ChildProcess, can_start
 
 from .checker_wire import Found, Garbled, decode_answer, encode_question
 from .checkers import check
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from snapd.core.call import Call
-    from snapd.core.checkup import Checkup
+    from snapd.core.check_report import Checkup
 
 _READ_BYTES = 1 << 16
 _LOOK_SECONDS = 0.1

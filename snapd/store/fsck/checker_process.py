@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from snapd.core.call import Call
 from snapd.core.errors import SnapdError
-from snapd.store.served import give_way, serve
+from snapd.workers.serving import give_way, serve
 
 from .checker_wire import Found, Progress, decode_question, encode_answer
 from .checkers import check
 
 if TYPE_CHECKING:
-    from snapd.store.served import Say
+    from snapd.workers.serving import Say
 
 _SAID_SECONDS = 0.1
 """How far it is, is said no more often."""

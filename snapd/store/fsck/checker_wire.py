@@ -7,7 +7,7 @@ from typing import Any
 
 import attrs
 
-from snapd.core.checkup import Checkup, Leftovers, Problem, TouchedFile, TouchedStep
+from snapd.core.check_report import Checkup, Leftovers, Problem, TouchedFile, TouchedStep
 from snapd.core.errors import IoError, SnapdError, StorageFull, StoreCorrupt
 
 _ERRORS = {error.kind: error for error in (StoreCorrupt, StorageFull, IoError)}

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from snapd.core.checkup import Checkup, after_repair
+from snapd.core.check_report import Checkup, after_repair
 from snapd.core.errors import StoreCorrupt
-from snapd.store.ownership import Ownership
-from snapd.store.quarantine import Quarantine
+from snapd.store.files.lock import Ownership
+from snapd.store.files.quarantine import Quarantine
 from snapd.store.repository import ShadowRepository
 from snapd.store.timeline import Timeline
 

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from snapd.core.checkup import Checkup, Leftovers, Problem
+from snapd.core.check_report import Checkup, Leftovers, Problem
 from snapd.core.errors import StoreCorrupt, os_errors
+from snapd.store.journal.replay import replayed
 from snapd.store.log import COVERAGE, SNAPSHOTS
-from snapd.store.objects import decode_commit
-from snapd.store.packedrefs import PACKED
-from snapd.store.refdb import References, read_references
-from snapd.store.replayed import replayed
+from snapd.store.objects.codec import decode_commit
+from snapd.store.refs.database import References, read_references
+from snapd.store.refs.packed import PACKED
 from snapd.store.timeline.timeline import NAME as TIMELINE
 from snapd.store.timeline.verify import differs, sealed_heads
 

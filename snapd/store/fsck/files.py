@@ -8,19 +8,19 @@ import re
 import stat
 from typing import TYPE_CHECKING
 
-from snapd.core.checkup import Leftovers, Problem
+from snapd.core.check_report import Leftovers, Problem
 from snapd.core.errors import StoreCorrupt, os_errors
-from snapd.store.consolidate import PACKING
-from snapd.store.damage import Damaged, WrittenByNewer, reading, twice
-from snapd.store.frames import decode_frames, has_gap, newer_format
-from snapd.store.journal import JOURNAL
-from snapd.store.quarantine import QUARANTINE
+from snapd.store.files.disk_errors import Damaged, WrittenByNewer, reading, twice
+from snapd.store.files.quarantine import QUARANTINE
+from snapd.store.files.walking import walked
+from snapd.store.journal.frames import decode_frames, has_gap, newer_format
+from snapd.store.journal.journal import JOURNAL
+from snapd.store.maintenance.repack import PACKING
 from snapd.store.repository import check_version
 from snapd.store.timeline.intent import NAME as INTENT
 from snapd.store.timeline.intent import decode_file
 from snapd.store.timeline.numbers import NAME as NUMBERS
 from snapd.store.timeline.numbers import decode_numbers
-from snapd.store.walking import walked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -7,9 +7,9 @@ import os
 from typing import TYPE_CHECKING, TypeVar
 
 from snapd.core.errors import os_errors
-from snapd.store.damage import Damaged, is_there, twice, unless_theirs
-from snapd.store.loose import expand_loose, loose_files, object_path
-from snapd.store.packindex import PackIndex
+from snapd.store.files.disk_errors import Damaged, is_there, twice, unless_theirs
+from snapd.store.objects.loose import expand_loose, loose_files, object_path
+from snapd.store.objects.pack_index import PackIndex
 
 from .loosefile import check_loose, read_loose
 from .madeindex import MadeIndex

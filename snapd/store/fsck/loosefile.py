@@ -6,8 +6,8 @@ import hashlib
 import os
 from typing import TYPE_CHECKING
 
-from snapd.store.damage import Damaged, reading
-from snapd.store.deflate import NoStream, expanded
+from snapd.store.files.disk_errors import Damaged, reading
+from snapd.store.objects.compression import NoStream, expanded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,7 +6,7 @@ import os
 import zlib
 from typing import TYPE_CHECKING
 
-from snapd.store.damage import Damaged, reading
+from snapd.store.files.disk_errors import Damaged, reading
 
 from .packfile import ID_BYTES, PackFile, digest_of
 

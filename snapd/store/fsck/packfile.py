@@ -12,9 +12,9 @@ import zlib
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Protocol
 
-from snapd.store.damage import Damaged, reading
-from snapd.store.deflate import NoStream, expanded
-from snapd.store.packentry import DEEPEST, HEADER_BYTES, apply_delta, read_head
+from snapd.store.files.disk_errors import Damaged, reading
+from snapd.store.objects.compression import NoStream, expanded
+from snapd.store.objects.pack_entry import DEEPEST, HEADER_BYTES, apply_delta, read_head
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

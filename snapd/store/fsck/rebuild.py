@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 import attrs
 
 from snapd.core.errors import StoreCorrupt
-from snapd.core.history import Event, SessionStarted, StepBegun, StepEnded
-from snapd.store.damage import WrittenByNewer
+from snapd.core.timeline.model import Event, SessionStarted, StepBegun, StepEnded
+from snapd.store.files.disk_errors import WrittenByNewer
 from snapd.store.log import SNAPSHOTS, day_of, decode_record
-from snapd.store.objects import commit_links, encode_commit, object_id
-from snapd.store.packedrefs import PACKED
+from snapd.store.objects.codec import commit_links, encode_commit, object_id
+from snapd.store.refs.packed import PACKED
 from snapd.store.timeline.chain import OPERATIONS, SESSIONS, Link, chain_of, decode_link
 from snapd.store.timeline.codec import encode_event, name_of
 from snapd.store.timeline.database import Database
@@ -26,10 +26,10 @@ from snapd.store.timeline.pins import pins
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from snapd.core.history import StepId
     from snapd.core.model import ObjectId
+    from snapd.core.timeline.model import StepId
     from snapd.store.log import Record
-    from snapd.store.refdb import References
+    from snapd.store.refs.database import References
 
     from .holdings import Holdings
     from .walk import Named

@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from snapd.core.checkup import Problem
+from snapd.core.check_report import Problem
 from snapd.core.errors import StoreCorrupt, os_errors
-from snapd.store.durable import make_directories, remove_if_there, sync_directory
-from snapd.store.journal import JOURNAL
+from snapd.store.files.durable import make_directories, remove_if_there, sync_directory
+from snapd.store.files.quarantine import Quarantine, remove
+from snapd.store.journal.journal import JOURNAL
 from snapd.store.log import COVERAGE
-from snapd.store.loose import object_path
-from snapd.store.objects import ObjectKind, decode_tree, object_id
-from snapd.store.pack import PackWriter, write_index
-from snapd.store.packed import packed
-from snapd.store.packedrefs import PACKED
-from snapd.store.quarantine import Quarantine, remove
-from snapd.store.refdb import RefDatabase
+from snapd.store.objects.codec import ObjectKind, decode_tree, object_id
+from snapd.store.objects.loose import object_path
+from snapd.store.objects.pack_encoding import packed
+from snapd.store.objects.pack_writer import PackWriter, write_index
+from snapd.store.refs.database import RefDatabase
+from snapd.store.refs.packed import PACKED
 from snapd.store.repository import write_config
 from snapd.store.timeline.numbers import Numbers
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from snapd.store.damage import Damaged, reading, twice
+from snapd.store.files.disk_errors import Damaged, reading, twice
 
 from .holdings import WITHOUT_PACK
 from .packfile import ID_BYTES

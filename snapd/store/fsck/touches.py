@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from snapd.core.checkup import TouchedFile, TouchedStep
-from snapd.core.history import Operated, StepBegun, StepEnded, StepsLeft
+from snapd.core.check_report import TouchedFile, TouchedStep
+from snapd.core.timeline.model import Operated, StepBegun, StepEnded, StepsLeft
 from snapd.store.timeline.pins import snapshots
 
 if TYPE_CHECKING:
-    from snapd.core.history import SessionId
     from snapd.core.model import ObjectId, RelPath
+    from snapd.core.timeline.model import SessionId
     from snapd.store.timeline.chain import Link
 
     from .walk import Named

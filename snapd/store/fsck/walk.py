@@ -13,9 +13,9 @@ from snapd.core.errors import StoreCorrupt
 from snapd.core.model import EMPTY_TREE, TREE
 from snapd.core.paths import is_restorable_name
 from snapd.store.coverage import decode as decode_coverage
-from snapd.store.damage import WrittenByNewer
+from snapd.store.files.disk_errors import WrittenByNewer
 from snapd.store.log import COVERAGE, SNAPSHOTS, decode_record
-from snapd.store.objects import commit_links, decode_tree
+from snapd.store.objects.codec import commit_links, decode_tree
 from snapd.store.timeline.chain import OPERATIONS, SESSIONS, decode_link
 from snapd.store.timeline.pins import pins
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from snapd.core.call import Call
-    from snapd.core.history import SessionId
     from snapd.core.model import ObjectId, TreeEntry
+    from snapd.core.timeline.model import SessionId
     from snapd.store.log import Record
-    from snapd.store.refdb import References
+    from snapd.store.refs.database import References
     from snapd.store.timeline.chain import Link
 
     from .holdings import Holdings

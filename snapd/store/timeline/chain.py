@@ -17,11 +17,11 @@ import attrs
 
 from snapd.core.errors import StoreCorrupt, os_errors
 from snapd.core.model import EMPTY_TREE
-from snapd.store.durable import sync_if_there
+from snapd.store.files.durable import sync_if_there
 from snapd.store.log import day_of
-from snapd.store.loose import pack_loose
-from snapd.store.objects import encode_commit, object_id
-from snapd.store.refdb import read_references
+from snapd.store.objects.codec import encode_commit, object_id
+from snapd.store.objects.loose import pack_loose
+from snapd.store.refs.database import read_references
 
 from .codec import decode_event, encode_event, name_of
 from .pins import pins
@@ -29,8 +29,8 @@ from .pins import pins
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
 
-    from snapd.core.history import Event, SessionId
     from snapd.core.model import ObjectId
+    from snapd.core.timeline.model import Event, SessionId
     from snapd.store.repository import ShadowRepository
 
 SESSIONS = "refs/snapd/sessions/"

@@ -10,7 +10,7 @@ import json
 from typing import TYPE_CHECKING, Any, get_args
 
 from snapd.core.errors import StoreCorrupt
-from snapd.core.history import (
+from snapd.core.timeline.model import (
     Effect,
     Event,
     FileSummary,
@@ -27,7 +27,7 @@ from snapd.core.history import (
     StepTurned,
     Summary,
 )
-from snapd.store.damage import WrittenByNewer
+from snapd.store.files.disk_errors import WrittenByNewer
 
 from . import fields
 from .fields import Fields, shown_entry, shown_path, shown_snapshot, shown_text

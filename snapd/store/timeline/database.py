@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from snapd.core.history import (
+from snapd.core.timeline.model import (
     Event,
     Operated,
     Session,
@@ -35,8 +35,8 @@ from .schema import CHAINS, LINKS, TABLES, VERSION
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-    from snapd.core.history import Happening, OperationId, SessionId, StepId, StepQuery, StepTurned, Summary
     from snapd.core.model import ObjectId, RelPath
+    from snapd.core.timeline.model import Happening, OperationId, SessionId, StepId, StepQuery, StepTurned, Summary
 
     from .chain import Link
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from snapd.core.errors import InvalidParams
-from snapd.core.history import SnapshotId
 from snapd.core.model import EXECUTABLE, REGULAR, SYMLINK, Entry, ObjectId, RelPath
+from snapd.core.timeline.model import SnapshotId
 
 T = TypeVar("T")
 

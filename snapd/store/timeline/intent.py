@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 from snapd.core.errors import SnapdError, os_errors
 from snapd.failpoints import failpoint
-from snapd.store.durable import remove_if_there, sync_directory, write_file
-from snapd.store.quarantine import Quarantine
-from snapd.store.room import check_room
+from snapd.store.files.durable import remove_if_there, sync_directory, write_file
+from snapd.store.files.free_space import check_room
+from snapd.store.files.quarantine import Quarantine
 
 from .codec import decode_intent, encode_intent
 
 if TYPE_CHECKING:
-    from snapd.core.history import Intent
+    from snapd.core.timeline.model import Intent
 
 logger = logging.getLogger(__name__)
 

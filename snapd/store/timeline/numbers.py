@@ -10,7 +10,7 @@ import time
 import zlib
 
 from snapd.core.errors import os_errors
-from snapd.store.durable import write_file
+from snapd.store.files.durable import write_file
 
 logger = logging.getLogger(__name__)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from snapd.core.history import StepQuery
+    from snapd.core.timeline.model import StepQuery
 
 _LAST_CHARACTER = "\U0010ffff"
 

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from snapd.core.history import Operated
 from snapd.core.model import REGULAR, TREE, TreeEntry
-from snapd.store.objects import encode_tree, object_id
+from snapd.core.timeline.model import Operated
+from snapd.store.objects.codec import encode_tree, object_id
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from snapd.core.history import Event, SnapshotId
     from snapd.core.model import ObjectId
+    from snapd.core.timeline.model import Event, SnapshotId
 
 _EFFECTS = b"effects"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from snapd.core.history import SnapshotId, Step, StepBegun, Undone
+from snapd.core.timeline.model import SnapshotId, Step, StepBegun, Undone
 
 from .codec import decode_claims, decode_summary
 

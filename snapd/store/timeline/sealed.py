@@ -10,7 +10,7 @@ import hashlib
 import os
 
 from snapd.failpoints import failpoint
-from snapd.store.durable import PRIVATE_FILE, remove_if_there
+from snapd.store.files.durable import PRIVATE_FILE, remove_if_there
 
 _CHUNK = 1 << 20
 

@@ -21,8 +21,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
 from snapd.core.errors import IoError, StoreCorrupt, os_errors
-from snapd.core.history import Operated
-from snapd.core.retention import Chain
+from snapd.core.rules.retention import Chain
+from snapd.core.timeline.model import Operated
 from snapd.failpoints import failpoint
 
 from .chain import SESSIONS, Chains, supposed_link
@@ -35,7 +35,8 @@ from .verify import said, said_by
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
 
-    from snapd.core.history import (
+    from snapd.core.model import ObjectId, RelPath
+    from snapd.core.timeline.model import (
         Event,
         OperationId,
         Session,
@@ -49,7 +50,6 @@ if TYPE_CHECKING:
         Tally,
         Undone,
     )
-    from snapd.core.model import ObjectId, RelPath
     from snapd.store.repository import ShadowRepository
 
     from .chain import Link

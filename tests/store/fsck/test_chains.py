@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from snapd.core.call import Call
-from snapd.core.checkup import Checkup
+from snapd.core.check_report import Checkup
 from snapd.core.errors import StoreCorrupt, StoreLocked
-from snapd.core.history import Event, SessionEnded, SessionStarted, StepBegun, StepEnded
 from snapd.core.model import Coverage, ObjectId, Snapshot
+from snapd.core.timeline.model import Event, SessionEnded, SessionStarted, StepBegun, StepEnded
 from snapd.store.fsck.checkers import check_closed
-from snapd.store.usage import usage
+from snapd.store.usage.usage import usage
 from tests.store.fsck import damage
 from tests.store.fsck.damage import blob_id, git_is_content, loose
 from tests.store.fsck.test_objects import BASE, step

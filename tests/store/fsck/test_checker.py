@@ -11,16 +11,16 @@ from typing import Any
 import pytest
 
 from snapd.core.call import Call
-from snapd.core.checkup import Checkup, Leftovers, Problem, TouchedFile, TouchedStep
+from snapd.core.check_report import Checkup, Leftovers, Problem, TouchedFile, TouchedStep
 from snapd.core.errors import Cancelled, IoError, StoreCorrupt
-from snapd.processes import ChildProcess
 from snapd.store.fsck import checker
 from snapd.store.fsck.checker import check_apart
 from snapd.store.fsck.checker_wire import Found, Garbled, Progress, decode_answer, encode_answer
 from snapd.store.fsck.checkers import check
 from snapd.store.fsck.holdings import Holdings
 from snapd.store.fsck.scan import _in_order
-from snapd.store.packindex import PackIndex
+from snapd.store.objects.pack_index import PackIndex
+from snapd.workers.processes import ChildProcess
 from tests.rpc.machine import wait_until
 from tests.store.fsck import damage
 from tests.store.fsck.damage import blob_id, loose

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from snapd.core.call import Call
-from snapd.core.checkup import Checkup
+from snapd.core.check_report import Checkup
 from snapd.core.errors import SnapdError
 from snapd.core.model import ObjectId
-from snapd.store.consolidate import consolidate
+from snapd.store.files.lock import Ownership
 from snapd.store.fsck.checkers import check, repair
-from snapd.store.ownership import Ownership
-from snapd.store.permission import Permission
+from snapd.store.maintenance.cancel_token import Permission
+from snapd.store.maintenance.repack import consolidate
 from snapd.store.repository import ShadowRepository
 from tests.store.fsck import damage
 from tests.store.fsck.damage import blob_id, loose

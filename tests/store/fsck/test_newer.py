@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from snapd.core.errors import StoreCorrupt
-from snapd.core.history import Event, Intent, Operated, SessionEnded, SnapshotId
 from snapd.core.model import Coverage, Snapshot
+from snapd.core.timeline.model import Event, Intent, Operated, SessionEnded, SnapshotId
 from snapd.store import log
 from snapd.store.timeline import codec
 from tests.store.fsck import damage

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from snapd.core.call import Call
-from snapd.core.checkup import Checkup
+from snapd.core.check_report import Checkup
 from snapd.core.errors import Cancelled, StoreCorrupt
 from snapd.core.model import ObjectId
-from snapd.store.consolidate import consolidate
+from snapd.store.files.quarantine import MANIFEST
 from snapd.store.fsck.checkers import check_closed
-from snapd.store.permission import Permission
-from snapd.store.quarantine import MANIFEST
+from snapd.store.maintenance.cancel_token import Permission
+from snapd.store.maintenance.repack import consolidate
 from tests.store.fsck import damage
 from tests.store.fsck.damage import blob_id, git_finds, git_is_content, loose, places
 from tests.store.steps import Files, Steps, read_files

@@ -6,7 +6,7 @@ import itertools
 
 import attrs
 
-from snapd.core.history import (
+from snapd.core.timeline.model import (
     Event,
     Operated,
     Session,

@@ -8,7 +8,8 @@ from typing import Literal
 
 import attrs
 
-from snapd.core.history import (
+from snapd.core.model import REGULAR, Coverage, Entry, ObjectId, RecordKind, Snapshot
+from snapd.core.timeline.model import (
     Effect,
     Event,
     FileSummary,
@@ -24,7 +25,6 @@ from snapd.core.history import (
     StepTurned,
     Summary,
 )
-from snapd.core.model import REGULAR, Coverage, Entry, ObjectId, RecordKind, Snapshot
 from snapd.store.store import Store
 from tests.store.steps import write_tree
 from tests.support.git import run_git

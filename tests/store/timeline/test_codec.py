@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from snapd.core.errors import InvalidParams, StoreCorrupt
-from snapd.core.history import (
+from snapd.core.model import EXECUTABLE, REGULAR, SYMLINK, Entry
+from snapd.core.timeline.model import (
     Effect,
     Event,
     FileSummary,
@@ -27,7 +28,6 @@ from snapd.core.history import (
     StepTurned,
     Summary,
 )
-from snapd.core.model import EXECUTABLE, REGULAR, SYMLINK, Entry
 from snapd.store.timeline.codec import (
     decode_claims,
     decode_event,

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from snapd.core.history import StepBegun
-from snapd.store.loose import prepare
+from snapd.core.timeline.model import StepBegun
+from snapd.store.objects.loose import prepare
 from snapd.store.timeline.chain import Chains
 
 from .telling import Telling

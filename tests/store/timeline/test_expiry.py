@@ -9,7 +9,7 @@ import pytest
 from snapd.core.call import Call
 from snapd.core.errors import UnknownSnapshot
 from snapd.core.model import ObjectId, RecordKind, Snapshot
-from snapd.core.retention import Limits
+from snapd.core.rules.retention import Limits
 from tests.store.steps import Disk, expire_all
 
 from .telling import DAY, Telling

@@ -17,8 +17,8 @@ import attrs
 import pytest
 
 from snapd.core.errors import IoError, SnapdError, StorageFull
-from snapd.core.history import SessionStarted, StepBegun, StepEnded
 from snapd.core.model import Coverage
+from snapd.core.timeline.model import SessionStarted, StepBegun, StepEnded
 from snapd.store.store import Store
 from snapd.store.timeline.database import Database
 from tests.store.steps import Disk, read_files

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from snapd.core.errors import StoreCorrupt
-from snapd.core.history import Effect, Event, Operated, SnapshotId, StepTurned
 from snapd.core.model import EMPTY_TREE, REGULAR, Coverage, Entry, ObjectId, RecordKind, Snapshot
+from snapd.core.timeline.model import Effect, Event, Operated, SnapshotId, StepTurned
 from snapd.store.store import Store
 from snapd.store.timeline.pins import pins
 from tests.store.steps import read_files

@@ -10,8 +10,8 @@ import attrs
 import pytest
 
 from snapd.core.errors import StorageFull
-from snapd.core.history import Effect, Intent, Operated, SnapshotId
 from snapd.core.model import REGULAR, Entry, RecordKind
+from snapd.core.timeline.model import Effect, Intent, Operated, SnapshotId
 from snapd.store.store import Store
 from tests.store.steps import Disk
 

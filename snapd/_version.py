@@ -1,0 +1,3 @@
+"""The version of snapd, which clients and daemon compare."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,1 @@
+"""The commands for the daemon, the stores and this installation."""

@@ -1,0 +1,143 @@
+"""`snapd doctor`: what a user or a bug report needs to know about this installation and this folder."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+from typing import TYPE_CHECKING, Any
+
+from snapd._version import __version__
+from snapd.cli.exit_codes import DONE, FAILED
+from snapd.cli.requests.connection import ask, backend
+from snapd.cli.terminal.output import Painter, print_json, printable, settings, size, watching
+from snapd.core.errors import SnapdError
+from snapd.locations import Locations
+
+from . import machine
+from .fsck import check_folder
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Iterator
+
+_ASIDE = re.compile(r"\.snapd-tmp-[0-9a-f]{16}")
+"""What an operation that was killed may leave in the folder; see `snapd.worktree.snapshot.classifier`."""
+_TOLD = 3
+
+
+def doctor(options: argparse.Namespace) -> int:
+    """Runs every check, also after one has failed."""
+    locations = Locations.from_environment(os.environ)
+    folder = os.path.abspath(options.directory)
+    socket = os.path.abspath(options.socket) if options.socket else locations.socket
+    checks: dict[str, Callable[[], str]] = {
+        "version": _version,
+        "settings": lambda: _settings(options, locations),
+        "data": lambda: machine.data(locations),
+        "runtime": lambda: machine.runtime(locations, socket),
+        "daemon": lambda: machine.daemon(socket),
+        "folder": lambda: _folder(options),
+        "watches": lambda: machine.watches(sum(1 for _ in _listed(folder, []))),
+        "leftovers": lambda: _leftovers(folder),
+        "store": lambda: _store(options, folder),
+    }
+    results = {}
+    # the settings last: they are asked of the daemon, which that may start
+    for name in sorted(checks, key=lambda name: name == "settings"):
+        try:
+            results[name] = {"check": name, "ok": True, "found": checks[name]()}
+        except machine.FAILURES as error:
+            found = error.message if isinstance(error, SnapdError) else str(error)
+            results[name] = {"check": name, "ok": False, "found": found}
+    _print(options, [results[name] for name in checks])
+    return DONE if all(result["ok"] for result in results.values()) else FAILED
+
+
+def _print(options: argparse.Namespace, results: list[dict[str, Any]]) -> None:
+    if options.json:
+        print_json({"checks": results})
+        return
+    painter = Painter(options)
+    for result in results:
+        mark = painter.paint("ok ", "green") if result["ok"] else painter.paint("bad", "red")
+        print(f"{mark} {result['check'].ljust(9)} {printable(result['found'])}")
+
+
+def _version() -> str:
+    import pygit2
+
+    return f"snapd {__version__}, Python {platform.python_version()}, libgit2 {pygit2.LIBGIT2_VERSION}"
+
+
+def _settings(options: argparse.Namespace, locations: Locations) -> str:
+    from snapd.config import read_environment, read_file
+
+    read_file(locations.config_file)
+    read_environment(os.environ)
+    with backend(options) as found:
+        status = ask(found, "snapshot/status", {})
+    if "settingsProblems" in status:
+        raise machine.Unwell("; ".join(status["settingsProblems"]))
+    return f"{locations.config_file}: {', '.join(settings(status))}"
+
+
+def _folder(options: argparse.Namespace) -> str:
+    with backend(options) as found:
+        status = ask(found, "snapshot/status", {})
+        last = status.get("lastHash")
+        if last is None:
+            return f"{status['workspaceUri']}: no snapshot yet, watcher {watching(status)}"
+        count = len(ask(found, "snapshot/listFiles", {"hash": last})["files"])
+    store = size(status["store"]["bytes"])
+    return f"{status['workspaceUri']}: {count} files in the last snapshot, store {store}, watcher {watching(status)}"
+
+
+def _leftovers(folder: str) -> str:
+    closed: list[str] = []
+    found = [os.path.join(above, name) for above, names in _listed(folder, closed) for name in names]
+    left = [os.path.relpath(path, folder) for path in found if _ASIDE.fullmatch(os.path.basename(path))]
+    said = []
+    if left:
+        said.append(f"{_few(left)}: of an operation that was killed; the next snapshot clears away what it knows of")
+    if closed:
+        unlisted = _few([os.path.relpath(path, folder) for path in closed])
+        said.append(f"{unlisted}: cannot be listed, so nobody knows what is in there: see its owner and permissions")
+    if said:
+        raise machine.Unwell("; ".join(said))
+    return "no operation left anything in the folder"
+
+
+def _few(names: list[str]) -> str:
+    return ", ".join(names[:_TOLD]) + (f" and {len(names) - _TOLD} more" if len(names) > _TOLD else "")
+
+
+def _store(options: argparse.Namespace, folder: str) -> str:
+    answer = check_folder(options, folder, quick=True)
+    wrong = answer["problems"]
+    if wrong:
+        more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
+        raise machine.Unwell(f"{answer['store']}: {wrong[0]['message']}{more}: run 'snapd fsck'")
+    counts = f"{answer['snapshots']} snapshots, {answer['events']} events"
+    left = answer["leftovers"]
+    crashed = f", {left['files']} files ({size(left['bytes'])}) of crashes" if left["files"] else ""
+    return f"{answer['store']}: {counts}{crashed}; 'snapd fsck' reads every object"
+
+
+def _listed(folder: str, closed: list[str]) -> Iterator[tuple[str, list[str]]]:
+    """The directories of a folder, those of a `.git` left out, each with the names in it.
+
+    Args:
+        folder: absolute.
+        closed: told each directory that cannot be listed.
+    """
+
+    def tell(error: OSError) -> None:
+        # one that has just gone is none that could not be listed
+        if not isinstance(error, FileNotFoundError):
+            closed.append(error.filename)
+
+    for above, below, names in os.walk(folder, onerror=tell):
+        if ".git" in below:
+            below.remove(".git")
+        yield above, [*below, *names]

@@ -1,0 +1,182 @@
+"""`snapd fsck`: checks the store of a folder, or all stores, and repairs them."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+from snapd.cli.exit_codes import DONE, FAILED, NOT_ALL
+from snapd.cli.requests.connection import ask, backend
+from snapd.cli.terminal.output import Painter, print_json, printable, size
+from snapd.core.errors import SnapdError, StoreCorrupt, StoreLocked
+from snapd.locations import Locations
+
+if TYPE_CHECKING:
+    import argparse
+
+_MANY = 12
+_LOST = ("lostRecord", "lostEvent")
+
+
+def fsck(options: argparse.Namespace) -> int:
+    """Runs the command.
+
+    Returns:
+        `DONE` where nothing is wrong, or all was repaired; `FAILED` where something is; `NOT_ALL` where a repair could
+        not get everything back.
+    """
+    if not options.all:
+        answer = check_folder(options, os.path.abspath(options.directory), repair=options.repair)
+        _print(options, [answer])
+        return _code(options, answer)
+    from snapd.cli.admin.closed_stores import check_store, stores
+
+    answers = []
+    code = DONE
+    for store, folder in stores(Locations.from_environment(os.environ)):
+        try:
+            if folder is not None:
+                answer = check_folder(options, folder, repair=options.repair)
+            else:
+                answer = check_store(store, quick=False, repair=options.repair)
+        except SnapdError as error:
+            # one that cannot be checked must not keep the others from it
+            answer = {"store": store, "error": {"kind": error.kind, "message": error.message}}
+        answers.append(answer)
+        code = max(code, _code(options, answer))
+    _print(options, answers)
+    return code
+
+
+def check_folder(options: argparse.Namespace, folder: str, *, repair: bool = False, quick: bool = False) -> Any:
+    """Has whoever owns the store of a folder check it; this process, where it is too damaged to be opened.
+
+    Args:
+        options: of the command; `socket` and `no_daemon` are read.
+        folder: absolute.
+        repair: also repair it.
+        quick: read no objects but records and events.
+
+    Returns:
+        The answer of `snapshot/check`.
+
+    Raises:
+        SnapdError: what that is answered with; `StoreLocked` names the process that has the store open.
+    """
+    params = {"repair": repair, "quick": quick}
+    try:
+        return _ask(options, folder, params)
+    except StoreCorrupt as error:
+        first = _check_closed(folder, repair=repair, quick=quick, reason=error)
+    if not repair:
+        return first
+    try:
+        # by now it can be opened, if that can be had at all: then there is more to repair it from
+        last = _ask(options, folder, params)
+    except StoreCorrupt:
+        return first
+    return {
+        **last,
+        "repaired": [*first["repaired"], *last["repaired"]],
+        "quarantine": last.get("quarantine") or first.get("quarantine"),
+    }
+
+
+def _ask(options: argparse.Namespace, folder: str, params: dict[str, Any]) -> Any:
+    with backend(options, folder) as found:
+        return ask(found, "snapshot/check", params)
+
+
+def _check_closed(folder: str, *, repair: bool, quick: bool, reason: StoreCorrupt) -> Any:
+    from snapd.cli.admin.closed_stores import check_store, store_of
+    from snapd.config import Settings, read_file
+
+    locations = Locations.from_environment(os.environ)
+    settings = Settings.of(read_file(locations.config_file))
+    try:
+        return check_store(store_of(locations, settings, folder), quick=quick, repair=repair)
+    except StoreLocked:
+        # it is open after all, and what is wrong with it is what its owner said
+        raise reason from None
+
+
+def _code(options: argparse.Namespace, answer: dict[str, Any]) -> int:
+    if "error" in answer:
+        return FAILED
+    if answer["problems"]:
+        return NOT_ALL if options.repair else FAILED
+    return NOT_ALL if any(problem["kind"] in _LOST for problem in answer["repaired"]) else DONE
+
+
+def _print(options: argparse.Namespace, answers: list[dict[str, Any]]) -> None:
+    if options.json:
+        print_json({"stores": answers} if options.all else answers[0])
+        return
+    painter = Painter(options)
+    for answer in answers:
+        if "error" in answer:
+            print(f"{painter.paint('bad', 'red')} {answer['store']}: {printable(answer['error']['message'])}")
+        else:
+            _tell(painter, answer)
+    if not answers:
+        print("there are no stores", file=sys.stderr)
+
+
+def _tell(painter: Painter, answer: dict[str, Any]) -> None:
+    wrong, repaired = answer["problems"], answer["repaired"]
+    mark = painter.paint("bad", "red") if wrong else painter.paint("ok ", "green")
+    read = f"{answer['objects']} objects ({size(answer['bytes'])}), " if not answer["quick"] else ""
+    print(f"{mark} {answer['store']}: {read}{answer['snapshots']} snapshots, {answer['events']} events")
+    for problem in repaired:
+        _tell_problem(painter, "lost    " if problem["kind"] in _LOST else "repaired", "cyan", problem)
+    for problem in wrong:
+        _tell_problem(painter, "wrong   ", "red", problem)
+    if answer.get("truncated"):
+        print("    ... and more than can be told")
+    _tell_what_to_do(painter, answer)
+
+
+def _tell_problem(painter: Painter, word: str, style: str, problem: dict[str, Any]) -> None:
+    print(f"{painter.paint(word, style)} {printable(problem['message'])}")
+    for touched in problem["files"][:_MANY]:
+        name = printable(touched["file"]) or "(the whole folder)"
+        print(f"           {name}  in {_hashes(touched['snapshots'])}")
+    _tell_rest(len(problem["files"]), "files")
+    if problem["snapshots"]:
+        print(f"           {_hashes(problem['snapshots'])}")
+    for step in problem["steps"][:_MANY]:
+        words = [f"{name} {printable(step[key])}" for key, name in _STEP_WORDS.items() if step.get(key)]
+        print(f"           {', '.join(words)}")
+    _tell_rest(len(problem["steps"]), "steps")
+
+
+_STEP_WORDS = {"stepId": "step", "operationId": "operation", "sessionId": "session"}
+
+
+def _tell_rest(count: int, what: str) -> None:
+    if count > _MANY:
+        print(f"           and {count - _MANY} more {what}; --json names all")
+
+
+def _hashes(trees: list[str]) -> str:
+    named = ", ".join(tree[:12] for tree in trees[:3])
+    more = f" and {len(trees) - 3} more" if len(trees) > 3 else ""
+    return f"snapshot {named}" if len(trees) == 1 else f"snapshots {named}{more}"
+
+
+def _tell_what_to_do(painter: Painter, answer: dict[str, Any]) -> None:
+    broken = answer["brokenSnapshots"]
+    if broken:
+        print(f"{_hashes(broken)} cannot be restored whole; all else can.")
+    left = answer["leftovers"]
+    if left["files"]:
+        said = f"crashes left {left['files']} files ({size(left['bytes'])}); a cleanup removes them"
+        print(painter.paint(said, "dim"))
+    if answer.get("quarantine"):
+        print(f"what was damaged is kept in {answer['quarantine']}")
+    if answer["problems"] and not answer["repaired"] and not answer.get("quarantine"):
+        print("Your files are as they were: this is about snapshots of them. 'snapd fsck --repair' gets back what the")
+        print("folder, the project's git and the store itself still have, and keeps what it replaces.")
+    elif answer["problems"]:
+        print("What is wrong still cannot be had here: a backup of the store, or of the files named, may have it.")

@@ -1,0 +1,117 @@
+"""`snapd gc`: maintenance now, of this folder's snapshots or of all."""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from snapd.cli.exit_codes import DONE, NOT_ALL
+from snapd.cli.requests.connection import ask, backend, settings_of
+from snapd.cli.terminal.confirming import confirmed
+from snapd.cli.terminal.output import print_json, printable, size
+from snapd.core.errors import InvalidParams, IoError, SnapdError, StoreLocked
+from snapd.locations import Locations, stores_directory
+
+if TYPE_CHECKING:
+    import argparse
+    from typing import Any
+
+    from snapd.config import Settings
+    from snapd.store.usage.catalog import Found
+
+
+def gc(options: argparse.Namespace) -> int:
+    """Drops what retention does not keep, packs the rest, and tells the bytes that this freed."""
+    if options.older_than is not None and not 0 <= options.older_than < math.inf:
+        raise InvalidParams("--older-than: expected a number of days, at least 0", field="--older-than")
+    if options.all or options.missing:
+        return _all(options)
+    with backend(options) as found:
+        result = ask(found, "snapshot/cleanup", {"olderThanDays": options.older_than})
+    if options.json:
+        print_json(result)
+    else:
+        print(_told(result))
+    return DONE
+
+
+def _all(options: argparse.Namespace) -> int:
+    from snapd.store.usage.catalog import stores
+
+    locations = Locations.from_environment(os.environ)
+    settings = settings_of(options, locations)
+    rows: list[dict[str, Any]] = []
+    for store in stores(stores_directory(locations.data)):
+        try:
+            row = _missing(options, store) if store.is_missing else _one(options, store, settings)
+        except SnapdError as error:
+            row = {"error": error.message}
+        rows.append({"folder": store.root, "store": store.path, "missing": store.is_missing, **row})
+        if not options.json:
+            _print(rows[-1])
+    if options.json:
+        print_json({"stores": rows})
+    return NOT_ALL if any("error" in row for row in rows) else DONE
+
+
+def _one(options: argparse.Namespace, found: Found, settings: Settings) -> dict[str, Any]:
+    """Cleans a store: through who owns it, else here, without a look at its folder."""
+    from snapd.core.call import Call
+    from snapd.store.store import Store
+
+    try:
+        store = Store(found.path, None)
+    except StoreLocked as error:
+        return _through_owner(options, found, error)
+    try:
+        if store.intent() is not None:
+            raise IoError("an operation in it was cut short: open the folder first", path=found.path, errno="EBUSY")
+        removed, freed = store.expire(settings.kept.limits(time.time(), options.older_than), None, Call())
+    finally:
+        store.close()
+    return {"removed": removed, "freedBytes": freed}
+
+
+def _through_owner(options: argparse.Namespace, found: Found, locked: StoreLocked) -> dict[str, Any]:
+    from snapd.backend import open_remote
+
+    socket = locked.data.get("socket")
+    if socket is None or found.root is None:
+        raise locked
+    daemon = open_remote(socket, found.root, {})
+    try:
+        params = {"olderThanDays": options.older_than}
+        result: dict[str, Any] = ask(daemon, "snapshot/cleanup", params)
+    finally:
+        daemon.close()
+    return result
+
+
+def _missing(options: argparse.Namespace, found: Found) -> dict[str, Any]:
+    """Removes the store of a folder that is not there, where that is wanted."""
+    from snapd.store.usage.catalog import remove
+
+    assert found.root is not None
+    question = f"{printable(found.root)} is not there. Remove its snapshots for good?"
+    if not options.missing and not (sys.stdin.isatty() and confirmed(question)):
+        return {}
+    return {"freedBytes": remove(found.path), "gone": True}
+
+
+def _print(row: dict[str, Any]) -> None:
+    name = printable(row["folder"] or row["store"])
+    if "error" in row:
+        print(f"snapd: {name}: {printable(row['error'])}", file=sys.stderr)
+    elif "gone" in row:
+        print(f"{name}: not there; its snapshots are removed, {size(row['freedBytes'])} freed")
+    elif row["missing"]:
+        print(f"{name}: not there; its snapshots are kept, 'snapd gc --missing' removes them")
+    else:
+        print(f"{name}: {_told(row)}")
+
+
+def _told(result: dict[str, Any]) -> str:
+    return f"{result['removed']} snapshots removed, {size(result['freedBytes'])} freed"

@@ -1,0 +1,105 @@
+"""What `snapd doctor` finds out about the machine: space, permissions, the daemon, and the limits on watching."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+from typing import TYPE_CHECKING
+
+from snapd._version import __version__
+from snapd.cli.terminal.output import size
+from snapd.core.errors import SnapdError
+from snapd.launch import connect
+from snapd.locations import check_private, check_socket_path, store_path
+
+if TYPE_CHECKING:
+    from snapd.locations import Locations
+
+LITTLE_SPACE = 1 << 30
+_WATCHES = "/proc/sys/fs/inotify/max_user_watches"
+_QUEUES = "/proc/sys/fs/inotify/max_user_instances"
+# of these, editors and other watchers want some as well
+_ROOM = 2
+
+
+class Unwell(Exception):
+    """Something is not as it should be; says what, and what to do."""
+
+
+def data(locations: Locations) -> str:
+    """The data directory: whose it is, whether it can be written to, and how much space is left."""
+    existing = locations.data
+    while not os.path.exists(existing):
+        existing = os.path.dirname(existing)
+    if not os.access(existing, os.W_OK | os.X_OK):
+        raise PermissionError(f"{existing} cannot be written to")
+    above = os.path.dirname(store_path(locations.data, "any"))
+    for directory in (os.path.dirname(above), above):
+        if os.path.lexists(directory):
+            check_private(directory, "the data directory", "SNAPD_DATA_DIR")
+    free = shutil.disk_usage(existing).free
+    if free < LITTLE_SPACE:
+        raise Unwell(f"{locations.data}: only {size(free)} free")
+    return f"{locations.data}, {size(free)} free"
+
+
+def runtime(locations: Locations, socket: str) -> str:
+    """The runtime directory and the socket: that nobody but the user can lay anything there."""
+    locations.make_runtime()
+    check_socket_path(socket)
+    if os.path.lexists(socket):
+        status = os.lstat(socket)
+        if not stat.S_ISSOCK(status.st_mode):
+            raise Unwell(f"{socket} is no socket: remove it")
+        if status.st_uid != os.geteuid():
+            raise Unwell(f"{socket} belongs to somebody else (user {status.st_uid}): have its owner remove it")
+        if status.st_mode & 0o077:
+            raise Unwell(f"{socket} is open to others (mode {stat.S_IMODE(status.st_mode):o}): run 'snapd stop'")
+    return locations.runtime
+
+
+def daemon(socket: str) -> str:
+    """Whether the daemon runs, and is of this command's version."""
+    connection = connect(socket)
+    if connection is None:
+        return "not running; it is started when it is needed"
+    connection.close()
+    from snapd_client import Client, ClientError
+
+    client = Client.connect(socket)
+    try:
+        told = client.initialize([])
+    except ClientError as error:
+        raise Unwell(f"at {socket}, does not answer as it should: {error}") from error
+    finally:
+        client.close()
+    version = told["serverInfo"]["version"]
+    if version != __version__:
+        raise Unwell(f"running at {socket}, version {version}; this is {__version__}: run 'snapd stop'")
+    return f"running at {socket}, version {version}"
+
+
+def watches(directories: int) -> str:
+    """Whether the system lets all folders of a workspace be watched.
+
+    Args:
+        directories: how many there are in the workspace.
+    """
+    try:
+        most, queues = (_number(path) for path in (_WATCHES, _QUEUES))
+    except FileNotFoundError:
+        return "this system has no inotify: each snapshot looks at every file"
+    said = f"{directories} directories; a user may watch {most} with {queues} queues"
+    if directories * _ROOM > most:
+        raise Unwell(f"{said}: raise fs.inotify.max_user_watches, or each snapshot looks at every file")
+    return said
+
+
+def _number(path: str) -> int:
+    with open(path, encoding="ascii") as file:
+        return int(file.read())
+
+
+FAILURES = (SnapdError, OSError, Unwell)
+"""What a check raises where something is not as it should be."""

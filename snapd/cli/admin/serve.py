@@ -1,0 +1,143 @@
+"""`snapd serve`."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import secrets
+import sys
+from typing import TYPE_CHECKING
+
+from snapd.cli.exit_codes import DONE, FAILED
+from snapd.core.errors import InvalidParams
+from snapd.heap import share_among_threads, staying
+from snapd.locations import Locations
+
+if TYPE_CHECKING:
+    import argparse
+
+    from snapd.daemon import Options
+    from snapd.settings import Base
+
+
+def serve(options: argparse.Namespace) -> int:
+    """Runs the daemon until it is told to stop."""
+    share_among_threads()
+    with staying():
+        from snapd.rpc.transport.streams import take_stdout
+
+        # before anything else can print, be it while it is imported: standard output belongs to the protocol
+        stdout = take_stdout() if options.stdio else -1
+        from snapd.config import read_environment
+        from snapd.settings import Base, SettingsFile
+
+        # what the user has to put right is told at once: all of the daemon takes a second to import
+        locations = Locations.from_environment(os.environ)
+        # its own variables count: whoever starts it by hand sets them for it, and nobody else starts it with any
+        base = Base(SettingsFile(locations.config_file), read_environment(os.environ))
+        tcp = _tcp(options, locations) if options.tcp else None
+        from snapd.daemon import configure_logging, raise_descriptor_limit
+    configure_logging()
+    raise_descriptor_limit()
+    settings = _options(options, locations, base)
+    if options.stdio:
+        return _serve_stdio(settings, stdout)
+    if tcp is not None:
+        return _serve_tcp(tcp, settings)
+    return _serve_socket(options, settings)
+
+
+def _options(options: argparse.Namespace, locations: Locations, base: Base) -> Options:
+    from snapd.daemon import Options
+    from snapd.workspaces import current_umask
+
+    return Options(
+        locations=locations,
+        base=base,
+        xdg_config_home=os.environ.get("XDG_CONFIG_HOME"),
+        umask=current_umask(),
+        idle_seconds=options.idle_exit or None,
+        max_message_bytes=options.max_message,
+    )
+
+
+def _serve_stdio(settings: Options, stdout: int) -> int:
+    from snapd.daemon import Daemon, run
+
+    return run(lambda: Daemon(settings, None).serve_stdio(0, stdout))
+
+
+def _serve_socket(options: argparse.Namespace, settings: Options) -> int:
+    from snapd.daemon import AlreadyRunning, Daemon, run
+
+    if options.socket is None:
+        settings.locations.make_runtime()
+    path = os.path.abspath(options.socket) if options.socket else settings.locations.socket
+
+    async def main() -> int:
+        await Daemon(settings, path).serve_socket()
+        return DONE
+
+    try:
+        return run(main)
+    except AlreadyRunning:
+        print(f"snapd: a daemon serves {path} already", file=sys.stderr)
+        return FAILED
+
+
+def _tcp(options: argparse.Namespace, locations: Locations) -> tuple[str, int, str]:
+    """Host, port and token."""
+    host, port = _address(options.tcp, options.allow_remote)
+    return host, port, _token(options.token_file, locations)
+
+
+def _serve_tcp(tcp: tuple[str, int, str], settings: Options) -> int:
+    from snapd.daemon import Daemon, run
+
+    async def main() -> int:
+        await Daemon(settings, None).serve_tcp(*tcp, _announce)
+        return DONE
+
+    return run(main)
+
+
+def _announce(host: str, port: int) -> None:
+    shown = f"[{host}]" if ":" in host else host
+    print(f"listening on {shown}:{port}", flush=True)
+
+
+def _address(text: str, allow_remote: bool) -> tuple[str, int]:
+    host, colon, port = text.rpartition(":")
+    host = host.strip("[]")
+    if not colon or not host or not port.isdigit() or int(port) > 65535:
+        raise InvalidParams("--tcp: expected HOST:PORT", field="--tcp")
+    if host != "localhost" and not allow_remote:
+        try:
+            loopback = ipaddress.ip_address(host).is_loopback
+        except ValueError:
+            loopback = False
+        if not loopback:
+            raise InvalidParams(f"--tcp: {host} is not the loopback interface; --allow-remote lets it", field="--tcp")
+    return host, int(port)
+
+
+def _token(path: str | None, locations: Locations) -> str:
+    """The token of `--token-file` or `SNAPD_TOKEN`, else one that is made and written, private, for clients to read."""
+    if path is not None:
+        try:
+            with open(path, encoding="utf-8") as file:
+                token = file.read().strip()
+        except (OSError, UnicodeDecodeError) as error:
+            raise InvalidParams(f"--token-file: {error}", field="--token-file") from error
+    else:
+        token = os.environ.get("SNAPD_TOKEN", "").strip()
+    if token:
+        return token
+    if path is not None:
+        raise InvalidParams(f"--token-file: {path} is empty", field="--token-file")
+    from snapd.store.files.durable import write_file
+
+    locations.make_runtime()
+    token = secrets.token_urlsafe(32)
+    write_file(os.path.join(locations.runtime, "token"), token.encode())
+    return token

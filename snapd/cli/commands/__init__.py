@@ -1,0 +1,1 @@
+"""The commands for the snapshots and sessions of a folder."""

@@ -1,0 +1,270 @@
+"""The history as a picture: a lane for the folder itself, one for each session, and what happened, the latest first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from snapd.cli.requests.names import short
+from snapd.cli.terminal.layout import columns, fit, fit_name, one_line, pad
+from snapd.cli.terminal.output import LETTERS, printable
+from snapd.cli.terminal.times import day, moment
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from datetime import datetime
+
+    from snapd.cli.terminal.output import Painter
+
+_STYLES = ("cyan", "magenta", "yellow", "green", "blue")
+_FOLDER = "dim"
+_MARKS = {"open": "◎", "partly": "◐"}
+"""Of a step, by its state."""
+_TIME = 7
+_NAME = 10
+"""Columns of a time, and of a step's name, with what keeps them apart from the next."""
+_FILES = 6
+"""Files that are shown of one entry."""
+_ALIGNED = 40
+"""Columns of a name up to which the counts of several files stand below each other."""
+_LEAST = 12
+"""Columns that a file's name has at least."""
+
+
+def draw(
+    entries: Iterable[dict[str, Any]],
+    sessions: Mapping[str, dict[str, Any]],
+    painter: Painter,
+    width: int,
+    now: datetime,
+) -> str:
+    """Draws entries of `session/history`.
+
+    Args:
+        entries: the latest first.
+        sessions: of `session/list`, by their names.
+        painter: colours.
+        width: columns that there are.
+        now: where the user is.
+    """
+    picture = _Picture(sessions, painter, width, now)
+    shown = list(entries)
+    picture.knows(shown)
+    for entry in shown:
+        picture.add(entry)
+    return picture.finish()
+
+
+class _Row:
+    """A line of the picture, before it is known how many lanes there are."""
+
+    def __init__(self, time: str, cells: list[tuple[str, str]], texts: list[tuple[str, str]]) -> None:
+        self.time = time
+        self.cells = cells
+        self.texts = texts
+
+
+class _Picture:
+    """Lines, and the lanes that go on below them.
+
+    Args:
+        sessions: as of `draw`.
+        painter: likewise.
+        width: likewise.
+        now: likewise.
+    """
+
+    def __init__(self, sessions: Mapping[str, dict[str, Any]], painter: Painter, width: int, now: datetime) -> None:
+        self._sessions = sessions
+        self._painter = painter
+        self._width = width
+        self._now = now
+        self._lanes: list[str | None] = []
+        self._styles: dict[str, str] = {}
+        self._rows: list[_Row | _Files] = []
+        self._day: str | None = None
+        self._steps: dict[str, dict[str, Any]] = {}
+
+    def knows(self, entries: Iterable[dict[str, Any]]) -> None:
+        """Takes in what the steps are called that operations name."""
+        for entry in entries:
+            if entry["kind"] == "step":
+                self._steps[entry["step"]["stepId"]] = entry["step"]
+
+    def add(self, entry: dict[str, Any]) -> None:
+        """Draws an entry."""
+        when = moment(entry["at"])
+        self._begin_day(day(when, self._now))
+        clock = f"{when:%H:%M}"
+        if entry["kind"] == "step":
+            self._add_step(clock, entry["step"])
+        elif entry["kind"] == "user":
+            self._add_marked(clock, None, ("◦", _FOLDER), [("you", _FOLDER)])
+        else:
+            self._add_operation(clock, entry)
+        if entry["files"]:
+            undone = entry["kind"] == "step" and entry["step"]["state"] == "undone"
+            self._rows.append(_Files(self._running(), entry["files"], "dim" if undone else ""))
+        if entry["kind"] == "step" and entry["step"]["index"] == 0:
+            self._end_lane(entry["step"]["sessionId"])
+
+    def finish(self) -> str:
+        """The picture."""
+        lanes = max((len(row.cells) for row in self._rows if isinstance(row, _Row)), default=0)
+        lines: list[str] = []
+        for row in self._rows:
+            if isinstance(row, _Row):
+                lines.append(self._line(row, lanes))
+            else:
+                lines += self._file_lines(row, lanes)
+        return "\n".join(lines)
+
+    # -- entries
+
+    def _add_step(self, clock: str, step: dict[str, Any]) -> None:
+        session_id = step["sessionId"]
+        self._begin_lane(session_id)
+        undone = step["state"] == "undone"
+        style = self._styles[session_id]
+        texts = [(pad(step["stepId"][:8], _NAME), "dim" if undone else style)]
+        said = [(one_line(step.get("tool")), "bold"), (one_line(step.get("description")), "")]
+        for text, plain in said if any(text for text, _ in said) else [(f"step {step['index'] + 1}", "")]:
+            if text:
+                texts.append((f"{text}  ", "dim" if undone else plain))
+        if step.get("parentStepId"):
+            texts.append((f"part of {step['parentStepId'][:8]}  ", "dim"))
+        if undone:
+            texts.append(("undone", "dim"))
+        elif step["state"] == "partly":
+            texts.append(("partly undone", "yellow"))
+        elif step["state"] == "open":
+            texts.append(("open", "green"))
+        elif not step["files"]:
+            texts.append(("nothing changed", "dim"))
+        mark = ("○", "dim") if undone else (_MARKS.get(step["state"], "●"), style)
+        self._add_marked(clock, session_id, mark, texts)
+
+    def _add_operation(self, clock: str, entry: dict[str, Any]) -> None:
+        session_id = entry.get("sessionId")
+        if session_id is not None:
+            self._begin_lane(session_id)
+        style = "bold" if session_id is None else self._styles[session_id]
+        names = entry.get("steps") or []
+        if len(names) == 1 and names[0] in self._steps:
+            step = self._steps[names[0]]
+            said = " ".join(filter(None, (names[0][:8], one_line(step.get("tool")), one_line(step.get("description")))))
+        elif names:
+            said = ", ".join(name[:8] for name in names)
+        elif entry["kind"] == "hunks":
+            said = "taken back"
+        else:
+            said = f"to {entry['after'][:8]}" if entry["kind"] == "restore" else ""
+        self._add_marked(clock, session_id, ("◆", style), [(pad(entry["kind"], _NAME), "bold"), (said, "")])
+
+    def _add_marked(
+        self, clock: str, session_id: str | None, mark: tuple[str, str], texts: list[tuple[str, str]]
+    ) -> None:
+        cells = self._running()
+        cells[0 if session_id is None else self._lanes.index(session_id) + 1] = mark
+        self._rows.append(_Row(clock, cells, texts))
+
+    # -- days and lanes
+
+    def _begin_day(self, name: str) -> None:
+        if name != self._day:
+            self._day = name
+            self._rows.append(_Row("", self._running(), [(name, "dim")]))
+
+    def _begin_lane(self, session_id: str) -> None:
+        if session_id in self._lanes:
+            return
+        self._styles.setdefault(session_id, _STYLES[len(self._styles) % len(_STYLES)])
+        if None in self._lanes:
+            self._lanes[self._lanes.index(None)] = session_id
+        else:
+            self._lanes.append(session_id)
+        session = self._sessions[session_id]
+        style = self._styles[session_id]
+        texts = [(f"{one_line(session.get('agent')) or 'session'}  ", f"bold {style}")]
+        if session_id != session.get("agent"):
+            texts.append((f"{printable(short(session_id))}  ", "dim"))
+        if "endedAt" not in session:
+            texts.append(("open  ", "green"))
+        texts.append((one_line(session.get("title")), ""))
+        cells = self._running()
+        cells[self._lanes.index(session_id) + 1] = ("╭", style)
+        self._rows.append(_Row("", cells, texts))
+
+    def _end_lane(self, session_id: str) -> None:
+        at = self._lanes.index(session_id) + 1
+        style = self._styles[session_id]
+        cells = self._running()
+        cells[0] = ("├─", style)
+        for lane in range(1, at):
+            cells[lane] = ("┼─" if cells[lane][0] != " " else "──", style)
+        cells[at] = ("╯", style)
+        self._lanes[at - 1] = None
+        self._rows.append(_Row("", cells, []))
+
+    def _running(self) -> list[tuple[str, str]]:
+        """The lanes where nothing happens in any."""
+        lanes = [(" ", "") if lane is None else ("│", self._styles[lane]) for lane in self._lanes]
+        return [("┊", _FOLDER), *lanes]
+
+    # -- lines
+
+    def _paint(self, text: str, style: str) -> str:
+        for part in reversed(style.split()):
+            text = self._painter.paint(text, part)
+        return text
+
+    def _graph(self, time: str, cells: list[tuple[str, str]], lanes: int) -> str:
+        graph = "".join(self._paint(cell, style) + " " * (2 - len(cell)) for cell, style in cells)
+        clock = self._paint(time, "dim") if time else ""
+        return f"{clock}{' ' * (_TIME - len(time))}{graph}{'  ' * (lanes - len(cells))} "
+
+    def _line(self, row: _Row, lanes: int) -> str:
+        left = self._width - _TIME - 2 * lanes - 1
+        line = self._graph(row.time, row.cells, lanes)
+        for text, style in row.texts:
+            words = fit(text.rstrip(), left)
+            blanks = text[len(text.rstrip()) :]
+            line += self._paint(words, style) + blanks
+            left -= columns(words) + len(blanks)
+            if left <= 0:
+                break
+        return line.rstrip()
+
+    def _file_lines(self, files: _Files, lanes: int) -> list[str]:
+        shown = files.rows if len(files.rows) <= _FILES else files.rows[: _FILES - 1]
+        told = [_counts(row) for row in shown]
+        widest = max(sum(len(text) for text, _ in parts) for parts in told)
+        room = max(_LEAST, self._width - _TIME - 2 * lanes - 1 - _NAME - 2 - 2 - widest)
+        names = [fit_name(printable(row["file"]), room) for row in shown]
+        # a long name does not push away what the others have
+        aligned = max((columns(name) for name in names if columns(name) <= _ALIGNED), default=0)
+        start = self._graph("", files.cells, lanes) + " " * _NAME
+        lines = []
+        for name, row, parts in zip(names, shown, told, strict=True):
+            letter, style = LETTERS[row["status"]]
+            texts = [(letter, style), (f" {pad(name, aligned)}  ", ""), *parts]
+            lines.append(start + "".join(self._paint(text, files.style or style) for text, style in texts))
+        if len(shown) < len(files.rows):
+            lines.append(start + self._paint(f"… and {len(files.rows) - len(shown)} more files", "dim"))
+        return lines
+
+
+class _Files:
+    """The files of an entry, before it is known how much room there is; `style` is that of all their text, if any."""
+
+    def __init__(self, cells: list[tuple[str, str]], rows: list[dict[str, Any]], style: str) -> None:
+        self.cells = cells
+        self.rows = rows
+        self.style = style
+
+
+def _counts(row: dict[str, Any]) -> list[tuple[str, str]]:
+    """How much of a file changed, and whose that may be, in styles."""
+    shared = [("  shared", "yellow")] if row.get("shared") else []
+    if row["binary"]:
+        return [("binary", "dim"), *shared]
+    return [(f"+{row['additions']}", "green"), (" ", ""), (f"-{row['deletions']}", "red"), *shared]

@@ -1,0 +1,117 @@
+"""`snapd track`, `patch`, `diff`, `show`, `files` and `status`."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from snapd.backend import file_bytes
+from snapd.cli.exit_codes import DONE
+from snapd.cli.requests.connection import ask, backend, in_folder, pages, resolve
+from snapd.cli.terminal.output import Painter, print_json, printable, settings, size, summary, watching
+from snapd.core.errors import InvalidParams
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def track(options: argparse.Namespace) -> int:
+    """Takes a snapshot; prints its hash alone, so that scripts can take it, and what was skipped beside."""
+    with backend(options) as found:
+        force = options.force and [in_folder(options, path) for path in options.force]
+        result = ask(found, "snapshot/track", {"force": force})
+    if options.json:
+        print_json(result)
+    elif result["hash"] is None:
+        print("snapd: snapshots are off", file=sys.stderr)
+    else:
+        print(result["hash"])
+        for skip in result["skipped"]:
+            print(f"snapd: skipped {printable(skip['file'])} ({skip['reason']})", file=sys.stderr)
+    return DONE
+
+
+def patch(options: argparse.Namespace) -> int:
+    """Lists what changed, with counts."""
+    with backend(options) as found:
+        hash_, to = resolve(found, options.hash), options.to and resolve(found, options.to)
+        if options.json:
+            print_json(ask(found, "snapshot/patch", {"hash": hash_, "to": to}))
+            return DONE
+        params = {"from": hash_, "to": to, "contents": False, "renames": options.renames}
+        diffs = list(pages(found, "snapshot/diffFull", params, "diffs"))
+    print(summary(Painter(options), diffs))
+    return DONE
+
+
+def diff(options: argparse.Namespace) -> int:
+    """Shows what changed as a unified diff."""
+    with backend(options) as found:
+        files = options.files and [in_folder(options, path) for path in options.files]
+        to = options.to and resolve(found, options.to)
+        params = {"hash": resolve(found, options.hash), "to": to, "files": files}
+        result = ask(found, "snapshot/diff", params)
+    if options.json:
+        print_json(result)
+    else:
+        sys.stdout.write(Painter(options).diff(result["diff"]))
+    return DONE
+
+
+def show(options: argparse.Namespace) -> int:
+    """Prints a file as it was, byte for byte; or shows a step."""
+    file, at, hash_ = options.what.rpartition("@")
+    if not at:
+        from .log import show_step
+
+        return show_step(options)
+    if not file:
+        raise InvalidParams("expected FILE@HASH", field="FILE@HASH")
+    with backend(options) as found:
+        result = ask(found, "snapshot/fileAt", {"hash": resolve(found, hash_), "file": in_folder(options, file)})
+    if options.json:
+        print_json(result)
+        return DONE
+    sys.stdout.buffer.write(file_bytes(result))
+    sys.stdout.buffer.flush()
+    return DONE
+
+
+def files(options: argparse.Namespace) -> int:
+    """Lists the files of a snapshot."""
+    with backend(options) as found:
+        params = {"hash": resolve(found, options.hash), "prefix": options.prefix}
+        names = list(pages(found, "snapshot/listFiles", params, "files"))
+    if options.json:
+        print_json({"files": names})
+    else:
+        for name in names:
+            print(printable(name) if sys.stdout.isatty() else name)
+    return DONE
+
+
+def status(options: argparse.Namespace) -> int:
+    """Shows what is known of the folder."""
+    with backend(options) as found:
+        result = ask(found, "snapshot/status", {})
+    if options.json:
+        print_json(result)
+        return DONE
+    painter = Painter(options)
+    rows = {
+        "folder": result["workspaceUri"],
+        "snapshots": painter.paint("on", "green") if result["enabled"] else painter.paint("off", "yellow"),
+        "last": result.get("lastHash", "none yet"),
+        "files": str(result["files"]),
+        "watching": watching(result),
+        "store": f"{result['store']['path']} ({size(result['store']['bytes'])})",
+    }
+    if "fullLook" in result:
+        rows["full look"] = f"{result['fullLook']['at']}: {result['fullLook']['reason']}"
+    for name, value in rows.items():
+        print(f"{painter.paint(name.ljust(9), 'dim')} {value}")
+    for at, line in enumerate(settings(result)):
+        print(f"{painter.paint(('' if at else 'settings').ljust(9), 'dim')} {line}")
+    for problem in result.get("settingsProblems", []):
+        print(f"snapd: {printable(problem)}", file=sys.stderr)
+    return DONE

@@ -1,0 +1,113 @@
+"""`snapd step begin` and `end`: for the hooks of agents that know no more than a shell."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from snapd.cli.exit_codes import DONE
+from snapd.cli.requests.connection import ask, backend, in_folder
+from snapd.cli.requests.names import all_sessions, short, step_id
+from snapd.cli.terminal.output import Painter, print_json, printable, summary
+from snapd.core.errors import PathOutsideWorkspace, SnapdError, UnknownSession
+
+if TYPE_CHECKING:
+    import argparse
+
+    from snapd.backend import Backend
+
+
+_DONE = {"begin": "begun", "end": "ended"}
+
+
+def step(options: argparse.Namespace) -> int:
+    """Begins a step or ends one; a hook that must not stop its agent says `--best-effort`."""
+    act = _begin if options.action == "begin" else _end
+    if not options.best_effort:
+        return act(options)
+    try:
+        return act(options)
+    except (SnapdError, OSError) as error:
+        said = error.message if isinstance(error, SnapdError) else str(error)
+        print(f"snapd: the step was not {_DONE[options.action]}: {printable(said)}", file=sys.stderr)
+        return DONE
+
+
+def _begin(options: argparse.Namespace) -> int:
+    """Prints the name of the step alone, so that a hook can keep it."""
+    with backend(options) as found:
+        params = {
+            "parentStepId": options.parent and step_id(found, options.parent),
+            "messageId": options.message,
+            "partId": options.part,
+            "tool": options.tool,
+            "description": options.description,
+            # this command is gone before the agent begins to work
+            "detached": True,
+        }
+        session_id, begun = _begun(found, options, params)
+    if options.json:
+        print_json({"sessionId": session_id, **begun})
+    else:
+        print(begun["stepId"])
+    return DONE
+
+
+def _begun(found: Backend, options: argparse.Namespace, params: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The session, which is started where there is none that goes on by that name; and the step."""
+    if options.session is not None:
+        # that it goes on already is the common case, which costs one request
+        try:
+            return options.session, ask(found, "step/begin", {"sessionId": options.session, **params})
+        except UnknownSession:
+            pass
+    name = options.session and _whole(found, options.session)
+    session_id = str(ask(found, "session/start", {"sessionId": name, "agent": options.agent})["sessionId"])
+    return session_id, ask(found, "step/begin", {"sessionId": session_id, **params})
+
+
+def _whole(found: Backend, word: str) -> str:
+    """The session that is shown by a word, else the word: a new session may have a name that begins another's."""
+    names = [session["sessionId"] for session in all_sessions(found)]
+    shown = [name for name in names if short(name) == word]
+    return shown[0] if len(shown) == 1 and word not in names else word
+
+
+def _end(options: argparse.Namespace) -> int:
+    """Shows what changed."""
+    with backend(options) as found:
+        result = _ended(found, step_id(found, options.step), _named(options))
+    if options.json:
+        print_json(result)
+    else:
+        print(summary(Painter(options), result["files"]))
+    return DONE
+
+
+def _named(options: argparse.Namespace) -> dict[str, str] | None:
+    """The files that are claimed: as the daemon is told them, and as they were named."""
+    if options.files is None:
+        return None
+    return {in_folder(options, path): path for path in options.files}
+
+
+def _ended(found: Backend, step: str, files: dict[str, str] | None) -> Any:
+    """Ends a step. An agent also writes where no snapshot looks: that is no reason to leave its step open."""
+    while True:
+        try:
+            return ask(found, "step/end", {"stepId": step, "files": None if files is None else list(files)})
+        except PathOutsideWorkspace as error:
+            outside = [name for name in files or () if _shown(name) == error.data.get("file")]
+            if files is None or not outside:
+                raise
+            for name in outside:
+                print(
+                    f"snapd: {printable(files.pop(name))} is not counted: {printable(error.message)}", file=sys.stderr
+                )
+
+
+def _shown(name: str) -> str:
+    """How an error names a file that a request named so."""
+    from snapd.core.paths import from_uri, shown
+
+    return shown(from_uri(name, "files")) if name.startswith("file:") else name

@@ -1,0 +1,1 @@
+"""How a command reaches the workspace, and names what it is about."""

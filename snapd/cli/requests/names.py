@@ -1,0 +1,111 @@
+"""Which session and which step a word of the command line stands for: a name, or the beginning of one alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from snapd.core.errors import InvalidParams, NothingToUndo, UnknownSession, UnknownStep
+
+from .connection import ask, pages
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from snapd.backend import Backend
+
+_MADE = 16
+"""Digits of a name that snapd makes."""
+_SHORT = 8
+_HEXADECIMAL = frozenset("0123456789abcdef")
+_ON_A_PAGE = 200
+_NAMED = 5
+"""How many an error names."""
+
+
+def short(name: str) -> str:
+    """A name as it is shown: the beginning of one that snapd made, the whole of any other."""
+    return name[:_SHORT] if _is_made(name) else name
+
+
+def file_of(row: dict[str, Any]) -> str:
+    """How a request names the file that an answer told of, whatever its bytes."""
+    return str(row.get("uri", row["file"]))
+
+
+def find_session(found: Backend, word: str) -> dict[str, Any]:
+    """The session that a word stands for.
+
+    Raises:
+        UnknownSession: there is none.
+        InvalidParams: there are several.
+    """
+    sessions = {session["sessionId"]: session for session in all_sessions(found)}
+    names = _matching(sessions, word)
+    if not names:
+        raise UnknownSession(f"no session {word!r} in this folder; 'snapd sessions' lists them", sessionId=word)
+    return dict(sessions[_only(names, word, "session")])
+
+
+def find_step(found: Backend, word: str, session_id: str | None = None) -> dict[str, Any]:
+    """The step that a word stands for; 'last' is the one that was begun last.
+
+    Args:
+        found: who answers.
+        word: of the command line.
+        session_id: where it is one of this session.
+
+    Raises:
+        UnknownStep: there is none.
+        InvalidParams: there are several, or it is no beginning of a name.
+    """
+    if word != "last" and not (word and set(word) <= _HEXADECIMAL and len(word) <= _MADE):
+        raise InvalidParams(f"expected a step, the beginning of its name or 'last', got {word!r}", field="STEP")
+    about = {"prefix": "" if word == "last" else word, "sessionId": session_id}
+    answer = ask(found, "step/find", {**about, "limit": 1 if word == "last" else _NAMED + 1})["steps"]
+    if word == "last" and answer:
+        return dict(answer[0])
+    steps = {step["stepId"]: step for step in answer}
+    names = _matching(steps, word)
+    if not names:
+        raise UnknownStep(f"no step {word!r} in this folder; 'snapd log' shows them", stepId=word)
+    return dict(steps[_only(names, word, "step")])
+
+
+def step_id(found: Backend, word: str) -> str:
+    """The name of the step that a word stands for; the daemon is not asked about a whole one. Raises as `find_step`."""
+    return word if _is_made(word) else str(find_step(found, word)["stepId"])
+
+
+def all_sessions(found: Backend) -> list[dict[str, Any]]:
+    """The sessions, in the order in which they were first started."""
+    return list(pages(found, "session/list", {"limit": _ON_A_PAGE}, "sessions"))
+
+
+def latest_session(found: Backend) -> str:
+    """The session in which something was changed last, by a step or by an operation.
+
+    Raises:
+        NothingToUndo: nothing was changed in any.
+    """
+    for entry in pages(found, "session/history", {}, "entries"):
+        if entry["kind"] == "step" and entry["files"]:
+            return str(entry["step"]["sessionId"])
+        if "sessionId" in entry:
+            return str(entry["sessionId"])
+    raise NothingToUndo("no session has changed anything in this folder yet")
+
+
+def _is_made(name: str) -> bool:
+    return len(name) == _MADE and set(name) <= _HEXADECIMAL
+
+
+def _matching(names: Iterable[str], word: str) -> list[str]:
+    every = list(names)
+    return [word] if word in every else [name for name in every if name.startswith(word)]
+
+
+def _only(names: list[str], word: str, kind: str) -> str:
+    if len(names) > 1:
+        shown = ", ".join(names[:_NAMED]) + (", ..." if len(names) > _NAMED else "")
+        raise InvalidParams(f"{word!r} is the beginning of several {kind}s: {shown}", field=kind.upper())
+    return names[0]

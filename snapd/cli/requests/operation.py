@@ -1,0 +1,120 @@
+"""An operation on the folder: its plan is shown and asked about before anything is done, then what was done."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from snapd.cli.exit_codes import DONE, NOT_ALL
+from snapd.cli.terminal.confirming import confirmed
+from snapd.cli.terminal.output import Painter, outcomes, print_json, step_line
+from snapd.core.errors import InvalidParams
+
+from .connection import ask
+
+if TYPE_CHECKING:
+    import argparse
+
+    from snapd.backend import Backend
+
+_AS_ASKED = frozenset({"restored", "deleted", "merged", "unchanged"})
+_PLANNED = {"session/undo": "undo", "session/redo": "redo"}
+_DONE = {
+    "session/undo": {"undone": "undone", "partly": "partly undone", "applied": "not undone"},
+    "session/redo": {"applied": "redone", "partly": "partly redone", "undone": "not redone"},
+}
+"""What is said of a step that was turned, by its state since; the first is as it was to be."""
+
+
+def operate(options: argparse.Namespace, found: Backend, method: str, params: dict[str, Any], *, sure: bool) -> int:
+    """Shows what would be done, asks, and does it.
+
+    Args:
+        options: of the command; `dry_run`, `on_conflict`, `json` and `color` are read.
+        found: who answers.
+        method: of the request.
+        params: of the request, but for how it is asked.
+        sure: do not ask.
+
+    Returns:
+        The exit code.
+
+    Raises:
+        InvalidParams: there is nobody to ask.
+        SnapdError: what the request was answered with.
+    """
+    # to ask for "overwrite" by name means more than to leave it at the default: see the protocol on unsaved text
+    params = {**params, "onConflict": options.on_conflict}
+    painter = Painter(options)
+    if options.dry_run:
+        return _show(options, painter, method, ask(found, method, {**params, "dryRun": True}))
+    if not sure:
+        plan = ask(found, method, {**params, "dryRun": True})
+        if not _confirmed(painter, method, plan):
+            print("snapd: nothing was changed", file=sys.stderr)
+            return NOT_ALL
+    return _show(options, painter, method, ask(found, method, params))
+
+
+def _confirmed(painter: Painter, method: str, plan: dict[str, Any]) -> bool:
+    touched = [row for row in plan["files"] if row["outcome"] != "unchanged"]
+    if not touched:
+        return True
+    if not sys.stdin.isatty():
+        raise InvalidParams(
+            f"this would change {len(touched)} files: say --yes, or --dry-run to see them", field="--yes"
+        )
+    # standard output is for what was done
+    for line in _planned(painter, method, plan):
+        print(line, file=sys.stderr)
+    print(outcomes(painter, touched), file=sys.stderr)
+    return confirmed("go on? What is there now is kept in a snapshot.")
+
+
+def _show(options: argparse.Namespace, painter: Painter, method: str, result: dict[str, Any]) -> int:
+    if options.json:
+        print_json(result)
+    else:
+        for line in _done(painter, method, result) if result["applied"] else _planned(painter, method, result):
+            print(line)
+        if result["files"]:
+            print(outcomes(painter, result["files"]))
+        if result["applied"]:
+            print(painter.paint(f"before: {result['before']}", "dim"))
+        if not options.dry_run and (not result["applied"] or _conflicts(result) or not _is_turned(method, result)):
+            print(f"snapd: {_advice(result)}", file=sys.stderr)
+    if not options.dry_run and not result["applied"]:
+        return NOT_ALL
+    is_done = all(row["outcome"] in _AS_ASKED for row in result["files"])
+    return DONE if is_done and _is_turned(method, result) else NOT_ALL
+
+
+def _is_turned(method: str, result: dict[str, Any]) -> bool:
+    """Whether each step is what it was to be: a file in conflict in one may be told as what another made of it."""
+    if not result["applied"] or method not in _DONE:
+        return True
+    return all(step["state"] == next(iter(_DONE[method])) for step in result["steps"])
+
+
+def _conflicts(result: dict[str, Any]) -> bool:
+    return any(row["outcome"] == "conflict" for row in result["files"])
+
+
+def _advice(result: dict[str, Any]) -> str:
+    """What conflicts came to, and what to do about them."""
+    settle = "--on-conflict overwrite writes the files in conflict too, and keeps what is there now in a snapshot"
+    if result["before"] == result["after"]:
+        return f"nothing was changed: there are conflicts. The same command with {settle}"
+    return f"the files in conflict were left as they are. The same command with {settle}"
+
+
+def _planned(painter: Painter, method: str, result: dict[str, Any]) -> list[str]:
+    return [_step(painter, _PLANNED[method], step) for step in result.get("steps", [])]
+
+
+def _done(painter: Painter, method: str, result: dict[str, Any]) -> list[str]:
+    return [_step(painter, _DONE[method][step["state"]], step) for step in result.get("steps", [])]
+
+
+def _step(painter: Painter, word: str, step: dict[str, Any]) -> str:
+    return f"{painter.paint(word.ljust(9), 'cyan')} {step_line(painter, step)}"

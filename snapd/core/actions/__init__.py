@@ -1,0 +1,1 @@
+"""What clients ask for: one module for each family of requests."""

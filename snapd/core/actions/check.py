@@ -1,0 +1,71 @@
+"""Checks the store of a workspace, and repairs it with what its folder still has."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from snapd.core.check_report import after_repair
+from snapd.core.model import RecordKind
+
+if TYPE_CHECKING:
+    from snapd.core.call import Call
+    from snapd.core.check_report import Checkup
+    from snapd.core.operations.writer import Writer
+
+
+class Checking:
+    """The check of a workspace.
+
+    Args:
+        writer: of the workspace.
+    """
+
+    def __init__(self, writer: Writer) -> None:
+        self._writer = writer
+
+    def check(self, call: Call, *, quick: bool) -> Checkup:
+        """Checks the store; others may go on meanwhile.
+
+        Args:
+            call: the request.
+            quick: read no objects but records and events.
+
+        Raises:
+            StoreCorrupt: the store is gone. A damaged object is no error here.
+            StorageFull, IoError, Cancelled: see there.
+        """
+        store = self._writer.store
+        found = store.check(call, quick=quick, alone=False)
+        if not found.problems:
+            return found
+        # what somebody packed or dropped in this moment was looked for in the wrong place, and is not missed again
+        again = store.check(call, quick=quick, alone=False)
+        if not again.problems:
+            return again
+        # only now do others wait: so that what is told is exact
+        with self._writer.alone(call):
+            return store.check(call, quick=quick, alone=True)
+
+    def repair(self, call: Call) -> Checkup:
+        """Repairs the store: from itself, from the project's own git, and from the work tree, which is captured.
+
+        Args:
+            call: the request; may be cancelled until the first file is put aside.
+
+        Raises:
+            StoreCorrupt, StorageFull, WorkspaceGone, IoError: nothing that could be read before cannot be read now.
+            Cancelled: nothing was changed.
+        """
+        store, work_tree = self._writer.store, self._writer.work_tree
+        with self._writer.alone(call):
+            work_tree.check_present()
+            most = self._writer.settings.max_file_size
+            first = store.repair(work_tree.object_directories(), lambda path: work_tree.content(path, most), call)
+            if not first.problems:
+                return first
+            # it takes objects for stored that are not any more
+            work_tree.forget_all()
+            snapshot = self._writer.look((), call)
+            store.identify(snapshot)
+            self._writer.record(snapshot, RecordKind.LOOK)
+            return after_repair(first, store.check(call, quick=False, alone=True))

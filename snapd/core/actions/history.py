@@ -1,0 +1,132 @@
+"""The history of a workspace as people read it: steps, operations, and what the user did between."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import attrs
+
+from snapd.core.timeline.model import FileSummary, Operated, OperationKind, SessionId, StepBegun, StepId
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from snapd.core.answers import StepView
+    from snapd.core.call import Call
+    from snapd.core.model import ObjectId
+    from snapd.core.ports.timeline import Timeline
+    from snapd.core.timeline.model import Event
+
+    from .step_changes import Deeds
+
+_AT_ONCE = 200
+
+
+@attrs.frozen
+class Entry:
+    """An entry of the history.
+
+    Attributes:
+        seq: of the event that it stands for.
+        kind: what it is; "user" where no step was open.
+        milliseconds: when it began, since 1970; of "user", when it was noticed.
+        before: the work tree before it.
+        after: the work tree after it; None while it is open.
+        files: what it changed, ordered by path.
+        step: of a step, it.
+        session_id: of an operation, the session that it was about.
+        turned: of an operation, the steps that it turned.
+    """
+
+    seq: int
+    kind: Literal["step", "user"] | OperationKind
+    milliseconds: int
+    before: ObjectId
+    after: ObjectId | None
+    files: tuple[FileSummary, ...]
+    step: StepView | None = None
+    session_id: SessionId | None = None
+    turned: tuple[StepId, ...] = ()
+
+
+@attrs.frozen
+class ChroniclePage:
+    """Some entries; `before` is where the next page goes on, None where there is none."""
+
+    entries: tuple[Entry, ...]
+    before: int | None
+
+
+class Chronicle:
+    """Tells the history of a workspace.
+
+    Args:
+        timeline: of the workspace.
+        deeds: tells what steps changed.
+    """
+
+    def __init__(self, timeline: Timeline, deeds: Deeds) -> None:
+        self._timeline = timeline
+        self._deeds = deeds
+
+    def page(self, before: int | None, limit: int, call: Call) -> ChroniclePage:
+        """The latest entries, the newest first.
+
+        Args:
+            before: entries of events below this number alone; None for all.
+            limit: entries, at most; a few more where one event stands for several.
+            call: the request.
+
+        Raises:
+            StoreCorrupt, IoError, Cancelled: see there.
+        """
+        found: list[Entry] = []
+        for event in self._events(before):
+            call.check()
+            if len(found) >= limit:
+                return ChroniclePage(tuple(found), found[-1].seq)
+            found += self._entries(event, call)
+        return ChroniclePage(tuple(found), None)
+
+    def _events(self, before: int | None) -> Iterator[Event]:
+        while True:
+            events = self._timeline.events(before, _AT_ONCE)
+            yield from events
+            if len(events) < _AT_ONCE:
+                return
+            before = events[-1].seq
+
+    def _entries(self, event: Event, call: Call) -> Iterator[Entry]:
+        what, seen = event.what, event.seen
+        if isinstance(what, StepBegun):
+            yield from self._step(event, what, call)
+        elif isinstance(what, Operated) and event.head is not None:
+            yield Entry(
+                event.seq,
+                what.kind,
+                event.milliseconds,
+                what.before.tree,
+                event.head.tree,
+                self._deeds.between(what.before.tree, event.head.tree, call),
+                session_id=what.session_id,
+                turned=tuple(dict.fromkeys(turn.step_id for turn in what.turned)),
+            )
+        if seen is not None and not seen.steps:
+            files = self._deeds.between(seen.before.tree, seen.after.tree, call)
+            yield Entry(event.seq, "user", event.milliseconds, seen.before.tree, seen.after.tree, files)
+
+    def _step(self, event: Event, begun: StepBegun, call: Call) -> Iterator[Entry]:
+        step = self._timeline.step(begun.step_id)
+        session = self._timeline.session(begun.session_id)
+        if step is None or session is None:
+            return
+        view = self._deeds.view(step, session.agent, call)
+        yield Entry(
+            event.seq,
+            "step",
+            event.milliseconds,
+            step.from_.tree,
+            step.to.tree if step.to is not None else None,
+            view.files or (),
+            step=view,
+        )

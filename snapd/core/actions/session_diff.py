@@ -1,0 +1,91 @@
+"""Shows the net of what the steps of a session changed, page by page."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from operator import itemgetter
+from typing import TYPE_CHECKING
+
+from snapd.core.compare.file_diff import describe
+
+if TYPE_CHECKING:
+    from snapd.core.call import Call
+    from snapd.core.compare.file_diff import FileDelta
+    from snapd.core.model import RelPath
+    from snapd.core.ports.differ import TextDiffer
+    from snapd.core.ports.store import Store
+    from snapd.core.timeline.attribution import Delta
+    from snapd.core.timeline.model import SessionId, StepId
+
+    from .sessions import Sessions
+    from .step_changes import Deeds
+
+_PAGE_BYTES = 32 << 20
+"""Contents (bytes) that one page holds at most, unless a single file has more."""
+
+
+class NetPages:
+    """Of one workspace.
+
+    Args:
+        store: where the snapshots are.
+        deeds: tells what steps changed.
+        sessions: of the workspace.
+        texts: compares texts.
+    """
+
+    def __init__(self, store: Store, deeds: Deeds, sessions: Sessions, texts: TextDiffer) -> None:
+        self._store = store
+        self._deeds = deeds
+        self._sessions = sessions
+        self._texts = texts
+        # what the page before was of: the next one asks for the same
+        self._kept: tuple[object, tuple[tuple[RelPath, Delta], ...]] | None = None
+
+    def page(
+        self,
+        session_id: SessionId,
+        message_id: str | None,
+        step_id: StepId | None,
+        call: Call,
+        *,
+        contents: bool,
+        after: RelPath | None,
+        limit: int | None,
+    ) -> tuple[tuple[FileDelta, ...], RelPath | None]:
+        """The net of what the applied steps of a session changed, file by file.
+
+        Args:
+            session_id: the session.
+            message_id: only the steps of this message.
+            step_id: only this step and its parts.
+            call: the request.
+            contents: whether the texts are wanted.
+            after: the path where the page before ended.
+            limit: files on this page, at most.
+
+        Returns:
+            The files, ordered by path; and the last of them where there are more.
+
+        Raises:
+            UnknownSession, UnknownStep, StoreCorrupt: see there.
+        """
+        asked = (session_id, message_id, step_id, self._store.timeline.next_seq)
+        kept, self._kept = self._kept, None
+        if kept is None or kept[0] != asked:
+            net = self._deeds.net_in_force(self._sessions.applied(session_id, message_id, step_id), call)
+            kept = (asked, tuple(net.items()))
+        files = kept[1]
+        found: list[FileDelta] = []
+        size = 0
+        for path, delta in files[bisect_right(files, after, key=itemgetter(0)) if after is not None else 0 :]:
+            call.check()
+            told = None
+            if not ((limit is not None and len(found) >= limit) or size >= _PAGE_BYTES):
+                told = describe(self._store, path, delta.old, delta.new, self._texts, call, contents=contents)
+            if told is None or (found and size + told.size > _PAGE_BYTES):
+                self._kept = kept
+                return tuple(found), found[-1].path
+            found.append(told)
+            size += told.size
+        return tuple(found), None

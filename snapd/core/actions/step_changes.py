@@ -1,0 +1,226 @@
+"""What steps changed, as the timeline and the store tell it together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+
+from snapd.core.answers import StepView
+from snapd.core.compare.file_diff import describe
+from snapd.core.compare.threeway import net
+from snapd.core.timeline.attribution import Author, OwnChanges, own_changes
+from snapd.core.timeline.model import FileSummary, Summary, working
+from snapd.core.trees import changes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from snapd.core.call import Call
+    from snapd.core.model import Change, ObjectId, RelPath
+    from snapd.core.ports.differ import TextDiffer
+    from snapd.core.ports.store import Store
+    from snapd.core.timeline.attribution import Delta
+    from snapd.core.timeline.model import Operated, SnapshotId, Span, Step, StepId, StepTurned, Undone
+
+
+class Deeds:
+    """Tells what steps changed.
+
+    Args:
+        store: of the workspace, with its timeline.
+        texts: compares texts.
+    """
+
+    def __init__(self, store: Store, texts: TextDiffer) -> None:
+        self._store = store
+        self._texts = texts
+
+    def own(self, step: Step) -> OwnChanges:
+        """What a step itself changed so far, its parts left out; raises `StoreCorrupt`."""
+        return self._own(step.step_id, self._store.timeline.spans(step.step_id), {})
+
+    def ended_with(
+        self, step: Step, seen: Span | None, claims: tuple[RelPath, ...] | None, *, spoken_for: bool
+    ) -> OwnChanges:
+        """What a step itself will have changed that is about to end.
+
+        Args:
+            step: open.
+            seen: what changed since the last event.
+            claims: what its agent knows that it wrote.
+            spoken_for: see `history.StepEnded`.
+
+        Raises:
+            StoreCorrupt: see there.
+        """
+        spans = list(self._store.timeline.spans(step.step_id, spoken_for=spoken_for))
+        if seen is not None and step.step_id in seen.steps:
+            spans.append(seen)
+        elif seen is not None and spoken_for and step.step_id in seen.left:
+            opened = self._store.timeline.open_steps()
+            spans.append(attrs.evolve(seen, steps=working(opened, {*seen.steps, step.step_id})))
+        return self._own(step.step_id, spans, {step.step_id: _author(step, claims)})
+
+    def summary(self, step: Step, call: Call) -> Summary:
+        """What a step itself changed, file by file; kept once it has ended.
+
+        Raises:
+            StoreCorrupt, IoError, Cancelled: see there.
+        """
+        if step.summary is not None:
+            return step.summary
+        next_seq = self._store.timeline.next_seq
+        own = self.own(step)
+        files = tuple(self._file(path, chain, call) for path, chain in own.files.items())
+        summary = Summary(tuple(file for file in files if file is not None), len(own.directories))
+        if step.ended is not None:
+            self._store.timeline.keep_summary(step.step_id, summary, next_seq)
+        return summary
+
+    def view(self, step: Step, agent: str | None, call: Call) -> StepView:
+        """A step as clients are shown it.
+
+        Raises:
+            StoreCorrupt, IoError, Cancelled: see there.
+        """
+        if step.ended is None:
+            return StepView(step, agent, None)
+        files: dict[RelPath, FileSummary] = {}
+        for each in self.with_parts(step):
+            for file in self.summary(each, call).files:
+                known = files.get(file.path)
+                files[file.path] = file if known is None else _joined(known, file)
+        return StepView(step, agent, tuple(files[path] for path in sorted(files)))
+
+    def between(self, old: ObjectId, new: ObjectId, call: Call) -> tuple[FileSummary, ...]:
+        """What differs between two trees, file by file; raises as `summary`."""
+        told = [
+            describe(self._store, change.path, change.old, change.new, self._texts, call, contents=False)
+            for change in self._changes(old, new)
+        ]
+        return tuple(
+            FileSummary(delta.path, delta.status, delta.additions, delta.deletions, delta.binary, False)
+            for delta in told
+        )
+
+    def with_parts(self, step: Step) -> tuple[Step, ...]:
+        """A step and all that is part of it, each before its own parts, in the order in which they were begun."""
+        found: list[Step] = []
+        waiting = [step]
+        while waiting:
+            found.append(waiting.pop())
+            waiting += reversed(self._store.timeline.parts(found[-1].step_id))
+        return tuple(found)
+
+    def in_force(self, step: Step) -> OwnChanges:
+        """What of a step's own changes was not taken back.
+
+        What an older snapd took back tells no more than what it did. Then all that did not become what it was before
+        is in force, which the caller has to find out by the files as they are: such a file is among the answer.
+
+        Raises:
+            StoreCorrupt: see there.
+        """
+        own = self.own(step)
+        undone = self._store.timeline.undone(step.step_id)
+        if not undone:
+            return own
+        last = undone[-1]
+        turn = self.turn(last)
+        if last.rest is None:
+            kept = self._left_by(turn, own)
+        else:
+            before = self._left_by(self.turn(undone[-2]), own) if len(undone) > 1 else {*own.files, *own.directories}
+            names = dict(turn.moved)
+            kept = before - {names.get(path, path) for path in last.rest}
+        return OwnChanges(
+            {path: chain for path, chain in own.files.items() if path in kept},
+            {path: delta for path, delta in own.directories.items() if path in kept},
+        )
+
+    def turn(self, undone: Undone) -> StepTurned:
+        """How an operation took a step back; raises `StoreCorrupt`."""
+        return next(turn for turn in self.operation(undone).turned if turn.step_id == undone.step_id)
+
+    def operation(self, undone: Undone) -> Operated:
+        """The operation that took a step back; raises `StoreCorrupt`."""
+        found = self._store.timeline.operation(undone.operation_id)
+        assert found is not None
+        return found
+
+    def _left_by(self, turn: StepTurned, own: OwnChanges) -> set[RelPath]:
+        if turn.left is not None:
+            return set(turn.left)
+        return own.files.keys() - {effect.path for effect in turn.effects}
+
+    def net(self, steps: Iterable[Step], call: Call) -> dict[RelPath, Delta]:
+        """What several steps changed together, be it in force or not, ordered by path; see `threeway.net`.
+
+        Args:
+            steps: in the order of time.
+            call: the request.
+        """
+        return self._net(map(self.own, steps), call)
+
+    def net_in_force(self, steps: Iterable[Step], call: Call) -> dict[RelPath, Delta]:
+        """As `net`, without what was taken back."""
+        return self._net(map(self.in_force, steps), call)
+
+    def _net(self, changed: Iterable[OwnChanges], call: Call) -> dict[RelPath, Delta]:
+        chains = []
+        for own in changed:
+            call.check()
+            chains.append(own.files)
+        return net(chains, self._store.merge)
+
+    def _own(self, step_id: StepId, spans: Sequence[Span], known: dict[StepId, Author]) -> OwnChanges:
+        authors = dict(known)
+        for other in {step for span in spans for step in (*span.steps, *span.left)} - authors.keys():
+            step = self._store.timeline.step(other)
+            assert step is not None
+            authors[other] = _author(step, step.claims)
+        return own_changes(step_id, spans, authors, self._changes, self._empty_directories)
+
+    def _changes(self, old: ObjectId, new: ObjectId) -> Iterable[Change]:
+        return changes(self._store.read_tree, old, new, differing=self._store.differing)
+
+    def _empty_directories(self, snapshot: SnapshotId) -> tuple[RelPath, ...]:
+        return self._store.load(snapshot).coverage.empty_dirs
+
+    def _file(self, path: RelPath, chain: Sequence[Delta], call: Call) -> FileSummary | None:
+        """One file of a summary; None where it came and went."""
+        old, new = chain[0].old, chain[-1].new
+        shared = any(delta.shared for delta in chain)
+        if old is None and new is None:
+            return None
+        told = [describe(self._store, path, delta.old, delta.new, self._texts, call, contents=False) for delta in chain]
+        return FileSummary(
+            path,
+            "added" if old is None else "deleted" if new is None else "modified",
+            sum(delta.additions for delta in told),
+            sum(delta.deletions for delta in told),
+            any(delta.binary for delta in told),
+            shared,
+        )
+
+
+def _author(step: Step, claims: Iterable[RelPath] | None) -> Author:
+    return Author(step.begun.session_id, None if claims is None else frozenset(claims), step.begun.parent)
+
+
+def _joined(first: FileSummary, second: FileSummary) -> FileSummary:
+    """What two steps did to one file."""
+    status = first.status if first.status == second.status else "modified"
+    if {first.status, second.status} == {"added", "modified"}:
+        status = "added"
+    elif {first.status, second.status} == {"deleted", "modified"}:
+        status = "deleted"
+    return attrs.evolve(
+        first,
+        status=status,
+        additions=first.additions + second.additions,
+        deletions=first.deletions + second.deletions,
+        binary=first.binary or second.binary,
+        shared=first.shared or second.shared,
+    )

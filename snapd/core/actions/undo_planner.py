@@ -1,0 +1,284 @@
+"""What there is to take back, or to do again, of steps; and the plan that it comes to on the files as they are.
+
+One mechanism for all: the changes of a step are taken back on the files as they are, by a three-way merge of each; a
+redo takes back what the undo did.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+
+from snapd.core.compare.threeway import Overlay, TakenBack, combined, inverse, take_back
+from snapd.core.model import FileOutcome
+from snapd.core.operations.linked_files import Together, moved_contents
+from snapd.core.operations.target import Target
+from snapd.core.paths import parents
+from snapd.core.timeline.attribution import own_moves
+
+from .undo_task import DirectoryOverlay, Task
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+
+    from snapd.core.call import Call
+    from snapd.core.model import Entry, RelPath, Snapshot
+    from snapd.core.operations.planner import Planner
+    from snapd.core.operations.writer import Request, Writer
+    from snapd.core.plan import Plan
+    from snapd.core.ports.store import Store
+    from snapd.core.ports.timeline import Timeline
+    from snapd.core.timeline.attribution import Delta
+    from snapd.core.timeline.model import (
+        Operated,
+        OperationId,
+        OperationKind,
+        SessionId,
+        SnapshotId,
+        Step,
+        StepId,
+        StepTurned,
+        Undone,
+    )
+
+    from .sessions import Sessions
+    from .step_changes import Deeds
+
+
+class Tasks:
+    """The tasks of one workspace.
+
+    Args:
+        writer: of the workspace.
+        sessions: likewise.
+        deeds: tells what steps changed.
+    """
+
+    def __init__(self, writer: Writer, sessions: Sessions, deeds: Deeds) -> None:
+        self._writer = writer
+        self._sessions = sessions
+        self._deeds = deeds
+
+    @property
+    def _store(self) -> Store:
+        return self._writer.store
+
+    @property
+    def _timeline(self) -> Timeline:
+        return self._writer.store.timeline
+
+    # -- what is to be taken back
+
+    def undoing(self, step: Step) -> Task:
+        """What there is to take back of a step, which is what was not taken back before.
+
+        Args:
+            step: one that is open counts as far as it was seen. Of one that an older snapd took back in part, what is
+                left is found by the files as of the last capture.
+        """
+        self._writer.check()
+        task = self.whole(step)
+        undone = self._timeline.undone(step.step_id)
+        if not undone:
+            return task
+        kept = self._deeds.in_force(step)
+        paths = {*kept.files, *kept.directories}
+        if self._deeds.turn(undone[-1]).left is None:
+            paths = {path for path in kept.files if self._current(path) != kept.files[path][0].old}
+        rest = attrs.evolve(task.only(paths), aside=())
+        return attrs.evolve(rest, is_change=bool(rest.files or rest.made))
+
+    def whole(self, step: Step) -> Task:
+        """All that a step changed, as something to take back, be it that it was taken back before or not."""
+        own = self._deeds.own(step)
+        target = Target(self._store, self._store.load(step.from_))
+        # an empty directory that may be another session's stays as it is
+        went = {path for path, delta in own.directories.items() if not delta.came and not delta.shared}
+        came = {path for path, delta in own.directories.items() if delta.came and not delta.shared}
+        above = {above for path in came for above in parents(path)}
+        left = step.to or self._timeline.head
+        assert left is not None
+        return Task(
+            step,
+            "undone",
+            own.files,
+            tuple(sorted(went)),
+            tuple(sorted(path for path in {*came, *above} if not target.has_directory(path))),
+            self._moved(step, own.files),
+            left,
+            target,
+            (target,),
+            bool(own.files or own.directories),
+        )
+
+    def redoing(self, session_id: SessionId, undone: Sequence[Undone], count: int) -> list[Task]:
+        """What to do again of a session's steps.
+
+        Args:
+            session_id: the session.
+            undone: what may be done again, the last taken back first.
+            count: for how many steps; one that was taken back with its parts is one with these. What was taken back of
+                a step one after the other is done again together, unless something of another step came between.
+
+        Returns:
+            Each in its turn, the last taken back first.
+        """
+        chosen: dict[Undone, Task] = {}
+        steps: set[StepId] = set()
+        # one that turned a thousand steps is read once
+        operations: dict[OperationId, Operated] = {}
+        for one in undone:
+            if one in chosen:
+                continue
+            operation = operations.get(one.operation_id) or self._deeds.operation(one)
+            operations[one.operation_id] = operation
+            named = operation.root if operation.session_id == session_id else None
+            if (named or one.step_id) not in steps and len(steps) == count:
+                break
+            steps.add(named or one.step_id)
+            together = [one.step_id] if named is None else [turn.step_id for turn in reversed(operation.turned)]
+            for step_id in together:
+                for each in self._down_to(step_id, one.operation_id):
+                    if each not in chosen:
+                        chosen[each] = self._again(each, operations.get(each.operation_id))
+        return list(chosen.values())
+
+    def _down_to(self, step_id: StepId, operation_id: OperationId) -> list[Undone]:
+        """What an operation took back of a step, after what was taken back since; none where it was done again."""
+        undone = list(reversed(self._timeline.undone(step_id)))
+        at = next((at for at, one in enumerate(undone) if one.operation_id == operation_id), None)
+        return undone[: at + 1] if at is not None else []
+
+    def _again(self, undone: Undone, operation: Operated | None) -> Task:
+        self._writer.check()
+        operation = operation or self._deeds.operation(undone)
+        turn = next(turn for turn in operation.turned if turn.step_id == undone.step_id)
+        step = self._sessions.known_step(undone.step_id)
+        first = self._timeline.undone(undone.step_id)[0]
+        target = Target(self._store, self._store.load(operation.before), _put_where_nothing_was(turn))
+        moved = self._moved(step, self._deeds.own(step).files)
+        task = Task(
+            step,
+            "applied" if undone == first else "partly",
+            inverse(turn.effects),
+            turn.removed_directories,
+            turn.made_directories,
+            {old: new for new, old in moved.items()},
+            operation.before,
+            target,
+            # steps that were taken back together are done again by and by, or together
+            (Target(self._store, self._store.load(step.to or operation.before)), target),
+            True,
+            again=undone.operation_id,
+        )
+        return task if undone.rest is None else attrs.evolve(task.only(undone.rest), aside=())
+
+    def _moved(self, step: Step, files: Mapping[RelPath, Sequence[Delta]]) -> Mapping[RelPath, RelPath]:
+        """The old path by the new one of the files that a step moved; looked for where one went and another came."""
+        went = any(delta.new is None for chain in files.values() for delta in chain)
+        came = any(delta.old is None for chain in files.values() for delta in chain)
+        if not (went and came):
+            return {}
+        found = own_moves(self._timeline.spans(step.step_id), self._store.renames)
+        return {new: old for new, old in found.items() if new in files and old in files}
+
+    def turned_as(self, undone: Iterable[Undone], kind: OperationKind) -> tuple[Undone, ...]:
+        """What of some was taken back by operations of one kind."""
+        # one that turned a thousand steps is read once
+        kinds: dict[OperationId, OperationKind] = {}
+        found = []
+        for one in undone:
+            if one.operation_id not in kinds:
+                kinds[one.operation_id] = self._deeds.operation(one).kind
+            if kinds[one.operation_id] == kind:
+                found.append(one)
+        return tuple(found)
+
+    # -- the plan
+
+    def plan(
+        self, planner: Planner, before: Snapshot, tasks: Sequence[Task], request: Request, call: Call
+    ) -> tuple[Plan, tuple[StepTurned, ...]]:
+        """What some tasks come to, one after the other, on the files as they are.
+
+        Args:
+            planner: of the operation.
+            before: the work tree, as just captured.
+            tasks: in the order in which they are done.
+            request: how the operation is asked for.
+            call: the request.
+
+        Returns:
+            What to do to each file, and how the timeline tells of each task.
+
+        Raises:
+            StoreCorrupt, StorageFull, IoError, Cancelled: see there.
+        """
+
+        def current(path: RelPath) -> Entry | None:
+            call.check()
+            return self._current(path)
+
+        def merge(base: Entry | None, ours: Entry, theirs: Entry) -> Entry | None:
+            call.check()
+            return self._store.merge(base, ours, theirs)
+
+        overlay = Overlay(current, self._writer.work_tree.captured_below)
+        done: list[TakenBack] = []
+        targets: dict[RelPath, Target] = {}
+        pairs: list[tuple[RelPath, RelPath]] = []
+        turned: list[StepTurned] = []
+        directories = DirectoryOverlay(self._writer.work_tree, overlay)
+        for task in tasks:
+            call.check()
+            taken = take_back(
+                overlay,
+                task.files,
+                task.renames,
+                self._moved_since(task.left, before),
+                merge,
+                request.on_conflict,
+            )
+            done.append(taken)
+            targets.update((effect.path, task.target) for effect in taken.effects)
+            pairs += task.renames.items()
+            made, removed = directories.take_back(task, taken)
+            turned.append(task.turned(taken, made, removed, directories.blocked))
+        outcomes = {outcome.path: outcome for outcome in combined(overlay, done)}
+        outcomes |= {path: FileOutcome(path, "conflict", "occupied") for path in directories.blocked}
+        effects = {effect.path: effect for effect in overlay.effects()}
+        if request.on_conflict == "fail":
+            # what can be taken back of one step and not of another is a conflict all the same
+            effects = {path: effect for path, effect in effects.items() if not _is_conflict(outcomes.get(path))}
+        together = Together([*pairs, *moved_contents(effects.values())])
+        for path in self._untouchable(planner, effects.keys(), together):
+            outcomes[path] = FileOutcome(path, "conflict", "unsavedInEditor")
+            effects.pop(path, None)
+        plan = planner.decided(effects.values(), outcomes.values(), targets, directories.goals(), together, call)
+        return plan, tuple(turned)
+
+    def _untouchable(self, planner: Planner, changing: Collection[RelPath], together: Together) -> set[RelPath]:
+        """Files that would be touched and have unsaved text in an editor; and those touched only together with them."""
+        blocked = planner.unsaved & set(changing)
+        also = {other for path in blocked for other in together.others(path) if other in changing}
+        return also.union(blocked)
+
+    def _current(self, path: RelPath) -> Entry | None:
+        standing = self._writer.work_tree.standing(path)
+        return standing.entry if standing is not None else None
+
+    def _moved_since(self, left: SnapshotId, before: Snapshot) -> Callable[[], Mapping[RelPath, RelPath]]:
+        def ask() -> Mapping[RelPath, RelPath]:
+            return {old: new for new, old in self._store.renames(left.tree, before.tree).items()}
+
+        return ask
+
+
+def _is_conflict(outcome: FileOutcome | None) -> bool:
+    return outcome is not None and outcome.outcome == "conflict"
+
+
+def _put_where_nothing_was(turn: StepTurned) -> frozenset[RelPath]:
+    """Files that an operation brought: it puts none where anything is, be that ignored or captured."""
+    return frozenset(effect.path for effect in turn.effects if effect.old is None)

@@ -1,0 +1,168 @@
+"""Something to take back, and the empty directories where several such things are taken back one after the other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import attrs
+
+from snapd.core.operations.planner import DirectoryGoals
+from snapd.core.paths import parents
+from snapd.core.timeline.model import StepTurned
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping, Sequence
+
+    from snapd.core.compare.threeway import Overlay, TakenBack
+    from snapd.core.model import Entry, RelPath
+    from snapd.core.operations.target import Target
+    from snapd.core.ports.work_tree import WorkTree
+    from snapd.core.timeline.attribution import Delta
+    from snapd.core.timeline.model import OperationId, SnapshotId, Step
+
+
+@attrs.frozen
+class Task:
+    """Something to take back.
+
+    Attributes:
+        step: the step that it is about.
+        state: what that is to be, if all of this can be done.
+        files: for each file the changes to take back, the oldest first.
+        made: empty directories to make.
+        removed: empty directories to remove, with those above them that were not there before either.
+        renames: the old path by the new one, of files that were moved by what is to be taken back.
+        left: what it left.
+        target: what the files are to be again.
+        stages: what it may lead to: a directory that one of them does not have goes with the files that came into it.
+        is_change: whether there is anything to take back, be it that the files are so already.
+        aside: files and directories of the step that are in force and that this is not about.
+        again: the operation whose taking back of the step is taken back; None where it is the step's own changes.
+    """
+
+    step: Step
+    state: Literal["applied", "partly", "undone"]
+    files: Mapping[RelPath, Sequence[Delta]]
+    made: tuple[RelPath, ...]
+    removed: tuple[RelPath, ...]
+    renames: Mapping[RelPath, RelPath]
+    left: SnapshotId
+    target: Target
+    stages: tuple[Target, ...]
+    is_change: bool
+    aside: tuple[RelPath, ...] = ()
+    again: OperationId | None = None
+
+    def turned(
+        self,
+        taken: TakenBack,
+        made: tuple[RelPath, ...],
+        removed: tuple[RelPath, ...],
+        blocked: set[RelPath],
+    ) -> StepTurned:
+        """How the timeline tells it.
+
+        Args:
+            taken: what was done to files.
+            made: directories that were made.
+            removed: directories that were removed.
+            blocked: directories that were to be made and cannot be.
+        """
+        missed = {*taken.left, *blocked.intersection(self.made)}
+        turned = StepTurned(self.step.step_id, self.state, taken.effects, made, removed, moved=taken.moved)
+        if self.again is not None:
+            turned = attrs.evolve(turned, again=self.again, rest=tuple(sorted(missed)))
+        else:
+            missed.update(self.aside)
+            turned = attrs.evolve(turned, left=tuple(sorted(missed)))
+        return attrs.evolve(turned, state="partly") if missed else turned
+
+    def only(self, wanted: Collection[RelPath]) -> Task:
+        """The same of some of its files alone, by the step's own names; the others stay as they are."""
+        there = {*self.files, *self.made}
+        return attrs.evolve(
+            self,
+            files={path: chain for path, chain in self.files.items() if path in wanted},
+            made=tuple(path for path in self.made if path in wanted),
+            removed=(),
+            renames={new: old for new, old in self.renames.items() if new in wanted and old in wanted},
+            aside=tuple(sorted(path for path in there.union(self.aside) if path not in wanted)),
+        )
+
+
+class DirectoryOverlay:
+    """The empty directories as an operation would leave them, on those that are there.
+
+    Args:
+        work_tree: as of the last capture.
+        files: as the operation would leave them.
+
+    Attributes:
+        blocked: those that were to be made and cannot be, because there is a file.
+    """
+
+    def __init__(self, work_tree: WorkTree, files: Overlay) -> None:
+        self._work_tree = work_tree
+        self._files = files
+        # the snapshot that says that it was really not there; None where it is to be made
+        self._changed: dict[RelPath, Target | None] = {}
+        self._displaced: set[RelPath] = set()
+        self._emptied: dict[RelPath, Target] = {}
+        self.blocked: set[RelPath] = set()
+
+    def take_back(self, task: Task, taken: TakenBack) -> tuple[tuple[RelPath, ...], tuple[RelPath, ...]]:
+        """Takes back what a step did to directories; gives those that are made by that, and those removed.
+
+        Args:
+            task: about the step.
+            taken: what became of its files: one may take the place of a directory.
+        """
+        wanted: set[RelPath] = set()
+        for path in task.made:
+            ways = {path, *parents(path)}
+            if any(self._files.get(way) is not None for way in ways):
+                self.blocked.add(path)
+            else:
+                wanted |= ways
+        made = {path for path in wanted if not self._is_there(path)}
+        self._changed.update(dict.fromkeys(sorted(made)))
+        displaced = {below for effect in taken.effects if effect.new is not None for below in self._below(effect.path)}
+        removed = {path for path in task.removed if self._is_there(path)}
+        for effect in taken.effects:
+            if effect.new is None:
+                for stage in task.stages:
+                    self._emptied.update((above, task.target) for above in stage.came_since(effect.path))
+        self._displaced |= displaced
+        gone = removed | (displaced & self._changed.keys())
+        self._changed.update(dict.fromkeys(sorted(gone), task.target))
+        return tuple(sorted(made)), tuple(sorted(displaced | removed))
+
+    def goals(self) -> DirectoryGoals:
+        """What it comes to."""
+        made = tuple(path for path, target in self._changed.items() if target is None)
+        removed = {path: target for path, target in self._changed.items() if target is not None}
+        kept = {way for path in made for way in (path, *parents(path))}
+        # one may have come with a file of one step, and have kept its place for that of another
+        emptied = {path: target for path, target in self._emptied.items() if path not in kept}
+        return DirectoryGoals(made, tuple((emptied | removed).items()))
+
+    def _below(self, path: RelPath) -> set[RelPath]:
+        """The directories that a file there takes the place of."""
+        if not self._is_there(path):
+            return set()
+        inside = path + b"/"
+        made = {other for other in self._changed if other.startswith(inside)}
+        return {below for below in {path, *self._work_tree.directories_below(path), *made} if self._is_there(below)}
+
+    def _is_there(self, path: RelPath) -> bool:
+        if path in self._changed:
+            return self._changed[path] is None
+        return path not in self._displaced and self._work_tree.is_directory(path)
+
+
+def wanted_by_tasks(tasks: Sequence[Task]) -> Iterator[RelPath]:
+    """The files that are to be there once some tasks are done, in that order."""
+    final: dict[RelPath, Entry | None] = {}
+    for task in tasks:
+        final.update((path, chain[0].old) for path, chain in task.files.items())
+    return (path for path, entry in final.items() if entry is not None)

@@ -1,0 +1,1 @@
+"""Compares snapshots, files and texts."""

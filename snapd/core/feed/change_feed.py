@@ -1,0 +1,309 @@
+"""Tells, while somebody listens, that the work tree moved away from the last snapshot.
+
+What is told is always the whole difference from that snapshot, so that who is told has to remember nothing.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from typing import TYPE_CHECKING
+
+import attrs
+
+from snapd.core.call import Call
+from snapd.core.compare.drift import UnstoredBlobs, changes_of
+from snapd.core.compare.file_diff import describe
+from snapd.core.errors import Cancelled
+from snapd.core.feed.events import MovedAway
+from snapd.core.model import TEN_MIB
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+
+    from snapd.core.compare.file_diff import FileDelta
+    from snapd.core.model import CaptureSettings, Change, Drift, ObjectId
+    from snapd.core.ports.differ import TextDiffer
+    from snapd.core.ports.store import Store
+    from snapd.core.ports.work_tree import WorkTree
+
+    Writing = Callable[[Call], AbstractContextManager[None]]
+
+MAX_FILES = 500
+"""Files that are told of at once."""
+MAX_READ_BYTES = 8 << 20
+"""Contents (bytes) of the work tree that are read for telling once."""
+MAX_STORED_BYTES = 32 << 20
+"""Contents (bytes) of the store, likewise."""
+
+QUIET_SECONDS = 0.08
+"""How long nothing more may have changed before it is looked."""
+PATIENCE_SECONDS = 0.4
+"""When it is looked although changes do not stop."""
+INTERVAL_SECONDS = 0.25
+"""Between two looks, at least: four a second."""
+
+
+@attrs.define
+class Pace:
+    """When to look, by what was heard: soon after things became quiet, not too late, not too often.
+
+    Times are seconds of a clock that is never set back.
+    """
+
+    _first: float | None = None
+    _latest: float = 0.0
+    _looked: float = -math.inf
+
+    def hear(self, now: float) -> None:
+        """Something may have changed."""
+        if self._first is None:
+            self._first = now
+        self._latest = now
+
+    @property
+    def due(self) -> float | None:
+        """When to look; None where nothing was heard."""
+        if self._first is None:
+            return None
+        settled = min(self._latest + QUIET_SECONDS, self._first + PATIENCE_SECONDS)
+        return max(settled, self._looked + INTERVAL_SECONDS)
+
+    def look(self, now: float) -> None:
+        """It is looked: what was heard until now is dealt with."""
+        self._first = None
+        self._looked = now
+
+
+class Telling:
+    """Finds the difference between the last snapshot and the work tree, and tells it where it is another than before.
+
+    Args:
+        work_tree: the folder.
+        store: where its snapshots are.
+        texts: compares texts.
+        settings: gives what is captured.
+        writing: holds the right to write to the workspace.
+        tell: told of each difference, while nobody else writes.
+    """
+
+    def __init__(
+        self,
+        work_tree: WorkTree,
+        store: Store,
+        texts: TextDiffer,
+        settings: Callable[[], CaptureSettings],
+        writing: Writing,
+        tell: Callable[[MovedAway], None],
+    ) -> None:
+        self._work_tree = work_tree
+        self._store = store
+        self._texts = texts
+        self._settings = settings
+        self._writing = writing
+        self._tell = tell
+        self._told: _Difference | None = None
+        self._turn = 0
+
+    def forget(self) -> None:
+        """Starts over, for a snapshot was told of, and with it a new base. For who has the right to write."""
+        self._told = None
+        self._turn += 1
+
+    def look(self, call: Call) -> bool:
+        """Looks, and tells.
+
+        Args:
+            call: cancelled where nobody listens any more.
+
+        Returns:
+            Whether all of it was seen; else it has to be looked again, whether or not something is heard.
+
+        Raises:
+            Cancelled: as asked.
+            WorkspaceGone, IoError, StoreCorrupt, InvalidParams: nothing could be told.
+        """
+        with self._writing(call):
+            base, turn, told = self._store.last, self._turn, self._told
+            if base is None:
+                return True
+            if told is None or told.base != base:
+                told = _Difference(base, (), False)
+            # not cancelled with the rest: a look that is broken off makes the next one look at everything
+            forced = self._store.find(base).coverage.forced
+            drift = self._work_tree.drift(
+                base, self._store.read_tree, self._settings(), forced, MAX_FILES, MAX_READ_BYTES, Call()
+            )
+        # nobody has to wait while lines are counted
+        difference, blobs = _compared(base, drift, self._store)
+        if difference == told:
+            return not drift.unfinished
+        try:
+            event = self._described(difference, blobs, call)
+        except Cancelled:
+            raise
+        except Exception:
+            with self._writing(call):
+                if self._is_past(base, turn):
+                    # a snapshot that is no longer the last one may have expired meanwhile
+                    return False
+            raise
+        with self._writing(call):
+            if not self._is_past(base, turn):
+                self._told = difference
+                self._tell(event)
+        return not drift.unfinished
+
+    def _is_past(self, base: ObjectId, turn: int) -> bool:
+        return turn != self._turn or base != self._store.last
+
+    def _described(self, difference: _Difference, blobs: UnstoredBlobs, call: Call) -> MovedAway:
+        files: list[FileDelta] = []
+        left = MAX_STORED_BYTES
+        for path, old, new in ((change.path, change.old, change.new) for change in difference.changes):
+            call.check()
+            stored = [entry.oid for entry in (old, new) if entry is not None and not blobs.holds(entry.oid)]
+            # of larger ones the beginning is all that is read
+            left -= sum(size for size in map(blobs.blob_size, stored) if size <= TEN_MIB)
+            if left < 0:
+                return MovedAway(difference.base, tuple(files), True)
+            files.append(describe(blobs, path, old, new, self._texts, call, contents=False))
+        return MovedAway(difference.base, tuple(files), difference.truncated)
+
+
+@attrs.frozen
+class _Difference:
+    """What differs from a snapshot, by the ids of the contents: as long as it is the same, nothing new is told."""
+
+    base: ObjectId
+    changes: tuple[Change, ...]
+    truncated: bool
+
+
+def _compared(base: ObjectId, drift: Drift, store: Store) -> tuple[_Difference, UnstoredBlobs]:
+    changes, held = changes_of(drift)
+    return _Difference(base, changes, drift.truncated), UnstoredBlobs(store, held)
+
+
+class ChangeFeed:
+    """Has it looked and told while somebody listens; costs nothing while nobody does.
+
+    A thread of its own waits for the work tree's clock, and sleeps as long as that says nothing.
+
+    Args:
+        work_tree: the folder.
+        telling: looks and tells.
+        troubled: told why nothing could be told, once for the same reason; called from the feed's thread.
+    """
+
+    def __init__(self, work_tree: WorkTree, telling: Telling, troubled: Callable[[Exception], None]) -> None:
+        self._work_tree = work_tree
+        self._telling = telling
+        self._troubled = troubled
+        self._switching = threading.Lock()
+        self._running: _Running | None = None
+        self._closed = False
+
+    def listen(self, wanted: bool) -> None:
+        """Starts the feed or stops it; without effect where it is as wanted, and after `close`.
+
+        When it has stopped, nothing is told any more. Whoever has the right to write must not wait for that.
+
+        Raises:
+            OSError: there is no descriptor left for it.
+            RuntimeError: there is no thread left.
+        """
+        with self._switching:
+            if wanted and self._running is None and not self._closed:
+                self._running = _Running(self._work_tree, self._telling, self._troubled)
+            elif not wanted and self._running is not None:
+                running, self._running = self._running, None
+                running.stop()
+
+    def hear(self) -> None:
+        """Has it looked before long, where somebody listens: for what the clock told to somebody who failed."""
+        running = self._running
+        if running is not None:
+            running.hear()
+
+    def close(self) -> None:
+        """Stops it for good."""
+        with self._switching:
+            self._closed = True
+        self.listen(False)
+
+
+class _Running:
+    """A feed that runs. It looks once when it starts, for from then on a clock tells of what changes.
+
+    Args:
+        work_tree: as for `ChangeFeed`.
+        telling: likewise.
+        troubled: likewise.
+    """
+
+    def __init__(self, work_tree: WorkTree, telling: Telling, troubled: Callable[[Exception], None]) -> None:
+        self._work_tree = work_tree
+        self._telling = telling
+        self._troubled = troubled
+        self._trouble: str | None = None
+        self._wake = threading.Condition()
+        self._pace = Pace()
+        self._pace.hear(time.monotonic())
+        self._stopping = False
+        self._call = Call()
+        self._thread = threading.Thread(target=self._run, name="snapd-feed", daemon=True)
+        work_tree.listen(self.hear)
+        try:
+            self._thread.start()
+        except BaseException:
+            work_tree.stop_listening()
+            raise
+
+    def stop(self) -> None:
+        """Stops it; waits for a look under way."""
+        self._work_tree.stop_listening()
+        self._call.cancel()
+        with self._wake:
+            self._stopping = True
+            self._wake.notify()
+        self._thread.join()
+
+    def hear(self) -> None:
+        """Has it looked, when it is time."""
+        with self._wake:
+            was_idle = self._pace.due is None
+            self._pace.hear(time.monotonic())
+            if was_idle:
+                self._wake.notify()
+
+    def _run(self) -> None:
+        while self._wait():
+            try:
+                if not self._telling.look(self._call):
+                    self.hear()
+            except Cancelled:
+                return
+            except Exception as error:
+                self._tell_trouble(error)
+            else:
+                self._trouble = None
+
+    def _wait(self) -> bool:
+        """Waits until it is time to look; False where it is time to stop."""
+        with self._wake:
+            while not self._stopping:
+                due, now = self._pace.due, time.monotonic()
+                if due is not None and due <= now:
+                    self._pace.look(now)
+                    return True
+                self._wake.wait(None if due is None else due - now)
+        return False
+
+    def _tell_trouble(self, error: Exception) -> None:
+        trouble = f"{type(error).__name__}: {error}"
+        if trouble != self._trouble:
+            self._trouble = trouble
+            self._troubled(error)

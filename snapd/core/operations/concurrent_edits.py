@@ -1,0 +1,158 @@
+"""What others changed while an operation was under way: it is theirs, and nothing that the operation did."""
+
+from __future__ import annotations
+
+import stat
+from typing import TYPE_CHECKING
+
+import attrs
+
+from snapd.core.model import EMPTY_TREE, TREE, Snapshot, TreeEntry
+from snapd.core.paths import parents
+from snapd.core.trees import changes, is_among, lookup
+
+from .target import Target
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Mapping
+
+    from snapd.core.model import Change, Coverage, Entry, ObjectId, RelPath
+    from snapd.core.ports.store import Store
+    from snapd.core.ports.work_tree import WorkTree
+    from snapd.core.timeline.model import Effect
+    from snapd.core.trees import Find, ReadTree
+
+
+def left_by(
+    store: Store,
+    work_tree: WorkTree,
+    before: Snapshot,
+    after: Snapshot,
+    done: Iterable[Effect],
+    forced: Collection[RelPath],
+) -> Snapshot:
+    """The work tree as an operation alone would have left it.
+
+    Args:
+        store: where the snapshots are; has the tree of the answer afterwards.
+        work_tree: as of the capture `after`.
+        before: what the operation began with.
+        after: what was found when it had ended.
+        done: what it did to files.
+        forced: ignored paths that it looked at all the same, and neither of the two snapshots has.
+
+    Returns:
+        `after` itself, where nobody else changed anything meanwhile.
+
+    Raises:
+        StoreCorrupt, StorageFull, IoError: see there.
+    """
+    strays = _strays(store, work_tree, before, after, {effect.path: effect for effect in done}, forced)
+    if not strays:
+        return after
+    gone = {path: entry for path, entry in strays.items() if entry is None}
+    there = {path: entry for path, entry in strays.items() if entry is not None}
+    with store.batch() as batch:
+        # what is not to be there makes room first: one may be where a directory of the other is
+        tree = amended(store.read_tree, after.tree, gone, batch.encoded_tree)
+        batch.commit()
+    with store.batch() as batch:
+        tree = amended(store.read_tree, tree, there, batch.encoded_tree)
+        batch.commit()
+    return Snapshot(tree, _agreeing(store.entry_in, tree, after.coverage))
+
+
+def _agreeing(find: Find, tree: ObjectId, coverage: Coverage) -> Coverage:
+    """A coverage without what it says of paths at which the tree has something else: that was somebody else's."""
+
+    def is_absent(path: RelPath) -> bool:
+        above = (lookup(find, tree, folder) for folder in parents(path))
+        return lookup(find, tree, path) is None and all(found is None or found.mode == TREE for found in above)
+
+    return attrs.evolve(
+        coverage,
+        empty_dirs=tuple(filter(is_absent, coverage.empty_dirs)),
+        skipped=tuple(skip for skip in coverage.skipped if is_absent(skip.path)),
+    )
+
+
+def amended(
+    read: ReadTree, tree: ObjectId, entries: Mapping[RelPath, Entry | None], write: Callable[[bytes], ObjectId]
+) -> ObjectId:
+    """A tree with other files at some paths, or none.
+
+    Args:
+        read: gives a tree's entries.
+        tree: its id.
+        entries: what is to be at each path; no path leads through another.
+        write: stores the bytes of a tree object.
+
+    Raises:
+        StoreCorrupt: from `read`.
+    """
+    if not entries:
+        return tree
+    found = {entry.name: entry for entry in (read(tree) if tree != EMPTY_TREE else ())}
+    below: dict[bytes, dict[RelPath, Entry | None]] = {}
+    for path, entry in entries.items():
+        name, slash, rest = path.partition(b"/")
+        if slash:
+            below.setdefault(name, {})[rest] = entry
+        elif entry is None:
+            found.pop(name, None)
+        else:
+            found[name] = TreeEntry(name, entry.mode, entry.oid)
+    for name, inside in below.items():
+        known = found.get(name)
+        was = known.oid if known is not None and known.mode == TREE else EMPTY_TREE
+        became = amended(read, was, inside, write)
+        if became != EMPTY_TREE:
+            found[name] = TreeEntry(name, TREE, became)
+        elif known is not None and known.mode == TREE:
+            del found[name]
+    ordered = sorted(found.values(), key=lambda entry: entry.sort_key)
+    return write(b"".join([b"%o %s\0%s" % (entry.mode, entry.name, entry.oid) for entry in ordered]))
+
+
+def _strays(
+    store: Store,
+    work_tree: WorkTree,
+    before: Snapshot,
+    after: Snapshot,
+    done: dict[RelPath, Effect],
+    forced: Collection[RelPath],
+) -> dict[RelPath, Entry | None]:
+    """What the operation alone would have left at the paths at which something else was found."""
+    target = Target(store, before)
+    forced = frozenset(forced)
+    found: dict[RelPath, Entry | None] = {}
+    seen = set()
+    skipped = {skip.path for skip in after.coverage.skipped}
+    for change in changes(store.read_tree, before.tree, after.tree, differing=store.differing):
+        seen.add(change.path)
+        effect = done.get(change.path)
+        if effect is None:
+            if not _is_by_rules(change, target, work_tree, skipped):
+                found[change.path] = change.old
+        elif not _same_bytes(effect.new, change.new):
+            found[change.path] = effect.new
+    for path, effect in done.items():
+        # others may have put back what it took away, and the other way round
+        if path not in seen and effect.old != effect.new and not (forced and is_among(path, forced)):
+            found[path] = effect.new
+    return found
+
+
+def _same_bytes(wanted: Entry | None, found: Entry | None) -> bool:
+    """Whether the operation wrote it: permissions may be narrower than it asked for."""
+    return wanted == found or (wanted is not None and found is not None and wanted.oid == found.oid)
+
+
+def _is_by_rules(change: Change, target: Target, work_tree: WorkTree, skipped: Collection[RelPath]) -> bool:
+    """Whether a file only entered or left what is captured, with the rules that the operation changed."""
+    if change.new is None:
+        if any(path in skipped for path in (change.path, *parents(change.path))):
+            return True
+        occupant = work_tree.occupant(change.path)
+        return occupant is not None and not stat.S_ISDIR(occupant.st_mode)
+    return change.old is None and target.protection(change.path) is not None

@@ -1,0 +1,64 @@
+"""Files that an operation is to write and that are ignored by now: they are captured first, or nobody would have them.
+
+What no snapshot has stays untouched: a file that is ignored is never captured, or deleted, for another reason.
+"""
+
+from __future__ import annotations
+
+import stat
+from typing import TYPE_CHECKING
+
+from snapd.core.model import TREE
+from snapd.core.trees import changes, files, lookup
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from snapd.core.call import Call
+    from snapd.core.model import ObjectId, RelPath
+    from snapd.core.ports.store import Store
+    from snapd.core.ports.work_tree import WorkTree
+
+
+def wanted_by_restore(store: Store, now: ObjectId, then: ObjectId) -> Iterator[RelPath]:
+    """The files that a snapshot has and the work tree has not.
+
+    Args:
+        store: where both are.
+        now: the tree of the work tree as captured.
+        then: the tree of the snapshot.
+
+    Raises:
+        StoreCorrupt: an object is missing or damaged.
+    """
+    for change in changes(store.read_tree, now, then, differing=store.differing):
+        if change.old is None:
+            yield change.path
+
+
+def wanted_by_patches(store: Store, patches: Iterable[tuple[ObjectId, Iterable[RelPath]]]) -> Iterator[RelPath]:
+    """The files that some names stand for in trees of snapshots; arguments and errors as of `wanted_by_restore`."""
+    for tree, names in patches:
+        for name in names:
+            found = lookup(store.entry_in, tree, name)
+            if found is not None and found.mode == TREE:
+                yield from (path for path, _ in files(store.read_tree, found.oid, name))
+            elif found is not None:
+                yield name
+
+
+def hidden(work_tree: WorkTree, paths: Iterable[RelPath], call: Call) -> frozenset[RelPath]:
+    """Of some paths those at which a file is that was ignored by the last capture.
+
+    Raises:
+        IoError: the disk is in trouble.
+        Cancelled: as asked.
+    """
+    found = set()
+    for path in paths:
+        call.check()
+        if work_tree.is_ignored(path):
+            occupant = work_tree.occupant(path)
+            if occupant is not None and (stat.S_ISREG(occupant.st_mode) or stat.S_ISLNK(occupant.st_mode)):
+                found.add(path)
+    return frozenset(found)

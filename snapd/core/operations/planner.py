@@ -1,0 +1,470 @@
+"""Plans a restore or a revert: what is to become of each file, decided before anything is touched.
+
+Every file meets the same questions in the same order: does it differ, may it be written or deleted, and did somebody
+change it since the last snapshot.
+"""
+
+from __future__ import annotations
+
+import stat
+from typing import TYPE_CHECKING
+
+import attrs
+
+from snapd.core.errors import PathOutsideWorkspace, StoreCorrupt
+from snapd.core.model import SYMLINK, TREE, FileOutcome
+from snapd.core.paths import parents, shown
+from snapd.core.plan import Delete, Plan, Write
+from snapd.core.trees import changes, file_at, files, lookup
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from snapd.core.call import Call
+    from snapd.core.model import Entry, ObjectId, OnConflict, RelPath, Snapshot
+    from snapd.core.plan import Standing
+    from snapd.core.ports.store import Store
+    from snapd.core.ports.work_tree import WorkTree
+    from snapd.core.timeline.model import Effect
+
+    from .linked_files import Together
+    from .target import Target
+
+
+@attrs.frozen
+class _Goal:
+    """What is to become of a file.
+
+    Attributes:
+        path: the file.
+        target: what says whether it was really not there.
+        wanted: what it is to be.
+        merged: whether that is a merge rather than what the target has.
+        decided: whether it was seen to already that what somebody changed since is not lost.
+    """
+
+    path: RelPath
+    target: Target
+    wanted: Entry | None
+    merged: bool = False
+    decided: bool = False
+
+
+class Planner:
+    """Makes one plan.
+
+    Args:
+        store: where the snapshots are.
+        work_tree: as of the capture `current`.
+        current: the snapshot taken for this operation.
+        base: the last snapshot before it: what the agent left; None where there is none.
+        on_conflict: what to do with a file that was changed since `base`.
+        unsaved: files of which an editor has unsaved text: they are not touched.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        work_tree: WorkTree,
+        current: Snapshot,
+        base: ObjectId | None,
+        on_conflict: OnConflict,
+        unsaved: frozenset[RelPath],
+    ) -> None:
+        self._store = store
+        self._work_tree = work_tree
+        self._current = current
+        self._base = base
+        self._on_conflict = on_conflict
+        self.unsaved = unsaved
+        self._writes: dict[RelPath, Write] = {}
+        self._deletes: dict[RelPath, Delete] = {}
+        self._settled: dict[RelPath, FileOutcome] = {}
+        self._targets: dict[RelPath, Target] = {}
+        self._skips = {skip.path: skip.reason.value for skip in current.coverage.skipped}
+        # one answer for each directory, however many files lie below it
+        self._ways: dict[RelPath, tuple[RelPath, str] | None] = {}
+        self._links: dict[RelPath, RelPath | None] = {}
+
+    def restore(self, target: Target, call: Call) -> Plan:
+        """The plan that makes the work tree what the snapshot was.
+
+        Raises:
+            StoreCorrupt: an object is missing or damaged.
+        """
+        goals = []
+        read, differing = self._store.read_tree, self._store.differing
+        for change in changes(read, self._current.tree, target.snapshot.tree, differing=differing):
+            call.check()
+            goals.append(_Goal(change.path, target, change.new))
+        self._settle(goals, call)
+        made, removed = self._empty_directories(target)
+        return self._plan(self._makeable(made), [*removed, *self._emptied()])
+
+    def revert(self, patches: Iterable[tuple[Target, Iterable[RelPath]]], call: Call) -> Plan:
+        """The plan that brings some files back, each from the first patch that names it.
+
+        Raises:
+            PathOutsideWorkspace: a name leads through a symlink that the snapshot does not have a folder for.
+            StoreCorrupt: an object is missing or damaged.
+        """
+        goals: dict[RelPath, _Goal] = {}
+        clashes = _Clashes()
+        for target, names in patches:
+            added: list[_Goal] = []
+            for path in self._expand_all(target, names, call):
+                if path in goals or path in self._settled:
+                    continue
+                goal = _Goal(path, target, target.entry(path))
+                if goal.wanted is not None and clashes.with_path(path):
+                    self._settled[path] = FileOutcome(path, "skipped", "clash")
+                else:
+                    goals[path] = goal
+                    added.append(goal)
+            clashes.add(added)
+        for goal in list(goals.values()):
+            call.check()
+            if (link := self._symlink_above(goal, goals)) is not None:
+                goals[link] = _Goal(link, goal.target, None)
+        self._settle(goals.values(), call)
+        return self._plan((), self._emptied())
+
+    def decided(
+        self,
+        effects: Iterable[Effect],
+        outcomes: Iterable[FileOutcome],
+        targets: Mapping[RelPath, Target],
+        directories: DirectoryGoals,
+        together: Together,
+        call: Call,
+    ) -> Plan:
+        """The plan that does what was decided file by file: what others made of them since is part of that already.
+
+        Args:
+            effects: what is to become different.
+            outcomes: what that is, for each file that it is about; and what is not to be touched, and why.
+            targets: for each file, the snapshot that says whether it was really not there.
+            directories: empty directories that are to come and to go.
+            together: what is to become different as a whole or not at all.
+            call: the request.
+
+        Raises:
+            StoreCorrupt: an object is missing or damaged.
+        """
+        said = {outcome.path: outcome for outcome in outcomes}
+        goals = [
+            _Goal(
+                effect.path,
+                targets[effect.path],
+                effect.new,
+                merged=effect.path in said and said[effect.path].outcome == "merged",
+                decided=True,
+            )
+            for effect in effects
+        ]
+        self._settle_together(goals, together, call)
+        for path in said.keys() - {goal.path for goal in goals}:
+            self._settled[path] = said[path]
+        made = sorted(path for path in directories.made if not self._work_tree.is_directory(path))
+        removed = [
+            path
+            for path, target in directories.removed
+            if self._work_tree.is_directory(path) and target.protection(path, is_directory=True) is None
+        ]
+        return self._plan(self._makeable(made), removed, together)
+
+    # -- one file
+
+    def _settle_together(self, goals: Sequence[_Goal], together: Together, call: Call) -> None:
+        """Settles files of which one that cannot be done keeps others from being done."""
+        given_up: dict[RelPath, FileOutcome] = {}
+        while True:
+            self._settle((goal for goal in goals if goal.path not in given_up), call)
+            doing = self._writes.keys() | self._deletes.keys()
+            halves = {
+                other
+                for path, outcome in self._settled.items()
+                if outcome.is_left
+                for other in together.others(path)
+                if other in doing
+            }
+            if not halves:
+                break
+            given_up.update((path, FileOutcome(path, "conflict", "occupied")) for path in halves)
+            # what is given up may have been to make room for another
+            for found in (self._writes, self._deletes, self._settled):
+                found.clear()
+        self._settled |= given_up
+
+    def _settle(self, goals: Iterable[_Goal], call: Call) -> None:
+        goals = sorted(goals, key=lambda goal: goal.path)
+        self._ways.clear()
+        # deletions first: whether a file may be written can depend on what is going to be out of its way
+        for goal in sorted(goals, key=lambda goal: goal.wanted is not None):
+            call.check()
+            self._targets[goal.path] = goal.target
+            standing = self._work_tree.standing(goal.path)
+            if goal.wanted is None:
+                outcome = self._settle_absence(goal, standing)
+            else:
+                outcome = self._settle_presence(goal, goal.wanted, standing)
+            if outcome is None and goal.path in self.unsaved:
+                self._writes.pop(goal.path, None)
+                self._deletes.pop(goal.path, None)
+                outcome = FileOutcome(goal.path, "conflict", "unsavedInEditor")
+            if outcome is not None:
+                self._settled[goal.path] = outcome
+
+    def _settle_absence(self, goal: _Goal, standing: Standing | None) -> FileOutcome | None:
+        if standing is None:
+            if (why := self._uncaptured(goal.path)) is not None:
+                return FileOutcome(goal.path, "kept", why)
+            return FileOutcome(goal.path, "unchanged")
+        if (why := goal.target.protection(goal.path)) is not None:
+            return FileOutcome(goal.path, "kept", why)
+        if self._changed_since(goal, standing.entry):
+            return FileOutcome(goal.path, "conflict", "changedSince")
+        self._deletes[goal.path] = Delete(goal.path, standing)
+        return None
+
+    def _settle_presence(self, goal: _Goal, wanted: Entry, standing: Standing | None) -> FileOutcome | None:
+        path = goal.path
+        ours = standing.entry if standing is not None else None
+        if ours == wanted:
+            return FileOutcome(path, "unchanged")
+        if standing is None and (outcome := self._obstacle(goal)) is not None:
+            return outcome
+        merged = goal.merged
+        if self._changed_since(goal, ours) and ours is not None:
+            entry = self._merge(path, ours, wanted)
+            if entry is None:
+                return FileOutcome(path, "conflict", "changedSince")
+            if entry == ours:
+                return FileOutcome(path, "kept", "changedSince")
+            merged, wanted = entry != wanted, entry
+        elif self._changed_since(goal, ours):
+            return FileOutcome(path, "conflict", "deletedSince")
+        self._writes[path] = Write(path, wanted, standing, merged)
+        return None
+
+    def _obstacle(self, goal: _Goal) -> FileOutcome | None:
+        """What uncaptured thing stands where a file is to be made; it is never written over.
+
+        Raises:
+            StoreCorrupt: the snapshot has a file where it has a folder, too.
+        """
+        path = goal.path
+        if (why := self._skipped(path)) is not None:
+            return FileOutcome(path, "skipped", why)
+        if (blocked := self._blocked_way(path)) is not None:
+            above, why = blocked
+            if self._work_tree.standing(above) is not None and not goal.decided and goal.target.entry(above):
+                said = shown(above)
+                raise StoreCorrupt(f"{said} is a file and a folder in the snapshot", object=said)
+            return FileOutcome(path, "skipped", why)
+        found = self._work_tree.occupant(path)
+        if found is None:
+            return None
+        if stat.S_ISDIR(found.st_mode) and self._work_tree.is_directory(path):
+            if self._work_tree.holds_foreign(path):
+                return FileOutcome(path, "skipped", "directoryNotEmpty")
+            if all(below in self._deletes for below in self._work_tree.captured_below(path)):
+                return None
+            return FileOutcome(path, "skipped", "inTheWay")
+        return FileOutcome(path, "skipped", self._why_uncaptured(path))
+
+    def _blocked_way(self, path: RelPath) -> tuple[RelPath, str] | None:
+        """The outermost of what is above a path that keeps it from being there, and why."""
+        unknown = []
+        blocked = None
+        for above in parents(path):
+            if above in self._ways:
+                blocked = self._ways[above]
+                break
+            unknown.append(above)
+        for above in reversed(unknown):
+            if blocked is None and (why := self._why_no_directory(above)) is not None:
+                blocked = (above, why)
+            self._ways[above] = blocked
+        return blocked
+
+    def _why_no_directory(self, path: RelPath) -> str | None:
+        """What keeps a directory from being there once all is deleted that is to be."""
+        if self._work_tree.standing(path) is not None:
+            return "inTheWay" if path not in self._deletes else None
+        found = self._work_tree.occupant(path)
+        return self._why_uncaptured(path) if found is not None and not stat.S_ISDIR(found.st_mode) else None
+
+    def _uncaptured(self, path: RelPath) -> str | None:
+        if (why := self._skipped(path)) is not None:
+            return why
+        found = self._work_tree.occupant(path)
+        if found is None or (stat.S_ISDIR(found.st_mode) and self._work_tree.is_directory(path)):
+            return None
+        return self._why_uncaptured(path)
+
+    def _why_uncaptured(self, path: RelPath) -> str:
+        return self._skipped(path) or "ignored"
+
+    def _skipped(self, path: RelPath) -> str | None:
+        """Why the capture passed over what is there: then the disk need not even let us look."""
+        return next((self._skips[at] for at in (path, *parents(path)) if at in self._skips), None)
+
+    # -- conflicts
+
+    def _changed_since(self, goal: _Goal, ours: Entry | None) -> bool:
+        return not goal.decided and self._on_conflict != "overwrite" and self._base_entry(goal.path) != ours
+
+    def _base_entry(self, path: RelPath) -> Entry | None:
+        return None if self._base is None else file_at(self._store.entry_in, self._base, path)
+
+    def _merge(self, path: RelPath, ours: Entry, wanted: Entry) -> Entry | None:
+        if self._on_conflict == "fail":
+            return None
+        base = self._base_entry(path)
+        if base == wanted:
+            return ours
+        if SYMLINK in (ours.mode, wanted.mode) or (base is not None and base.mode == SYMLINK):
+            return None
+        return self._store.merge(base, ours, wanted)
+
+    # -- names
+
+    def _expand_all(self, target: Target, names: Iterable[RelPath], call: Call) -> Iterator[RelPath]:
+        for name in dict.fromkeys(names):
+            for path in self._expand(target, name):
+                call.check()
+                yield path
+
+    def _expand(self, target: Target, name: RelPath) -> list[RelPath]:
+        """A directory's name stands for the files in it, then and now."""
+        found = lookup(self._store.entry_in, target.snapshot.tree, name)
+        then = set()
+        if found is not None and found.mode == TREE:
+            then = {path for path, _ in files(self._store.read_tree, found.oid, name)}
+        if self._work_tree.standing(name) is not None:
+            return [name, *sorted(then)]
+        now = set(self._work_tree.captured_below(name)) if self._work_tree.is_directory(name) else set()
+        if found is not None and found.mode != TREE:
+            return [*sorted(now), name]
+        return sorted(then | now) or [name]
+
+    def _symlink_above(self, goal: _Goal, goals: dict[RelPath, _Goal]) -> RelPath | None:
+        """A symlink on the way to a file, which makes room for the folder that the snapshot has there.
+
+        Raises:
+            PathOutsideWorkspace: the snapshot has no such file.
+        """
+        link = self._nearest_link(goal.path)
+        if link is None or link in goals:
+            return None
+        if goal.wanted is None:
+            raise PathOutsideWorkspace(
+                f"{shown(goal.path)} leads through the symlink {shown(link)}", file=shown(goal.path)
+            )
+        return link if self._work_tree.standing(link) is not None else None
+
+    def _nearest_link(self, path: RelPath) -> RelPath | None:
+        """The nearest symlink above a path."""
+        passed = []
+        link = None
+        for above in parents(path):
+            if above in self._links:
+                link = self._links[above]
+                break
+            passed.append(above)
+            if self._is_link(above):
+                link = above
+                break
+        self._links.update(dict.fromkeys(passed, link))
+        return link
+
+    def _is_link(self, path: RelPath) -> bool:
+        # where the capture passed over it, the disk need not let us look, and that settles what is below
+        if self._work_tree.is_directory(path) or self._skipped(path) is not None:
+            return False
+        standing = self._work_tree.standing(path)
+        if standing is not None:
+            return standing.entry.mode == SYMLINK
+        found = self._work_tree.occupant(path)
+        return found is not None and stat.S_ISLNK(found.st_mode)
+
+    # -- directories
+
+    def _empty_directories(self, target: Target) -> tuple[list[RelPath], list[RelPath]]:
+        then, now = (set(snapshot.coverage.empty_dirs) for snapshot in (target.snapshot, self._current))
+        made = sorted(path for path in then - now if not self._work_tree.is_directory(path))
+        removed = []
+        for path in now - then:
+            for directory in (path, *parents(path)):
+                if target.has_directory(directory) or target.protection(directory, is_directory=True) is not None:
+                    break
+                removed.append(directory)
+        return made, removed
+
+    def _emptied(self) -> Iterator[RelPath]:
+        """The directories that came with what is to be deleted."""
+        for path in self._deletes:
+            yield from self._targets[path].came_since(path)
+
+    def _makeable(self, made: Iterable[RelPath]) -> list[RelPath]:
+        """Of empty directories those that can be made; of the others it is settled why not."""
+        makeable = []
+        for path in made:
+            blocked = self._blocked_way(path)
+            why = self._skipped(path) or (blocked[1] if blocked is not None else self._why_no_directory(path))
+            if why is None:
+                makeable.append(path)
+            else:
+                # a file that stands there, and stays, is told of already
+                self._settled.setdefault(path, FileOutcome(path, "skipped", why))
+        return makeable
+
+    def _plan(self, made: Iterable[RelPath], removed: Iterable[RelPath], together: Together | None = None) -> Plan:
+        leaving = set(removed)
+        for path, write in self._writes.items():
+            if write.standing is None and self._work_tree.is_directory(path):
+                leaving.update((path, *self._work_tree.directories_below(path)))
+        needed = {above for path in self._writes for above in parents(path)}
+        deepest_first = sorted(leaving - needed, key=lambda path: (-path.count(b"/"), path))
+        plan = Plan(
+            writes=tuple(self._writes[path] for path in sorted(self._writes)),
+            deletes=tuple(self._deletes[path] for path in sorted(self._deletes)),
+            make_directories=tuple(made),
+            remove_directories=tuple(deepest_first),
+            settled=tuple(self._settled.values()),
+            together=together.within(self._writes.keys() | self._deletes.keys()) if together is not None else (),
+        )
+        plan.check()
+        return plan
+
+
+@attrs.frozen
+class DirectoryGoals:
+    """Empty directories that are to come and to go.
+
+    Attributes:
+        made: to come, where they are not there.
+        removed: to go, if nothing is in them; each with the snapshot that says that it was really not there.
+    """
+
+    made: tuple[RelPath, ...] = ()
+    removed: tuple[tuple[RelPath, Target], ...] = ()
+
+
+class _Clashes:
+    """Whether a path needs a folder where an earlier patch wants a file, or the other way round."""
+
+    def __init__(self) -> None:
+        self._files: set[RelPath] = set()
+        self._folders: set[RelPath] = set()
+
+    def add(self, goals: Iterable[_Goal]) -> None:
+        """Takes in what a patch wants, for those after it."""
+        for goal in goals:
+            if goal.wanted is not None:
+                self._files.add(goal.path)
+                self._folders.update(parents(goal.path))
+
+    def with_path(self, path: RelPath) -> bool:
+        return path in self._folders or any(above in self._files for above in parents(path))

@@ -1,0 +1,108 @@
+"""A snapshot as the goal of an operation: what it has at a path, and what it must not be held to have lacked."""
+
+from __future__ import annotations
+
+from itertools import takewhile
+from typing import TYPE_CHECKING
+
+from snapd.core.model import EXECUTABLE, REGULAR, TREE
+from snapd.core.paths import parents
+from snapd.core.rules.ignore import IgnoreFile, IgnoreStack
+from snapd.core.trees import file_at, lookup
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from snapd.core.model import Entry, RelPath, RuleText, Snapshot
+    from snapd.core.ports.store import Store
+
+
+def stack_of(texts: Iterable[RuleText]) -> IgnoreStack:
+    """The ignore files among some rules, in git's order of strength; `.gitignore` files outermost first."""
+    files = [(text.kind, IgnoreFile.parse(text.text, text.base)) for text in texts]
+    stack = IgnoreStack(
+        outer=tuple(file for kind, file in files if kind in ("global", "info")),
+        own=tuple(file for kind, file in files if kind == "own"),
+    )
+    for kind, file in files:
+        if kind == "gitignore":
+            stack = stack.entering(file)
+    return stack
+
+
+class Target:
+    """What an operation wants the work tree, or some files of it, to be.
+
+    "Not in the tree" has three meanings: it did not exist, it was skipped, it was ignored. Only the first may lead to
+    a deletion, and `protection` tells them apart.
+
+    Args:
+        store: where the snapshot is.
+        snapshot: the goal.
+        absent: paths that are known not to have been there, whatever its rules were.
+    """
+
+    def __init__(self, store: Store, snapshot: Snapshot, absent: frozenset[RelPath] = frozenset()) -> None:
+        self._store = store
+        self.snapshot = snapshot
+        self._absent = absent
+        coverage = snapshot.coverage
+        self._inside = {
+            text.base: IgnoreFile.parse(text.text, text.base)
+            for text in coverage.rules
+            if text.kind == "gitignore" and self._below_root(text.base) is not None
+        }
+        self._stack = stack_of(
+            text for text in coverage.rules if text.base not in self._inside or text.kind != "gitignore"
+        )
+        self._parsed: dict[bytes, IgnoreFile | None] = {}
+        self._empty = {above for path in coverage.empty_dirs for above in (path, *parents(path))}
+        self._skipped = {skip.path: skip.reason.value for skip in coverage.skipped}
+        self._forced = frozenset(coverage.forced)
+
+    def entry(self, path: RelPath) -> Entry | None:
+        """The file or symlink that it has at a path."""
+        return file_at(self._store.entry_in, self.snapshot.tree, path)
+
+    def has_directory(self, path: RelPath) -> bool:
+        """Whether it has a directory there, an empty one included."""
+        found = lookup(self._store.entry_in, self.snapshot.tree, path)
+        return (found is not None and found.mode == TREE) or path in self._empty
+
+    def came_since(self, path: RelPath) -> Iterator[RelPath]:
+        """The directories above a path that it does not have, the innermost first."""
+        return takewhile(lambda above: not self.has_directory(above), parents(path))
+
+    def protection(self, path: RelPath, is_directory: bool = False) -> str | None:
+        """Why a path that it does not have may have been there all the same; None where it was not there."""
+        if path in self._absent:
+            return None
+        ways = (*reversed(parents(path)), path)
+        for way in ways:
+            if way in self._skipped:
+                return self._skipped[way]
+        if not self._forced.isdisjoint(ways):
+            return None
+        prefix = self.snapshot.coverage.prefix
+        full = prefix + b"/" + path if prefix else path
+        return "ignored" if self._stack.ignored_deep(full, is_directory, self._gitignore) else None
+
+    def _below_root(self, base: bytes) -> RelPath | None:
+        prefix = self.snapshot.coverage.prefix
+        if not prefix or base == prefix:
+            return base[len(prefix) :]
+        return base[len(prefix) + 1 :] if base.startswith(prefix + b"/") else None
+
+    def _gitignore(self, directory: bytes) -> IgnoreFile | None:
+        if directory not in self._parsed:
+            self._parsed[directory] = self._inside.get(directory) or self._captured_gitignore(directory)
+        return self._parsed[directory]
+
+    def _captured_gitignore(self, directory: bytes) -> IgnoreFile | None:
+        below = self._below_root(directory)
+        if below is None:
+            return None
+        entry = self.entry(below + b"/.gitignore" if below else b".gitignore")
+        if entry is None or entry.mode not in (REGULAR, EXECUTABLE):
+            return None
+        return IgnoreFile.parse(self._store.read_blob(entry.oid), directory)

@@ -1,0 +1,84 @@
+"""Git objects of the store: blobs, trees, and what is computed from them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+
+    from snapd.core.model import Entry, ObjectId, RelPath, TreeEntry
+
+
+class ObjectBatch(Protocol):
+    """Objects that are stored together; a context manager that discards what was not committed."""
+
+    def __enter__(self) -> ObjectBatch: ...
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def blob(self, data: bytes) -> ObjectId:
+        """Adds a file's bytes."""
+
+    def blob_stream(self, size: int, chunks: Iterator[bytes]) -> ObjectId:
+        """Adds a large file's bytes, piece by piece."""
+
+    @property
+    def packing(self) -> str:
+        """The module whose `packed_blob` makes, in any process, of a file's bytes its id and what is stored."""
+
+    def packed_blob(self, oid: ObjectId, packed: bytes) -> None:
+        """Adds a file's bytes, given as what `packing` made of them."""
+
+    def encoded_tree(self, data: bytes) -> ObjectId:
+        """Adds a directory, given as the bytes of its tree object."""
+
+    def commit(self) -> None:
+        """Stores all that was added; durable at the latest when the next snapshot is recorded."""
+
+
+class Blobs(Protocol):
+    """The bytes of files, by their ids."""
+
+    def read_blob(self, oid: ObjectId) -> bytes:
+        """The bytes of a file; raises `StoreCorrupt`."""
+
+    def read_small_blob(self, oid: ObjectId, most: int) -> bytes | None:
+        """The bytes of a file, None where it has more than `most`; raises `StoreCorrupt`."""
+
+    def blob_size(self, oid: ObjectId) -> int:
+        """The size of a file, bytes; raises `StoreCorrupt`."""
+
+    def blob_chunks(self, oid: ObjectId) -> Iterator[bytes]:
+        """The bytes of a file, in pieces; raises `StoreCorrupt` before the last one where they are damaged."""
+
+
+class Objects(Blobs, Protocol):
+    """The objects of a workspace's snapshots."""
+
+    def check_present(self) -> None:
+        """Raises `StoreCorrupt` where the store was deleted or replaced."""
+
+    def batch(self) -> ObjectBatch:
+        """A set of objects to be stored together."""
+
+    def adopt(self, directories: Sequence[bytes], wanted: Collection[ObjectId]) -> frozenset[ObjectId]:
+        """Takes objects over from other git `objects` directories, durably; gives those wanted that are stored now."""
+
+    def read_tree(self, oid: ObjectId) -> tuple[TreeEntry, ...]:
+        """The entries of a directory; raises `StoreCorrupt`."""
+
+    def entry_in(self, tree: ObjectId, name: bytes) -> TreeEntry | None:
+        """What a directory has under a name, if anything; asked for many, it is read once. Raises `StoreCorrupt`."""
+
+    def differing(self, old: ObjectId, new: ObjectId) -> list[tuple[TreeEntry | None, TreeEntry | None]]:
+        """The entries in which two directories differ, each before and after; raises `StoreCorrupt`."""
+
+    def renames(self, old: ObjectId, new: ObjectId) -> dict[RelPath, RelPath]:
+        """The old path of each file that was moved, by its new one."""
+
+    def merge(self, base: Entry | None, ours: Entry, theirs: Entry) -> Entry | None:
+        """The three-way merge of a file, stored; None where the changes overlap."""
+
+    def discard(self) -> frozenset[ObjectId]:
+        """Gives up objects that were added since the last snapshot was recorded; gives their ids."""

@@ -1,0 +1,1 @@
+"""Files and directories of a store: written durably, walked, locked, put aside."""

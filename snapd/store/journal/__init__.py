@@ -1,0 +1,1 @@
+"""The journal: many small writes become durable by one append."""

@@ -1,0 +1,418 @@
+"""The journal: what a step stores becomes durable by one append and one `fdatasync`.
+
+A small batch waits in memory until a snapshot is recorded. Then one frame with its objects and the references that move
+goes to the journal file, and only then do they become files of the repository, which nobody waits to see on the disk.
+After a crash the frames are written into the repository again. So no object of the repository is ever there without
+being either on the disk or in a journal.
+
+Every so often a new journal file is begun, and a thread makes durable what the old one stands for, and removes it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import threading
+from typing import TYPE_CHECKING
+
+import attrs
+
+from snapd.core.errors import SnapdError, os_errors
+from snapd.core.model import ObjectId
+from snapd.failpoints import failpoint
+from snapd.store.files.disk_errors import WrittenByNewer
+from snapd.store.files.durable import (
+    PRIVATE_FILE,
+    make_directories,
+    remove_if_there,
+    sync_data,
+    sync_directory,
+    sync_if_there,
+    write_all,
+)
+from snapd.store.files.quarantine import Quarantine
+from snapd.store.objects.loose import kind_of, loose_files, object_path, place
+
+from .frames import FORMAT_BYTES, Frame, decode_frames, encode_frame, file_start, has_gap, newer_format
+from .replay import replayed
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from snapd.store.refs.database import RefDatabase
+
+    from .replay import Before
+
+logger = logging.getLogger(__name__)
+
+JOURNAL = "journal"
+"""The directory of the journal files, in the store."""
+
+FILE_FRAMES = 256
+FILE_BYTES = 8 << 20
+"""From this many frames or bytes on a new file is begun: what an opening after a crash has to write again, at most."""
+
+WAITING_BYTES = 8 << 20
+"""What may wait in memory for a record: steps that fail before theirs must not add up."""
+
+
+@attrs.define(eq=False)
+class _File:
+    """A journal file.
+
+    Attributes:
+        path: where it lies.
+        start: its first bytes.
+        descriptor: open for writing, None where it is not written to any more.
+        objects: what its frames hold.
+        references: the names that its frames move.
+        frames: their number.
+        size: bytes.
+        doubted: a sync of something in it failed once: a later one that succeeds says nothing then, so all of it is
+            written anew from here.
+    """
+
+    path: str
+    start: bytes = b""
+    descriptor: int | None = None
+    objects: set[ObjectId] = attrs.field(factory=set)
+    references: set[str] = attrs.field(factory=set)
+    frames: int = 0
+    size: int = 0
+    doubted: bool = False
+
+
+class Journal:
+    """Makes small steps durable. Safe to use from several threads.
+
+    Args:
+        path: the store's directory, which the caller owns.
+        references: those of the repository.
+
+    Attributes:
+        placed: how many loose objects steps have put into the repository since it was opened.
+    """
+
+    def __init__(self, path: str, references: RefDatabase) -> None:
+        self._references = references
+        self._objects = os.path.join(path, "objects")
+        self._store = path
+        self._directory = os.path.join(path, JOURNAL)
+        self._lock = threading.RLock()
+        self._settling = threading.Lock()
+        self._waiting: dict[ObjectId, bytes] = {}
+        self._waiting_bytes = 0
+        self._file: _File | None = None
+        self._old: list[_File] = []
+        self._number = 0
+        self.placed = 0
+
+    def __contains__(self, oid: ObjectId) -> bool:
+        """Whether the object waits here and is no file of the repository yet."""
+        return oid in self._waiting
+
+    def __bool__(self) -> bool:
+        """Whether any object waits."""
+        return bool(self._waiting)
+
+    def add(self, objects: Mapping[ObjectId, bytes]) -> None:
+        """Has objects become durable, and part of the repository, with the next `flush`.
+
+        Args:
+            objects: by id, the bytes of the loose file.
+
+        Raises:
+            StorageFull, IoError: too much waited already and could not be stored; nothing was added.
+        """
+        with self._lock:
+            if self._waiting_bytes > WAITING_BYTES:
+                self.flush()
+            self._waiting.update(objects)
+            self._waiting_bytes += sum(map(len, objects.values()))
+
+    def flush(self, references: Mapping[str, ObjectId] | None = None) -> None:
+        """Makes durable what was added, and moves references.
+
+        Args:
+            references: by name, what each is to point to.
+
+        Raises:
+            StorageFull, IoError: the references did not move, and the commits that they were to point to are given up;
+                the other objects wait for the next flush. (Where the disk fails more than once here, some may have
+                moved, or may when the store is next opened after a crash.)
+        """
+        with self._lock:
+            frame = Frame(self._waiting, references or {})
+            if not frame.objects and not frame.references:
+                return
+            try:
+                with os_errors(self._directory):
+                    file, at = self._append(frame)
+                try:
+                    for oid, packed in frame.objects.items():
+                        place(self._objects, oid, packed)
+                    self._references.move(frame.references)
+                except BaseException:
+                    self._take_back(file, at, frame)
+                    raise
+            except BaseException:
+                self._give_up(_heads(frame))
+                raise
+            self.placed += len(frame.objects)
+            self._waiting = {}
+            self._waiting_bytes = 0
+            if file.frames >= FILE_FRAMES or file.size >= FILE_BYTES:
+                self._retire()
+                # whichever of these threads comes second finds nothing left to do
+                threading.Thread(target=self._settle_behind, name="snapd journal", daemon=True).start()
+
+    def discard(self) -> frozenset[ObjectId]:
+        """Gives up what waits; gives its ids. Some of it may be in the repository all the same."""
+        with self._lock:
+            waiting, self._waiting, self._waiting_bytes = self._waiting, {}, 0
+        return frozenset(waiting)
+
+    def checkpoint(self) -> None:
+        """Makes everything durable in the repository itself, and leaves no journal.
+
+        Raises:
+            StorageFull, IoError: what is not done is in a journal still.
+        """
+        self.flush()
+        with self._lock:
+            self._retire()
+        self._settle_old()
+
+    # -- writing
+
+    def _append(self, frame: Frame) -> tuple[_File, int]:
+        """Gives the file that has the frame, and where in it the frame begins."""
+        file = self._file or self._begin()
+        assert file.descriptor is not None
+        data = encode_frame(file.start, frame)
+        try:
+            failpoint("journal.append")
+            write_all(file.descriptor, data if file.frames else file.start + data)
+            failpoint("journal.sync")
+            sync_data(file.descriptor)
+        except BaseException:
+            # nobody knows what of it is on the disk, and a second sync would not tell; where there was no room for all
+            # of it, the part must not go on taking what there is
+            with contextlib.suppress(OSError):
+                os.ftruncate(file.descriptor, len(file.start) + file.size if file.frames else 0)
+            self._retire()
+            raise
+        file.objects |= frame.objects.keys()
+        file.references |= frame.references.keys()
+        at = len(file.start) + file.size
+        file.frames += 1
+        file.size += len(data)
+        return file, at
+
+    def _take_back(self, file: _File, at: int, frame: Frame) -> None:
+        """Writes a frame over by one that moves nothing: of its objects some may be placed, and need their frame."""
+        assert file.descriptor is not None
+        gone = self._remove(_heads(frame))
+        file.objects -= gone
+        objects = {oid: packed for oid, packed in frame.objects.items() if oid not in gone}
+        data = encode_frame(file.start, Frame(objects, {}))
+        try:
+            failpoint("journal.take_back")
+            # shorter than what it replaces, so it needs no space
+            os.pwrite(file.descriptor, data, at)
+            os.ftruncate(file.descriptor, at + len(data))
+            sync_data(file.descriptor)
+        except OSError as error:
+            logger.warning("%s may move references that were given up: %s", file.path, error.strerror)
+        self._retire()
+
+    def _remove(self, heads: Collection[ObjectId]) -> frozenset[ObjectId]:
+        """Removes commits that were placed and that no reference names: a check would take them for lost.
+
+        Returns:
+            Those that are gone for good; the others still need their frame.
+        """
+        try:
+            named = set(self._references.read().targets.values())
+            gone = frozenset(oid for oid in heads if oid not in named)
+            with os_errors(self._objects):
+                for oid in gone:
+                    path = object_path(self._objects, oid)
+                    remove_if_there(path)
+                    sync_if_there(os.path.dirname(path))
+        except SnapdError as error:
+            logger.warning("a commit that was given up may lie in %s: %s", self._objects, error.message)
+            return frozenset()
+        return gone
+
+    def _give_up(self, heads: Collection[ObjectId]) -> None:
+        """Has commits wait no more: who tries again makes others."""
+        for oid in heads:
+            self._waiting_bytes -= len(self._waiting.pop(oid))
+
+    def _begin(self) -> _File:
+        make_directories(self._directory)
+        path = os.path.join(self._directory, str(self._number + 1))
+        failpoint("journal.begin")
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE_FILE)
+        self._number += 1
+        self._file = _File(path, file_start(), descriptor)
+        try:
+            sync_directory(self._directory)
+        except BaseException:
+            self._retire()
+            raise
+        return self._file
+
+    def _retire(self) -> None:
+        """Has the next frame begin a new file."""
+        file, self._file = self._file, None
+        if file is not None:
+            self._old.append(file)
+            if file.descriptor is not None:
+                # what a close could still tell of, the sync has told
+                with contextlib.suppress(OSError):
+                    os.close(file.descriptor)
+                file.descriptor = None
+
+    # -- settling
+
+    def _settle_behind(self) -> None:
+        try:
+            self._settle_old()
+        except SnapdError as error:
+            # nothing is at stake: the journal stays, and the next checkpoint or opening starts over
+            logger.warning("a journal could not be settled yet: %s", error.message)
+
+    def _settle_old(self) -> None:
+        # in their order, each gone for good before the next goes: an older one alone would set references back
+        with self._settling:
+            while self._old:
+                file = self._old[0]
+                with os_errors(file.path):
+                    try:
+                        self._settle(file)
+                    except BaseException:
+                        file.doubted = True
+                        raise
+                    failpoint("journal.remove")
+                    remove_if_there(file.path)
+                    sync_directory(self._directory)
+                with self._lock:
+                    self._old.pop(0)
+
+    def _settle(self, file: _File) -> None:
+        failpoint("journal.settle")
+        if file.doubted:
+            self._write_anew(file)
+        # what is not there any more was packed, or swept, by somebody who saw to it
+        # a git that packed some of it meanwhile has synced its pack, but not the name
+        directories = {self._objects, os.path.join(self._objects, "pack")}
+        for oid in file.objects:
+            path = object_path(self._objects, oid)
+            sync_if_there(path)
+            directories.add(os.path.dirname(path))
+        for directory in sorted(directories):
+            with os_errors(directory):
+                sync_if_there(directory)
+        self._references.settle(file.references)
+
+    def _write_anew(self, file: _File) -> None:
+        for frame in decode_frames(_read(file.path)):
+            for oid, packed in frame.objects.items():
+                place(self._objects, oid, packed, durable=True)
+        self._references.write_anew(file.references)
+
+    # -- opening
+
+    def replay(self, before: Before) -> None:
+        """Brings in what a crash left; to be called once, before anything else.
+
+        Args:
+            before: reads the chains of the repository.
+
+        Raises:
+            WrittenByNewer: a newer snapd wrote a part of it; nothing was done.
+            StorageFull, IoError: it could not be brought in; it is still there.
+        """
+        refuse_newer_journal(self._store)
+        with os_errors(self._directory):
+            moving: dict[str, ObjectId] = {}
+            for number in journal_numbers(self._store):
+                failpoint("journal.replay")
+                file = _File(os.path.join(self._directory, str(number)))
+                data = _read(file.path)
+                # one that has a second name was kept by the repair that this opening is a part of
+                if has_gap(data) and os.stat(file.path).st_nlink == 1:
+                    logger.warning("%s is damaged: what can be read of it is replayed, and it is kept aside", file.path)
+                    Quarantine(self._store).keep(file.path, "a part of the journal is damaged")
+                for frame in decode_frames(data):
+                    file.objects |= frame.objects.keys()
+                    file.references |= frame.references.keys()
+                    moving.update(frame.references)
+                    # what lies in the repository may be in the page cache alone, so all of it is written again
+                    for oid, packed in frame.objects.items():
+                        place(self._objects, oid, packed, durable=True)
+                self._old.append(file)
+                self._number = number
+            if moving:
+                self._move(moving, before)
+        self._settle_old()
+
+    def _move(self, moving: Mapping[str, ObjectId], before: Before) -> None:
+        present = self._references.read().targets
+        targets = replayed(present, moving, before)
+        if targets != moving:
+            logger.warning("a part of the journal %s is damaged: references are further on", self._directory)
+            # nobody knows what else was in it, and it may be in the page cache alone
+            targets = {**present, **targets}
+            self._old[-1].references |= targets.keys()
+            self._old[-1].objects |= {oid for oid, _ in loose_files(self._objects)}
+        self._references.move(targets)
+
+
+def _heads(frame: Frame) -> frozenset[ObjectId]:
+    """The commits of a frame that its references are to point to; no other commit of ours leads to one of these."""
+    targets = frame.objects.keys() & frame.references.values()
+    return frozenset(oid for oid in targets if kind_of(frame.objects[oid]) == "commit")
+
+
+def _read(path: str) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except FileNotFoundError:
+        return b""
+
+
+def journal_numbers(store: str) -> Collection[int]:
+    """The numbers of the journal files of a store, ascending; raises `OSError`."""
+    try:
+        names = os.listdir(os.path.join(store, JOURNAL))
+    except FileNotFoundError:
+        return []
+    return sorted(int(name) for name in names if name.isdecimal())
+
+
+def refuse_newer_journal(store: str) -> None:
+    """Raises `WrittenByNewer` where a newer snapd wrote a part of the journal of a store; raises `IoError`."""
+    directory = os.path.join(store, JOURNAL)
+    with os_errors(directory):
+        try:
+            numbers = journal_numbers(store)
+        except NotADirectoryError:
+            # that is damage, and found later
+            return
+        for number in numbers:
+            name = os.path.join(JOURNAL, str(number))
+            try:
+                with open(os.path.join(store, name), "rb") as file:
+                    newer = newer_format(file.read(FORMAT_BYTES))
+            except (FileNotFoundError, IsADirectoryError):
+                continue
+            if newer is not None:
+                raise WrittenByNewer(
+                    f"{name} in {store} was written by a newer snapd (journal format {newer}): use that one",
+                    object=name,
+                )

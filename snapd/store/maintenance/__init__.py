@@ -1,0 +1,1 @@
+"""Keeps a store small: expires snapshots, packs objects, purges contents."""

@@ -1,0 +1,162 @@
+"""Writes a pack anew without some of its objects: the bytes of the others are copied as they are, deltas too.
+
+Only a delta that stands on what goes is written whole. So what it takes is known before a byte is written.
+"""
+
+from __future__ import annotations
+
+import os
+import zlib
+from typing import TYPE_CHECKING
+
+import attrs
+
+from snapd.core.errors import StoreCorrupt, os_errors
+from snapd.store.files.disk_errors import Damaged
+from snapd.store.objects.pack_encoding import CRC_BYTES, packed
+from snapd.store.objects.pack_entry import HEADER_BYTES, offset_delta_head, read_head
+from snapd.store.objects.pack_index import ID_BYTES
+from snapd.store.objects.pack_writer import PackWriter
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from snapd.core.call import Call
+    from snapd.core.model import ObjectId
+    from snapd.store.objects.pack_entry import EntryHead
+    from snapd.store.objects.pack_index import PackIndex
+    from snapd.store.repository import ShadowRepository
+
+_ENDS = 64
+"""What a pack has beside its entries, and an index beside its lines of `_LINE` bytes, at most."""
+_LINE = 20 + 4 + 4 + 8
+_INDEX = 8 + 4 * 256 + _ENDS
+
+
+@attrs.frozen
+class _Entry:
+    """An entry that stays.
+
+    Attributes:
+        oid: the object.
+        offset: where it begins, bytes.
+        length: bytes that it takes.
+        head: what stands before its stream.
+        base: where what it stands on begins; None where it stands on nothing that stays.
+        is_whole: whether it is to be written whole: it stands on what goes.
+    """
+
+    oid: ObjectId
+    offset: int
+    length: int
+    head: EntryHead
+    base: int | None
+    is_whole: bool
+
+
+class Repack:
+    """A pack that is to be written anew.
+
+    Args:
+        repository: where it lies.
+        path: without an ending.
+        index: of the pack.
+        staying: those of its objects that stay.
+
+    Attributes:
+        needed: bytes that the new pack and its index take, at most.
+
+    Raises:
+        StoreCorrupt: the pack is damaged.
+        IoError: it cannot be read for now.
+    """
+
+    def __init__(
+        self, repository: ShadowRepository, path: str, index: PackIndex, staying: Collection[ObjectId]
+    ) -> None:
+        self._repository = repository
+        self._path = path
+        self._index = index
+        with os_errors(path):
+            self._descriptor = os.open(f"{path}.pack", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            self._entries = self._find(index, frozenset(staying))
+            self.needed = _ENDS + _INDEX + sum(_LINE + self._takes(entry) for entry in self._entries)
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Lets go of the pack."""
+        os.close(self._descriptor)
+
+    def write(self, call: Call) -> None:
+        """Makes the new pack part of the repository, durably; the old one stays as it is.
+
+        Raises:
+            StoreCorrupt: an object is damaged.
+            StorageFull, IoError, Cancelled: as `call` and the disk have it.
+
+        Whatever is raised, nothing became part of the repository, and nothing is left behind.
+        """
+        writer = PackWriter(self._repository.pack_directory)
+        places: dict[int, int] = {}
+        try:
+            for entry in self._entries:
+                call.check()
+                places[entry.offset] = writer.size
+                writer.add(entry.oid, self._packed(entry, places))
+            writer.finish()
+        finally:
+            writer.discard()
+
+    def _find(self, index: PackIndex, staying: frozenset[ObjectId]) -> list[_Entry]:
+        """The entries that stay, in the order in which they lie in the pack."""
+        with os_errors(self._path):
+            end = os.fstat(self._descriptor).st_size - ID_BYTES
+        entries = sorted((offset, oid) for oid, offset in index.entries())
+        ends = [offset for offset, _ in entries[1:]] + [end]
+        kept = {offset for offset, oid in entries if oid in staying}
+        found = []
+        for (offset, oid), following in zip(entries, ends, strict=True):
+            if oid not in staying:
+                continue
+            try:
+                head = read_head(self._bytes(min(HEADER_BYTES, max(0, following - offset)), offset))
+            except Damaged as error:
+                raise self._damaged(oid) from error
+            base = offset - head.distance if head.distance else None
+            if head.base is not None:
+                base = index.offset_of(head.base)
+            is_whole = head.is_delta and base not in kept
+            found.append(_Entry(oid, offset, following - offset, head, base, is_whole))
+        return found
+
+    def _takes(self, entry: _Entry) -> int:
+        """The bytes that an entry takes in the new pack, at most."""
+        if not entry.is_whole:
+            # the distance to what it stands on may take more bytes than before
+            return entry.length + HEADER_BYTES
+        _, size = self._repository.describe(entry.oid)
+        # more than the compressor makes of what cannot be compressed
+        return size + (size >> 8) + HEADER_BYTES + _ENDS
+
+    def _packed(self, entry: _Entry, places: dict[int, int]) -> bytes:
+        if entry.is_whole:
+            return packed(*self._repository.read(entry.oid))
+        data = self._bytes(entry.length, entry.offset)
+        if zlib.crc32(data) != self._index.checksum_of(entry.oid):
+            raise self._damaged(entry.oid)
+        if entry.head.distance:
+            assert entry.base is not None
+            distance = places[entry.offset] - places[entry.base]
+            data = offset_delta_head(entry.head.size, distance) + data[entry.head.length :]
+        return zlib.crc32(data).to_bytes(CRC_BYTES, "big") + data
+
+    def _bytes(self, size: int, at: int) -> bytes:
+        with os_errors(self._path):
+            return os.pread(self._descriptor, size, at)
+
+    def _damaged(self, oid: ObjectId) -> StoreCorrupt:
+        name = os.path.basename(self._path)
+        return StoreCorrupt(f"pack {name}: object {oid.hex()} is damaged", object=name)

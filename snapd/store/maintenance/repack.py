@@ -1,0 +1,221 @@
+"""Brings loose objects and packs of ours together in one pack with deltas, and drops the files that it replaces.
+
+What is found and packed is the work of another process (`packer.py`); here the pack becomes part of the repository.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import shutil
+import time
+from typing import TYPE_CHECKING
+
+import attrs
+
+from snapd.core.errors import StorageFull, os_errors
+from snapd.failpoints import failpoint
+from snapd.store.files.durable import PRIVATE_FILE, make_directories, remove_if_there, sync_directory, sync_if_there
+from snapd.store.objects.loose import loose_files, object_path
+
+from .packing import Order
+from .sweep import CHEAP_BYTES, PACK_ENDINGS, RESERVE_BYTES, drop_summaries, pack_names, room
+from .worker import pack
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from snapd.store.repository import ShadowRepository
+
+    from .cancel_token import Permission
+    from .packing import Packed
+
+PACKING = "packing"
+"""The directory in the store where new packs are written."""
+
+_NEW_SECONDS = 60.0
+
+_LOOSE_COPIES = 2.25
+"""One in the new pack, and one in that which libgit2 is given, which is compressed faster and less (`deflate.py`)."""
+
+
+@attrs.frozen
+class Due:
+    """What is worth a consolidation in the background.
+
+    Attributes:
+        loose: more loose objects than this, or
+        packs: more packs than this; -1 for both where it is due in any case.
+        everything: whether all packs are to be put together, and not only those that weigh little against the rest.
+    """
+
+    loose: int
+    packs: int
+    everything: bool = False
+
+
+@attrs.frozen
+class Consolidated:
+    """What a consolidation left.
+
+    Attributes:
+        packed: objects that were packed.
+        loose: loose objects that stayed, among those that could have been packed.
+        packs: packs that there are now, and are no reason for another.
+    """
+
+    packed: int
+    loose: int
+    packs: int
+
+
+def consolidate(repository: ShadowRepository, due: Due | None, permission: Permission) -> Consolidated:
+    """Writes one pack of the loose objects and of some packs, and drops these.
+
+    Others may read and write meanwhile. Whenever it ends, each object is in a durable file of the repository.
+
+    Args:
+        repository: where to.
+        due: what makes it worth the work, which rolls up small packs then, with one thread, and gives way to others;
+            None to pack everything at once.
+        permission: asked before each phase.
+
+    Raises:
+        Revoked: as the permission has it.
+        StoreCorrupt: an object is damaged; nothing was dropped.
+        StorageFull, IoError: what was not dropped is there twice, at most.
+    """
+    directory = os.path.join(repository.path, PACKING, secrets.token_hex(8))
+    with permission.used():
+        drop_packing(repository)
+        with os_errors(directory):
+            failpoint("consolidate.directory")
+            make_directories(directory)
+    try:
+        packed = pack(_order(repository, directory, due), permission)
+        if packed.name:
+            _replace(repository, packed, directory, permission)
+    finally:
+        # what cannot be removed is a leftover for the next time
+        shutil.rmtree(directory, ignore_errors=True)
+    return Consolidated(packed.count, packed.loose_left, packed.packs_left + bool(packed.name))
+
+
+def check_room(repository: ShadowRepository) -> None:
+    """Makes sure that there is room for a second copy of what would be packed, and a third of loose objects.
+
+    Raises:
+        StorageFull: there is not.
+        IoError: nobody can tell.
+    """
+    needed = RESERVE_BYTES
+    for path, copies in _packable(repository):
+        try:
+            status = os.lstat(path)
+        except FileNotFoundError:
+            continue
+        # as `packing.survey` has it
+        if status.st_nlink == 1 and status.st_size <= CHEAP_BYTES:
+            needed += int(copies * status.st_size)
+    free = room(repository.path)
+    if free < needed:
+        raise StorageFull(
+            f"{free} bytes are free and {needed} are needed to pack {repository.path}",
+            path=repository.path,
+            errno="ENOSPC",
+        )
+
+
+def _packable(repository: ShadowRepository) -> Iterator[tuple[str, float]]:
+    """The files of which something could be packed, each with how many copies of it there are meanwhile."""
+    for _, entry in loose_files(repository.objects):
+        yield entry.path, _LOOSE_COPIES
+    for name in pack_names(repository.pack_directory):
+        yield os.path.join(repository.pack_directory, f"{name}.pack"), 1
+
+
+def tidy(repository: ShadowRepository) -> None:
+    """Removes empty directories of loose objects and packs without an index; nobody may write meanwhile."""
+    drop_unindexed(repository)
+    with os_errors(repository.objects):
+        failpoint("consolidate.tidy")
+        for entry in list(os.scandir(repository.objects)):
+            if len(entry.name) == 2 and entry.is_dir(follow_symlinks=False) and not os.listdir(entry.path):
+                os.rmdir(entry.path)
+
+
+def drop_unindexed(repository: ShadowRepository) -> bool:
+    """Removes packs without an index, which nobody can read; nobody may write meanwhile.
+
+    A git that somebody runs on the store names a pack just before its index, and drops what is in it after that: a new
+    one is left alone.
+
+    Returns:
+        Whether there is none now.
+
+    Raises:
+        IoError: some may be there still.
+    """
+    indexed = set(pack_names(repository.pack_directory))
+    is_done = True
+    with os_errors(repository.pack_directory):
+        for entry in list(os.scandir(repository.pack_directory)):
+            if entry.name.startswith("pack-") and entry.name.endswith(".pack") and entry.name[:-5] not in indexed:
+                if entry.stat(follow_symlinks=False).st_mtime > time.time() - _NEW_SECONDS:
+                    is_done = False
+                else:
+                    os.unlink(entry.path)
+    return is_done
+
+
+def _order(repository: ShadowRepository, directory: str, due: Due | None) -> Order:
+    if due is None:
+        return Order(repository.path, directory, -1, -1, roll_up=False, threads=0, behind=False)
+    return Order(repository.path, directory, due.loose, due.packs, roll_up=not due.everything, threads=1, behind=True)
+
+
+def _replace(repository: ShadowRepository, packed: Packed, directory: str, permission: Permission) -> None:
+    try:
+        with permission.used(), os_errors(repository.pack_directory):
+            _move_in(repository, packed.name, directory)
+            # before anything goes: whoever misses an object from here on looks at the new pack
+            repository.swept()
+            failpoint("consolidate.drop")
+            _drop(repository, packed)
+    finally:
+        repository.swept()
+
+
+def _move_in(repository: ShadowRepository, name: str, directory: str) -> None:
+    for ending in ("pack", "idx"):
+        path = os.path.join(directory, f"{name}.{ending}")
+        failpoint("consolidate.sync")
+        os.chmod(path, PRIVATE_FILE)
+        sync_if_there(path)
+    # git takes a pack for there when it sees the index, so the pack comes first
+    for ending in ("pack", "idx"):
+        failpoint("consolidate.rename")
+        os.rename(
+            os.path.join(directory, f"{name}.{ending}"), os.path.join(repository.pack_directory, f"{name}.{ending}")
+        )
+    sync_directory(repository.pack_directory)
+
+
+def _drop(repository: ShadowRepository, packed: Packed) -> None:
+    drop_summaries(repository)
+    for name in packed.packs:
+        if name != packed.name:
+            for ending in PACK_ENDINGS:
+                failpoint("consolidate.drop_pack")
+                remove_if_there(os.path.join(repository.pack_directory, f"{name}.{ending}"))
+    for oid in packed.loose:
+        failpoint("consolidate.drop_loose")
+        remove_if_there(object_path(repository.objects, oid))
+
+
+def drop_packing(repository: ShadowRepository) -> None:
+    """Removes what a consolidation that was killed has left; none may run now. Raises `IoError`."""
+    path = os.path.join(repository.path, PACKING)
+    with os_errors(path), contextlib.suppress(FileNotFoundError):
+        shutil.rmtree(path)

@@ -1,0 +1,91 @@
+"""What objects take on disk, as they lie there: compressed, and in packs often as the difference to another."""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import TYPE_CHECKING
+
+import attrs
+
+from snapd.core.errors import StoreCorrupt
+from snapd.store.files.walking import walked
+from snapd.store.objects.loose import loose_files
+from snapd.store.objects.pack_index import ID_BYTES, PackIndex
+
+from .sweep import pack_names
+
+if TYPE_CHECKING:
+    from snapd.core.model import ObjectId
+
+
+@attrs.frozen
+class Sizes:
+    """What the objects of a repository take.
+
+    Attributes:
+        own: bytes by id, of the files that nobody else has; an object that is stored twice counts twice.
+        linked: likewise, of the files that the user's own git has too: to drop them frees nothing.
+    """
+
+    own: dict[ObjectId, int] = attrs.field(factory=dict)
+    linked: dict[ObjectId, int] = attrs.field(factory=dict)
+
+
+def sizes(objects: str) -> Sizes:
+    """Looks at all files of a repository's objects.
+
+    Args:
+        objects: its `objects` directory; what goes meanwhile does not count.
+
+    Raises:
+        StoreCorrupt: a pack is damaged, or its index is not of version 2.
+        IoError: it cannot be listed.
+    """
+    found = Sizes()
+    for oid, entry in loose_files(objects):
+        try:
+            status = entry.stat(follow_symlinks=False)
+        except FileNotFoundError:
+            continue
+        _add(found, status, oid, status.st_size)
+    directory = os.path.join(objects, "pack")
+    for name in pack_names(directory):
+        _add_pack(found, os.path.join(directory, name))
+    return found
+
+
+def own_bytes(path: str) -> int:
+    """What a directory takes, in bytes of its files that have no other name elsewhere; raises `IoError`."""
+    total = 0
+    for directory, _, names in walked(path):
+        for name in names:
+            try:
+                status = os.lstat(os.path.join(directory, name))
+            except FileNotFoundError:
+                continue
+            if stat.S_ISREG(status.st_mode) and status.st_nlink == 1:
+                total += status.st_size
+    return total
+
+
+def _add_pack(found: Sizes, path: str) -> None:
+    index = PackIndex.load(f"{path}.idx", f"{path}.pack")
+    try:
+        status = os.lstat(f"{path}.pack")
+    except FileNotFoundError:
+        return
+    if index is None and not os.path.exists(f"{path}.idx"):
+        # it is just going
+        return
+    if index is None:
+        raise StoreCorrupt(f"{path} is damaged, or its index is not of version 2", object=os.path.basename(path))
+    entries = sorted(index.entries(), key=lambda entry: entry[1])
+    ends = [offset for _, offset in entries[1:]] + [status.st_size - ID_BYTES]
+    for (oid, offset), end in zip(entries, ends, strict=False):
+        _add(found, status, oid, end - offset)
+
+
+def _add(found: Sizes, status: os.stat_result, oid: ObjectId, size: int) -> None:
+    by_id = found.own if status.st_nlink == 1 else found.linked
+    by_id[oid] = by_id.get(oid, 0) + size

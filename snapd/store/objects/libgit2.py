@@ -1,0 +1,142 @@
+"""libgit2 as snapd uses it: it reads no file that we have not checked, keeps little, heeds nobody's configuration.
+
+It never returns from a loose object that is cut short, nor from deltas that stand on each other in a circle, and holds
+the interpreter lock meanwhile. So no database of its objects is ever opened as libgit2 would by itself.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Protocol
+
+import pygit2
+from pygit2.enums import ConfigLevel
+
+from snapd.core.errors import SnapdError, StoreCorrupt, os_errors
+from snapd.store.files.durable import make_directories
+
+from .codec import NUMBERS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from snapd.core.model import ObjectId
+
+    from .codec import ObjectKind
+
+WINDOW_BYTES = 1 << 20
+MAPPED_BYTES = 16 << 20
+"""What is mapped of packs at once, and in all: else every page of a pack that was ever looked at counts for us."""
+CACHED_BYTES = 8 << 20
+"""What may be kept of small trees and commits that were read."""
+
+pygit2.settings.mwindow_size = WINDOW_BYTES
+pygit2.settings.mwindow_mapped_limit = MAPPED_BYTES
+pygit2.settings.cache_max_size(CACHED_BYTES)
+# nor may a broken file of the user's close a store
+for _level in (ConfigLevel.PROGRAMDATA, ConfigLevel.SYSTEM, ConfigLevel.XDG, ConfigLevel.GLOBAL):
+    pygit2.settings.search_path[_level] = ""
+
+
+class Objects(Protocol):
+    """Where our own code reads objects."""
+
+    def read(self, oid: ObjectId) -> tuple[ObjectKind, bytes]:
+        """The type and the bytes of an object; raises where it cannot be had."""
+
+    def describe(self, oid: ObjectId) -> tuple[ObjectKind, int]:
+        """The type and the size in bytes of an object; raises where it cannot be had."""
+
+
+class Supplied(pygit2.OdbBackend):
+    """Objects in memory, and others that our own code reads one by one as libgit2 asks for them.
+
+    Args:
+        others: reads those that are not in memory.
+
+    Attributes:
+        objects: what is in memory: type, as git numbers it, and bytes, by id.
+        error: what `others` raised, which libgit2 only tells as an error of its own.
+    """
+
+    def __init__(self, others: Objects | None = None) -> None:
+        super().__init__()
+        self._others = others
+        self.objects: dict[ObjectId, tuple[int, bytes]] = {}
+        self.error: SnapdError | None = None
+
+    def read_cb(self, oid: pygit2.Oid) -> tuple[int, bytes]:
+        """See `git_odb_backend`, and so for the others."""
+        key = bytes(oid.raw)
+        if self._others is None or key in self.objects:
+            return self.objects[key]
+        with self._noting(key):
+            kind, data = self._others.read(key)
+        return NUMBERS[kind], data
+
+    def read_header_cb(self, oid: pygit2.Oid) -> tuple[int, int]:
+        """Type and size."""
+        key = bytes(oid.raw)
+        if self._others is None or key in self.objects:
+            kind, data = self.objects[key]
+            return kind, len(data)
+        with self._noting(key):
+            named, size = self._others.describe(key)
+        return NUMBERS[named], size
+
+    @contextmanager
+    def _noting(self, oid: ObjectId) -> Iterator[None]:
+        try:
+            yield
+        except SnapdError as error:
+            self.error = error
+            raise KeyError(oid) from error
+
+    def exists_cb(self, oid: pygit2.Oid) -> bool:
+        """Whether it is in memory: libgit2 asks before it writes."""
+        return bytes(oid.raw) in self.objects
+
+    def write_cb(self, oid: pygit2.Oid, data: bytes, kind: int) -> None:
+        """Keeps it in memory."""
+        self.objects[bytes(oid.raw)] = (kind, data)
+
+    def refresh_cb(self) -> None:
+        """What is asked for is read at that moment."""
+
+
+def supplied(backend: Supplied) -> pygit2.Repository:
+    """A repository in memory, with the objects that a backend supplies."""
+    database = pygit2.Odb()
+    database.add_backend(backend, 1)
+    handle = pygit2.Repository()
+    handle.set_odb(database)
+    return handle
+
+
+def with_packs(store: str, packs: Iterable[str], directory: str) -> pygit2.Repository:
+    """A repository that has a store's configuration, and of objects those in some packs alone.
+
+    Args:
+        store: its git directory.
+        packs: paths without an ending. They were checked, see `PackIndex.check_deltas`.
+        directory: an empty one, which is to stay as long as the repository is used.
+
+    Raises:
+        StoreCorrupt: it is no repository.
+        IoError, StorageFull: the directory cannot be filled.
+    """
+    above = os.path.join(directory, "pack")
+    with os_errors(above):
+        make_directories(above)
+        for path in packs:
+            for ending in ("pack", "idx"):
+                os.symlink(f"{path}.{ending}", os.path.join(above, f"{os.path.basename(path)}.{ending}"))
+    try:
+        handle = pygit2.Repository(store)
+        database = pygit2.Odb()
+        database.add_backend(pygit2.OdbBackendPack(directory), 1)
+        handle.set_odb(database)
+    except pygit2.GitError as error:
+        raise StoreCorrupt(f"{store} is no git repository: {error}", object=store) from error
+    return handle

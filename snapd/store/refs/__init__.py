@@ -1,0 +1,1 @@
+"""The references of a shadow repository."""

@@ -1,0 +1,1 @@
+"""What uses the space of the stores of a user."""

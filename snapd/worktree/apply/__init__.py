@@ -1,0 +1,1 @@
+"""Carries out a plan on the work tree, and clears up after one that was cut short."""

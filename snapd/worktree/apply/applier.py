@@ -1,0 +1,425 @@
+"""Carries out a plan: everything is written aside first, then moved into place, file by file.
+
+Nothing is written in place and no symlink is followed. A file that is no longer what the plan saw is left as it is and
+reported. Where space runs out, it runs out while writing aside, and the work tree is as it was.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import secrets
+import stat
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from typing import TYPE_CHECKING, TypeVar
+
+import attrs
+
+from snapd.core.call import Call
+from snapd.core.errors import FULL, Interrupted, from_os_error, os_errors
+from snapd.core.model import EXECUTABLE, SYMLINK, FileOutcome
+from snapd.core.paths import parents
+from snapd.failpoints import failpoint
+from snapd.worktree.fs.directories import HeldDirectories, open_directory
+from snapd.worktree.fs.rename import place
+
+from .move_pairs import Halves
+from .swap import replace, take_away
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Sequence
+
+    from snapd.core.model import Entry, ObjectId, RelPath, Signature
+    from snapd.core.plan import Delete, Plan, Write
+
+_IN_THE_WAY = (errno.ENOTDIR, errno.ELOOP, errno.EEXIST, errno.EISDIR, errno.ENOTEMPTY)
+_TROUBLE = FULL | {errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM}
+"""What is wrong with the disk or the process, and not with the file that it showed at."""
+_AT_ONCE = 8
+_TOGETHER_FROM = 16
+"""Files; fewer are written sooner than threads are started."""
+_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+_T = TypeVar("_T")
+
+
+@attrs.frozen
+class _Staged:
+    """A file written aside, and where it is to go."""
+
+    write: Write
+    directory: RelPath
+    name: bytes
+
+
+class Applier:
+    """Applies one plan to a work tree.
+
+    Args:
+        root: descriptor of the workspace.
+        umask: of the user; restored files are never more open than it lets new ones be.
+        chunks: gives a blob's bytes.
+    """
+
+    def __init__(self, root: int, umask: int, chunks: Callable[[ObjectId], Iterator[bytes]]) -> None:
+        self._root = root
+        self._umask = umask
+        self._chunks = chunks
+        self._outcomes: dict[RelPath, FileOutcome] = {}
+        self._touched: set[RelPath] = set()
+        self._made: list[RelPath] = []
+        self._call = Call()
+        # what was written aside is found again, and goes again, also where its directory was moved away
+        self._staging = HeldDirectories(root)
+
+    def apply(self, plan: Plan, call: Call) -> tuple[FileOutcome, ...]:
+        """Carries the plan out.
+
+        Args:
+            plan: what to do.
+            call: may be cancelled until the first file is moved.
+
+        Returns:
+            What became of each file of the plan, ordered by path.
+
+        Raises:
+            StorageFull, StoreCorrupt, IoError, Cancelled: nothing was changed.
+            Interrupted: some of it was done, and nothing else; the rest is for who ends the operation.
+        """
+        # one that was kept for after a crash was made by nobody but the disk
+        plan.check()
+        self._outcomes = {outcome.path: outcome for outcome in plan.settled}
+        self._touched = set()
+        self._made = []
+        self._call = call
+        try:
+            self._carry_out(plan, call)
+        finally:
+            self._staging.close()
+        return tuple(sorted(self._outcomes.values(), key=lambda outcome: outcome.path))
+
+    def _carry_out(self, plan: Plan, call: Call) -> None:
+        leaving = {delete.path for delete in plan.deletes}
+        staged: list[_Staged] = []
+        try:
+            _together(
+                lambda write: self._stage(write, leaving, staged),
+                plan.writes,
+                lambda done: call.progress("preparing", done, len(plan.writes)),
+            )
+            with os_errors(b"."):
+                for path in plan.make_directories:
+                    call.check()
+                    self._make_ahead((path, *parents(path)), leaving)
+            failpoint("apply.commit")
+            call.commit()
+        except BaseException:
+            for item in staged:
+                self._discard(item)
+            # those within first: the threads that made them noted them in any order
+            for path in sorted(self._made, reverse=True):
+                self._unmake_directory(path)
+            raise
+        try:
+            self._move_all(plan, staged, call)
+        except Interrupted:
+            # whoever ends this writes them anew: until then they are in nobody's way
+            for item in staged:
+                self._discard(item)
+            raise
+
+    def _move_all(self, plan: Plan, staged: Sequence[_Staged], call: Call) -> None:
+        halves = Halves(plan)
+        left = halves.left(self._outcomes)
+        self._outcomes |= left
+        for delete in plan.deletes:
+            call.check()
+            if delete.path not in left and delete.path not in halves.last:
+                self._attempt(delete.path, lambda delete=delete: self._delete(delete))  # type: ignore[misc]
+        for path in plan.remove_directories:
+            call.check()
+            self._remove_directory(path)
+        missing = [path for path in plan.make_directories if self._why_no_directory(path) is not None]
+        for item in sorted(staged, key=lambda item: item.write.path):
+            call.check()
+            if item.write.path in left or not self._attempt(item.write.path, lambda item=item: self._move(item)):  # type: ignore[misc]
+                self._discard(item)
+        self._delete_last(plan, halves, left, call)
+        for path in missing:
+            # once more: a file that moved into one has had it made; and a file that was there is told of already
+            error = self._why_no_directory(path)
+            if error is not None and path not in self._outcomes:
+                self._fail(path, error)
+        self._sync()
+
+    # -- writing aside
+
+    def _stage(self, write: Write, leaving: set[RelPath], staged: list[_Staged]) -> None:
+        self._call.check()
+        name = b".snapd-tmp-" + secrets.token_hex(8).encode()
+        try:
+            self._make_ahead(parents(write.path), leaving)
+            directory = self._nearest(write.path, leaving)
+            failpoint("apply.stage")
+            with self._staging.open(directory) as descriptor:
+                self._write_aside(write, descriptor, name)
+        except OSError as error:
+            if error.errno in _TROUBLE:
+                raise from_os_error(error, write.path) from error
+            self._fail(write.path, error)
+            return
+        staged.append(_Staged(write, directory, name))
+
+    def _make_ahead(self, directories: Sequence[RelPath], leaving: set[RelPath]) -> None:
+        """Makes directories before any file is moved: where there is no room for them, nothing is to be changed.
+
+        Args:
+            directories: each before the one that it is in.
+            leaving: what goes first, and may be in their way.
+
+        Raises:
+            OSError: the disk or the process is in trouble; whatever else keeps them away is told of later.
+        """
+        if not leaving.isdisjoint(directories) or not directories or self._is_there(directories[0]):
+            return
+        try:
+            for path in reversed(directories):
+                self._make_directory(path)
+        except OSError as error:
+            if error.errno in _TROUBLE:
+                raise
+
+    def _is_there(self, path: RelPath) -> bool:
+        try:
+            os.close(open_directory(self._root, path))
+        except OSError as error:
+            if error.errno in _TROUBLE:
+                raise
+            return False
+        return True
+
+    def _nearest(self, path: RelPath, leaving: set[RelPath]) -> RelPath:
+        """The nearest directory above a path that is there now and will be there still when the file is moved."""
+        for above in parents(path):
+            if above not in leaving and self._is_there(above):
+                return above
+        return b""
+
+    def _write_aside(self, write: Write, directory: int, name: bytes) -> None:
+        replaced = write.standing.signature if write.standing else None
+        try:
+            self._write_new(write.entry, replaced, directory, name)
+        except BaseException:
+            _unlink(directory, name)
+            raise
+
+    def _write_new(self, entry: Entry, replaced: Signature | None, directory: int, name: bytes) -> None:
+        failpoint("apply.write")
+        if entry.mode == SYMLINK:
+            os.symlink(b"".join(self._chunks(entry.oid)), name, dir_fd=directory)
+            return
+        descriptor = os.open(name, _NEW_FILE, 0o600, dir_fd=directory)
+        try:
+            for chunk in self._chunks(entry.oid):
+                self._call.check()
+                view = memoryview(chunk)
+                while view:
+                    view = view[os.write(descriptor, view) :]
+            os.fchmod(descriptor, self._permissions(entry.mode, replaced))
+            failpoint("apply.sync")
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+    def _permissions(self, mode: int, replaced: Signature | None) -> int:
+        """644 or 755, and no more open than the umask and the file that is replaced."""
+        wanted = (0o755 if mode == EXECUTABLE else 0o644) & ~self._umask
+        if replaced is not None and stat.S_ISREG(replaced.mode):
+            readable = stat.S_IMODE(replaced.mode) & 0o666
+            wanted &= readable | (readable & 0o444) >> 2
+        return wanted
+
+    # -- moving into place
+
+    def _move(self, item: _Staged) -> None:
+        path = item.write.path
+        above, _, name = path.rpartition(b"/")
+        self._make_parents(path)
+        failpoint("apply.move")
+        with self._staging.open(item.directory) as source:
+            target = open_directory(self._root, above)
+            try:
+                if item.write.standing is None:
+                    place(source, item.name, target, name)
+                    moved = True
+                else:
+                    moved = replace(source, item.name, target, name, item.write.standing)
+            finally:
+                os.close(target)
+        if moved:
+            self._touched.add(above)
+            self._outcomes[path] = FileOutcome(path, "merged" if item.write.merged else "restored")
+        else:
+            self._outcomes[path] = FileOutcome(path, "conflict", "changedMeanwhile")
+            self._discard(item)
+
+    def _make_parents(self, path: RelPath) -> None:
+        try:
+            # mostly they are there, and to go through them one by one takes as many calls as the square of the depth
+            os.close(open_directory(self._root, path.rpartition(b"/")[0]))
+        except FileNotFoundError:
+            pass
+        else:
+            return
+        for above in reversed(parents(path)):
+            self._make_directory(above)
+
+    def _make_directory(self, path: RelPath) -> None:
+        above, _, name = path.rpartition(b"/")
+        descriptor = open_directory(self._root, above)
+        try:
+            failpoint("apply.make_directory")
+            os.mkdir(name, 0o777, dir_fd=descriptor)
+        except FileExistsError:
+            found = os.stat(name, dir_fd=descriptor, follow_symlinks=False)
+            if not stat.S_ISDIR(found.st_mode):
+                raise
+        else:
+            self._touched.add(above)
+            self._made.append(path)
+        finally:
+            os.close(descriptor)
+
+    def _unmake_directory(self, path: RelPath) -> None:
+        above, _, name = path.rpartition(b"/")
+        # one that somebody has used, or moved, since is theirs
+        with contextlib.suppress(OSError):
+            descriptor = open_directory(self._root, above)
+            try:
+                os.rmdir(name, dir_fd=descriptor)
+            finally:
+                os.close(descriptor)
+
+    def _why_no_directory(self, path: RelPath) -> OSError | None:
+        """Makes a directory and those above it; gives the reason where that fails."""
+        try:
+            self._make_parents(path)
+            self._make_directory(path)
+        except OSError as error:
+            return error
+        return None
+
+    # -- taking away
+
+    def _delete(self, delete: Delete) -> None:
+        above, _, name = delete.path.rpartition(b"/")
+        failpoint("apply.delete")
+        descriptor = open_directory(self._root, above)
+        try:
+            taken = take_away(descriptor, name, delete.standing)
+        finally:
+            os.close(descriptor)
+        self._touched.add(above)
+        if taken:
+            self._outcomes[delete.path] = FileOutcome(delete.path, "deleted")
+        else:
+            self._outcomes[delete.path] = FileOutcome(delete.path, "conflict", "changedMeanwhile")
+
+    def _delete_last(self, plan: Plan, halves: Halves, left: Collection[RelPath], call: Call) -> None:
+        waited = [delete for delete in plan.deletes if delete.path in halves.last and delete.path not in left]
+        for delete in waited:
+            call.check()
+            if (why := halves.why_not(delete.path, self._outcomes)) is not None:
+                self._outcomes[delete.path] = why
+            else:
+                self._attempt(delete.path, lambda delete=delete: self._delete(delete))  # type: ignore[misc]
+        if waited:
+            for path in plan.remove_directories:
+                call.check()
+                self._remove_directory(path)
+
+    def _remove_directory(self, path: RelPath) -> None:
+        above, _, name = path.rpartition(b"/")
+        try:
+            descriptor = open_directory(self._root, above)
+        except OSError:
+            return
+        try:
+            failpoint("apply.remove_directory")
+            os.rmdir(name, dir_fd=descriptor)
+            self._touched.add(above)
+        except OSError as error:
+            # what is not ours is in it, or it went away by itself: it stays as it is
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOENT, errno.ENOTDIR):
+                self._fail(path, error)
+        finally:
+            os.close(descriptor)
+
+    # -- helpers
+
+    def _attempt(self, path: RelPath, step: Callable[[], None]) -> bool:
+        try:
+            step()
+        except FileNotFoundError:
+            self._outcomes[path] = FileOutcome(path, "conflict", "changedMeanwhile")
+            return False
+        except OSError as error:
+            self._fail(path, error)
+            return False
+        return True
+
+    def _fail(self, path: RelPath, error: OSError) -> None:
+        reason = "inTheWay" if error.errno in _IN_THE_WAY else errno.errorcode.get(error.errno or 0, "unknown")
+        self._outcomes[path] = FileOutcome(path, "failed", reason)
+
+    def _discard(self, item: _Staged) -> None:
+        try:
+            with self._staging.open(item.directory) as descriptor:
+                _unlink(descriptor, item.name)
+        except OSError:
+            return
+
+    def _sync(self) -> None:
+        _together(self._sync_directory, sorted(self._touched), lambda _: self._call.check())
+
+    def _sync_directory(self, path: RelPath) -> None:
+        try:
+            descriptor = open_directory(self._root, path)
+        except OSError:
+            return
+        try:
+            with os_errors(path):
+                failpoint("apply.names")
+                os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _together(work: Callable[[_T], None], items: Sequence[_T], progress: Callable[[int], None]) -> None:
+    """Does some work on each item, several at once where there are many: a disk syncs eight files in the time of three.
+
+    Where one fails, or `progress` does, no other is begun, and none is under way any more.
+    """
+    if len(items) < _TOGETHER_FROM:
+        for done, item in enumerate(items):
+            progress(done)
+            work(item)
+        return
+    with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="snapd-apply") as pool:
+        futures = [pool.submit(work, item) for item in items]
+        try:
+            for done, future in enumerate(as_completed(futures), 1):
+                future.result()
+                progress(done)
+        except BaseException:
+            for future in futures:
+                future.cancel()
+            raise
+
+
+def _unlink(directory: int, name: bytes) -> None:
+    try:
+        os.unlink(name, dir_fd=directory)
+    except FileNotFoundError:
+        return

@@ -1,0 +1,128 @@
+"""Clears away the files that an operation had written aside, or moved aside, when it was killed.
+
+What they have is stored: they are going to be written again, or were in the snapshot that the operation took first. One
+that has something else (somebody wrote into the file in the very moment of the swap) is given a name of its own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import secrets
+import stat
+from typing import TYPE_CHECKING
+
+from snapd.core.errors import os_errors
+from snapd.core.model import SYMLINK
+from snapd.failpoints import failpoint
+from snapd.worktree.fs.directories import open_directory
+from snapd.worktree.fs.rename import place
+from snapd.worktree.snapshot.classifier import OWN_TEMPORARY
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator
+
+    from snapd.core.call import Call
+    from snapd.core.model import Entry, ObjectId, RelPath
+
+    Chunks = Callable[[ObjectId], Iterator[bytes]]
+
+logger = logging.getLogger(__name__)
+
+_READ_BYTES = 1 << 20
+_OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+def sweep(root: int, directories: Iterable[RelPath], entries: Collection[Entry], chunks: Chunks, call: Call) -> None:
+    """Clears them away.
+
+    Args:
+        root: descriptor of the workspace.
+        directories: those that they may be in, not those below.
+        entries: what they may have; a file that was being written has the beginning of it.
+        chunks: gives a blob's bytes.
+        call: what this is for.
+
+    Raises:
+        StoreCorrupt: a blob among the entries is damaged.
+        IoError: one cannot be looked at, or cleared away.
+        Interrupted: the process is about to end.
+    """
+    known = {entry.oid for entry in entries}
+    for path in directories:
+        call.check()
+        try:
+            descriptor = open_directory(root, path)
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError:
+            # a symlink by now: nothing was left where it leads
+            continue
+        try:
+            with os_errors(path):
+                for name in os.listdir(descriptor):
+                    if OWN_TEMPORARY.fullmatch(os.fsencode(name)):
+                        call.check()
+                        try:
+                            _clear(descriptor, os.fsencode(name), known, entries, chunks)
+                        except PermissionError:
+                            # it is in nobody's way, and must not hold up everything until somebody may write there
+                            where = os.fsdecode(os.path.join(path, os.fsencode(name)))
+                            logger.warning(
+                                "%s is left of an operation that was cut off: no permission to remove it", where
+                            )
+        finally:
+            os.close(descriptor)
+
+
+def _clear(
+    directory: int, name: bytes, known: Collection[ObjectId], entries: Collection[Entry], chunks: Chunks
+) -> None:
+    failpoint("leftovers.clear")
+    if _is_stored(directory, name, known, entries, chunks):
+        os.unlink(name, dir_fd=directory)
+    else:
+        place(directory, name, directory, b".snapd-kept-" + secrets.token_hex(4).encode())
+
+
+def _is_stored(
+    directory: int, name: bytes, known: Collection[ObjectId], entries: Collection[Entry], chunks: Chunks
+) -> bool:
+    status = os.stat(name, dir_fd=directory, follow_symlinks=False)
+    if stat.S_ISLNK(status.st_mode):
+        target = os.readlink(name, dir_fd=directory)
+        return hashlib.sha1(b"blob %d\0" % len(target) + target).digest() in known
+    if not stat.S_ISREG(status.st_mode):
+        return False
+    digest = hashlib.sha1(b"blob %d\0" % status.st_size)
+    for chunk in _read(directory, name):
+        digest.update(chunk)
+    if digest.digest() in known:
+        return True
+    return any(
+        entry.mode != SYMLINK and _begins(chunks(entry.oid), _read(directory, name), status.st_size)
+        for entry in entries
+    )
+
+
+def _begins(whole: Iterator[bytes], part: Iterator[bytes], size: int) -> bool:
+    """Whether some bytes begin with others, of that size."""
+    held = b""
+    for chunk in part:
+        while len(held) < len(chunk):
+            more = next(whole, b"")
+            if not more:
+                return False
+            held += more
+        if not held.startswith(chunk):
+            return False
+        held = held[len(chunk) :]
+        size -= len(chunk)
+    return size == 0
+
+
+def _read(directory: int, name: bytes) -> Iterator[bytes]:
+    with open(os.open(name, _OPEN, dir_fd=directory), "rb", buffering=0) as file:
+        while chunk := file.read(_READ_BYTES):
+            yield chunk

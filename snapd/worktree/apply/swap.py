@@ -1,0 +1,135 @@
+"""Puts a new file in the place of one that stands there, or takes that away, if it is still what the plan saw.
+
+What was there in the very moment is aside then, and is looked at once more before it is gone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+from typing import TYPE_CHECKING
+
+import attrs
+
+from snapd.core.model import SYMLINK
+from snapd.failpoints import failpoint
+from snapd.worktree.fs.rename import exchange, place
+from snapd.worktree.fs.stable_read import read_link, read_stable, signature
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from snapd.core.model import ObjectId, Signature
+    from snapd.core.plan import Standing
+
+_KEPT_NAME_BYTES = 230
+"""What of a file's name fits, with an ending of ours, in the 255 bytes that a name may have."""
+
+
+def replace(source: int, temporary: bytes, target: int, name: bytes, standing: Standing) -> bool:
+    """Puts the new file there if the old one is still what the plan saw.
+
+    Args:
+        source: descriptor of the directory that the new file is in.
+        temporary: its name there.
+        target: descriptor of the directory that the old one is in.
+        name: its name there.
+        standing: what the plan saw.
+
+    Returns:
+        False where it is something else, which stays.
+
+    Raises:
+        OSError: what is at the name is what was there before.
+    """
+    if not _still_stands(target, name, standing):
+        return False
+    failpoint("apply.exchange")
+    # in this order, for a watcher that believes the last it hears of a name: the new file came after the old one went
+    if not exchange(target, name, source, temporary):
+        os.rename(temporary, name, src_dir_fd=source, dst_dir_fd=target)
+        return True
+    if not _look(source, temporary).same_content(standing.signature):
+        exchange(target, name, source, temporary)
+        return False
+    try:
+        failpoint("apply.exchanged")
+        os.unlink(temporary, dir_fd=source)
+    except OSError:
+        # what is told of the file is to be true
+        exchange(target, name, source, temporary)
+        raise
+    return True
+
+
+def take_away(directory: int, name: bytes, standing: Standing) -> bool:
+    """Deletes a file if it is still what the plan saw.
+
+    Args:
+        directory: descriptor of its directory.
+        name: its name there.
+        standing: what the plan saw.
+
+    Returns:
+        False where it is something else, which stays.
+
+    Raises:
+        OSError: it is there, as it was.
+    """
+    if not _still_stands(directory, name, standing):
+        return False
+    aside = b".snapd-tmp-" + secrets.token_hex(8).encode()
+    os.rename(name, aside, src_dir_fd=directory, dst_dir_fd=directory)
+    if _look(directory, aside).same_content(standing.signature):
+        try:
+            failpoint("apply.deleted")
+            os.unlink(aside, dir_fd=directory)
+        except OSError:
+            _put_back(directory, aside, name)
+            raise
+        return True
+    _put_back(directory, aside, name)
+    return False
+
+
+def _put_back(directory: int, aside: bytes, name: bytes) -> None:
+    try:
+        place(directory, aside, directory, name)
+    except FileExistsError:
+        # somebody put yet another file there: both must live, so this one keeps a name of its own
+        kept = name[:_KEPT_NAME_BYTES] + b".snapd-kept-" + secrets.token_hex(4).encode()
+        place(directory, aside, directory, kept)
+
+
+def _look(directory: int, name: bytes) -> Signature:
+    return signature(os.stat(name, dir_fd=directory, follow_symlinks=False))
+
+
+def _still_stands(directory: int, name: bytes, standing: Standing) -> bool:
+    """Whether a file still is what the plan saw.
+
+    A ctime that moved alone says nothing of the bytes. We move it ourselves, when we take another name of the same file
+    away; so does whoever makes a link to it. Then the bytes are compared.
+    """
+    now = _look(directory, name)
+    if now == standing.signature:
+        return True
+    if attrs.evolve(now, ctime_ns=standing.signature.ctime_ns) != standing.signature:
+        return False
+    if standing.entry.mode == SYMLINK:
+        found = read_link(directory, name, _blob_id)
+    else:
+        found = read_stable(directory, name, now.size, _blob_id)
+    return isinstance(found, tuple) and found[:2] == (standing.entry.oid, now)
+
+
+def _blob_id(size: int, chunks: Iterator[bytes]) -> ObjectId:
+    """The id that the store gives these bytes; raises ValueError where they are not as many as that."""
+    digest = hashlib.sha1(b"blob %d\0" % size)
+    for chunk in chunks:
+        digest.update(chunk)
+        size -= len(chunk)
+    if size:
+        raise ValueError("the file grew or shrank while it was read")
+    return digest.digest()

@@ -1,0 +1,1 @@
+"""The file system below a held descriptor: listings, stable reads, renames."""

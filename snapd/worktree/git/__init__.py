@@ -1,0 +1,1 @@
+"""The user's own git repository, read as data: nothing of it is executed or believed without a check."""

@@ -1,0 +1,406 @@
+"""Finds the git repository that a folder belongs to and reads what it says, as data.
+
+Git is never run, nothing is written, and no GIT_* variable of the environment has an effect.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import pwd
+import re
+import stat
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import attrs
+import pygit2
+from pygit2.enums import Option
+
+from snapd.worktree.fs.stable_read import regular
+from snapd.worktree.fs.stat_cache import Stamps
+
+from .config import includes_only_files
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_log = logging.getLogger(__name__)
+
+_HEAD = re.compile(rb"ref:[ \t\n\r]*refs/|[0-9a-fA-F]{40}")
+_MAX_GITFILE = 1 << 20
+_ANY_INCLUDE = re.compile(rb"include", re.IGNORECASE)
+_INCLUDE = re.compile(rb"include(?!if)", re.IGNORECASE)
+_KNOWN_FILTER = "filter.lfs."
+"""What `git lfs install` configures; a pointer is never as large as its file, unless that has 128 bytes."""
+_home_lock = threading.Lock()
+
+
+@attrs.frozen
+class GitUser:
+    """Where the user's git configuration lies, and the system's.
+
+    Attributes:
+        home: the home directory.
+        xdg_config_home: `$XDG_CONFIG_HOME`, None where it is not set.
+        system_config: the configuration file of the system.
+        system_attributes: the attribute file of the system.
+    """
+
+    home: str
+    xdg_config_home: str | None = None
+    system_config: str = "/etc/gitconfig"
+    system_attributes: str = "/etc/gitattributes"
+
+    @property
+    def config_folder(self) -> str:
+        """The folder of the user's own files for git."""
+        return os.path.join(self.xdg_config_home or os.path.join(self.home, ".config"), "git")
+
+    @property
+    def configs(self) -> list[str]:
+        """The configuration files, the weakest first; they need not exist."""
+        return [
+            self.system_config,
+            os.path.join(self.config_folder, "config"),
+            os.path.join(self.home, ".gitconfig"),
+        ]
+
+
+@attrs.frozen
+class Repository:
+    """Where a repository keeps its parts. Every path is absolute.
+
+    Attributes:
+        root: The directory that holds `.git`, without symlinks.
+        git_dir: The directory of this work tree's own files: HEAD, the index.
+        common_dir: The directory of what all work trees of the repository share: objects, configuration.
+        hash_size: Size of an object name in bytes: 20, or 32 in a SHA-256 repository.
+    """
+
+    root: bytes
+    git_dir: bytes
+    common_dir: bytes
+    hash_size: int
+
+    @property
+    def index_path(self) -> bytes:
+        """The index file; there is none before anything was added."""
+        return os.path.join(self.git_dir, b"index")
+
+    @property
+    def exclude_path(self) -> bytes:
+        """The file of the repository's own ignore patterns; there need not be one."""
+        return os.path.join(self.common_dir, b"info", b"exclude")
+
+
+class _BadGitFileError(Exception):
+    """A file named `.git` that does not lead to a repository."""
+
+
+def find_repository(folder: bytes, stamps: Stamps | None = None) -> Repository | None:
+    """Find the repository whose work tree a folder is in, as git run in that folder would.
+
+    A directory `.git` that is no repository is passed over; a file `.git` that leads to none ends the search,
+    as does the edge of the file system, and a folder inside of a git directory has no work tree.
+
+    Args:
+        folder: An absolute path. Symlinks in it are resolved first.
+        stamps: Where to note what is looked at.
+
+    Returns:
+        The repository, None if there is none.
+
+    Raises:
+        OSError: The folder cannot be read.
+    """
+    stamps = stamps or Stamps()
+    current = os.path.realpath(folder)
+    device = os.stat(current).st_dev
+    while True:
+        try:
+            found = _repository_at(current, stamps)
+        except _BadGitFileError:
+            return None
+        parent = os.path.dirname(current)
+        if found or _is_git_dir(current, stamps) or parent == current or os.stat(parent).st_dev != device:
+            return found
+        current = parent
+
+
+def nested_repository(directory: bytes | int, stamps: Stamps | None = None) -> Repository | None:
+    """Read the repository whose `.git` is in a directory, without looking further up.
+
+    Args:
+        directory: The directory: an absolute path, or an open descriptor.
+        stamps: Where to note what is looked at.
+
+    Returns:
+        The repository; None if the directory holds no valid `.git`.
+    """
+    try:
+        if isinstance(directory, int):
+            os.stat(b".git", dir_fd=directory)
+            directory = os.fsencode(os.readlink(f"/proc/self/fd/{directory}"))
+        return _repository_at(os.path.realpath(directory), stamps or Stamps())
+    except (OSError, _BadGitFileError):
+        return None
+
+
+def user_excludes(user: GitUser, repository: Repository | None, stamps: Stamps | None = None) -> bytes | None:
+    """Read the file of the user's own ignore patterns: the one that `core.excludesFile` names, or the default.
+
+    A configuration file that is malformed is passed over with a warning in the log. Sections `includeIf` have
+    no effect.
+
+    Args:
+        user: Whose configuration counts.
+        repository: The repository whose configuration counts too; None if there is none.
+        stamps: Where to note what is looked at.
+
+    Returns:
+        The text of the file; None if there is none or it cannot be read.
+    """
+    stamps = stamps or Stamps()
+    configs = user.configs
+    if repository:
+        configs += _repository_configs(repository, stamps)
+    value: str | None = None
+    with _home(user.home):
+        for config in configs:
+            value = _last_value(config, "core.excludesfile", value, stamps)
+    if value is None:
+        return _read(os.path.join(user.config_folder, "ignore"), stamps)
+    path = _expanded(value, user.home, repository)
+    return _read(path, stamps) if path else None
+
+
+@attrs.frozen
+class AttributeSettings:
+    """What the configuration says of attributes.
+
+    Attributes:
+        files: The attribute files of the system and the user: every one that could be in force. They need not exist.
+        fold: Whether patterns may be matched without regard to case.
+    """
+
+    files: tuple[str, ...]
+    fold: bool
+
+
+def attribute_settings(repository: Repository, user: GitUser) -> AttributeSettings | None:
+    """Read where attributes come from besides the repository. What a condition includes counts in any case.
+
+    Args:
+        repository: The repository whose configuration counts.
+        user: Whose configuration counts too.
+
+    Returns:
+        What was found. None where a configuration file cannot be read, where attributes come from a tree
+        (`attr.tree`), or where drivers of filters are configured other than those of Git LFS: they may have been
+        in use under attributes that are gone.
+    """
+    files = [user.system_attributes, os.path.join(user.config_folder, "attributes")]
+    fold = False
+    pending = user.configs + _repository_configs(repository, Stamps())
+    read: set[str] = set()
+    with _home(user.home):
+        while pending:
+            config = pending.pop()
+            if config in read or not os.path.isfile(config):
+                continue
+            read.add(config)
+            variables = _variables(config, user.home)
+            if variables is None:
+                return None
+            for name, value in variables:
+                if name == "attr.tree" or (name.startswith("filter.") and not name.startswith(_KNOWN_FILTER)):
+                    return None
+                if name == "core.attributesfile":
+                    files.append(_expanded(value, user.home, repository) or "")
+                elif name == "core.ignorecase":
+                    fold = fold or value == "" or _is_true(value)
+                elif name.startswith("includeif.") and (included := _expanded(value, user.home, None)):
+                    pending.append(included)
+                elif name.startswith("includeif."):
+                    pending.append(os.path.join(os.path.dirname(config), value))
+    return AttributeSettings(tuple(path for path in files if path), fold)
+
+
+def _variables(path: str, home: str) -> list[tuple[str, str]] | None:
+    """The variables of a configuration file and of those that it includes; None where one is malformed."""
+    try:
+        config = pygit2.Config()
+        _add_file(config, path, home)
+        return [(entry.name, entry.value or "") for entry in config]
+    except (pygit2.GitError, OSError, ValueError, KeyError) as error:
+        _log.warning("the git configuration file %s cannot be read: %s", path, error)
+        return None
+
+
+def _repository_at(root: bytes, stamps: Stamps) -> Repository | None:
+    """Read the `.git` of a directory.
+
+    Raises:
+        _BadGitFileError: It is a file that leads to no repository.
+    """
+    dot_git = os.path.join(root, b".git")
+    status = stamps.look(dot_git)
+    if status is None:
+        return None
+    is_file = stat.S_ISREG(status.st_mode)
+    git_dir = os.path.realpath(_gitfile_target(dot_git)) if is_file else dot_git
+    if not _is_git_dir(git_dir, stamps):
+        if is_file:
+            raise _BadGitFileError
+        return None
+    common_dir = _common_dir(git_dir, stamps)
+    return Repository(root, git_dir, common_dir, _hash_size(common_dir, stamps))
+
+
+def _gitfile_target(path: bytes) -> bytes:
+    try:
+        with open(path, "rb", opener=regular) as file:
+            text = file.read(_MAX_GITFILE + 1)
+    except OSError:
+        raise _BadGitFileError from None
+    target = text.removeprefix(b"gitdir: ").rstrip(b"\r\n")
+    if not text.startswith(b"gitdir: ") or len(text) > _MAX_GITFILE or not target or b"\0" in target:
+        raise _BadGitFileError
+    return os.path.join(os.path.dirname(path), target)
+
+
+def _is_git_dir(path: bytes, stamps: Stamps) -> bool:
+    if not _has_head(path, stamps):
+        return False
+    common_dir = _common_dir(path, stamps)
+    parts = [os.path.join(common_dir, name) for name in (b"objects", b"refs")]
+    return all(stamps.look(part) is not None and os.access(part, os.X_OK) for part in parts)
+
+
+def _has_head(git_dir: bytes, stamps: Stamps) -> bool:
+    path = os.path.join(git_dir, b"HEAD")
+    status = stamps.look(path, follow=False)
+    try:
+        if status is not None and stat.S_ISLNK(status.st_mode):
+            return os.readlink(path).startswith(b"refs/")
+        with open(path, "rb", opener=regular) as file:
+            return _HEAD.match(file.read(255)) is not None
+    except OSError:
+        return False
+
+
+def _common_dir(git_dir: bytes, stamps: Stamps) -> bytes:
+    """Follow the file `commondir`, which the git directory of an additional work tree has."""
+    path = os.path.join(git_dir, b"commondir")
+    stamps.look(path)
+    try:
+        with open(path, "rb", opener=regular) as file:
+            target = file.read().rstrip(b"\r\n")
+    except OSError:
+        return git_dir
+    return os.path.realpath(os.path.join(git_dir, target.partition(b"\0")[0]))
+
+
+def _hash_size(common_dir: bytes, stamps: Stamps) -> int:
+    config = os.fsdecode(os.path.join(common_dir, b"config"))
+    return 32 if _last_value(config, "extensions.objectformat", None, stamps) == "sha256" else 20
+
+
+def _repository_configs(repository: Repository, stamps: Stamps) -> list[str]:
+    shared = os.fsdecode(os.path.join(repository.common_dir, b"config"))
+    own = os.fsdecode(os.path.join(repository.git_dir, b"config.worktree"))
+    apart = _last_value(shared, "extensions.worktreeconfig", None, stamps)
+    return [shared, own] if _is_true(apart) else [shared]
+
+
+def _is_true(value: str | None) -> bool:
+    try:
+        return value is not None and pygit2.Config.parse_bool(value)
+    except (pygit2.GitError, ValueError):
+        return False
+
+
+@contextmanager
+def _home(home: str) -> Iterator[None]:
+    """Let '~/' in the include.path of a configuration file mean a given home, not that of the environment."""
+    with _home_lock:
+        before = pygit2.option(Option.GET_HOMEDIR)
+        pygit2.option(Option.SET_HOMEDIR, home)
+        try:
+            yield
+        finally:
+            pygit2.option(Option.SET_HOMEDIR, before or "")
+
+
+def _last_value(path: str, name: str, otherwise: str | None, stamps: Stamps) -> str | None:
+    """Read one variable of one configuration file and of those that it includes.
+
+    Args:
+        path: The file, which need not exist.
+        name: The variable, in lower case.
+        otherwise: What to give if the file does not set the variable, or is malformed.
+        stamps: Where to note what is looked at.
+
+    Returns:
+        The last value.
+    """
+    status = stamps.look(path)
+    # libgit2 would wait for ever for a FIFO to be written to
+    if status is None or not stat.S_ISREG(status.st_mode):
+        return otherwise
+    try:
+        if _mentions_include(path):
+            # which files it includes only libgit2 knows
+            stamps.distrust()
+        config = pygit2.Config()
+        _add_file(config, path, pygit2.option(Option.GET_HOMEDIR) or "")
+        values = [value for value in config.get_multivar(name) if value is not None]
+    except (pygit2.GitError, OSError, ValueError, KeyError) as error:
+        _log.warning("the git configuration file %s is passed over: %s", path, error)
+        return otherwise
+    return values[-1] if values else otherwise
+
+
+def _add_file(config: pygit2.Config, path: str, home: str) -> None:
+    """Has libgit2 read a file and those that it includes; raises `ValueError` where it would wait for a pipe."""
+    if _mentions_include(path, conditional=True) and not includes_only_files(path, home):
+        raise ValueError("it includes what is no file")
+    config.add_file(path)
+
+
+def _mentions_include(path: str, *, conditional: bool = False) -> bool:
+    with open(path, "rb", opener=regular) as file:
+        return (_ANY_INCLUDE if conditional else _INCLUDE).search(file.read()) is not None
+
+
+def _expanded(value: str, home: str, repository: Repository | None) -> str | None:
+    """Give the path that a value of the configuration means; None if it means none."""
+    if value.startswith("~"):
+        user, _, rest = value[1:].partition("/")
+        folder = _home_of(user) if user else home
+        return folder and os.path.join(folder, rest)
+    if os.path.isabs(value):
+        return value
+    return os.path.join(os.fsdecode(repository.root), value) if value and repository else None
+
+
+def _home_of(user: str) -> str | None:
+    try:
+        return pwd.getpwnam(user).pw_dir
+    except KeyError:
+        _log.warning("core.excludesFile names the home of %s, a user who is not known", user)
+        return None
+
+
+def _read(path: str, stamps: Stamps) -> bytes | None:
+    stamps.look(path)
+    try:
+        with open(path, "rb", opener=regular) as file:
+            return file.read()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, ValueError) as error:
+        _log.warning("the user's ignore file is passed over: %s", error)
+        return None

@@ -1,0 +1,1 @@
+"""Which names of the work tree are captured."""

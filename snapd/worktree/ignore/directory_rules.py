@@ -1,0 +1,41 @@
+"""What holds in one directory: which of its names are captured."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING
+
+import attrs
+
+if TYPE_CHECKING:
+    from snapd.core.rules.ignore import IgnoreStack
+    from snapd.worktree.git.index import TrackedPaths
+
+
+class Reach(Enum):
+    """What is captured in a directory."""
+
+    RULES = "what the ignore rules let through"
+    HELD = "ignored itself: only what the user's index holds or the request forces"
+    ALL = "forced: everything"
+
+
+@attrs.frozen(eq=False)
+class Verdict:
+    """What decides, with the user's own index and the request's forced paths, whether a name is ignored.
+
+    Attributes:
+        reach: what is captured here.
+        stack: the ignore files in force.
+        nested: the indexes of repositories inside the workspace that reach here.
+        key: a digest of `stack` and `nested`: where it is the same, a name need not be judged again.
+    """
+
+    reach: Reach
+    stack: IgnoreStack
+    nested: tuple[TrackedPaths, ...]
+    key: bytes
+
+    def decides_as(self, other: Verdict | None) -> bool:
+        """Whether both let the same names through."""
+        return other is not None and self.key == other.key and self.reach is other.reach

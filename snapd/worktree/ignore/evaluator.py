@@ -1,0 +1,123 @@
+"""Says which names of the work tree are captured, and keeps what that depends on."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+import attrs
+
+from snapd.core.paths import parents
+from snapd.worktree.ignore.directory_rules import Reach, Verdict
+
+if TYPE_CHECKING:
+    from snapd.core.model import RelPath
+    from snapd.core.rules.ignore import IgnoreFile
+    from snapd.worktree.git.index import TrackedPaths
+
+    from .rules import Rules, RuleSource
+
+
+class Judge:
+    """The rules of one look.
+
+    Args:
+        rules: what is ignored in the workspace.
+        source: where they come from; knows the repositories inside the workspace.
+        forced: ignored paths, files or directories, to capture all the same.
+    """
+
+    def __init__(self, rules: Rules, source: RuleSource, forced: tuple[RelPath, ...]) -> None:
+        self.prefix = rules.prefix
+        self.root = Verdict(Reach.RULES, rules.stack, (), _root_key(rules))
+        self._tracked = rules.tracked
+        self._source = source
+        self._forced = frozenset(forced)
+        self._above_forced = frozenset(above for path in forced for above in parents(path))
+
+    def entering(self, path: RelPath, above: Verdict | None, before: Verdict | None) -> Verdict | None:
+        """What holds for a directory before its own `.gitignore` has its say.
+
+        Args:
+            path: the directory.
+            above: what holds in the directory above; None where `path` is the root, or that is not known yet.
+            before: what held in the directory as of the last look, if there was one.
+
+        Returns:
+            None where the directory is ignored by now.
+        """
+        if above is None:
+            return self.root
+        reach = before.reach if before is not None else self.reach(path, True, above)
+        return None if reach is None else attrs.evolve(above, reach=reach)
+
+    def inside(self, verdict: Verdict, path: RelPath, gitignore: IgnoreFile | None, has_git: bool) -> Verdict:
+        """What holds inside a directory.
+
+        Args:
+            verdict: as `entering`.
+            path: the directory.
+            gitignore: its `.gitignore`.
+            has_git: it has a `.git`.
+        """
+        if gitignore is not None:
+            verdict = attrs.evolve(
+                verdict,
+                stack=verdict.stack.entering(gitignore),
+                key=_key(verdict.key, b"gitignore", gitignore.base, gitignore.text),
+            )
+        if path and has_git and (held := self._source.nested(path)) is not None:
+            verdict = attrs.evolve(
+                verdict, nested=(*verdict.nested, held), key=_key(verdict.key, b"index", path, *_parts(held))
+            )
+        return verdict
+
+    def reach(self, path: RelPath, is_directory: bool, verdict: Verdict) -> Reach | None:
+        """How far a name is captured; None where it is ignored."""
+        if verdict.reach is Reach.ALL or (self._forced and not self._forced.isdisjoint((path, *parents(path)))):
+            return Reach.ALL
+        if not is_directory and self._tracked.holds(path):
+            return Reach.RULES
+        match_path = self.prefix + b"/" + path if self.prefix else path
+        if verdict.reach is Reach.RULES and not verdict.stack.ignored(match_path, is_directory):
+            return Reach.RULES
+        if not is_directory and any(nested.holds(path) for nested in verdict.nested):
+            return Reach.RULES
+        if is_directory and (
+            self._tracked.below(path)
+            or any(nested.below(path) for nested in verdict.nested)
+            or path in self._above_forced
+        ):
+            return Reach.HELD
+        return None
+
+
+def differing(one: TrackedPaths, other: TrackedPaths) -> frozenset[RelPath]:
+    """The paths of which two indexes do not say the same."""
+    if one is other:
+        return frozenset()
+    return frozenset(one.paths) ^ frozenset(other.paths) | one.links ^ other.links | one.sparse ^ other.sparse
+
+
+def digest(tracked: TrackedPaths, forced: tuple[RelPath, ...]) -> bytes:
+    """What changes when an index or the forced paths do."""
+    return _key(b"", *_parts(tracked), b"\0".join(forced))
+
+
+def _parts(tracked: TrackedPaths) -> tuple[bytes, ...]:
+    return tuple(b"\0".join(sorted(paths)) for paths in (tracked.paths, tracked.links, tracked.sparse))
+
+
+def _root_key(rules: Rules) -> bytes:
+    parts = [rules.prefix]
+    for text in rules.texts:
+        parts += [text.kind.encode(), text.base, text.text]
+    return _key(b"", *parts)
+
+
+def _key(above: bytes, *parts: bytes) -> bytes:
+    digest = hashlib.sha1(above)
+    for part in parts:
+        digest.update(b"%d\0" % len(part))
+        digest.update(part)
+    return digest.digest()

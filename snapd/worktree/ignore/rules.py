@@ -1,0 +1,281 @@
+"""Gathers what says which files of a workspace are ignored, and which are captured all the same.
+
+All of it is read as data: nothing that the user's git configures is run or obeyed otherwise.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from snapd.core.errors import InvalidParams, os_errors
+from snapd.core.model import RuleText, Signature
+from snapd.core.operations.target import stack_of
+from snapd.core.rules.ignore import IgnoreStack
+from snapd.worktree.fs.stable_read import is_racy, read_small, signature
+from snapd.worktree.fs.stat_cache import Stamps
+from snapd.worktree.git.index import MalformedIndex, TrackedPaths, read_index
+from snapd.worktree.git.index_seed import Seed
+from snapd.worktree.git.repository import GitUser as GitUser
+from snapd.worktree.git.repository import Repository, find_repository, nested_repository, user_excludes
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from snapd.core.model import RelPath
+    from snapd.core.ports.project import OpenBlobs
+    from snapd.worktree.git.index import GitIndex
+
+logger = logging.getLogger(__name__)
+
+WORKSPACE_FILE = ".snapd.toml"
+
+
+@attrs.frozen
+class Rules:
+    """What is ignored in a workspace.
+
+    Attributes:
+        prefix: the workspace relative to the repository around it.
+        stack: the ignore files in force at the workspace root.
+        tracked: what the user's git index holds.
+        texts: the patterns from outside the tree, for the snapshot's coverage.
+    """
+
+    prefix: bytes
+    stack: IgnoreStack
+    tracked: TrackedPaths
+    texts: tuple[RuleText, ...]
+
+
+class RuleSource:
+    """Says what the rules are at each look. While no file that they rest on changed, none is opened.
+
+    Args:
+        root: the workspace, absolute.
+        root_descriptor: the same, open.
+        user: whose git configuration counts.
+    """
+
+    def __init__(self, root: bytes, root_descriptor: int, user: GitUser) -> None:
+        self._root = root
+        self._descriptor = root_descriptor
+        self._user = user
+        self._last: Rules | None = None
+        self._exclude: tuple[str, ...] = ()
+        self._stamps = Stamps()
+        self._repository: Repository | None = None
+        self._indexes: dict[tuple[bytes, bytes, bytes], tuple[Signature, TrackedPaths]] = {}
+        self._nested: dict[RelPath, tuple[Stamps, TrackedPaths | None]] = {}
+        self._parsed: GitIndex | None = None
+
+    def read(self, exclude: Iterable[str]) -> Rules:
+        """The rules as they are now.
+
+        Args:
+            exclude: snapd's own patterns for this workspace.
+
+        Returns:
+            The same object as the last time, where they are the same.
+
+        Raises:
+            InvalidParams: the workspace's `.snapd.toml` is not as it should be; names the key.
+            IoError: the folder cannot be looked at.
+        """
+        exclude = tuple(exclude)
+        self._parsed = None
+        if self._last is not None and exclude == self._exclude and self._stamps.unchanged():
+            return self._last
+        stamps = Stamps()
+        with os_errors(self._root):
+            repository = find_repository(self._root, stamps)
+        outer = self._repository_texts(repository, stamps)
+        if repository is not None and self._is_foreign(repository, outer):
+            # the repository around us ignores this folder as a whole: it is not its project
+            repository = None
+            outer = self._repository_texts(None, stamps)
+        prefix = _prefix(repository, self._root)
+        own = "\n".join([*exclude, *self._workspace_excludes(stamps)]).encode("utf-8", "surrogateescape")
+        texts = tuple(outer + ([RuleText("own", prefix, own)] if own else []))
+        tracked = self._tracked(repository, prefix, stamps)
+        rules = Rules(prefix, stack_of(texts), tracked, texts)
+        if self._last is None or rules != self._last:
+            self._last = rules
+        self._exclude, self._stamps, self._repository = exclude, stamps, repository
+        return self._last
+
+    def seed(self, open_blobs: OpenBlobs) -> Seed | None:
+        """What the index of the project knows of the contents of its files; rests on the last `read`.
+
+        Args:
+            open_blobs: reads blobs of the project's own git.
+
+        Returns:
+            None where there is no repository, or nothing of it can be believed.
+
+        Raises:
+            IoError: the disk is in trouble.
+        """
+        index, self._parsed = self._parsed, None
+        if self._repository is None or self._last is None:
+            return None
+        return Seed.load(self._repository, self._user, open_blobs, self._last.prefix, index)
+
+    def nested(self, path: RelPath) -> TrackedPaths | None:
+        """What the index of a repository inside the workspace holds, as paths of the workspace.
+
+        Args:
+            path: the directory that has a `.git`.
+
+        Returns:
+            None where that is no repository; the same object as the last time, where it is the same.
+        """
+        known = self._nested.get(path)
+        if known is not None and known[0].unchanged():
+            return known[1]
+        stamps = Stamps()
+        repository = nested_repository(os.path.join(self._root, path), stamps)
+        tracked = None
+        if repository is not None:
+            tracked = self._read_index(repository, stamps, strip=b"", add=path)
+            if known is not None and tracked == known[1]:
+                tracked = known[1]
+        self._nested[path] = stamps, tracked
+        return tracked
+
+    def nested_changed(self) -> bool:
+        """Whether a repository that was asked for by `nested` may have changed since: its index or its `.git`.
+
+        It is told once: who asks looks at the directories and asks for those that are repositories still. One whose
+        directory is gone has not changed: what lay in it is not there either.
+        """
+        changed = False
+        for path, (stamps, _) in list(self._nested.items()):
+            if not stamps.unchanged():
+                del self._nested[path]
+                changed = changed or os.path.isdir(os.path.join(self._root, path))
+        return changed
+
+    def _repository_texts(self, repository: Repository | None, stamps: Stamps) -> list[RuleText]:
+        texts = []
+        everywhere = user_excludes(self._user, repository, stamps)
+        if everywhere:
+            texts.append(RuleText("global", b"", everywhere))
+        if repository is not None:
+            stamps.look(repository.exclude_path)
+            if local := read_small(repository.exclude_path):
+                texts.append(RuleText("info", b"", local))
+            texts += _above(repository, self._root, stamps)
+        return texts
+
+    def _is_foreign(self, repository: Repository, texts: list[RuleText]) -> bool:
+        prefix = _prefix(repository, self._root)
+        parts = prefix.split(b"/") if prefix else []
+        stack = stack_of(texts)
+        return any(stack.ignored(b"/".join(parts[:depth]), True) for depth in range(1, len(parts) + 1))
+
+    def _tracked(self, repository: Repository | None, prefix: bytes, stamps: Stamps) -> TrackedPaths:
+        if repository is None:
+            return NOTHING_TRACKED
+        return self._read_index(repository, stamps, strip=prefix, add=b"", keep=True)
+
+    def _read_index(
+        self, repository: Repository, stamps: Stamps, strip: bytes, add: bytes, *, keep: bool = False
+    ) -> TrackedPaths:
+        path = repository.index_path
+        key = (path, strip, add)
+        looked_at = time.time_ns()
+        found = stamps.look(path)
+        if found is None:
+            self._indexes.pop(key, None)
+            return NOTHING_TRACKED
+        known = self._indexes.get(key)
+        if known is not None and known[0] == signature(found):
+            return known[1]
+        try:
+            index = read_index(path, hash_size=repository.hash_size)
+        except (MalformedIndex, OSError) as error:
+            # what it held falls back under the ignore rules, and nothing ignored is ever deleted
+            logger.warning("the index %s cannot be read: %s", os.fsdecode(path), error)
+            # it may rest on a shared index that comes back
+            stamps.distrust()
+            self._indexes.pop(key, None)
+            return NOTHING_TRACKED
+        if keep:
+            self._parsed = index
+        tracked = TrackedPaths.from_index(index, strip=strip, add=add)
+        if is_racy(found.st_ctime_ns, looked_at):
+            self._indexes.pop(key, None)
+        else:
+            self._indexes[key] = (signature(found), tracked)
+        return tracked
+
+    def _workspace_excludes(self, stamps: Stamps) -> list[str]:
+        stamps.look_beside(WORKSPACE_FILE.encode(), self._descriptor)
+        return workspace_excludes(self._descriptor)
+
+
+NOTHING_TRACKED = TrackedPaths(())
+
+
+def workspace_excludes(root_descriptor: int) -> list[str]:
+    """The patterns in a workspace's own file.
+
+    Args:
+        root_descriptor: the workspace, open.
+
+    Raises:
+        InvalidParams: the file is not as it should be; names the key.
+        IoError: the disk or the process is in trouble.
+    """
+    found = read_small(WORKSPACE_FILE.encode(), root_descriptor)
+    if found is None:
+        return []
+    try:
+        document: dict[str, Any] = tomllib.loads(found.decode("utf-8"))
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise InvalidParams(f"{WORKSPACE_FILE}: {error}", field=WORKSPACE_FILE, file=WORKSPACE_FILE) from error
+    for key in document:
+        if key != "exclude":
+            raise InvalidParams(
+                f"{WORKSPACE_FILE}: unknown key {key!r}: a workspace may only set 'exclude'",
+                field=key,
+                file=WORKSPACE_FILE,
+            )
+    exclude = document.get("exclude", [])
+    if not isinstance(exclude, list) or not all(isinstance(pattern, str) for pattern in exclude):
+        raise InvalidParams(
+            f"{WORKSPACE_FILE}: exclude: expected a list of strings", field="exclude", file=WORKSPACE_FILE
+        )
+    return exclude
+
+
+def _prefix(repository: Repository | None, root: bytes) -> bytes:
+    if repository is None or repository.root == root:
+        return b""
+    return os.path.relpath(root, repository.root)
+
+
+def _above(repository: Repository, root: bytes, stamps: Stamps) -> list[RuleText]:
+    """The `.gitignore` files between the repository's root and the workspace, outermost first."""
+    texts = []
+    prefix = _prefix(repository, root)
+    parts = prefix.split(b"/") if prefix else []
+    for depth in range(len(parts)):
+        base = b"/".join(parts[:depth])
+        path = os.path.join(repository.root, base, b".gitignore")
+        stamps.look(path, follow=False)
+        # git does not follow a symlink here
+        if not os.path.islink(path) and (text := read_small(path)):
+            texts.append(RuleText("gitignore", base, text))
+    return texts

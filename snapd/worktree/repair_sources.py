@@ -1,0 +1,60 @@
+"""What a repair of the store may take from the folder: bytes of its files, and where its own git has its objects."""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import TYPE_CHECKING
+
+from snapd.core.errors import os_errors
+from snapd.worktree.fs.directories import open_directory
+from snapd.worktree.git.objects import object_directories
+from snapd.worktree.git.repository import find_repository
+
+if TYPE_CHECKING:
+    from snapd.core.model import RelPath
+
+_OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+def own_object_directories(root: bytes) -> tuple[bytes, ...]:
+    """The `objects` directories of the repository around a folder, and those that it borrows from; none without one.
+
+    Args:
+        root: absolute and canonical.
+
+    Raises:
+        IoError: the folder cannot be looked at.
+    """
+    with os_errors(root):
+        repository = find_repository(root)
+    if repository is None or repository.hash_size != 20:
+        return ()
+    return object_directories(os.path.join(repository.common_dir, b"objects"))
+
+
+def content(root: int, path: RelPath, most: int) -> bytes | None:
+    """The bytes of a file, the target of a symlink; None where there is neither, or it cannot be read.
+
+    Args:
+        root: descriptor of the folder; no symlink leads out of it.
+        path: the file.
+        most: a larger file is not read, bytes.
+    """
+    above, _, name = path.rpartition(b"/")
+    try:
+        directory = open_directory(root, above)
+    except OSError:
+        return None
+    try:
+        status = os.stat(name, dir_fd=directory, follow_symlinks=False)
+        if stat.S_ISLNK(status.st_mode):
+            return os.readlink(name, dir_fd=directory)
+        if not stat.S_ISREG(status.st_mode) or status.st_size > most:
+            return None
+        with open(os.open(name, _OPEN, dir_fd=directory), "rb") as file:
+            return file.read(most + 1)
+    except OSError:
+        return None
+    finally:
+        os.close(directory)

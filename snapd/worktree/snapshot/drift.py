@@ -1,0 +1,139 @@
+"""How the work tree differs from a snapshot by now, told from the memory and from what is yet to be read."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import attrs
+
+from snapd.core.model import SYMLINK, TREE, Drift, Drifted, Entry
+from snapd.core.trees import files
+from snapd.worktree.fs.directories import open_directory
+from snapd.worktree.fs.stable_read import read_link, read_stable, tree_mode
+from snapd.worktree.state.file_state import entry_of
+
+from .walker import GONE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from snapd.core.model import ObjectId, RelPath, TreeEntry
+    from snapd.worktree.state.nodes import DirectoryNode
+    from snapd.worktree.state.tree_state import Memory
+
+_NOT_STORED: ObjectId = bytes(20)
+
+
+class _EnoughError(Exception):
+    """The limits are reached."""
+
+
+@attrs.define
+class DriftFinder:
+    """Compares a memory with a snapshot; only directories that differ are gone into.
+
+    Attributes:
+        root: descriptor of the workspace.
+        memory: as of a look just now.
+        read_tree: gives the entries of a stored tree.
+        max_files: differing files that are told, at most.
+        max_bytes: contents that are read from the disk, at most.
+        unfinished: see `Drift`.
+    """
+
+    root: int
+    memory: Memory
+    read_tree: Callable[[ObjectId], tuple[TreeEntry, ...]]
+    max_files: int
+    max_bytes: int
+    unfinished: bool
+    _found: list[Drifted] = attrs.field(factory=list)
+    _bytes: int = 0
+    _truncated: bool = False
+    _unread_below: set[DirectoryNode] = attrs.field(factory=set)
+
+    def find(self, base: ObjectId) -> Drift:
+        """What differs from a snapshot, ordered by path.
+
+        Args:
+            base: its tree.
+
+        Raises:
+            StoreCorrupt, IoError: see there.
+        """
+        for unread in self.memory.unread:
+            node: DirectoryNode | None = unread
+            while node is not None and node not in self._unread_below:
+                self._unread_below.add(node)
+                node = node.parent
+        try:
+            self._directory(b"", base, self.memory.root)
+        except _EnoughError:
+            self._truncated = True
+        found = tuple(sorted(self._found, key=lambda drifted: drifted.path))
+        return Drift(found, self._truncated, self.unfinished)
+
+    def _directory(self, path: RelPath, old: ObjectId | None, node: DirectoryNode) -> None:
+        if node.tree is not None and node.tree == old and node not in self._unread_below:
+            return
+        prefix = path + b"/" if path else b""
+        before = {entry.name: entry for entry in self.read_tree(old)} if old is not None else {}
+        unread = self.memory.unread.get(node, {})
+        for name in {**before, **node.files, **node.directories, **unread}:
+            entry = before.get(name)
+            was = Entry(entry.mode, entry.oid) if entry is not None and entry.mode != TREE else None
+            child = node.directories.get(name)
+            if child is not None:
+                self._directory(prefix + name, entry.oid if entry is not None and was is None else None, child)
+            elif entry is not None and was is None:
+                for below, gone in files(self.read_tree, entry.oid):
+                    self._add(prefix + name + b"/" + below, gone, None)
+            if name in unread:
+                self._read(prefix + name, was, unread[name], path)
+            elif (record := node.files.get(name)) is not None:
+                if (now := entry_of(record)) != was:
+                    self._add(prefix + name, was, now)
+            elif was is not None:
+                self._add(prefix + name, was, None)
+
+    def _read(self, path: RelPath, was: Entry | None, is_link: bool, folder: RelPath) -> None:
+        held: list[bytes] = []
+
+        def keep(_: int, chunks: Iterator[bytes]) -> ObjectId:
+            held[:] = chunks
+            return _NOT_STORED
+
+        name = path.rpartition(b"/")[2]
+        try:
+            descriptor = open_directory(self.root, folder)
+        except OSError as error:
+            if error.errno not in GONE:
+                raise
+            return
+        try:
+            if is_link:
+                found = read_link(descriptor, name, keep)
+            else:
+                found = read_stable(descriptor, name, self.max_bytes - self._bytes, keep)
+        except OSError as error:
+            if error.errno not in GONE:
+                raise
+            if was is not None:
+                self._add(path, was, None)
+            return
+        finally:
+            os.close(descriptor)
+        if not isinstance(found, tuple):
+            # it is being written, or is more than is looked at for this
+            self._truncated = True
+            return
+        data = b"".join(held)
+        self._bytes += len(data)
+        mode = SYMLINK if is_link else tree_mode(found[1].mode)
+        self._add(path, was, Entry(mode, _NOT_STORED), data)
+
+    def _add(self, path: RelPath, was: Entry | None, now: Entry | None, data: bytes | None = None) -> None:
+        if len(self._found) >= self.max_files:
+            raise _EnoughError
+        self._found.append(Drifted(path, was, now, data))

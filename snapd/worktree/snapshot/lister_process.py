@@ -1,0 +1,89 @@
+"""The process that lists directories for `lister.py`: paths come in, listings go out, until the input ends.
+
+It imports little, so that it is there in some milliseconds. Each directory is watched before it is listed, where
+queues are given.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from typing import TYPE_CHECKING
+
+from snapd.watch.lent import Lent
+from snapd.worktree.fs.directories import Directories
+from snapd.worktree.fs.listing import Listing, encode, failed, list_directory
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_LENGTH = struct.Struct("<H")
+_READ_BYTES = 1 << 16
+_TOGETHER = 32
+"""Listings that are sent at once."""
+
+
+class _Watcher:
+    """Watches directories of one file system.
+
+    Args:
+        device: of the file system.
+        queues: where it is told what happens in them; empty for nowhere.
+    """
+
+    def __init__(self, device: int, queues: Sequence[int]) -> None:
+        self._device = device
+        self._lent = Lent(queues) if queues else None
+
+    def watch(self, directory: int) -> int:
+        """The number of the watch; -1 where there is none: who asked tries it itself, and is told why."""
+        if self._lent is None or os.fstat(directory).st_dev != self._device:
+            return -1
+        try:
+            return self._lent.add(directory)
+        except OSError:
+            return -1
+
+
+def main(descriptors: str) -> None:
+    """Serves standard input and output.
+
+    Args:
+        descriptors: decimal numbers: of the directory that paths are relative to, and of the queues, if there are any.
+    """
+    root, *queues = map(int, descriptors.split())
+    watcher = _Watcher(os.fstat(root).st_dev, queues)
+    data = b""
+    with Directories(root) as directories:
+        while more := os.read(0, _READ_BYTES):
+            data += more
+            at = 0
+            pieces: list[bytes] = []
+            listed = 0
+            while len(data) - at >= _LENGTH.size:
+                (length,) = _LENGTH.unpack_from(data, at)
+                start = at + _LENGTH.size
+                if start + length > len(data):
+                    break
+                at = start + length
+                pieces += encode(_listing(directories, watcher, data[start:at]))
+                listed += 1
+                if listed % _TOGETHER == 0:
+                    _write(pieces)
+                    pieces = []
+            _write(pieces)
+            data = data[at:]
+
+
+def _listing(directories: Directories, watcher: _Watcher, path: bytes) -> Listing:
+    try:
+        descriptor = directories.open(path)
+        return list_directory(descriptor, watcher.watch(descriptor))
+    except OSError as error:
+        return failed(error)
+
+
+def _write(pieces: list[bytes]) -> None:
+    view = memoryview(b"".join(pieces))
+    while view:
+        view = view[os.write(1, view) :]

@@ -1,0 +1,175 @@
+"""Reads the files that differ from what is remembered, hashes and stores them, with all cores where there are many."""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import attrs
+
+from snapd.core.errors import from_os_error
+from snapd.core.model import SkipReason
+from snapd.failpoints import failpoint
+from snapd.worktree.fs.directories import Directories
+from snapd.worktree.fs.stable_read import STREAM_FROM, read_link, read_stable
+from snapd.worktree.state.file_state import make_record, oid_of
+
+from .reader_pool import AT_ONCE, ReaderLost, Readers
+from .walker import GONE
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterable, Iterator
+
+    from snapd.core.call import Call
+    from snapd.core.model import ObjectId, RelPath, Signature
+    from snapd.core.ports.objects import ObjectBatch
+    from snapd.worktree.state.file_state import Record
+    from snapd.worktree.state.nodes import DirectoryNode
+    from snapd.worktree.state.tree_state import Memory
+
+    _Piece = tuple[DirectoryNode, RelPath, list[tuple[bytes, bool]]]
+    _Asked = tuple[DirectoryNode, RelPath, bytes]
+    _Readings = Generator[tuple[DirectoryNode, list["Read"]], None, None]
+
+logger = logging.getLogger(__name__)
+
+_WORTH_HELP = 2000
+"""Files: from here on it is worth while to have processes read them."""
+_POLL_SECONDS = 0.1
+"""How long a request that was taken back may go on waiting."""
+
+Read = tuple[bytes, "Record | SkipReason | None"]
+"""A name and what became of it: its record, why it cannot be captured, or None where it is gone."""
+
+
+@attrs.frozen
+class Reader:
+    """Reads files of one work tree for one request.
+
+    Attributes:
+        root: descriptor of the workspace.
+        limit: bytes; larger files are not captured.
+        batch: where their bytes go.
+        call: the request.
+    """
+
+    root: int
+    limit: int
+    batch: ObjectBatch
+    call: Call
+
+    def read_all(self, memory: Memory) -> _Readings:
+        """Reads what the memory has down as unread.
+
+        Yields:
+            A directory and what became of some of its files.
+
+        Raises:
+            IoError, StorageFull, Cancelled: what was yielded so far is in the batch.
+        """
+        pieces: deque[_Piece] = deque()
+        total = 0
+        for node, names in memory.unread.items():
+            path = memory.path_of(node)
+            assert path is not None
+            items = list(names.items())
+            total += len(items)
+            pieces += [(node, path, items[at : at + AT_ONCE]) for at in range(0, len(items), AT_ONCE)]
+        done = 0
+        readers = self._start_readers() if total >= _WORTH_HELP else None
+        with Directories(self.root) as directories, closing(self._read_pieces(readers, directories, pieces)) as found:
+            for node, files in found:
+                self.call.progress("hashing", done, total)
+                yield node, files
+                done += len(files)
+
+    def _start_readers(self) -> Readers[_Asked] | None:
+        try:
+            return Readers(self.root, self.limit, self.batch.packing)
+        except OSError as error:
+            logger.warning("no processes that read files can be started: %s", error)
+            return None
+
+    def _read_pieces(
+        self, readers: Readers[_Asked] | None, directories: Directories, pieces: deque[_Piece]
+    ) -> _Readings:
+        if readers is not None:
+            with closing(readers):
+                yield from self._read_by(readers, directories, pieces)
+        # all of them, or what the processes did not come to
+        for node, path, items in pieces:
+            yield node, self._read(directories, path, items)
+
+    def _read_by(self, readers: Readers[_Asked], directories: Directories, pieces: deque[_Piece]) -> _Readings:
+        """Has processes read regular files; what they do not read as it is, this one does.
+
+        Args:
+            readers: the processes.
+            directories: where this one reads.
+            pieces: what is to be read; what is left in it is still to be.
+        """
+        try:
+            while pieces or readers.is_waiting:
+                while pieces and readers.has_room:
+                    node, path, items = pieces.popleft()
+                    own = [item for item in items if item[1] or not readers.takes(path)]
+                    if own:
+                        yield node, self._read(directories, path, own)
+                    if len(own) < len(items):
+                        readers.ask(path, [(item[0], (node, path, item[0])) for item in items if item not in own])
+                self.call.check()
+                for (node, path, name), found in readers.answers(_POLL_SECONDS):
+                    if found is None:
+                        yield node, self._read(directories, path, [(name, False)])
+                    else:
+                        self.batch.packed_blob(oid_of(found.record), found.packed)
+                        yield node, [(name, found.record)]
+        except ReaderLost:
+            logger.warning("a process that reads files ended early: reading without")
+            pieces.extendleft((node, path, [(name, False)]) for node, path, name in readers.unanswered())
+
+    def _read(self, directories: Directories, path: RelPath, items: Iterable[tuple[bytes, bool]]) -> list[Read]:
+        try:
+            failpoint("capture.open")
+            descriptor = directories.open(path)
+        except OSError as error:
+            if error.errno not in GONE:
+                raise from_os_error(error, path or b".") from error
+            return [(name, None) for name, _ in items]
+        found: list[Read] = []
+        for name, is_link in items:
+            self.call.check()
+            try:
+                failpoint("capture.read")
+                found.append((name, self._read_one(descriptor, name, is_link)))
+            except OSError as error:
+                if error.errno not in GONE:
+                    raise from_os_error(error, path + b"/" + name if path else name) from error
+                found.append((name, None))
+        return found
+
+    def _read_one(self, directory: int, name: bytes, is_link: bool) -> Record | SkipReason:
+        if is_link:
+            found = read_link(directory, name, self._store)
+        else:
+            found = read_stable(directory, name, self.limit, self._store)
+        return found if isinstance(found, SkipReason) else _record(*found)
+
+    def _store(self, size: int, chunks: Iterator[bytes]) -> ObjectId:
+        if size >= STREAM_FROM:
+            return self.batch.blob_stream(size, self._checked(chunks))
+        data = b"".join(chunks)
+        if len(data) != size:
+            raise ValueError(f"{len(data)} bytes instead of {size}")
+        return self.batch.blob(data)
+
+    def _checked(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
+        for chunk in chunks:
+            self.call.check()
+            yield chunk
+
+
+def _record(oid: ObjectId, seen: Signature, racy: bool) -> Record:
+    return make_record(seen, oid, racy)

@@ -1,0 +1,431 @@
+"""Captures the work tree: looks at what may have changed, reads what did, stores it, and computes the tree."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import threading
+import time
+from typing import TYPE_CHECKING
+
+from snapd.core.errors import SnapdError, os_errors
+from snapd.core.model import EMPTY_TREE, FullLook, SkipReason, Snapshot, TreeEntry
+from snapd.failpoints import failpoint
+from snapd.heap import give_back
+from snapd.watch.clock import Marks
+from snapd.worktree.ignore.evaluator import Judge, differing, digest
+from snapd.worktree.state.file_state import oid_of
+from snapd.worktree.state.nodes import encode_tree
+from snapd.worktree.state.persistence import load, save
+from snapd.worktree.state.tree_state import Memory
+
+from .classifier import SeededFiles, Sieve
+from .drift import DriftFinder
+from .prefetch import remembered, tracked
+from .reader import Reader
+from .walker import Look, start_lister, stop_lister
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from snapd.core.call import Call
+    from snapd.core.model import CaptureSettings, Drift, ObjectId, RelPath
+    from snapd.core.ports.objects import ObjectBatch
+    from snapd.core.ports.project import Adopt, OpenBlobs
+    from snapd.watch.clock import Clock
+    from snapd.worktree.ignore.rules import Rules, RuleSource
+    from snapd.worktree.state.nodes import DirectoryNode
+
+_WORTH_KEEPING = 5000
+"""Files and directories that a new process would have to read again."""
+
+logger = logging.getLogger(__name__)
+
+_ROUNDS = 4
+_CUT_SHORT = "the last look was cut short, or what it found could not be stored"
+_OTHER_RULES = "settings or ignore rules that lie outside of the files changed"
+_MANY = 4096
+"""From this many paths of changed rules on, looking at all is as cheap as looking at each."""
+
+
+class Scanner:
+    """The memory of one work tree, and the looks at it. One look at a time.
+
+    Args:
+        root: descriptor of the workspace.
+        device: of the workspace; what is mounted inside is not crossed into.
+        rules: where the ignore rules come from.
+        hidden: a directory that is never captured (a store inside the workspace), if any.
+        clock: says what may have changed.
+    """
+
+    def __init__(self, root: int, device: int, rules: RuleSource, hidden: RelPath | None, clock: Clock) -> None:
+        self._root = root
+        self._device = device
+        self._source = rules
+        self._hidden = hidden
+        self._clock = clock
+        self.memory = Memory(clock.forget)
+        self.captured: Snapshot | None = None
+        self.relied_on: ObjectId | None = None
+        self.full_look: FullLook | None = None
+        self._rules: Rules | None = None
+        self._settings: CaptureSettings | None = None
+        self._forced: tuple[RelPath, ...] = ()
+        self._adopt: Adopt | None = None
+        self._open_blobs: OpenBlobs | None = None
+        self._kept_at: str | None = None
+        self._kept_rules: bytes | None = None
+        self._not_kept = 0
+        self._keeping: threading.Thread | None = None
+
+    def attach(self, path: str, knows: Callable[[ObjectId], bool], adopt: Adopt, open_blobs: OpenBlobs) -> None:
+        """Starts from what an earlier process knew of the work tree, and keeps what this one learns.
+
+        Args:
+            path: of the file that has it.
+            knows: whether a tree is a snapshot of the store: then all its objects are there.
+            adopt: takes objects over into the store, see `snapd.core.ports.Store.adopt`.
+            open_blobs: reads blobs of the project's own git, see `snapd.core.ports.ProjectBlobs`.
+        """
+        self._adopt, self._open_blobs = adopt, open_blobs
+        self._kept_at = path
+        saved = load(path)
+        if saved is None or saved.root.inode != os.fstat(self._root).st_ino or not knows(saved.tree):
+            return
+        self.memory.recall(saved.root)
+        self.relied_on = saved.tree
+        self._kept_rules = saved.rules
+
+    def forget(self, objects: frozenset[ObjectId]) -> None:
+        """Takes objects for not stored that a capture has stored: the files that have them are read again.
+
+        Args:
+            objects: blobs and trees.
+        """
+        if not objects:
+            return
+        # what is kept meanwhile must not change under it
+        self._wait_for_keeping()
+        memory = self.memory
+        for _, node in memory.root.walk():
+            for name in [name for name, record in node.files.items() if oid_of(record) in objects]:
+                memory.drop_file(node, name)
+            if node.tree in objects:
+                memory.touch(node)
+        # what is left may be of several snapshots, of which none has all
+        self.relied_on = None
+        self._doubt(Marks(), "objects are missing in the store")
+
+    def forget_all(self) -> None:
+        """Takes nothing for stored, also not what is kept for the next process; raises `IoError`."""
+        self._wait_for_keeping()
+        self.memory.clear()
+        self.relied_on = None
+        if self._kept_at is not None:
+            with os_errors(self._kept_at), contextlib.suppress(FileNotFoundError):
+                os.unlink(self._kept_at)
+        self._doubt(Marks(), "nothing in the store is relied on any more")
+
+    def doubt(self, paths: Iterable[RelPath]) -> None:
+        """Has the next look be at some names, whatever the clock says."""
+        marks = Marks()
+        for path in paths:
+            above, _, name = path.rpartition(b"/")
+            node = self.memory.root.directory(above)
+            if node is not None:
+                marks.add(node, name)
+        self._clock.put_back(marks)
+
+    def close(self) -> None:
+        """Keeps what is known for the next process."""
+        self._wait_for_keeping()
+        self._keep()
+
+    def capture(
+        self, settings: CaptureSettings, forced: tuple[RelPath, ...], batch: ObjectBatch, call: Call
+    ) -> Snapshot:
+        """Captures the work tree as it is.
+
+        Args:
+            settings: own excludes and the size limit.
+            forced: ignored paths, files or directories, to capture all the same.
+            batch: where new objects go; committed here.
+            call: the request that this is for.
+
+        Returns:
+            The snapshot; its objects are stored.
+
+        Raises:
+            IoError, StorageFull: there is no snapshot.
+            InvalidParams: the workspace's own settings are wrong.
+            Cancelled: as asked.
+        """
+        forced = tuple(sorted(set(forced)))
+        taken = Marks()
+        try:
+            look = self._look(settings, forced, taken, call)
+            if look is None:
+                return self._unchanged(forced)
+            learnt: list[tuple[DirectoryNode, bytes]] = []
+            try:
+                trees = self._store(look, learnt, taken, batch, call)
+            except BaseException:
+                # what was read may not be stored
+                for node, name in learnt:
+                    self.memory.drop_file(node, name)
+                raise
+        except BaseException:
+            self._doubt(taken, _CUT_SHORT)
+            raise
+        for node, tree in trees.items():
+            node.tree = tree
+        self.memory.pack_all_but((*look.visited, *dict.fromkeys(node for node, _ in learnt)))
+        self._not_kept += len(learnt) + len(trees)
+        assert self.memory.root.tree is not None
+        assert self._rules is not None
+        self.captured = Snapshot(self.memory.root.tree, self.memory.coverage(self._rules, forced))
+        # also when a later look fails: what is remembered is taken for stored
+        self.relied_on = self.captured.tree
+        if self._not_kept >= _WORTH_KEEPING:
+            # nobody waits for that; the next look does, should it come at once
+            self._keeping = threading.Thread(target=self._keep, name="snapd-keep", daemon=True)
+            self._keeping.start()
+        return self.captured
+
+    def drift(
+        self,
+        base: ObjectId,
+        read_tree: Callable[[ObjectId], tuple[TreeEntry, ...]],
+        settings: CaptureSettings,
+        forced: tuple[RelPath, ...],
+        max_files: int,
+        max_bytes: int,
+        call: Call,
+    ) -> Drift:
+        """How the work tree differs from a snapshot, without taking another: nothing is stored.
+
+        Args:
+            base: the snapshot's tree.
+            read_tree: gives the entries of a stored tree.
+            settings: as for `capture`.
+            forced: likewise; those of the snapshot.
+            max_files: differing files that are told, at most.
+            max_bytes: contents that are read, at most.
+            call: what this is for.
+
+        Raises:
+            StoreCorrupt, IoError, InvalidParams, Cancelled: see there.
+        """
+        taken = Marks()
+        try:
+            look = self._look(settings, tuple(sorted(set(forced))), taken, call)
+            if look is not None:
+                self.memory.note(look.visited)
+            with os_errors(b"."):
+                unfinished = look is not None and look.unfinished
+                return DriftFinder(self._root, self.memory, read_tree, max_files, max_bytes, unfinished).find(base)
+        except BaseException:
+            self._doubt(taken, _CUT_SHORT)
+            raise
+
+    def _doubt(self, taken: Marks, why: str) -> None:
+        """Has the next look be at everything."""
+        taken.doubt(why)
+        self._clock.put_back(taken)
+        self.captured = None
+
+    def _unchanged(self, forced: tuple[RelPath, ...]) -> Snapshot:
+        """The snapshot, where nothing changed; what is not captured may have been found out without taking one."""
+        assert self.memory.root.tree is not None
+        assert self._rules is not None
+        snapshot = Snapshot(self.memory.root.tree, self.memory.coverage(self._rules, forced))
+        if self.captured != snapshot:
+            self.captured = snapshot
+        return snapshot
+
+    def _wait_for_keeping(self) -> None:
+        if self._keeping is not None:
+            self._keeping.join()
+            self._keeping = None
+
+    def _keep(self) -> None:
+        if self._kept_at is None or not self._not_kept or self.relied_on is None or self._rules is None:
+            return
+        try:
+            save(self._kept_at, self.memory, self.relied_on, digest(self._rules.tracked, self._forced))
+            self._not_kept = 0
+        except SnapdError as error:
+            # the next process reads a little more
+            logger.warning("what is known of the work tree could not be kept: %s", error)
+        # what was worth keeping took large work
+        give_back()
+
+    # -- looking
+
+    def _look(self, settings: CaptureSettings, forced: tuple[RelPath, ...], taken: Marks, call: Call) -> Look | None:
+        """Brings the memory up to date, but for what has to be read; None where nothing can have changed."""
+        self._wait_for_keeping()
+        # before anything is watched by other processes: what an overflow loses from here on is told by another take
+        marks = self._take(taken)
+        lister = start_lister(self._root, self._clock, remembered(self.memory.root)) if self._rules is None else None
+        try:
+            rules = self._source.read(settings.exclude)
+            if self._kept_rules is not None:
+                if self._kept_rules != digest(rules.tracked, forced):
+                    self.memory.judge_anew()
+                self._kept_rules = None
+            if self.memory.root.inode == 0:
+                lister = start_lister(self._root, self._clock, tracked(rules.tracked.paths))
+            seed = self._seed() if self.memory.root.inode == 0 else None
+        except BaseException:
+            stop_lister(lister, self._clock)
+            raise
+        changed, doubted = self._doubted(rules, forced, settings)
+        everything = marks.everything or changed
+        if not everything and not marks and not doubted and not self.memory.linked and self.memory.is_settled:
+            return None
+        self._rules, self._settings, self._forced = rules, settings, forced
+        look = Look(
+            self._root,
+            self._device,
+            self._clock,
+            Sieve(
+                self._hidden,
+                settings.max_file_size,
+                self.memory,
+                Judge(rules, self._source, forced),
+                seed,
+            ),
+            call,
+            lister,
+        )
+        for _ in range(_ROUNDS):
+            if doubted or not everything:
+                look.at(Marks() if everything else marks, doubted)
+            if everything:
+                self._look_at_everything(look, marks.why or _OTHER_RULES)
+            doubted = frozenset()
+            marks = self._take(taken)
+            if self._clock.exact:
+                everything = marks.everything
+                if not marks and not look.raced:
+                    return look
+            elif everything and not look.raced and look.held_still():
+                return look
+            else:
+                # also where the watches ran out in the middle of a look at what was marked
+                everything = True
+        self._clock.put_back(marks)
+        look.unfinished = True
+        return look
+
+    def _look_at_everything(self, look: Look, why: str) -> None:
+        # where nothing is watched each look is one: whoever wants to know is told by the status
+        level = logging.INFO if self._clock.exact else logging.DEBUG
+        logger.log(level, "looking at all files: %s", why)
+        self.full_look = FullLook(time.time_ns() // 1_000_000, why)
+        look.at_everything()
+
+    def _seed(self) -> SeededFiles | None:
+        """What the project's own git knows and the store now has."""
+        if self._adopt is None or self._open_blobs is None:
+            return None
+        seed = self._source.seed(self._open_blobs)
+        if seed is None:
+            return None
+        return SeededFiles(seed, self._adopt(seed.object_directories, seed.wanted))
+
+    def _take(self, taken: Marks) -> Marks:
+        marks = self._clock.take()
+        taken.join(marks)
+        return marks
+
+    def _doubted(
+        self, rules: Rules, forced: tuple[RelPath, ...], settings: CaptureSettings
+    ) -> tuple[bool, frozenset[RelPath]]:
+        """What may be captured now and was not, or the contrary, for reasons that lie outside of it.
+
+        Returns:
+            Whether that may be any path, by what the verdicts of directories tell; and the paths of which they do not.
+        """
+        before = self._rules
+        if before is None:
+            return True, frozenset()
+        changed = self._source.nested_changed() or settings != self._settings
+        doubted = frozenset(forced).symmetric_difference(self._forced)
+        if rules is not before:
+            changed = changed or (rules.prefix, rules.texts) != (before.prefix, before.texts)
+            doubted |= differing(rules.tracked, before.tracked)
+        if self.captured is None or len(doubted) >= _MANY:
+            # a look that failed may have judged some of it by other rules
+            self.memory.judge_anew()
+            return True, frozenset()
+        return changed, doubted
+
+    # -- storing
+
+    def _store(
+        self, look: Look, learnt: list[tuple[DirectoryNode, bytes]], taken: Marks, batch: ObjectBatch, call: Call
+    ) -> dict[DirectoryNode, ObjectId]:
+        reader = Reader(self._root, look.sieve.limit, batch, call)
+        # a look that stored nothing (`drift`) may have left some, in directories that this one did not visit
+        asked = tuple(self.memory.unread)
+        for _ in range(_ROUNDS):
+            if not self._read(reader, learnt):
+                break
+            # what went away between the look and the read may be there by another name
+            marks = self._take(taken)
+            if marks.everything:
+                self._look_at_everything(look, marks.why)
+            else:
+                look.at(marks, ())
+        else:
+            self._read(reader, learnt)
+        self.memory.note((*look.visited, *asked, *(node for node, _ in learnt)))
+        failpoint("capture.trees")
+        trees = self._trees(batch, call)
+        call.check()
+        failpoint("capture.commit")
+        batch.commit()
+        failpoint("capture.taken")
+        return trees
+
+    def _read(self, reader: Reader, learnt: list[tuple[DirectoryNode, bytes]]) -> bool:
+        """Reads what is unread; whether some of it was gone."""
+        memory = self.memory
+        gone = False
+        with contextlib.closing(reader.read_all(memory)) as all_found:
+            for node, found in all_found:
+                for name, what in found:
+                    if what is None:
+                        memory.drop_file(node, name)
+                        gone = True
+                    elif isinstance(what, SkipReason):
+                        memory.put_other(node, name, what)
+                        if what is SkipReason.UNSTABLE:
+                            self._clock.put_back(Marks(names={node: {name}}))
+                    else:
+                        memory.read(node, name, what)
+                        learnt.append((node, name))
+        return gone
+
+    def _trees(self, batch: ObjectBatch, call: Call) -> dict[DirectoryNode, ObjectId]:
+        """The trees that have to be computed, children before what is above them."""
+        root = self.memory.root
+        order: list[DirectoryNode] = []
+        pending = [root] if root.tree is None else []
+        while pending:
+            node = pending.pop()
+            order.append(node)
+            pending += [child for child in node.directories.values() if child.tree is None]
+        trees: dict[DirectoryNode, ObjectId] = {}
+        for node in reversed(order):
+            call.check()
+            data = encode_tree(node, trees)
+            trees[node] = batch.encoded_tree(data) if data else EMPTY_TREE
+        if trees.get(root) == EMPTY_TREE:
+            # of all empty trees the root's alone has to be stored: a commit names it
+            batch.encoded_tree(b"")
+        return trees

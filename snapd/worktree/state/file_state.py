@@ -1,0 +1,190 @@
+"""What is remembered of a captured file, in 57 bytes: a project may have hundreds of thousands of them.
+
+A record is the file's signature (what `lstat` said when its bytes were read: 36 bytes), the id of its blob (20 bytes),
+and whether it is racy (1 byte).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import struct
+from functools import cache
+from typing import TYPE_CHECKING
+
+import attrs
+
+from snapd.core.model import Entry, Signature
+from snapd.worktree.fs.listing import STAMP
+from snapd.worktree.fs.stable_read import tree_mode
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from snapd.core.model import ObjectId
+
+Record = bytes
+
+SIGNATURE_BYTES = STAMP.size
+OID_BYTES = 20
+
+CTIMES = struct.Struct("<20xq8x")
+"""The ctime in a signature, see `ctime_of`; of many at once."""
+_INODES = struct.Struct("<28xQ")
+_OID = slice(36, 56)
+_RACY = 56
+_FEW = 32
+"""Inodes that are looked for as bytes, in all signatures of a directory at once."""
+
+
+class Inodes:
+    """Some inode numbers, to find the files that have one of them.
+
+    Args:
+        numbers: the same.
+    """
+
+    def __init__(self, numbers: Collection[int]) -> None:
+        self.numbers = frozenset(numbers)
+        few = len(self.numbers) <= _FEW
+        self._pattern = re.compile(b"|".join(re.escape(_number(inode)) for inode in self.numbers)) if few else None
+
+    def may_be_in(self, signatures: bytes) -> bool:
+        """Whether some signatures may have one of them; quick where they have none, and there are few."""
+        return self._pattern is None or self._pattern.search(signatures) is not None
+
+
+def _number(inode: int) -> bytes:
+    return inode.to_bytes(8, "little")
+
+
+@attrs.frozen
+class PackedFiles:
+    """The records of a directory's files, by name, in the order of a listing: four objects, however many there are.
+
+    Attributes:
+        names: each ended by a zero byte.
+        signatures: `SIGNATURE_BYTES` each.
+        oids: `OID_BYTES` each.
+        racy: a byte each.
+    """
+
+    names: bytes
+    signatures: bytes
+    oids: bytes
+    racy: bytes
+
+    @classmethod
+    def of(cls, files: Mapping[bytes, Record]) -> PackedFiles:
+        """Packs records."""
+        ordered = sorted(files.items(), key=_as_listed)
+        return cls(
+            b"".join([name + b"\0" for name, _ in ordered]),
+            b"".join([record[:SIGNATURE_BYTES] for _, record in ordered]),
+            b"".join([record[_OID] for _, record in ordered]),
+            b"".join([record[_RACY:] for _, record in ordered]),
+        )
+
+    def __len__(self) -> int:
+        return len(self.racy)
+
+    def of_inodes(self, inodes: Inodes) -> list[bytes]:
+        """The names of the files that have one of some inodes."""
+        if not inodes.may_be_in(self.signatures):
+            return []
+        found = [at for at, (inode,) in enumerate(_INODES.iter_unpack(self.signatures)) if inode in inodes.numbers]
+        names = self.names.split(b"\0") if found else []
+        return [names[at] for at in found]
+
+    def tree_lines(self) -> list[tuple[bytes, bytes]]:
+        """The names, and what a tree object says of each."""
+        signatures, oids = self.signatures, self.oids
+        return [
+            (
+                name,
+                b"%b%b\0%b"
+                % (
+                    _prefix(signatures[at * SIGNATURE_BYTES : at * SIGNATURE_BYTES + 4]),
+                    name,
+                    oids[at * OID_BYTES : (at + 1) * OID_BYTES],
+                ),
+            )
+            for at, name in enumerate(self.names.split(b"\0")[:-1])
+        ]
+
+    def unpacked(self) -> dict[bytes, Record]:
+        """The records, each by itself."""
+        signatures, oids, racy = self.signatures, self.oids, self.racy
+        return {
+            name: signatures[at * SIGNATURE_BYTES : (at + 1) * SIGNATURE_BYTES]
+            + oids[at * OID_BYTES : (at + 1) * OID_BYTES]
+            + racy[at : at + 1]
+            for at, name in enumerate(self.names.split(b"\0")[:-1])
+        }
+
+
+def _as_listed(item: tuple[bytes, object]) -> str:
+    return os.fsdecode(item[0])
+
+
+def make_record(signature: Signature, oid: ObjectId, racy: bool) -> Record:
+    """The record of a file.
+
+    Args:
+        signature: what `lstat` said when it was read.
+        oid: the blob with its bytes.
+        racy: it may have changed since within the same clock tick.
+    """
+    stamp = STAMP.pack(signature.mode, signature.size, signature.mtime_ns, signature.ctime_ns, signature.ino)
+    return seeded_record(stamp, oid, racy)
+
+
+def seeded_record(signature: bytes, oid: ObjectId, racy: bool) -> Record:
+    """As `make_record`, of a signature that is packed already."""
+    return signature + oid + (b"\1" if racy else b"\0")
+
+
+def oid_of(record: Record) -> ObjectId:
+    """The file's blob."""
+    return record[_OID]
+
+
+def ctime_of(signature: bytes) -> int:
+    """The ctime in a signature, nanoseconds since 1970."""
+    return int.from_bytes(signature[20:28], "little", signed=True)
+
+
+def is_racy_record(record: Record) -> bool:
+    """Whether the file may have changed within the clock tick in which it was read."""
+    return record[_RACY] != 0
+
+
+def inode_of(record: Record) -> int:
+    """The file's inode number."""
+    return int.from_bytes(record[28:36], "little")
+
+
+def mode_of(record: Record) -> int:
+    """The mode that a tree gives the file."""
+    return tree_mode(int.from_bytes(record[:4], "little"))
+
+
+@cache
+def _prefix(mode: bytes) -> bytes:
+    return b"%o " % tree_mode(int.from_bytes(mode, "little"))
+
+
+def tree_lines(files: Mapping[bytes, Record]) -> list[tuple[bytes, bytes]]:
+    """Each name, and what the tree object says of that file."""
+    return [(name, b"%b%b\0%b" % (_prefix(record[:4]), name, record[_OID])) for name, record in files.items()]
+
+
+def entry_of(record: Record) -> Entry:
+    """What a tree says of the file."""
+    return Entry(mode_of(record), record[_OID])
+
+
+def signature_of(record: Record) -> Signature:
+    """The file's signature."""
+    mode, size, mtime_ns, ctime_ns, inode = STAMP.unpack_from(record)
+    return Signature(mode, inode, size, mtime_ns, ctime_ns)

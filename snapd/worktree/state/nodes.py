@@ -1,0 +1,166 @@
+"""The directories of the work tree as they were last seen."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING
+
+import attrs
+
+from snapd.core.model import EMPTY_TREE
+
+from .file_state import SIGNATURE_BYTES, PackedFiles, inode_of, is_racy_record, tree_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from snapd.core.model import ObjectId, RelPath, SkipReason
+    from snapd.core.rules.ignore import IgnoreFile
+    from snapd.worktree.ignore.directory_rules import Verdict
+
+    from .file_state import Inodes, Record
+
+
+class Left(Enum):
+    """Why a name is not captured, where that is nothing to report."""
+
+    IGNORED_FILE = "ignored"
+    IGNORED_DIRECTORY = "ignored, with all below it"
+    HIDDEN = "a `.git`, a file that we are about to move into place, or our store"
+
+
+@attrs.define(eq=False)
+class DirectoryNode:
+    """A directory that is not ignored.
+
+    Attributes:
+        name: in the directory above; empty for the root.
+        parent: the directory above; None for the root, and for one that is no more.
+        inode: by which it is known again.
+        files: captured files and symlinks by name; given packed, it stays so until one of them is asked for.
+        directories: subdirectories by name.
+        others: the names that are not captured, and why.
+        tree: its tree id; None while it has to be computed, and then of all above it too.
+        gitignore: its `.gitignore`, if it has one.
+        verdict: how what lies in it is judged, as of the last look.
+        watch: the clock's own, see `Place`.
+    """
+
+    name: bytes = b""
+    parent: DirectoryNode | None = None
+    inode: int = 0
+    _files: dict[bytes, Record] | PackedFiles = attrs.field(factory=dict)
+    directories: dict[bytes, DirectoryNode] = attrs.field(factory=dict)
+    others: dict[bytes, Left | SkipReason] = attrs.field(factory=dict)
+    tree: ObjectId | None = None
+    gitignore: IgnoreFile | None = None
+    verdict: Verdict | None = None
+    watch: int = -1
+
+    @property
+    def files(self) -> dict[bytes, Record]:
+        """Captured files and symlinks by name."""
+        if isinstance(self._files, PackedFiles):
+            self._files = self._files.unpacked()
+        return self._files
+
+    @files.setter
+    def files(self, files: dict[bytes, Record] | PackedFiles) -> None:
+        self._files = files
+
+    @property
+    def packed_files(self) -> PackedFiles:
+        """The same, with as few objects as can be."""
+        return self._files if isinstance(self._files, PackedFiles) else PackedFiles.of(self._files)
+
+    def pack(self) -> None:
+        """Packs the files until one of them is asked for."""
+        self._files = self.packed_files
+
+    @property
+    def file_count(self) -> int:
+        """How many files there are."""
+        return len(self._files)
+
+    def tree_lines(self) -> list[tuple[bytes, bytes]]:
+        """What the directory's tree object says of its files: each name, and the line that it has there."""
+        if isinstance(self._files, PackedFiles):
+            return self._files.tree_lines()
+        return tree_lines(self._files)
+
+    def of_inodes(self, inodes: Inodes) -> list[bytes]:
+        """The names of the files that have one of some inodes; what is packed stays so."""
+        if isinstance(self._files, PackedFiles):
+            return self._files.of_inodes(inodes)
+        return [name for name, record in self._files.items() if inode_of(record) in inodes.numbers]
+
+    def has_just(self, names: bytes, signatures: bytes) -> bool:
+        """Whether the files are these, and none of them is racy.
+
+        Args:
+            names: of the files of a listing, as there.
+            signatures: likewise.
+        """
+        files = self._files
+        if isinstance(files, PackedFiles):
+            return names == files.names and signatures == files.signatures and not files.racy.strip(b"\0")
+        records = files.values()
+        return (
+            names == b"".join([name + b"\0" for name in files])
+            and signatures == b"".join([record[:SIGNATURE_BYTES] for record in records])
+            and not any(map(is_racy_record, records))
+        )
+
+    def directory(self, path: RelPath) -> DirectoryNode | None:
+        """The directory at a path below this one; itself for the empty path."""
+        node: DirectoryNode | None = self
+        for part in path.split(b"/") if path else ():
+            assert node is not None
+            node = node.directories.get(part)
+            if node is None:
+                return None
+        return node
+
+    def file(self, path: RelPath) -> Record | None:
+        """The captured file at a path below this directory."""
+        above, _, name = path.rpartition(b"/")
+        node = self.directory(above)
+        return None if node is None else node.files.get(name)
+
+    def ignores(self, path: RelPath) -> bool:
+        """Whether a file at a path below this directory was found to be ignored, or a directory above it was."""
+        *above, name = path.split(b"/")
+        node = self
+        for part in above:
+            if part in node.others:
+                return node.others[part] is Left.IGNORED_DIRECTORY
+            if part not in node.directories:
+                return False
+            node = node.directories[part]
+        return node.others.get(name) is Left.IGNORED_FILE
+
+    def walk(self, path: RelPath = b"") -> Iterator[tuple[RelPath, DirectoryNode]]:
+        """This directory and all below it, each before those below it."""
+        pending = [(path, self)]
+        while pending:
+            here, node = pending.pop()
+            yield here, node
+            prefix = here + b"/" if here else b""
+            pending.extend((prefix + name, child) for name, child in reversed(node.directories.items()))
+
+
+def encode_tree(node: DirectoryNode, trees: Mapping[DirectoryNode, ObjectId]) -> bytes:
+    """The bytes of a directory's tree object; empty for one that has nothing to keep.
+
+    Args:
+        node: the directory.
+        trees: of those subdirectories that do not say it themselves.
+    """
+    # git sorts a subtree as if its name ended in a slash
+    lines = node.tree_lines()
+    for name, child in node.directories.items():
+        tree = child.tree or trees[child]
+        if tree != EMPTY_TREE:
+            lines.append((name + b"/", b"40000 %b\0%b" % (name, tree)))
+    lines.sort()
+    return b"".join([line for _, line in lines])

@@ -1,0 +1,183 @@
+"""Keeps the memory of a work tree on disk, so that a new process need not read every file again.
+
+What is kept is believed no more than what is in memory: every file's signature is compared with the disk before its
+record counts. So an old file is as good as a new one, but for what has to be read; a damaged one is passed over.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+import struct
+from typing import TYPE_CHECKING
+
+import attrs
+
+from snapd.core.errors import os_errors
+from snapd.core.model import SkipReason
+from snapd.core.rules.ignore import IgnoreStack
+from snapd.failpoints import failpoint
+from snapd.worktree.ignore.directory_rules import Reach, Verdict
+
+from .file_state import OID_BYTES, SIGNATURE_BYTES, PackedFiles
+from .nodes import DirectoryNode, Left
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from snapd.core.model import ObjectId
+
+    from .tree_state import Memory
+
+_MAGIC = b"snapd memory 2\n\0"
+_DIGEST_BYTES = 20
+_HEAD = struct.Struct("<20s20sI")
+_NODE = struct.Struct("<IHQ20sBIIII")
+_LEFTS: tuple[Left | SkipReason, ...] = (*Left, *SkipReason)
+_LEFT_CODES = {why: bytes((number,)) for number, why in enumerate(_LEFTS, 1)}
+_REACHES = tuple(Reach)
+_NO_TREE = _NO_KEY = bytes(_DIGEST_BYTES)
+_NO_PARENT = 0xFFFFFFFF
+
+
+class _DamagedError(Exception):
+    """The bytes are no memory."""
+
+
+@attrs.frozen
+class Saved:
+    """What was kept.
+
+    Attributes:
+        tree: a snapshot that has all the objects which the memory takes for stored.
+        rules: digest of what decided, beside the ignore files in the tree, which names are captured.
+        root: the workspace.
+    """
+
+    tree: ObjectId
+    rules: bytes
+    root: DirectoryNode
+
+
+def save(path: str, memory: Memory, tree: ObjectId, rules: bytes) -> None:
+    """Keeps a memory. What is unread in it, its reader finds out by itself: its record is an old one, or there is none.
+
+    Args:
+        path: of the file.
+        memory: what to keep.
+        tree: as in `Saved`.
+        rules: as in `Saved`.
+
+    Raises:
+        StorageFull, IoError: what was there before is there still.
+    """
+    temporary = f"{path}.{secrets.token_hex(6)}.tmp"
+    with os_errors(path):
+        try:
+            failpoint("memory.save")
+            with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+                digest = hashlib.sha1()
+                file.write(_MAGIC + bytes(_DIGEST_BYTES))
+                # piece by piece: all of it at once is memory that the process would not give back
+                for piece in _encode(memory, tree, rules):
+                    digest.update(piece)
+                    file.write(piece)
+                file.seek(len(_MAGIC))
+                file.write(digest.digest())
+            failpoint("memory.rename")
+            os.rename(temporary, path)
+        except BaseException:
+            _remove(temporary)
+            raise
+
+
+def load(path: str) -> Saved | None:
+    """What was kept; None where there is nothing that can be used."""
+    try:
+        failpoint("memory.load")
+        with open(path, "rb") as file:
+            data = file.read()
+    except OSError:
+        return None
+    start = len(_MAGIC) + _DIGEST_BYTES
+    if data[: len(_MAGIC)] != _MAGIC or hashlib.sha1(memoryview(data)[start:]).digest() != data[len(_MAGIC) : start]:
+        return None
+    try:
+        return _decode(data, start)
+    except (_DamagedError, struct.error, IndexError):
+        return None
+
+
+def _encode(memory: Memory, tree: ObjectId, rules: bytes) -> Iterator[bytes]:
+    numbers: dict[DirectoryNode, int] = {}
+    keys: dict[bytes, int] = {}
+    for _, node in memory.root.walk():
+        numbers[node] = len(numbers)
+        keys.setdefault(_verdict_of(node)[1], len(keys))
+    yield _HEAD.pack(tree, rules, len(keys))
+    yield from keys
+    for node in numbers:
+        reach, key = _verdict_of(node)
+        files = node.packed_files
+        others = b"\0".join(_LEFT_CODES[why] + name for name, why in node.others.items())
+        yield _NODE.pack(
+            _NO_PARENT if node.parent is None else numbers[node.parent],
+            len(node.name),
+            node.inode,
+            node.tree or _NO_TREE,
+            _REACHES.index(reach),
+            keys[key],
+            len(others),
+            len(files.names),
+            len(files),
+        )
+        yield from (node.name, others, files.names, files.signatures, files.oids, files.racy)
+
+
+def _verdict_of(node: DirectoryNode) -> tuple[Reach, bytes]:
+    return (node.verdict.reach, node.verdict.key) if node.verdict is not None else (Reach.RULES, _NO_KEY)
+
+
+def _decode(data: bytes, at: int) -> Saved:
+    held, rules, key_count = _HEAD.unpack_from(data, at)
+    at += _HEAD.size
+    keys = [data[start : start + _DIGEST_BYTES] for start in range(at, at + key_count * _DIGEST_BYTES, _DIGEST_BYTES)]
+    at += key_count * _DIGEST_BYTES
+    verdicts: dict[tuple[int, int], Verdict] = {}
+    nodes: list[DirectoryNode] = []
+    while at < len(data):
+        parent, name_length, inode, tree, reach, key, others_length, names_length, count = _NODE.unpack_from(data, at)
+        at += _NODE.size
+        name = data[at : at + name_length]
+        at += name_length
+        above = None if parent == _NO_PARENT else nodes[parent]
+        verdict = verdicts.get((reach, key))
+        if verdict is None:
+            # the ignore files are read by the first look; until then the key alone says whether they are the same
+            verdict = verdicts[reach, key] = Verdict(_REACHES[reach], IgnoreStack(), (), keys[key])
+        node = DirectoryNode(name, above, inode, tree=None if tree == _NO_TREE else tree, verdict=verdict)
+        if others_length:
+            others = data[at : at + others_length].split(b"\0")
+            node.others = {other[1:]: _LEFTS[other[0] - 1] for other in others}
+            at += others_length
+        if count:
+            signatures = at + names_length
+            oids = signatures + count * SIGNATURE_BYTES
+            racy = oids + count * OID_BYTES
+            end = racy + count
+            if end > len(data):
+                raise _DamagedError
+            node.files = PackedFiles(data[at:signatures], data[signatures:oids], data[oids:racy], data[racy:end])
+            at = end
+        nodes.append(node)
+        if above is not None:
+            above.directories[name] = node
+    return Saved(held, rules, nodes[0])
+
+
+def _remove(path: str) -> None:
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        return

@@ -1,0 +1,275 @@
+"""The work tree as it was last seen, in memory: what the next look compares the disk with.
+
+It may know less than is there (`unread`), but what it says of a file was true when its bytes were read, and those bytes
+are stored.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import TYPE_CHECKING
+
+from snapd.core.model import Coverage, RuleText, Skip, SkipReason
+from snapd.worktree.ignore.directory_rules import Reach
+
+from .file_state import Inodes
+from .nodes import DirectoryNode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable
+
+    from snapd.core.model import RelPath
+    from snapd.worktree.ignore.rules import Rules
+
+    from .file_state import PackedFiles, Record
+    from .nodes import Left
+
+
+_UNPACKED = 512
+"""Directories whose files stand each by itself: of a thousand, they take some 8 MiB more than packed."""
+
+
+class Memory:
+    """All that is known of a work tree.
+
+    Args:
+        forgotten: called with each directory that goes.
+
+    Attributes:
+        root: the workspace itself.
+        count: captured files and symlinks.
+        unread: files whose bytes have to be read, by directory; True for a symlink.
+        linked: files with more than one name: a write through another name raises no event for this one.
+    """
+
+    def __init__(self, forgotten: Callable[[DirectoryNode], None]) -> None:
+        self._forgotten = forgotten
+        self.root = DirectoryNode()
+        self.count = 0
+        self.unread: dict[DirectoryNode, dict[bytes, bool]] = {}
+        self.linked: dict[DirectoryNode, set[bytes]] = {}
+        self._notable: set[DirectoryNode] = set()
+        self._used: OrderedDict[DirectoryNode, None] = OrderedDict()
+        self._rules: Rules | None = None
+        self._coverage: Coverage | None = None
+
+    def recall(self, root: DirectoryNode) -> None:
+        """Takes over what an earlier process knew; all of it is to be looked at."""
+        self.root = root
+        self.count = sum(node.file_count for _, node in root.walk())
+
+    def clear(self) -> None:
+        """Forgets everything."""
+        root = self.root
+        for name in (*root.files, *root.directories, *root.others):
+            self.drop(root, name)
+        self.unread.clear()
+        root.tree = root.verdict = root.gitignore = None
+        root.inode = 0
+
+    def path_of(self, node: DirectoryNode) -> RelPath | None:
+        """Where a directory lies; None where it is no more."""
+        parts = []
+        while node.parent is not None:
+            parts.append(node.name)
+            node = node.parent
+        return b"/".join(reversed(parts)) if node is self.root else None
+
+    def judge_anew(self) -> None:
+        """Has every directory judged anew by the next look: what judged them is not known for all of them alike."""
+        for _, node in self.root.walk():
+            node.verdict = None
+
+    def holds(self, node: DirectoryNode) -> bool:
+        """Whether a directory is still there."""
+        return node.parent is not None or node is self.root
+
+    def touch(self, node: DirectoryNode) -> None:
+        """Says that the tree of a directory is to be computed."""
+        above: DirectoryNode | None = node
+        while above is not None and above.tree is not None:
+            above.tree = None
+            above = above.parent
+
+    def pack_all_but(self, used: Iterable[DirectoryNode]) -> None:
+        """Packs the directories that were used, but for the latest.
+
+        Args:
+            used: those of which files were asked for just now.
+        """
+        for node in used:
+            self._used[node] = None
+            self._used.move_to_end(node)
+        while len(self._used) > _UNPACKED:
+            self._used.popitem(last=False)[0].pack()
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether all that is known is in the last snapshot: nothing is to be read, computed or told anew."""
+        return self.root.tree is not None and not self.unread and self._coverage is not None
+
+    # -- names
+
+    def put_file(self, node: DirectoryNode, name: bytes, record: Record) -> None:
+        """Remembers a file."""
+        before = node.files.get(name)
+        node.files[name] = record
+        self.count += before is None
+        if before is None or before[:4] != record[:4] or before[36:56] != record[36:56]:
+            self.touch(node)
+
+    def put_new_files(self, node: DirectoryNode, files: dict[bytes, Record] | PackedFiles) -> None:
+        """Remembers files of a directory that had none so far."""
+        node.files = files
+        self.count += len(files)
+        self.touch(node)
+
+    def put_directory(self, above: DirectoryNode, name: bytes, inode: int) -> DirectoryNode:
+        """Remembers a directory, new and empty so far."""
+        node = above.directories[name] = DirectoryNode(name, above, inode)
+        self.touch(above)
+        return node
+
+    def put_other(self, node: DirectoryNode, name: bytes, why: Left | SkipReason) -> None:
+        """Remembers a name that is not captured, and nothing else by that name."""
+        if node.others.get(name) is not why:
+            linked = name in self.linked.get(node, ())
+            self.drop(node, name)
+            node.others[name] = why
+            # what is wrong with a file may be put right through another of its names
+            self.set_linked(node, name, linked and isinstance(why, SkipReason))
+
+    def ask(self, node: DirectoryNode, name: bytes, is_link: bool) -> None:
+        """Says that a file has to be read."""
+        self.unread.setdefault(node, {})[name] = is_link
+
+    def read(self, node: DirectoryNode, name: bytes, record: Record) -> None:
+        """Remembers a file that was to be read."""
+        _discard(self.unread, node, name)
+        self.put_file(node, name, record)
+
+    def drop(self, node: DirectoryNode, name: bytes) -> None:
+        """Forgets a name, whatever it was."""
+        self.drop_file(node, name)
+        self.drop_directory(node, name)
+        node.others.pop(name, None)
+
+    def drop_file(self, node: DirectoryNode, name: bytes) -> None:
+        """Forgets a file, if there is one by that name."""
+        if node.files.pop(name, None) is not None:
+            self.count -= 1
+            self.touch(node)
+        _discard(self.unread, node, name)
+        self.set_linked(node, name, False)
+
+    def drop_directory(self, above: DirectoryNode, name: bytes) -> None:
+        """Forgets a directory and all below it, if there is one by that name."""
+        gone = above.directories.pop(name, None)
+        if gone is None:
+            return
+        self.touch(above)
+        for _, node in gone.walk():
+            node.parent = None
+            self._forgotten(node)
+            self.count -= node.file_count
+            self.unread.pop(node, None)
+            self.linked.pop(node, None)
+            if node in self._notable:
+                self._notable.remove(node)
+                self._coverage = None
+
+    def set_linked(self, node: DirectoryNode, name: bytes, linked: bool) -> bool:
+        """Says whether a file has several names; gives whether that is news."""
+        names = self.linked.get(node, set())
+        if (name in names) is linked:
+            return False
+        if linked:
+            self.linked.setdefault(node, set()).add(name)
+        else:
+            names.remove(name)
+            if not names:
+                del self.linked[node]
+        return True
+
+    def named(self, numbers: Collection[int]) -> dict[DirectoryNode, set[bytes]]:
+        """All files with one of some inodes, and all names that were skipped, whose inodes are not known."""
+        inodes = Inodes(numbers)
+        found: dict[DirectoryNode, set[bytes]] = {}
+        pending = [self.root]
+        while pending:
+            node = pending.pop()
+            pending.extend(node.directories.values())
+            names = node.of_inodes(inodes)
+            if names:
+                found[node] = set(names)
+        for node in self._notable:
+            skipped = {name for name, why in node.others.items() if isinstance(why, SkipReason)}
+            if skipped:
+                found.setdefault(node, set()).update(skipped)
+        return found
+
+    # -- coverage
+
+    def note(self, nodes: Iterable[DirectoryNode]) -> None:
+        """Takes in what the snapshot's coverage has to say of directories that were looked at."""
+        for node in nodes:
+            notable = self._is_notable(node)
+            if notable or node in self._notable:
+                self._coverage = None
+            if notable and self.holds(node):
+                self._notable.add(node)
+            else:
+                self._notable.discard(node)
+
+    def coverage(self, rules: Rules, forced: tuple[RelPath, ...]) -> Coverage:
+        """What the tree cannot say."""
+        known = self._coverage
+        if known is not None and known.prefix == rules.prefix and known.forced == forced and self._rules is rules:
+            return known
+        empty: list[RelPath] = []
+        skipped: list[Skip] = []
+        texts: list[RuleText] = []
+        for node in self._notable:
+            path = self.path_of(node)
+            assert path is not None
+            if path and _is_vacant(node):
+                empty.append(path)
+            prefix = path + b"/" if path else b""
+            skipped += [Skip(prefix + name, why) for name, why in node.others.items() if isinstance(why, SkipReason)]
+            if node.gitignore is not None and _holds_uncaptured_rules(node):
+                texts.append(RuleText("gitignore", node.gitignore.base, node.gitignore.text))
+        self._rules = rules
+        self._coverage = Coverage(
+            prefix=rules.prefix,
+            empty_dirs=tuple(sorted(empty)),
+            skipped=tuple(sorted(skipped, key=lambda skip: skip.path)),
+            rules=(*rules.texts, *sorted(texts, key=lambda text: text.base)),
+            forced=forced,
+        )
+        return self._coverage
+
+    def _is_notable(self, node: DirectoryNode) -> bool:
+        return (
+            _is_vacant(node)
+            or any(isinstance(why, SkipReason) for why in node.others.values())
+            or _holds_uncaptured_rules(node)
+        )
+
+
+def _is_vacant(node: DirectoryNode) -> bool:
+    return not (node.file_count or node.directories or node.others)
+
+
+def _holds_uncaptured_rules(node: DirectoryNode) -> bool:
+    return (
+        node.gitignore is not None
+        and b".gitignore" not in node.files
+        and node.verdict is not None
+        and node.verdict.reach is Reach.RULES
+    )
+
+
+def _discard(held: dict[DirectoryNode, dict[bytes, bool]], node: DirectoryNode, name: bytes) -> None:
+    names = held.get(node)
+    if names is not None and names.pop(name, None) is not None and not names:
+        del held[node]

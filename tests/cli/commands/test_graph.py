@@ -1,0 +1,209 @@
+"""The picture of a history, as data and as text: the clock and the time zone stand still."""
+
+from __future__ import annotations
+
+import re
+import time
+from argparse import Namespace
+from datetime import datetime, timedelta, timezone
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from snapd.cli.commands.graph import draw
+from snapd.cli.commands.log import table
+from snapd.cli.terminal.layout import columns, fit, fit_name
+from snapd.cli.terminal.output import Painter
+from snapd.cli.terminal.times import ago
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+NOW = datetime(2026, 11, 21, 14, 40, tzinfo=timezone.utc)
+TREE = "0123456789abcdef0123456789abcdef01234567"
+
+
+@pytest.fixture(autouse=True)
+def _utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+def row(file: str, status: str = "modified", plus: int = 1, minus: int = 1, **more: Any) -> dict[str, Any]:
+    return {"file": file, "status": status, "additions": plus, "deletions": minus, "binary": False, **more}
+
+
+def step(at: str, name: str, session: str, index: int, files: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
+    found = {"stepId": name * 2, "sessionId": session, "index": index, "state": "applied", "files": files, **more}
+    return {"kind": "step", "at": f"2026-11-{at}:00.000Z", "before": TREE, "files": files, "step": found}
+
+
+def event(kind: str, at: str, files: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
+    return {"kind": kind, "at": f"2026-11-{at}:00.000Z", "before": TREE, "after": TREE, "files": files, **more}
+
+
+def session(name: str, agent: str | None = None, title: str | None = None, **more: Any) -> dict[str, Any]:
+    said = {"agent": agent, "title": title}
+    given = {key: value for key, value in said.items() if value is not None}
+    counts = {"stepCount": 3, "undoable": 2, "redoable": 1}
+    return {"sessionId": name, "startedAt": "2026-11-21T14:00:00.000Z", **counts, **given, **more}
+
+
+SESSIONS = {
+    "5f1c0a2288888888": session("5f1c0a2288888888", "claude", "rework the parser"),
+    "codex": session("codex", "codex", endedAt="2026-11-21T14:35:00.000Z"),
+}
+HISTORY = [
+    step("21T14:36", "aaaaaaa4", "5f1c0a2288888888", 2, [], tool="Bash", description="npm\n test", state="open"),
+    event("user", "21T14:36", [row("notes.md", "added", 2, 0)]),
+    event("undo", "21T14:35", [row("src/a.py")], sessionId="5f1c0a2288888888", steps=["aaaaaaa1aaaaaaa1"]),
+    step("21T14:34", "bbbbbbb0", "codex", 0, [row("logo.png", "added", binary=True), row("src/a.py", shared=True)]),
+    step("21T14:33", "aaaaaaa2", "5f1c0a2288888888", 1, [], tool="Read"),
+    step("20T23:59", "aaaaaaa5", "5f1c0a2288888888", 1, [row("src/b.py")], tool="Edit", state="partly"),
+    step("20T23:59", "aaaaaaa1", "5f1c0a2288888888", 0, [row("src/a.py")], tool="Edit", state="undone"),
+    event("restore", "19T08:00", [row("old", "deleted", 0, 9)]),
+]
+PICTURE = """\
+       ┊      today
+       ┊ ╭    claude  5f1c0a22  open  rework the parser
+14:36  ┊ ◎    aaaaaaa4  Bash  npm test  open
+14:36  ◦ │    you
+       ┊ │              A notes.md  +2 -0
+14:35  ┊ ◆    undo      aaaaaaa1 Edit
+       ┊ │              M src/a.py  +1 -1
+       ┊ │ ╭  codex
+14:34  ┊ │ ●  bbbbbbb0  step 1
+       ┊ │ │            A logo.png  binary
+       ┊ │ │            M src/a.py  +1 -1  shared
+       ├─┼─╯
+14:33  ┊ ●    aaaaaaa2  Read  nothing changed
+       ┊ │    yesterday
+23:59  ┊ ◐    aaaaaaa5  Edit  partly undone
+       ┊ │              M src/b.py  +1 -1
+23:59  ┊ ○    aaaaaaa1  Edit  undone
+       ┊ │              M src/a.py  +1 -1
+       ├─╯
+       ┊      Thursday, 19 November 2026
+08:00  ◆      restore   to 01234567
+       ┊                D old  +0 -9"""
+
+
+def plain(color: str = "never") -> Painter:
+    return Painter(Namespace(color=color))
+
+
+def test_the_picture() -> None:
+    assert draw(HISTORY, SESSIONS, plain(), 80, NOW) == PICTURE
+
+
+def test_colours_change_nothing_else() -> None:
+    coloured = draw(HISTORY, SESSIONS, plain("always"), 80, NOW)
+    assert re.sub(r"\033\[[0-9]+m", "", coloured) == PICTURE
+    lines = coloured.split("\n")
+    # a step that was undone is dim as a whole, and so is what the user did
+    assert set(re.findall(r"\033\[([0-9]+)m", lines[16])) == {"2", "0"}
+    assert "\033[36m◎" in lines[2]
+    assert "\033[35m●" in lines[8]
+
+
+@pytest.mark.parametrize("width", [60, 80, 133])
+def test_no_line_is_longer_than_the_terminal(width: int) -> None:
+    long = "x" * 70
+    history = [
+        step(
+            "21T14:36", "aaaaaaa4", "5f1c0a2288888888", 1, [row(f"{long}/1"), row("b", shared=True)], description=long
+        ),
+        event("undo", "21T14:35", [], sessionId="codex", steps=["a" * 16] * 12),
+        step("21T14:34", "bbbbbbb0", "codex", 0, [row(f"資料/{'資' * 50}/報告", plus=123456)], tool="資" * 80),
+        step("21T14:34", "bbbbbbb1", "5f1c0a2288888888", 0, [row("c")], tool=long, description=long),
+    ]
+    sessions = {**SESSIONS, "codex": session("codex", long, long)}
+    lines = draw(history, sessions, plain(), width, NOW).split("\n")
+    assert max(map(columns, lines)) <= width
+    assert any("…" in line for line in lines)
+
+
+def test_many_files_are_counted() -> None:
+    files = [row(f"f{number}") for number in range(40)]
+    lines = draw([event("user", "21T14:00", files)], {}, plain(), 80, NOW).split("\n")
+    assert len(lines) == 8
+    assert lines[-1].endswith("… and 35 more files")
+    six = draw([event("user", "21T14:00", files[:6])], {}, plain(), 80, NOW).split("\n")
+    assert (len(six), six[-1].split()) == (8, ["┊", "M", "f5", "+1", "-1"])
+
+
+def test_names_that_play_tricks() -> None:
+    evil = "a\033[31m\nb\t\u202e"
+    history = [
+        step("21T14:36", "aaaaaaa4", "s\033", 0, [row(evil)], tool=evil, description=evil, parentStepId="c" * 16)
+    ]
+    shown = draw(history, {"s\033": session("s\033", evil, evil)}, plain(), 200, NOW)
+    assert len(shown.split("\n")) == 5
+    assert all(char.isprintable() for char in shown.replace("\n", ""))
+    assert "part of cccccccc" in shown
+
+
+def test_a_lane_is_used_again() -> None:
+    sessions = {name: session(name, name) for name in "abc"}
+    history = [
+        step("21T14:30", "00000003", "c", 0, [row("f")]),
+        step("21T14:29", "00000002", "b", 1, [row("f")]),
+        step("21T14:28", "00000001", "a", 0, [row("f")]),
+        step("21T14:27", "00000000", "b", 0, [row("f")]),
+    ]
+    lines = draw(history, sessions, plain(), 80, NOW).split("\n")
+    assert [line[7:13].rstrip() for line in lines] == [
+        *("┊", "┊ ╭", "┊ ●", "┊ │", "├─╯"),
+        *("┊ ╭", "┊ ●", "┊ │"),
+        *("┊ │ ╭", "┊ │ ●", "┊ │ │", "├─┼─╯"),
+        *("┊ ●", "┊ │", "├─╯"),
+    ]
+
+
+TABLE = """\
+session   agent   title              started         steps  undo  redo
+codex     codex                      40 minutes ago      3     2     1  ended
+5f1c0a22  claude  rework the parser  40 minutes ago      3     2     1  open"""
+
+
+def test_the_table_of_sessions() -> None:
+    found = [SESSIONS["codex"], SESSIONS["5f1c0a2288888888"]]
+    assert table(found, plain(), 80, NOW) == TABLE
+    assert re.sub(r"\033\[[0-9]+m", "", table(found, plain("always"), 80, NOW)) == TABLE
+    long = [session("x", "agent", "a title that is long " * 9, endedAt="z")]
+    assert max(map(columns, table(long, plain(), 80, NOW).split("\n"))) <= 80
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [
+        (-5, "now"),
+        (0, "now"),
+        (1, "1 second ago"),
+        (59, "59 seconds ago"),
+        (60, "1 minute ago"),
+        (3599, "59 minutes ago"),
+        (3600, "1 hour ago"),
+        (86399, "23 hours ago"),
+        (86400, "1 day ago"),
+        (604799, "6 days ago"),
+        (604800, "14 Nov 2026"),
+    ],
+)
+def test_ago(seconds: int, said: str) -> None:
+    assert ago(NOW - timedelta(seconds=seconds), NOW) == said
+
+
+def test_fitting() -> None:
+    assert (columns("資料x"), columns("e\u0301")) == (5, 1)
+    assert (fit("abcdef", 6), fit("abcdef", 5), fit("ab cdef", 4), fit("資料資料", 6)) == (
+        "abcdef",
+        "abcd…",
+        "ab…",
+        "資料…",
+    )
+    assert (fit_name("src/abc", 7), fit_name("src/abc", 5), fit_name("資料資料", 6)) == ("src/abc", "…/abc", "…資料")
+    assert (fit("abc", 0), fit_name("abc", 0)) == ("", "")

@@ -1,0 +1,274 @@
+"""`undo`, `redo` and `revert-hunk`; the files of an editor that has unsaved text."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+from snapd_client import Client, to_uri
+
+from tests.cli.running import Terminal
+from tests.cli.steps import numbered, put, take
+
+if TYPE_CHECKING:
+    from tests.cli.running import Home
+
+TWENTY = numbered(20)
+
+
+def read(project: str, name: str) -> bytes | None:
+    try:
+        with open(os.path.join(project, name), "rb") as file:
+            return file.read()
+    except FileNotFoundError:
+        return None
+
+
+@pytest.fixture
+def steps(home: Home, project: str) -> list[str]:
+    """Two steps of claude with one of codex and a line of the user's between, all in one file."""
+    put(project, {"f.txt": TWENTY})
+    first = take(home, project, "claude", {"f.txt": numbered(20, l2=b"one"), "new.txt": b"n\n"}, "--agent", "claude")
+    put(project, {"f.txt": numbered(20, l2=b"one", l8=b"user")})
+    other = take(home, project, "codex", {"f.txt": numbered(20, l2=b"one", l8=b"user", l12=b"codex")})
+    last = take(
+        home,
+        project,
+        "claude",
+        {"f.txt": numbered(20, l2=b"one", l8=b"user", l12=b"codex", l17=b"two")},
+        *("--tool", "Edit", "--description", "the second"),
+    )
+    return [first, other, last]
+
+
+def test_a_step_in_the_middle(home: Home, project: str, steps: list[str]) -> None:
+    lines = home.ok(project, "undo", "--yes", steps[0][:12]).splitlines()
+    before = lines.pop().removeprefix("before: ")
+    assert lines == [f"undone    {steps[0][:8]} claude step 1", "merged    f.txt", "deleted   new.txt"]
+    assert read(project, "f.txt") == numbered(20, l8=b"user", l12=b"codex", l17=b"two")
+    assert read(project, "new.txt") is None
+    assert "one" in home.ok(project, "show", f"f.txt@{before}")
+
+
+def test_the_last_of_the_session_with_the_latest_activity(home: Home, project: str, steps: list[str]) -> None:
+    shown = home.ok(project, "undo", "--dry-run").splitlines()
+    assert shown == [f"undo      {steps[2][:8]} claude Edit the second", "restored  f.txt"]
+    assert read(project, "f.txt") == numbered(20, l2=b"one", l8=b"user", l12=b"codex", l17=b"two")
+    for line in (b"17", b"2"):
+        assert home.run(project, "undo", "-y").code == 0
+        assert line + b"\n" in (read(project, "f.txt") or b"")
+    nothing = home.run(project, "undo", "-y")
+    assert (nothing.code, nothing.out, nothing.err) == (1, b"", "snapd: there is nothing to undo\n")
+    assert read(project, "f.txt") == numbered(20, l8=b"user", l12=b"codex")
+    again = home.ok(project, "redo", "--yes", "--count", "2").splitlines()
+    assert again[:2] == [f"redone    {steps[0][:8]} claude step 1", f"redone    {steps[2][:8]} claude Edit the second"]
+    assert read(project, "f.txt") == numbered(20, l2=b"one", l8=b"user", l12=b"codex", l17=b"two")
+    assert home.run(project, "redo", "-y").err == "snapd: there is nothing to redo\n"
+
+
+def test_another_session_and_several_steps(home: Home, project: str, steps: list[str]) -> None:
+    result = home.run(project, "undo", "-y", "--session", "cod", "--json").json
+    assert (result["applied"], [step["stepId"] for step in result["steps"]]) == (True, [steps[1]])
+    assert read(project, "f.txt") == numbered(20, l2=b"one", l8=b"user", l17=b"two")
+    assert home.run(project, "undo", "-y", "--session", "claude", "--count", "9").code == 0
+    assert read(project, "f.txt") == numbered(20, l8=b"user")
+    # a step of another session than the one that is named
+    assert home.run(project, "undo", "-y", "--session", "codex", steps[0]).code == 1
+
+
+def test_answers(home: Home, project: str, steps: list[str]) -> None:
+    terminal = Terminal(home, project, "undo", steps[0])
+    terminal.wait_for(b"[y/N] ")
+    assert f"{steps[0][:8]}".encode() in terminal.seen
+    terminal.type(b"n\n")
+    assert terminal.finish().code == 3
+    assert read(project, "new.txt") == b"n\n"
+    terminal = Terminal(home, project, "undo", steps[0], out=False)
+    terminal.wait_for(b"[y/N] ")
+    terminal.type(b"y\n")
+    assert terminal.finish().code == 0
+    assert read(project, "new.txt") is None
+    nobody = home.run(project, "redo")
+    assert (nobody.code, nobody.out) == (2, b"")
+    assert nobody.err.startswith("snapd: this would change 2 files: say --yes")
+
+
+@pytest.mark.parametrize(
+    ("on_conflict", "code", "said", "f", "new"),
+    [
+        ((), 3, "conflict  f.txt", b"mine\n", None),
+        (("--on-conflict", "merge"), 3, "conflict  f.txt", b"mine\n", None),
+        (("--on-conflict", "fail"), 3, "conflict  f.txt", b"mine\n", b"n\n"),
+        (("--on-conflict", "overwrite"), 0, "restored  f.txt", b"1\n", None),
+    ],
+)
+def test_conflicts(
+    home: Home, project: str, on_conflict: tuple[str, ...], code: int, said: str, f: bytes, new: bytes | None
+) -> None:
+    put(project, {"f.txt": b"1\n"})
+    step = take(home, project, "claude", {"f.txt": b"2\n", "new.txt": b"n\n"})
+    put(project, {"f.txt": b"mine\n"})
+    result = home.run(project, "undo", "-y", *on_conflict, step)
+    assert (result.code, said in result.text) == (code, True), result
+    assert ("nothing was changed" in result.err) is ("fail" in on_conflict)
+    assert (read(project, "f.txt"), read(project, "new.txt")) == (f, new)
+
+
+def test_an_undo_that_met_only_conflicts_says_so_and_how_to_settle_it(home: Home, project: str) -> None:
+    put(project, {"f.txt": b"1\n"})
+    step = take(home, project, "claude", {"f.txt": b"2\n"})
+    put(project, {"f.txt": b"mine\n"})
+    for words in ((step,), ()):
+        result = home.run(project, "undo", "-y", *words)
+        assert result.code == 3
+        assert result.text.splitlines()[:2] == [
+            f"not undone {step[:8]} step 1", "conflict  f.txt  (changedSince)",
+        ]  # fmt: skip
+        assert "nothing was changed" in result.err
+        assert "--on-conflict overwrite" in result.err
+    assert "undone" not in home.ok(project, "log")
+    assert home.run(project, "redo", "-y").code == 1
+    assert home.ok(project, "undo", "-y", "--on-conflict", "overwrite").startswith(f"undone    {step[:8]}")
+    assert read(project, "f.txt") == b"1\n"
+
+
+def test_a_step_that_is_partly_undone_is_told_so_until_it_is_settled(home: Home, project: str) -> None:
+    put(project, {"f.txt": b"1\n", "g.txt": b"1\n"})
+    step = take(home, project, "claude", {"f.txt": b"2\n", "g.txt": b"2\n"})
+    put(project, {"f.txt": b"mine\n"})
+    result = home.run(project, "undo", "-y", step)
+    assert result.code == 3
+    assert result.text.startswith(f"partly undone {step[:8]} step 1\n")
+    assert "were left as they are" in result.err
+    assert "partly undone" in home.ok(project, "log")
+    assert home.ok(project, "undo", "-y", "--on-conflict", "overwrite").splitlines()[:2] == [
+        f"undone    {step[:8]} step 1", "restored  f.txt",
+    ]  # fmt: skip
+    assert (read(project, "f.txt"), read(project, "g.txt")) == (b"1\n", b"1\n")
+    assert home.ok(project, "redo", "-y").startswith("redone ")
+    assert (read(project, "f.txt"), read(project, "g.txt")) == (b"mine\n", b"2\n")
+
+
+@pytest.mark.parametrize("command", ["restore", "revert", "undo", "revert-hunk"])
+def test_unsaved_text_yields_to_a_name_alone(home: Home, project: str, command: str) -> None:
+    put(project, {"f.txt": b"1\n"})
+    before = home.track(project)
+    step = take(home, project, "claude", {"f.txt": b"2\n"})
+    path = os.path.join(project, "f.txt")
+    words = {
+        "restore": ("restore", before),
+        "revert": ("revert", before, "f.txt"),
+        "undo": ("undo", step),
+        "revert-hunk": ("revert-hunk", step, "f.txt", "1"),
+    }[command]
+    with Client.connect(home.at("run/daemon.sock")) as editor:
+        editor.initialize([project])
+        document = {"uri": to_uri(path), "languageId": "text", "version": 1, "text": "typed\n"}
+        editor.notify("textDocument/didOpen", {"textDocument": document})
+        # answered after what was told before
+        editor.request("snapshot/status", {})
+        kept = home.run(project, *words, "--yes")
+        assert (kept.code, "conflict  f.txt  (unsavedInEditor)" in kept.text) == (3, True), kept
+        assert read(project, "f.txt") == b"2\n"
+        assert home.run(project, *words, "--yes", "--on-conflict", "overwrite").code == 0
+        assert read(project, "f.txt") == b"1\n"
+
+
+# -- hunks
+
+
+@pytest.fixture
+def hunks(home: Home, project: str) -> str:
+    """A step with three hunks in `f.txt`."""
+    put(project, {"f.txt": numbered(40)})
+    return take(home, project, "claude", {"f.txt": numbered(40, l3=b"a", l20=b"b", l37=b"c"), "bin": b"\0"})
+
+
+def left(project: str) -> str:
+    """Which of the three hunks are still there."""
+    return "".join(re.findall(r"[abc]", (read(project, "f.txt") or b"").decode()))
+
+
+def test_hunks_by_number(home: Home, project: str, hunks: str) -> None:
+    assert home.ok(project, "revert-hunk", "-n", hunks[:10], "f.txt", "2") == "restored  f.txt\n"
+    assert left(project) == "abc"
+    assert home.ok(project, "revert-hunk", hunks[:10], "f.txt", "2").startswith("restored  f.txt\nbefore: ")
+    assert left(project) == "ac"
+    assert home.run(project, "revert-hunk", "last", "f.txt", "3", "1").code == 0
+    assert read(project, "f.txt") == numbered(40)
+
+
+def test_all_hunks(home: Home, project: str, hunks: str) -> None:
+    assert home.run(project, "revert-hunk", "--yes", hunks, "f.txt").code == 0
+    assert left(project) == ""
+
+
+@pytest.mark.parametrize(
+    ("answers", "code", "rest"),
+    [
+        ("nyn", 0, "ac"),
+        ("a", 0, ""),
+        ("na", 0, "a"),
+        ("yna", 0, "b"),
+        ("yd", 0, "bc"),
+        ("yq", 0, "bc"),
+        ("?yny", 0, "b"),
+        ("x" + "ynn", 0, "bc"),
+        ("nnn", 3, "abc"),
+        ("q", 3, "abc"),
+        ("y\x04", 0, "bc"),
+    ],
+)
+def test_hunks_one_by_one(home: Home, project: str, hunks: str, answers: str, code: int, rest: str) -> None:
+    terminal = Terminal(home, project, "revert-hunk", "--color=always", hunks, "f.txt")
+    for asked, answer in enumerate(answers, start=1):
+        terminal.wait_for(b"[y,n,q,a,d,?]? ", asked)
+        terminal.type(answer.encode() if answer == "\x04" else f"{answer}\n".encode())
+    result = terminal.finish()
+    assert (result.code, left(project)) == (code, rest), result.err
+    assert "\033[36m(1/3) take this hunk back" in result.err
+    assert "\033[32m+a" in result.err
+    assert ("take it and all that follow back" in result.err) is (answers[0] in "?x")
+
+
+def test_hunks_that_cannot_be(home: Home, project: str, hunks: str) -> None:
+    for args, said in (
+        ((hunks, "f.txt", "4"), "there is no hunk 4, only 1 to 3"),
+        ((hunks, "f.txt"), "say which hunks, 1 to 3, or --yes for all"),
+        ((hunks, "bin"), "bin has no hunks in this step: it changed as a whole"),
+        ((hunks, "README.md"), "did not change README.md"),
+    ):
+        result = home.run(project, "revert-hunk", *args)
+        assert (result.code, result.out) == (2, b""), result
+        assert said in result.err
+    assert left(project) == "abc"
+
+
+def test_a_hunk_in_conflict(home: Home, project: str, hunks: str) -> None:
+    put(project, {"f.txt": numbered(40, l3=b"mine", l20=b"b", l37=b"c")})
+    result = home.run(project, "revert-hunk", hunks, "f.txt", "1")
+    assert (result.code, "conflict  f.txt" in result.text) == (3, True)
+    assert home.run(project, "revert-hunk", hunks, "f.txt", "2").code == 0
+    assert read(project, "f.txt") == numbered(40, l3=b"mine", l37=b"c")
+
+
+def test_some_files_of_a_step(home: Home, project: str, steps: list[str]) -> None:
+    shown = home.ok(project, "undo", "--yes", steps[0], "new.txt").splitlines()
+    assert shown[0] == "deleted   new.txt"
+    assert read(project, "new.txt") is None
+    assert read(project, "f.txt") == numbered(20, l2=b"one", l8=b"user", l12=b"codex", l17=b"two")
+    assert home.run(project, "undo", "--yes", steps[0], "none.txt").code == 2
+    # the rest of it is still there to be taken back
+    assert "merged    f.txt" in home.ok(project, "undo", "--yes", steps[0])
+
+
+def test_the_end_of_a_session(home: Home, project: str) -> None:
+    step = home.ok(project, "step", "begin", "--session", "s").strip()
+    put(project, {"f.txt": b"agent\n"})
+    assert home.ok(project, "session", "end", "s") == ""
+    assert home.run(project, "session", "end", "s", "--json").json == {}
+    # begun by a command that was gone at once, it has what changed until its end
+    assert "f.txt" in home.ok(project, "show", step)
+    assert home.run(project, "session", "end", "none").code == 1

@@ -1,0 +1,343 @@
+"""A purge, or maintenance, that fails or is killed: what is tracked afterwards lasts, and what is purged goes."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from snapd import failpoints
+from snapd.core.call import Call
+from snapd.core.errors import FileNotInSnapshot, InvalidParams, IoError, SnapdError, StorageFull
+from snapd.store import log
+from snapd.store import store as store_module
+from snapd.store.log import SnapshotLog
+from snapd.store.maintenance import erase
+from snapd.store.maintenance import scheduler as upkeep
+from snapd.store.maintenance.pending_sweep import Unswept
+from snapd.store.maintenance.purge import Condemned
+from snapd.store.objects.loose import pack_loose
+from snapd.store.usage import catalog
+from tests.support.git import run_git
+from tests.support.secrets import check_gone
+from tests.support.sessions import Agents
+from tests.support.workspace import Bench, make
+
+SECRET = b"token = 7f3a-very-secret-and-long-enough-to-be-found\n"
+
+
+class Killed(BaseException):
+    """The process is gone."""
+
+
+def purge(bench: Bench, *names: str) -> None:
+    bench.workspace.purging.purge([os.fsencode(name) for name in names], False, Call())
+
+
+def failing(at: str, nth: int, error: BaseException) -> Callable[[str], None]:
+    """A listener of failpoints by which one fails once."""
+    left = nth
+
+    def listen(name: str) -> None:
+        nonlocal left
+        if name == at:
+            left -= 1
+            if left == 0:
+                raise error
+
+    return listen
+
+
+def check_whole(bench: Bench) -> None:
+    """All recorded snapshots can be restored, also by a new process, and git finds nothing wrong."""
+    bench.reopen()
+    records = bench.workspace._store._log.records()
+    assert records
+    for record in records:
+        bench.restore(record.tree)
+        assert bench.track() == record.tree
+    assert run_git(bench.store, "--git-dir=.", "fsck", "--strict", "--full", "--no-dangling") == b""
+
+
+def test_a_kill_before_unused_coverages_go_makes_no_later_snapshot_unrestorable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = make(tmp_path, {"a": b"1", "key": SECRET})
+    bench.track()
+    bench.remove("key")
+
+    def killed(_: SnapshotLog) -> None:
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(SnapshotLog, "drop_unused", killed)
+        with pytest.raises(Killed):
+            purge(bench, "key")
+    bench.reopen()
+    bench.workspace.cleanup(None, Call())
+    bench.write({"a": b"2"})
+    bench.track()
+    bench.write({"a": b"3"})
+    bench.track()
+    check_whole(bench)
+
+
+@pytest.mark.parametrize("at", ["journal.settle", "journal.remove", "expire.summaries"])
+def test_an_error_after_the_references_moved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: str) -> None:
+    bench = make(tmp_path, {"a": b"1", "key": SECRET})
+    agents = Agents(bench)
+    agents.start("s")
+    agents.step("s", {"a": b"2"})
+    bench.remove("key")
+    bench.track()
+    taken_out = Condemned.take_out
+
+    def take_out(self: Condemned) -> None:
+        taken_out(self)
+        patch.setattr(failpoints, "listener", failing(at, 1, OSError(5, "EIO")))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Condemned, "take_out", take_out)
+        with pytest.raises(IoError):
+            purge(bench, "key")
+    bench.write({"a": b"3"})
+    agents.step("s", {"b": b"4"})
+    bench.workspace.keep_house(time.time())
+    check_gone(bench.store, SECRET)
+    check_whole(bench)
+    (session,) = bench.workspace.sessions.all(Call()).views
+    assert session.session.step_count == 2
+
+
+def test_a_log_that_cannot_be_read_for_a_moment_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = make(tmp_path, {"a": b"1", "key": SECRET})
+    bench.track()
+    bench.remove("key")
+    trees = [bench.track()]
+    bench.write({"a": b"2"})
+    trees.append(bench.track())
+
+    def unreadable(path: str) -> None:
+        raise IoError("too many open files", path=path, errno="EMFILE")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(log, "read_references", unreadable)
+        with pytest.raises(IoError):
+            purge(bench, "key")
+        with pytest.raises(IoError):
+            bench.track()
+    bench.workspace.keep_house(time.time())
+    check_whole(bench)
+    for tree in trees:
+        bench.restore(tree)
+
+
+def test_what_is_tracked_after_an_erasing_that_failed_is_not_erased(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = make(tmp_path, {"a": b"1"})
+    bench.track()
+    with monkeypatch.context() as patch:
+        patch.setattr(erase, "remove_any", lambda _: (_ for _ in ()).throw(OSError(5, "EIO")))
+        with pytest.raises(IoError):
+            bench.workspace.purging.purge_all(False, Call())
+        with pytest.raises(IoError):
+            bench.track()
+    mine = bench.track()
+    bench.write({"a": b"2"})
+    bench.track()
+    bench.reopen()
+    bench.restore(mine)
+    assert bench.read() == {"a": b"1"}
+
+
+def test_an_erasing_that_could_not_be_noted_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = make(tmp_path, {"a": b"1"})
+    tree = bench.track()
+    real = erase.write_file
+
+    def noted_but(path: str, data: bytes) -> None:
+        real(path, data)
+        raise IoError("the directory could not be synced", path=path, errno="EIO")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(erase, "write_file", noted_but)
+        with pytest.raises(IoError):
+            bench.workspace.purging.purge_all(False, Call())
+    bench.reopen()
+    assert bench.names(tree) == ["a"]
+
+
+def test_who_reads_while_all_is_erased_brings_nothing_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = make(tmp_path, {"a": b"1"})
+    agents = Agents(bench)
+    agents.start("s")
+    agents.step("s", {"a": b"2"})
+    real = erase.erase_noted
+
+    def beside(path: str) -> bool:
+        assert bench.workspace.sessions.all(Call()).views
+        return real(path)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(store_module, "erase_noted", beside)
+        bench.workspace.purging.purge_all(False, Call())
+    assert bench.workspace.sessions.all(Call()).views == ()
+    with pytest.raises(SnapdError):
+        agents.step("s", {"a": b"3"})
+    bench.reopen()
+    assert bench.workspace.sessions.all(Call()).views == ()
+
+
+@pytest.mark.parametrize(
+    "what", ["objects/tmp_obj_" + "0" * 16, "objects/pack/tmp_pack_Ab3dE6", "packing/x/pack", "quarantine/x"]
+)
+@pytest.mark.parametrize("room", [True, False])
+def test_what_a_killed_process_left_aside_goes_with_a_purge(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str, room: bool
+) -> None:
+    bench = make(tmp_path, {"a": b"1", "key": SECRET})
+    bench.track()
+    bench.remove("key")
+    left = Path(bench.store, what)
+    left.parent.mkdir(parents=True, exist_ok=True)
+    left.write_bytes(pack_loose("blob", SECRET))
+
+    def full(_: object) -> None:
+        raise StorageFull("no room", path=what, errno="ENOSPC")
+
+    if not room:
+        monkeypatch.setattr(upkeep, "check_room", full)
+    purge(bench, "key")
+    check_gone(bench.store, SECRET)
+
+
+def test_a_kill_between_the_index_and_the_pack_that_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = make(tmp_path, {**{f"f{at}": b"%d\n" % at * 20 for at in range(60)}, "key": SECRET})
+    bench.track()
+    bench.remove("key")
+    with monkeypatch.context() as patch:
+        patch.setattr(failpoints, "listener", failing("expire.pack", 2, Killed()))
+        with pytest.raises(Killed):
+            purge(bench, "key")
+    bench.reopen()
+    bench.workspace.keep_house(time.time())
+    for path in Path(bench.store).rglob("*.pack"):
+        # for as long as a git that packs might still be about to name it, it is left alone, and not forgotten
+        os.utime(path, (1, 1))
+    bench.workspace.keep_house(time.time())
+    check_gone(bench.store, SECRET)
+
+
+def test_a_forced_file_is_not_stored_again_by_a_look(tmp_path: Path) -> None:
+    bench = make(tmp_path, {"a": b"1", "key": SECRET, ".gitignore": b"key\n"})
+    bench.track("key")
+    bench.write({"a": b"2"})
+    bench.track()
+    purge(bench, "key")
+    for record in bench.workspace._store._log.records():
+        bench.workspace.diff(record.tree, None, (), Call())
+        bench.restore(record.tree)
+    check_gone(bench.store, SECRET)
+    assert bench.read()["key"] == SECRET
+
+
+def test_a_misspelt_name_is_not_told_as_purged(tmp_path: Path) -> None:
+    bench = make(tmp_path, {".env": SECRET})
+    bench.track()
+    Unswept(bench.store).note(wholly=False)
+    with pytest.raises(FileNotInSnapshot):
+        purge(bench, ".evn")
+
+
+def test_an_empty_file_may_be_named_beside_others(tmp_path: Path) -> None:
+    bench = make(tmp_path, {"a": b"1", "empty": b"", "key": SECRET})
+    bench.track()
+    with pytest.raises(InvalidParams):
+        purge(bench, "key", "empty")
+    bench.remove("key")
+    purge(bench, "key", "empty")
+    check_gone(bench.store, SECRET)
+
+
+def test_a_folder_of_a_thousand_levels(tmp_path: Path) -> None:
+    bench = make(tmp_path, {"key": SECRET})
+    depth = 1100
+    at = os.open(bench.root, os.O_RDONLY)
+    for _ in range(depth):
+        os.mkdir("d", dir_fd=at)
+        at = moved(at, "d")
+    os.close(os.open("x", os.O_CREAT | os.O_WRONLY, dir_fd=at))
+    try:
+        bench.track()
+        bench.remove("key")
+        purge(bench, "key")
+        check_gone(bench.store, SECRET)
+    finally:
+        # `shutil.rmtree`, with which pytest clears up, does not get as deep
+        os.unlink("x", dir_fd=at)
+        for _ in range(depth):
+            at = moved(at, "..")
+            os.rmdir("d", dir_fd=at)
+        os.close(at)
+
+
+def moved(directory: int, name: str) -> int:
+    """Opens a directory beside or below one, which is closed."""
+    try:
+        return os.open(name, os.O_RDONLY, dir_fd=directory)
+    finally:
+        os.close(directory)
+
+
+def test_a_folder_among_the_packs_is_in_nobodys_way(tmp_path: Path) -> None:
+    """Newer versions of git make one by that name."""
+    bench = make(tmp_path, {"a": b"1", "key": SECRET})
+    bench.track()
+    bench.remove("key")
+    for do in (
+        lambda: purge(bench, "key"),
+        lambda: bench.workspace.cleanup(None, Call()),
+        lambda: bench.workspace.purging.purge_all(False, Call()),
+    ):
+        Path(bench.store, "objects/pack/multi-pack-index.d").mkdir()
+        do()
+        check_gone(bench.store, SECRET)
+    bench.reopen()
+
+
+def test_a_store_whose_removal_was_cut_short_is_an_empty_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = make(tmp_path, {"a": b"1"})
+    bench.track()
+    store = bench.store
+    bench.close()
+
+    def killed(_: str) -> None:
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(catalog.shutil, "rmtree", killed)
+        with pytest.raises(Killed):
+            catalog.remove(store)
+    assert [found.path for found in catalog.stores(os.path.dirname(store))] == [store]
+    bench.open()
+    tree = bench.track()
+    check_whole(bench)
+    assert bench.workspace._store._log.records()[0].tree == tree
+
+
+@pytest.mark.parametrize("left", ["HEAD", "objects", "refs"])
+def test_what_is_left_of_a_store_can_be_removed(tmp_path: Path, left: str) -> None:
+    bench = make(tmp_path, {"a": b"1"})
+    bench.track()
+    store = Path(bench.store)
+    bench.close()
+    for path in store.iterdir():
+        if path.name != left and path.name != "HEAD":
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    catalog.remove(str(store))
+    assert not store.exists()

@@ -1,0 +1,176 @@
+"""A step that begins on the very snapshot that another one ends with."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from snapd.core.call import Call
+from snapd.core.errors import InvalidParams, IoError, StorageFull, UnknownSession, UnknownStep
+from snapd.core.feed.events import SessionMoved
+from tests.support.sessions import Agents
+from tests.support.workspace import make
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from snapd.core.feed.event_log import News
+    from snapd.core.model import RecordKind, Snapshot
+    from snapd.core.timeline.model import Event
+
+
+@pytest.fixture
+def agents(tmp_path: Path) -> Agents:
+    return Agents(make(tmp_path, {"a": b"0\n"}))
+
+
+def test_nothing_falls_between_or_into_both(agents: Agents) -> None:
+    agents.start("s")
+    first = agents.begin("s", client="c")
+    agents.bench.write({"a": b"1\n"})
+    second = agents.begin("s", client="c", ends=first)
+    agents.bench.write({"b": b"2\n"})
+    agents.end(second)
+    assert (agents.files(first), agents.files(second)) == ({"a": "modified"}, {"b": "added"})
+    assert agents.view(first).step.to == agents.view(second).step.from_
+    # the history has no gap: each span is one step's
+    assert agents.undo("s") == {"b": "deleted"}
+    assert agents.undo("s") == {"a": "restored"}
+    assert agents.bench.read() == {"a": b"0\n"}
+
+
+def test_one_look_and_two_events(agents: Agents, monkeypatch: pytest.MonkeyPatch) -> None:
+    agents.start("s")
+    first = agents.begin("s")
+    looks = []
+    writer = agents.bench.workspace._writer
+    real = writer.look
+    monkeypatch.setattr(writer, "look", lambda *args: looks.append(1) or real(*args))
+    before = agents.bench.workspace._store.timeline.next_seq
+    agents.begin("s", ends=first)
+    assert len(looks) == 1
+    assert agents.bench.workspace._store.timeline.next_seq == before + 2
+
+
+def test_both_are_told(agents: Agents) -> None:
+    agents.start("s")
+    first = agents.begin("s")
+    agents.bench.write({"a": b"1\n"})
+    told: list[tuple[str, str]] = []
+
+    def hear(news: News) -> None:
+        if isinstance(news.event, SessionMoved) and news.event.step is not None:
+            told.append((news.event.step.step.step_id, news.event.step.step.state))
+
+    agents.bench.workspace.bulletin.listen(hear)
+    second = agents.begin("s", ends=first)
+    assert sorted(told) == sorted([(second, "open"), (first, "applied")])
+
+
+def test_it_ends_as_by_its_name(agents: Agents) -> None:
+    # its client is gone: whoever names it speaks for it, as `finish` has it
+    agents.start("s")
+    first = agents.begin("s", client="gone")
+    agents.leave("gone")
+    agents.bench.write({"a": b"1\n"})
+    agents.begin("s", ends=first)
+    assert agents.files(first) == {"a": "modified"}
+
+
+def test_one_that_has_ended_stays_as_it_is(agents: Agents) -> None:
+    agents.start("s")
+    first = agents.begin("s")
+    agents.bench.write({"a": b"1\n", "b": b"1\n"})
+    agents.end(first, ["a"])
+    ended = agents.view(first).step
+    agents.bench.write({"c": b"1\n"})
+    second = agents.begin("s", ends=first)
+    assert agents.view(first).step == ended
+    assert ended.claims == (b"a",)
+    # what came between was nobody's at work: the user's
+    agents.end(second)
+    assert agents.files(second) == {}
+
+
+def test_a_part_takes_the_place_of_another(agents: Agents) -> None:
+    agents.start("s")
+    whole = agents.begin("s")
+    first = agents.begin("s", whole)
+    agents.bench.write({"a": b"1\n"})
+    second = agents.begin("s", whole, ends=first)
+    agents.bench.write({"b": b"1\n"})
+    agents.end(second)
+    agents.end(whole)
+    assert (agents.files(first), agents.files(second)) == ({"a": "modified"}, {"b": "added"})
+
+
+def test_what_cannot_be_ended(agents: Agents) -> None:
+    agents.start("s")
+    agents.start("t")
+    other = agents.begin("t")
+    whole = agents.begin("s")
+    part = agents.begin("s", whole)
+    for parent, ends, error in (
+        (None, "0" * 16, UnknownStep),
+        (None, other, UnknownStep),
+        (whole, whole, InvalidParams),
+        (part, whole, InvalidParams),
+        (part, part, InvalidParams),
+    ):
+        with pytest.raises(error) as caught:
+            agents.begin("s", parent, ends=ends)
+        assert ends in caught.value.message
+    agents.bench.workspace.sessions.end("t", Call())
+    with pytest.raises(UnknownSession):
+        agents.begin("t", ends=other)
+    # nothing was ended, and nothing begun
+    assert [view.step.state for view in agents.steps("s")] == ["open", "open"]
+
+
+@pytest.mark.parametrize("failing", [1, 2])
+def test_a_full_disk(agents: Agents, monkeypatch: pytest.MonkeyPatch, failing: int) -> None:
+    """Where the first event cannot be stored, nothing was done; where the second cannot, the first step has ended."""
+    agents.start("s")
+    first = agents.begin("s", client="c")
+    agents.bench.write({"a": b"1\n"})
+    store = agents.bench.workspace._store
+    real, times = store.tell, 0
+
+    def tell(event: Event, snapshot: Snapshot, kind: RecordKind | None = None) -> None:
+        nonlocal times
+        times += 1
+        if times == failing:
+            raise StorageFull("full")
+        real(event, snapshot)
+
+    monkeypatch.setattr(store, "tell", tell)
+    with pytest.raises(StorageFull):
+        agents.begin("s", client="c", ends=first)
+    monkeypatch.undo()
+    assert [view.step.state for view in agents.steps("s")] == [["open"], ["applied"]][failing - 1]
+    # asked again, it is as if it had gone well
+    second = agents.begin("s", client="c", ends=first)
+    assert agents.files(first) == {"a": "modified"}
+    assert agents.view(first).step.to == agents.view(second).step.from_
+
+
+def test_what_cannot_be_told_is_no_failure_of_the_step_that_began(
+    agents: Agents, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agents.start("s")
+    first = agents.begin("s")
+    agents.bench.write({"a": b"1\n"})
+    troubles: list[Exception] = []
+    agents.bench.workspace.listen_to_trouble(troubles.append)
+    sessions = agents.bench.workspace.sessions
+
+    def shown(*_: object) -> None:
+        raise IoError("no differ", errno="EIO")
+
+    monkeypatch.setattr(sessions, "shown", shown)
+    second = agents.begin("s", ends=first)
+    monkeypatch.undo()
+    assert [str(error) for error in troubles] == ["no differ"]
+    assert [view.step.state for view in agents.steps("s")] == ["applied", "open"]
+    assert agents.view(second).step.state == "open"

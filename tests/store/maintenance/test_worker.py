@@ -1,0 +1,370 @@
+"""The process that packs: it answers with what happened there, and is gone whenever nobody waits for it any more."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from snapd.core.errors import IoError, SnapdError, StorageFull, StoreCorrupt
+from snapd.store.maintenance import packing
+from snapd.store.maintenance import repack as module
+from snapd.store.maintenance import scheduler as upkeep
+from snapd.store.maintenance import worker as packer
+from snapd.store.maintenance.cancel_token import Permission, Revoked
+from snapd.store.maintenance.packing import Order, Packed
+from snapd.store.maintenance.repack import Due, consolidate
+from snapd.store.maintenance.worker_protocol import Garbled, decode_answer, decode_order, encode_answer, encode_order
+from snapd.workers.processes import ChildProcess
+from tests.store.steps import Steps, expire_nothing
+
+ROOT = Path(__file__).parents[3]
+LAST = "ff" * 20
+ALWAYS = Due(-1, -1)
+
+
+@pytest.fixture
+def steps(steps: Steps) -> Steps:
+    for at in range(6):
+        steps.take({"a": b"%d\n" % at * 40, "b/c": b"%d\n" % (at // 2) * 50})
+    return steps
+
+
+@pytest.fixture
+def children(monkeypatch: pytest.MonkeyPatch) -> list[ChildProcess]:
+    """The processes that were started."""
+    started = []
+
+    class Noted(ChildProcess):
+        def __init__(self, *args: Any, **more: Any) -> None:
+            super().__init__(*args, **more)
+            started.append(self)
+
+    monkeypatch.setattr(packer, "ChildProcess", Noted)
+    return started
+
+
+class Obstacle:
+    """A loose object that whoever reads it waits for, after all others."""
+
+    def __init__(self, store: Path) -> None:
+        self.path = store / "objects" / LAST[:2] / LAST[2:]
+        self.path.parent.mkdir(mode=0o700, exist_ok=True)
+        os.mkfifo(self.path, 0o600)
+
+    def wait(self) -> int:
+        """Returns when somebody waits for it, with a descriptor; to close that is to give nothing."""
+        return os.open(self.path, os.O_WRONLY)
+
+    def remove(self) -> None:
+        self.path.unlink()
+
+
+@pytest.fixture
+def obstacle(steps: Steps) -> Iterator[Obstacle]:
+    found = Obstacle(steps.path)
+    yield found
+    found.path.unlink(missing_ok=True)
+
+
+def files(steps: Steps) -> dict[Path, int]:
+    return {path: path.lstat().st_ino for path in (steps.path / "objects").rglob("*") if not path.is_dir()}
+
+
+def leftovers(steps: Steps) -> list[Path]:
+    return list((steps.path / module.PACKING).glob("*"))
+
+
+def is_gone(child: ChildProcess) -> bool:
+    try:
+        os.kill(child.pid, 0)
+    except ProcessLookupError:
+        return True
+    return False
+
+
+class Behind:
+    """A call in a thread, and what it raised."""
+
+    def __init__(self, call: Callable[[], object]) -> None:
+        self.raised: BaseException | None = None
+        self._call = call
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+
+    def _run(self) -> None:
+        try:
+            self._call()
+        except BaseException as error:
+            self.raised = error
+
+    def end(self) -> BaseException | None:
+        self._thread.join(60)
+        assert not self._thread.is_alive()
+        return self.raised
+
+
+def consolidated(steps: Steps, due: Due | None = None, permission: Permission | None = None) -> Behind:
+    return Behind(lambda: consolidate(steps.store._repository, due, permission or Permission()))
+
+
+@pytest.mark.parametrize("due", [None, ALWAYS])
+def test_this_process_packs_nothing(
+    steps: Steps, monkeypatch: pytest.MonkeyPatch, children: list[ChildProcess], due: Due | None
+) -> None:
+    def never(*_: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(packing, "survey", never)
+    monkeypatch.setattr(packing._PackBuilder, "__init__", never)
+    done = consolidate(steps.store._repository, due, Permission())
+    assert done.packed > 0
+    assert done.loose == 0
+    (child,) = children
+    assert is_gone(child)
+    steps.check()
+
+
+def test_nothing_is_done_below_the_limits(steps: Steps, children: list[ChildProcess]) -> None:
+    before = files(steps)
+    done = consolidate(steps.store._repository, Due(len(before), 1), Permission())
+    assert (done.packed, done.loose, done.packs) == (0, len(before), 0)
+    assert files(steps) == before
+    assert leftovers(steps) == []
+    assert len(children) == 1
+
+
+@pytest.mark.parametrize(("due", "nicer"), [(None, 0), (ALWAYS, 10)])
+def test_it_gives_way_where_nobody_waits_for_it(
+    steps: Steps, obstacle: Obstacle, children: list[ChildProcess], due: Due | None, nicer: int
+) -> None:
+    behind = consolidated(steps, due)
+    waited = obstacle.wait()
+    ours, theirs = (os.getpriority(os.PRIO_PROCESS, pid) for pid in (0, children[0].pid))
+    os.close(waited)
+    assert theirs == min(19, ours + nicer)
+    assert isinstance(behind.end(), StoreCorrupt)
+
+
+def test_what_went_wrong_there_is_told_here(steps: Steps, obstacle: Obstacle) -> None:
+    before = files(steps)
+    behind = consolidated(steps)
+    os.close(obstacle.wait())
+    error = behind.end()
+    assert isinstance(error, StoreCorrupt)
+    assert error.data == {"object": LAST}
+    assert LAST in error.message
+    assert files(steps) == before
+    assert leftovers(steps) == []
+
+
+@pytest.mark.parametrize("how", ["at once", "at work"])
+def test_one_that_dies_changes_nothing(
+    steps: Steps, monkeypatch: pytest.MonkeyPatch, obstacle: Obstacle, children: list[ChildProcess], how: str
+) -> None:
+    if how == "at once":
+
+        class Dead(ChildProcess):
+            def __init__(self, *args: Any, **more: Any) -> None:
+                super().__init__(*args, **more)
+                self.kill()
+                self.wait()
+
+        monkeypatch.setattr(packer, "ChildProcess", Dead)
+    before = files(steps)
+    behind = consolidated(steps)
+    if how == "at work":
+        waited = obstacle.wait()
+        os.kill(children[0].pid, signal.SIGKILL)
+        os.close(waited)
+    error = behind.end()
+    assert isinstance(error, IoError)
+    assert str(-signal.SIGKILL) in error.message
+    assert files(steps) == before
+    assert leftovers(steps) == []
+    obstacle.remove()
+    monkeypatch.setattr(packer, "ChildProcess", ChildProcess)
+    assert consolidated(steps).end() is None
+    steps.check()
+
+
+def test_one_that_cannot_be_started_changes_nothing(steps: Steps, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object) -> None:
+        raise OSError(errno.EAGAIN, "no more processes")
+
+    before = files(steps)
+    monkeypatch.setattr(packer, "ChildProcess", fails)
+    error = consolidated(steps).end()
+    assert isinstance(error, IoError)
+    assert error.data["errno"] == "EAGAIN"
+    assert files(steps) == before
+    assert leftovers(steps) == []
+
+
+def test_what_an_earlier_one_left_is_swept(steps: Steps) -> None:
+    left = steps.path / module.PACKING / "0123456789abcdef"
+    left.mkdir(parents=True)
+    (left / "pack_git2_a").write_bytes(b"half")
+    assert consolidated(steps).end() is None
+    assert leftovers(steps) == []
+    steps.check()
+
+
+def test_to_revoke_ends_the_process(steps: Steps, obstacle: Obstacle, children: list[ChildProcess]) -> None:
+    before = files(steps)
+    permission = Permission()
+    behind = consolidated(steps, None, permission)
+    waited = obstacle.wait()
+    permission.revoke()
+    assert isinstance(behind.end(), Revoked)
+    assert is_gone(children[0])
+    os.close(waited)
+    assert files(steps) == before
+    assert leftovers(steps) == []
+
+
+@pytest.mark.usefixtures("obstacle")
+def test_who_is_revoked_before_ends_it_too(steps: Steps, monkeypatch: pytest.MonkeyPatch) -> None:
+    permission = Permission()
+    late: list[ChildProcess] = []
+
+    class Late(ChildProcess):
+        def __init__(self, *args: Any, **more: Any) -> None:
+            super().__init__(*args, **more)
+            late.append(self)
+            permission.revoke()
+
+    monkeypatch.setattr(packer, "ChildProcess", Late)
+    before = files(steps)
+    assert isinstance(consolidated(steps, None, permission).end(), Revoked)
+    assert is_gone(late[0])
+    assert files(steps) == before
+
+
+def test_a_close_ends_the_one_behind_it(
+    steps: Steps,
+    obstacle: Obstacle,
+    children: list[ChildProcess],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setattr(upkeep, "LOOSE_LIMIT", 1)
+    steps.take({"a": b"one more\n"})
+    thread = steps.store._upkeep._thread
+    assert thread is not None
+    waited = obstacle.wait()
+    before = files(steps)
+    joined: list[float | None] = []
+    join = thread.join
+    monkeypatch.setattr(thread, "join", lambda timeout=None: (joined.append(timeout), join(timeout)))
+    steps.store.close()
+    assert joined == [None]
+    assert not thread.is_alive()
+    assert is_gone(children[0])
+    os.close(waited)
+    assert files(steps) == before
+    assert leftovers(steps) == []
+    assert [record for record in caplog.records if record.levelname == "WARNING"] == []
+    obstacle.remove()
+    steps.open()
+    steps.check()
+
+
+def test_large_work_gives_memory_back_and_steps_do_not(steps: Steps, monkeypatch: pytest.MonkeyPatch) -> None:
+    given = []
+    monkeypatch.setattr(upkeep, "give_back", lambda: given.append(1))
+    steps.take({"a": b"nothing is due\n"})
+    assert given == []
+    monkeypatch.setattr(upkeep, "LOOSE_LIMIT", 1)
+    steps.take({"a": b"now it is\n"})
+    thread = steps.store._upkeep._thread
+    if thread is not None:
+        thread.join(60)
+    assert given == [1]
+    expire_nothing(steps.store)
+    assert given == [1, 1]
+
+
+IDLE = """
+from snapd.workers.processes import ChildProcess
+child = ChildProcess('snapd.store.maintenance.worker_process')
+print(child.pid, flush=True)
+child.wait()
+"""
+
+PARENT = """
+import sys
+from snapd.store.maintenance.packing import Order
+from snapd.store.maintenance.worker import pack
+from snapd.store.maintenance.cancel_token import Permission
+pack(Order(sys.argv[1], sys.argv[2], -1, -1, False, 1, False), Permission())
+"""
+
+
+@pytest.mark.parametrize("asked", [False, True])
+def test_it_ends_with_whoever_asked(steps: Steps, tmp_path: Path, obstacle: Obstacle, asked: bool) -> None:
+    """Nobody but the process has the other end of the standard error when its parent is gone."""
+    script = PARENT if asked else IDLE
+    with subprocess.Popen(
+        [sys.executable, "-c", script, str(steps.path), str(tmp_path)],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as parent:
+        if asked:
+            waited = obstacle.wait()
+        else:
+            assert parent.stdout is not None
+            assert parent.stdout.readline()
+        parent.kill()
+        _, said = parent.communicate(timeout=60)
+        assert said == b""
+        if asked:
+            os.close(waited)
+
+
+ORDER = Order("/st\udcffore \u00e9\n", "/tmp/x y", -1, 40, roll_up=True, threads=0, behind=False)
+PACKED = Packed("pack-1", 3, [bytes(range(20)), b"\xff" * 20], ["pack-2", "pack-1"], 4, 5)
+
+
+def test_orders_and_answers_arrive_as_they_were() -> None:
+    assert decode_order(encode_order(ORDER)) == ORDER
+    assert encode_order(ORDER).count(b"\n") == 1
+    assert decode_answer(encode_answer(PACKED)) == PACKED
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        StoreCorrupt("gone", object="ab"),
+        StorageFull("no space left: /x", path="/x", errno="ENOSPC"),
+        IoError("/x: \udcff", path="/\udcff", errno="EIO"),
+    ],
+)
+def test_errors_arrive_as_they_were(error: SnapdError) -> None:
+    with pytest.raises(type(error)) as caught:
+        decode_answer(encode_answer(error))
+    assert (caught.value.message, caught.value.data) == (error.message, error.data)
+
+
+@pytest.mark.parametrize(
+    "line", [b"", b"{}\n", b"[]\n", b"7\n", b'{"error": "cancelled", "message": "", "data": {}}\n', b"\xff\n"]
+)
+def test_what_is_no_answer_is_seen(line: bytes) -> None:
+    with pytest.raises(Garbled):
+        decode_answer(line)
+
+
+def test_half_an_answer_is_none() -> None:
+    whole = encode_answer(PACKED)
+    for end in range(len(whole) - 1):
+        with pytest.raises(Garbled):
+            decode_answer(whole[:end])

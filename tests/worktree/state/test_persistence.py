@@ -1,0 +1,484 @@
+"""The memory of a work tree on disk: it comes back whole or not at all, and only what a look confirms counts."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from snapd.core.model import ObjectId, SkipReason
+from snapd.core.rules.ignore import IgnoreStack
+from snapd.worktree.fs import stable_read as disk
+from snapd.worktree.fs.listing import STAMP
+from snapd.worktree.ignore.directory_rules import Reach, Verdict
+from snapd.worktree.snapshot import scanner as scan
+from snapd.worktree.state.file_state import seeded_record
+from snapd.worktree.state.nodes import DirectoryNode, Left
+from snapd.worktree.state.persistence import Saved, load, save
+from snapd.worktree.state.tree_state import Memory
+from tests.support.git import run_git
+from tests.support.workspace import Bench, Symlink, make, write
+from tests.worktree.oracle import Oracle
+
+LIMIT = 1 << 16
+TREE, RULES = b"t" * 20, b"r" * 20
+ODD = (b"\xff\xfe", b"new\nline", b" ", b"-", b"caf\xe9", b"caf\xc3\xa9", b"\x01", b"n" * 255, b"a.b", b"a-b", b"a0")
+
+Kept = dict[bytes, tuple[object, ...]]
+
+
+def kept(root: DirectoryNode) -> Kept:
+    """All that is kept of each directory, in an order that does not depend on the order of insertion but for files."""
+    found: Kept = {}
+    for path, node in root.walk():
+        verdict = None if node.verdict is None else (node.verdict.reach, node.verdict.key)
+        above = None if node.parent is None else node.parent.name
+        directories = sorted(node.directories)
+        found[path] = (node.name, above, node.inode, node.files, directories, node.others, node.tree, verdict)
+    return found
+
+
+def random_memory(seed: int) -> Memory:
+    """Directories of all kinds."""
+    dice = random.Random(seed)
+    memory = Memory(lambda _: None)
+    nodes = [memory.root]
+    for number in range(40):
+        above = dice.choice(nodes)
+        name = dice.choice(ODD)
+        if name in above.directories:
+            continue
+        nodes.append(memory.put_directory(above, name, 0))
+        for other in dice.sample(ODD, k=dice.randrange(5)):
+            stamp = STAMP.pack(0o100644, dice.randrange(1 << 40), -number, dice.randrange(1 << 60), number)
+            memory.put_file(nodes[-1], other + b"f", seeded_record(stamp, dice.randbytes(20), dice.random() < 0.5))
+        for why in (*Left, *SkipReason):
+            if dice.random() < 0.2:
+                memory.put_other(nodes[-1], dice.choice(ODD) + b"o%d" % number, why)
+    for node in nodes:
+        node.inode = dice.randrange(1 << 64)
+        key = dice.choice((b"k", b"l", b"m")) * 20
+        node.verdict = Verdict(dice.choice(list(Reach)), IgnoreStack(), (), key)
+        node.tree = dice.choice((None, dice.randbytes(20)))
+    return memory
+
+
+def saved_at(path: Path, memory: Memory) -> bytes:
+    save(str(path), memory, TREE, RULES)
+    return path.read_bytes()
+
+
+# -- the file
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_what_was_kept_comes_back(tmp_path: Path, seed: int) -> None:
+    memory = random_memory(seed)
+    saved_at(tmp_path / "m", memory)
+    found = load(str(tmp_path / "m"))
+    assert found is not None
+    assert (found.tree, found.rules) == (TREE, RULES)
+    assert kept(found.root) == kept(memory.root)
+    assert [*tmp_path.iterdir()] == [tmp_path / "m"]
+    assert os.stat(tmp_path / "m").st_mode & 0o777 == 0o600
+    again = Memory(lambda _: None)
+    again.recall(found.root)
+    assert again.count == memory.count
+
+
+def test_what_was_not_judged_agrees_with_no_rules(tmp_path: Path) -> None:
+    """A directory without verdict comes back with a key that no rules have: all in it is judged anew."""
+    memory = Memory(lambda _: None)
+    memory.put_directory(memory.root, b"below", 0).verdict = None
+    memory.root.verdict = Verdict(Reach.RULES, IgnoreStack(), (), b"k" * 20)
+    saved_at(tmp_path / "m", memory)
+    found = load(str(tmp_path / "m"))
+    assert found is not None
+    below = found.root.directories[b"below"].verdict
+    assert below is not None
+    assert below.key == bytes(20)
+    assert not memory.root.verdict.decides_as(below)
+
+
+def test_an_empty_memory_comes_back(tmp_path: Path) -> None:
+    memory = Memory(lambda _: None)
+    saved_at(tmp_path / "m", memory)
+    found = load(str(tmp_path / "m"))
+    assert found is not None
+    assert [path for path, _ in found.root.walk()] == [b""]
+    assert (found.root.files, found.root.others, found.root.tree) == ({}, {}, None)
+
+
+def same(found: Saved | None, whole: Saved) -> bool:
+    """Whether nothing came back, or all of it."""
+    if found is None:
+        return True
+    return (found.tree, found.rules, kept(found.root)) == (whole.tree, whole.rules, kept(whole.root))
+
+
+def test_what_is_cut_off_is_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "m"
+    data = saved_at(path, random_memory(1))
+    assert len(data) > 2000
+    for end in range(0, len(data), 97):
+        path.write_bytes(data[:end])
+        assert load(str(path)) is None
+    path.write_bytes(data + b"\0")
+    assert load(str(path)) is None
+
+
+def test_what_is_damaged_is_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "m"
+    data = saved_at(path, random_memory(2))
+    whole = load(str(path))
+    assert whole is not None
+    dice = random.Random(2)
+    for at in (*range(60), *dice.sample(range(len(data)), 300)):
+        damaged = bytearray(data)
+        damaged[at] ^= 1 << dice.randrange(8)
+        path.write_bytes(damaged)
+        assert same(load(str(path)), whole)
+        assert load(str(path)) is None
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"x", b"DIRC" + bytes(200), b"snapd memory 1\n\0", b"snapd memory 1\n\0" + bytes(90)]
+)
+def test_a_foreign_file_is_nothing(tmp_path: Path, data: bytes) -> None:
+    (tmp_path / "m").write_bytes(data)
+    assert load(str(tmp_path / "m")) is None
+
+
+def test_a_missing_file_is_nothing(tmp_path: Path) -> None:
+    assert load(str(tmp_path / "m")) is None
+    (tmp_path / "m").mkdir()
+    assert load(str(tmp_path / "m")) is None
+
+
+# -- what changes while no process looks
+
+
+@pytest.fixture
+def _old_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No file is racy: all that was captured is believed as long as its signature is the same."""
+    monkeypatch.setattr(disk, "_TICK_NS", 0)
+    monkeypatch.setattr(disk, "_COARSE_NS", 0)
+
+
+def same_size(bench: Bench) -> None:
+    times = os.stat(bench.path("src/a.py"))
+    bench.write({"src/a.py": b"AAAA\n"})
+    os.utime(bench.path("src/a.py"), ns=(times.st_atime_ns, times.st_mtime_ns))
+
+
+def replaced_by_another_with_the_same_times(bench: Bench) -> None:
+    times = os.stat(bench.path("src/a.py"))
+    bench.write({"aside": b"BBBB\n"})
+    os.utime(bench.path("aside"), ns=(times.st_atime_ns, times.st_mtime_ns))
+    os.rename(bench.path("aside"), bench.path("src/a.py"))
+
+
+def directory_renamed(bench: Bench) -> None:
+    os.rename(bench.path("src"), bench.path("moved"))
+
+
+def directories_swapped(bench: Bench) -> None:
+    os.rename(bench.path("src"), bench.path("aside"))
+    os.rename(bench.path("lib"), bench.path("src"))
+    os.rename(bench.path("aside"), bench.path("lib"))
+
+
+def files_swapped(bench: Bench) -> None:
+    os.rename(bench.path("src/a.py"), bench.path("aside"))
+    os.rename(bench.path("src/b.py"), bench.path("src/a.py"))
+    os.rename(bench.path("aside"), bench.path("src/b.py"))
+
+
+def nested(bench: Bench) -> None:
+    bench.write({"new/er/still/deep.txt": b"deep\n", "src/sub/empty/": None, "src/sub/x": b"x"})
+
+
+def deleted(bench: Bench) -> None:
+    bench.remove("src/a.py", "lib", "link")
+
+
+def ignored_by_now(bench: Bench) -> None:
+    bench.write({".gitignore": b"*.log\nlib\n"})
+
+
+def not_ignored_any_more(bench: Bench) -> None:
+    bench.write({".gitignore": b"\n"})
+
+
+def ignore_file_gone(bench: Bench) -> None:
+    bench.remove(".gitignore")
+
+
+def ignore_file_below(bench: Bench) -> None:
+    bench.write({"src/.gitignore": b"b.py\nsub\n"})
+
+
+def kinds(bench: Bench) -> None:
+    bench.remove("src/a.py", "lib", "link")
+    bench.write(
+        {"src/a.py/now": b"a directory\n", "lib": b"a file\n", "link": b"no link\n", "src/b.py": Symlink(b"a.py")}
+    )
+
+
+def mode(bench: Bench) -> None:
+    os.chmod(bench.path("src/a.py"), 0o755)
+
+
+def grown(bench: Bench) -> None:
+    bench.write({"src/a.py": bytes(LIMIT + 1), "large": b"small by now\n"})
+
+
+def second_name(bench: Bench) -> None:
+    os.link(bench.path("src/a.py"), bench.path("second"))
+    with open(bench.path("second"), "r+b") as file:
+        file.write(b"ZZ")
+
+
+def nothing(_: Bench) -> None:
+    pass
+
+
+EDITS: list[Callable[[Bench], None]] = [
+    same_size,
+    replaced_by_another_with_the_same_times,
+    directory_renamed,
+    directories_swapped,
+    files_swapped,
+    nested,
+    deleted,
+    ignored_by_now,
+    not_ignored_any_more,
+    ignore_file_gone,
+    ignore_file_below,
+    kinds,
+    mode,
+    grown,
+    second_name,
+    nothing,
+]
+
+ITEMS: dict[str, Any] = {
+    ".gitignore": b"*.log\nbuild/\n",
+    "src/a.py": b"aaaa\n",
+    "src/b.py": b"bbbb\n",
+    "src/sub/c.py": b"c\n",
+    "src/kept.log": b"log\n",
+    "build/out": b"out\n",
+    "lib/a.py": b"lib\n",
+    "lib/b.py": b"lib b\n",
+    "vacant/": None,
+    "large": bytes(LIMIT + 1),
+    "link": Symlink(b"src/a.py"),
+}
+
+
+def check(bench: Bench, *forced: str, tracked: frozenset[bytes] = frozenset()) -> ObjectId:
+    """A snapshot is what the disk alone says; so is all that it tells beside the tree."""
+    bench.configure(max_file_size=LIMIT)
+    tree = bench.track(*forced)
+    oracle = Oracle(bench.root, LIMIT, tracked=tracked, forced=tuple(map(os.fsencode, forced)))
+    assert tree == oracle.tree()
+    scanner = scanner_of(bench)
+    assert scanner.captured is not None
+    coverage = scanner.captured.coverage
+    assert {(skip.path, skip.reason.value) for skip in coverage.skipped} == oracle.skipped
+    assert set(coverage.empty_dirs) == oracle.empty
+    assert scanner.memory.count == len(oracle.files)
+    return tree
+
+
+def scanner_of(bench: Bench) -> scan.Scanner:
+    """What has the memory."""
+    scanner: scan.Scanner = bench.workspace._work_tree._scanner  # type: ignore[attr-defined]
+    return scanner
+
+
+@pytest.mark.usefixtures("_old_files")
+@pytest.mark.parametrize("edit", EDITS, ids=lambda edit: edit.__name__)
+@pytest.mark.parametrize("watcher", ["auto", "none"])
+def test_what_changed_while_nobody_looked_is_in_the_first_snapshot(
+    tmp_path: Path, edit: Callable[[Bench], None], watcher: Any
+) -> None:
+    bench = make(tmp_path, ITEMS, watcher=watcher)
+    check(bench)
+    bench.close()
+    edit(bench)
+    bench.open()
+    check(bench)
+    # and nothing of the old memory is left to be wrong later
+    bench.write({"later": b"later\n"})
+    check(bench)
+
+
+@pytest.mark.usefixtures("_old_files")
+@pytest.mark.parametrize("seed", range(6))
+def test_many_changes_in_a_row_each_with_a_new_process(tmp_path: Path, seed: int) -> None:
+    dice = random.Random(seed)
+    bench = make(tmp_path, ITEMS)
+    check(bench)
+    for _ in range(12):
+        bench.close()
+        for edit in dice.sample(EDITS, k=2):
+            try:
+                edit(bench)
+            except OSError:
+                # an edit before it took away what it needs
+                continue
+        bench.open()
+        check(bench)
+
+
+@pytest.mark.usefixtures("_old_files")
+def test_what_the_index_holds_by_now_is_captured(tmp_path: Path) -> None:
+    bench = make(tmp_path, ITEMS, git=True)
+    run_git(bench.root, "add", ".gitignore", "src")
+    check(bench)
+    bench.close()
+    run_git(bench.root, "add", "-f", "src/kept.log", "build/out")
+    bench.open()
+    check(bench, tracked=frozenset((b"src/kept.log", b"build/out")))
+    bench.close()
+    run_git(bench.root, "rm", "-q", "--cached", "src/kept.log", "build/out")
+    bench.open()
+    check(bench)
+
+
+@pytest.mark.usefixtures("_old_files")
+def test_what_the_request_forces_is_captured_by_a_new_process(tmp_path: Path) -> None:
+    bench = make(tmp_path, ITEMS)
+    check(bench)
+    bench.reopen()
+    check(bench, "build/out")
+    bench.reopen()
+    check(bench)
+
+
+# -- whose memory it is
+
+
+@pytest.fixture
+def read_names(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
+    """The names of the files that are read, in order."""
+    names: list[bytes] = []
+    real = disk.read_stable
+
+    def noting(directory: int, name: bytes, *args: Any) -> Any:
+        names.append(name)
+        return real(directory, name, *args)
+
+    monkeypatch.setattr("snapd.worktree.snapshot.reader.read_stable", noting)
+    return names
+
+
+FILES = {b".gitignore", b"a.py", b"b.py", b"c.py"}
+
+
+@pytest.mark.usefixtures("_old_files")
+def test_it_is_believed_where_its_tree_is_a_snapshot(tmp_path: Path, read_names: list[bytes]) -> None:
+    bench = make(tmp_path, ITEMS)
+    check(bench)
+    assert set(read_names) == FILES
+    del read_names[:]
+    bench.reopen()
+    assert scanner_of(bench).relied_on is not None
+    check(bench)
+    assert read_names == []
+
+
+def test_what_was_racy_is_racy_for_a_new_process_too(
+    tmp_path: Path, read_names: list[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(disk, "_TICK_NS", 1 << 62)
+    bench = make(tmp_path, ITEMS)
+    check(bench)
+    bench.close()
+    monkeypatch.setattr(disk, "_TICK_NS", 0)
+    monkeypatch.setattr(disk, "_COARSE_NS", 0)
+    del read_names[:]
+    bench.open()
+    check(bench)
+    assert set(read_names) == FILES
+    # and now that it was read long after, it counts
+    del read_names[:]
+    bench.reopen()
+    check(bench)
+    assert read_names == []
+
+
+@pytest.mark.usefixtures("_old_files")
+def test_another_store_makes_it_worth_nothing(tmp_path: Path, read_names: list[bytes]) -> None:
+    """The store was removed but for the memory, or replaced by that of another project."""
+    bench = make(tmp_path, ITEMS)
+    check(bench)
+    store = bench.store
+    bench.close()
+    memory = Path(store, "worktree").read_bytes()
+    shutil.rmtree(store)
+    bench.open()
+    Path(bench.store, "worktree").write_bytes(memory)
+    bench.reopen()
+    del read_names[:]
+    tree = check(bench)
+    assert set(read_names) == FILES
+    bench.git("fsck", "--strict", "--no-dangling")
+    assert bench.git("cat-file", "-t", tree.hex()) == b"tree\n"
+
+
+@pytest.mark.usefixtures("_old_files")
+def test_expired_snapshots_make_it_worth_nothing(tmp_path: Path, read_names: list[bytes]) -> None:
+    bench = make(tmp_path, ITEMS)
+    check(bench)
+    store = bench.store
+    bench.close()
+    for line in bench_references(store):
+        run_git(store, "--git-dir=.", "update-ref", "-d", line)
+    run_git(store, "--git-dir=.", "prune", "--expire=now")
+    del read_names[:]
+    bench.open()
+    check(bench)
+    assert set(read_names) == FILES
+    bench.git("fsck", "--strict", "--no-dangling")
+
+
+def bench_references(store: str) -> list[str]:
+    """All references of a store."""
+    return run_git(store, "--git-dir=.", "for-each-ref", "--format=%(refname)").decode().split()
+
+
+@pytest.mark.usefixtures("_old_files")
+def test_another_folder_at_the_same_path_is_not_what_is_remembered(tmp_path: Path, read_names: list[bytes]) -> None:
+    bench = make(tmp_path, ITEMS)
+    check(bench)
+    bench.close()
+    os.rename(bench.root, tmp_path / "before")
+    write(bench.root, {"other": b"1\n", "src/a.py": b"aaaa\n"})
+    del read_names[:]
+    bench.open()
+    assert scanner_of(bench).relied_on is None
+    check(bench)
+    assert sorted(read_names) == [b"a.py", b"other"]
+
+
+@pytest.mark.usefixtures("_old_files")
+def test_a_damaged_file_costs_reading_and_nothing_else(tmp_path: Path, read_names: list[bytes]) -> None:
+    bench = make(tmp_path, ITEMS)
+    tree = check(bench)
+    path = Path(bench.store, "worktree")
+    bench.close()
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 4
+    path.write_bytes(data)
+    del read_names[:]
+    bench.open()
+    assert check(bench) == tree
+    assert set(read_names) == FILES

@@ -1,0 +1,358 @@
+"""The memory of a work tree against a dict of paths, in random order."""
+
+from __future__ import annotations
+
+import random
+
+import attrs
+import pytest
+
+from snapd.core.model import RuleText, SkipReason
+from snapd.core.rules.ignore import IgnoreFile, IgnoreStack
+from snapd.worktree.fs.listing import STAMP
+from snapd.worktree.git.index import TrackedPaths
+from snapd.worktree.ignore.directory_rules import Reach, Verdict
+from snapd.worktree.ignore.rules import Rules
+from snapd.worktree.state import tree_state as memory
+from snapd.worktree.state.file_state import PackedFiles, Record, seeded_record
+from snapd.worktree.state.nodes import DirectoryNode, Left
+from snapd.worktree.state.tree_state import Memory
+
+NAMES = (b"a", b"b", b".gitignore", b"caf\xe9", b"new\nline")
+WHY: tuple[Left | SkipReason, ...] = (*Left, SkipReason.TOO_LARGE, SkipReason.SPECIAL, SkipReason.UNREADABLE)
+RULES = Rules(b"", IgnoreStack(), TrackedPaths(()), ())
+TREE = b"t" * 20
+
+
+def record(mode: int = 0o100644, inode: int = 1, oid: bytes = b"o" * 20, size: int = 3) -> Record:
+    return seeded_record(STAMP.pack(mode, size, 5, 6, inode), oid, False)
+
+
+@attrs.define
+class Model:
+    """What a memory should say, by path.
+
+    Attributes:
+        files: records of the captured files.
+        directories: with the root, whose path is empty.
+        others: names that are not captured.
+        unread: files that are to be read.
+        linked: files with several names.
+        texts: ignore rules, by their directory.
+        fresh: the directories whose tree is known.
+    """
+
+    files: dict[bytes, Record] = attrs.field(factory=dict)
+    directories: set[bytes] = attrs.field(factory=lambda: {b""})
+    others: dict[bytes, Left | SkipReason] = attrs.field(factory=dict)
+    unread: dict[bytes, bool] = attrs.field(factory=dict)
+    linked: set[bytes] = attrs.field(factory=set)
+    texts: dict[bytes, bytes] = attrs.field(factory=dict)
+    fresh: set[bytes] = attrs.field(factory=set)
+
+    def touch(self, folder: bytes) -> None:
+        """What lies at or above a directory has to be computed."""
+        self.fresh -= {above for above in self.fresh if above == folder or not above or folder.startswith(above + b"/")}
+
+    def drop(self, path: bytes) -> set[bytes]:
+        """Forgets a path and all below it; gives the directories that went."""
+        if path in self.files or path in self.directories:
+            self.touch(path.rpartition(b"/")[0])
+        gone = {folder for folder in self.directories if _within(folder, path)}
+        for held in (self.files, self.others, self.unread, self.texts):
+            for one in [one for one in held if _within(one, path)]:
+                del held[one]
+        self.linked = {one for one in self.linked if not _within(one, path)}
+        self.directories -= gone
+        self.fresh -= gone
+        return gone
+
+    def empty(self) -> tuple[bytes, ...]:
+        """The directories that hold nothing."""
+        above = {path.rpartition(b"/")[0] for path in (*self.files, *self.others, *(self.directories - {b""}))}
+        return tuple(sorted(self.directories - above - {b""}))
+
+
+def _within(path: bytes, folder: bytes) -> bool:
+    return path == folder or path.startswith(folder + b"/")
+
+
+def _join(folder: bytes, name: bytes) -> bytes:
+    return folder + b"/" + name if folder else name
+
+
+class Play:
+    """A memory and its model, to which the same is done."""
+
+    def __init__(self, seed: int) -> None:
+        self.dice = random.Random(seed)
+        self.model = Model()
+        self.gone: list[DirectoryNode] = []
+        self.memory = Memory(self.gone.append)
+        self.doubted: dict[DirectoryNode, None] = {}
+
+    def step(self) -> None:
+        """Does something at random."""
+        folder = self.dice.choice(sorted(self.model.directories))
+        node = self.memory.root.directory(folder)
+        assert node is not None
+        name = self.dice.choice(NAMES)
+        path = _join(folder, name)
+        self.doubted[node] = None
+        act = self.dice.choice(
+            (
+                self.file,
+                self.file,
+                self.file,
+                self.directory,
+                self.other,
+                self.drop,
+                self.drop_file,
+                self.link,
+                self.read,
+            )
+        )
+        act(node, folder, name, path)
+
+    def file(self, node: DirectoryNode, folder: bytes, name: bytes, path: bytes) -> None:
+        if path in self.model.directories or path in self.model.others:
+            self.drop(node, folder, name, path)
+        new = record(
+            self.dice.choice((0o100644, 0o100755)), self.dice.randrange(4), self.dice.choice((b"o", b"p")) * 20
+        )
+        known = self.model.files.get(path)
+        if known is None or (known[:4], known[36:56]) != (new[:4], new[36:56]):
+            self.model.touch(folder)
+        self.model.files[path] = new
+        self.memory.put_file(node, name, new)
+
+    def read(self, node: DirectoryNode, folder: bytes, name: bytes, path: bytes) -> None:
+        if path not in self.model.files:
+            self.file(node, folder, name, path)
+        is_link = self.dice.random() < 0.3
+        self.memory.ask(node, name, is_link)
+        self.model.unread[path] = is_link
+        if self.dice.random() < 0.6:
+            self.memory.read(node, name, self.model.files[path])
+            del self.model.unread[path]
+
+    def directory(self, node: DirectoryNode, folder: bytes, name: bytes, path: bytes) -> None:
+        if folder.count(b"/") > 2:
+            return
+        self.drop(node, folder, name, path)
+        self.model.touch(folder)
+        self.model.directories.add(path)
+        made = self.memory.put_directory(node, name, 0)
+        self.doubted[made] = None
+
+    def other(self, node: DirectoryNode, folder: bytes, name: bytes, path: bytes) -> None:
+        why = self.dice.choice(WHY)
+        was_linked = path in self.model.linked
+        if self.model.others.get(path) is not why:
+            gone = self.model.drop(path)
+            self.model.others[path] = why
+            if was_linked and isinstance(why, SkipReason):
+                self.model.linked.add(path)
+            self.forgotten(gone, lambda: self.memory.put_other(node, name, why))
+        else:
+            self.memory.put_other(node, name, why)
+
+    def drop(self, node: DirectoryNode, folder: bytes, name: bytes, path: bytes) -> None:
+        gone = self.model.drop(path)
+        self.forgotten(gone, lambda: self.memory.drop(node, name))
+
+    def drop_file(self, node: DirectoryNode, folder: bytes, name: bytes, path: bytes) -> None:
+        if path in self.model.files:
+            self.model.drop(path)
+        self.model.linked.discard(path)
+        self.memory.drop_file(node, name)
+
+    def link(self, node: DirectoryNode, folder: bytes, name: bytes, path: bytes) -> None:
+        if path not in self.model.files:
+            return
+        linked = self.dice.random() < 0.7
+        assert self.memory.set_linked(node, name, linked) is (linked != (path in self.model.linked))
+        (self.model.linked.add if linked else self.model.linked.discard)(path)
+
+    def forgotten(self, gone: set[bytes], act: object) -> None:
+        nodes = {self.memory.root.directory(folder) for folder in gone}
+        del self.gone[:]
+        assert callable(act)
+        act()
+        assert set(self.gone) == nodes
+        assert len(self.gone) == len(nodes)
+        assert all(node.parent is None and not self.memory.holds(node) for node in self.gone)
+        assert all(self.memory.path_of(node) is None for node in self.gone)
+
+    def compute(self) -> None:
+        """Has all trees known, as after a snapshot."""
+        for path, node in self.memory.root.walk():
+            node.tree = TREE
+            self.model.fresh.add(path)
+
+    def use(self) -> None:
+        """Says of some directories that they were used: of the others the files may be packed."""
+        nodes = [node for _, node in self.memory.root.walk()]
+        self.memory.pack_all_but(self.dice.sample(nodes, self.dice.randrange(len(nodes) + 1)))
+
+    def text(self) -> None:
+        """Gives a directory ignore rules."""
+        folder = self.dice.choice(sorted(self.model.directories))
+        node = self.memory.root.directory(folder)
+        assert node is not None
+        text = b"*.%d\n" % self.dice.randrange(3)
+        node.gitignore = IgnoreFile.parse(text, folder)
+        node.verdict = Verdict(Reach.RULES, IgnoreStack(), (), bytes(20))
+        self.model.texts[folder] = text
+        self.doubted[node] = None
+
+    def check(self) -> None:
+        """Both say the same."""
+        model, memory = self.model, self.memory
+        nodes = dict(memory.root.walk())
+        assert nodes.keys() == model.directories
+        assert {_join(at, n): r for at, node in nodes.items() for n, r in node.files.items()} == model.files
+        assert {_join(at, n): w for at, node in nodes.items() for n, w in node.others.items()} == model.others
+        assert memory.count == len(model.files)
+        assert {_join(self.path(node), n): k for node, held in memory.unread.items() for n, k in held.items()} == (
+            model.unread
+        )
+        assert {_join(self.path(node), name) for node, names in memory.linked.items() for name in names} == model.linked
+        assert all(memory.unread.values())
+        assert all(memory.linked.values())
+        assert {path for path, node in nodes.items() if node.tree is not None} == model.fresh
+        assert all(memory.path_of(node) == path and memory.holds(node) for path, node in nodes.items())
+
+    def check_coverage(self) -> None:
+        """What the tree cannot say, after the directories that were touched were noted."""
+        self.memory.note(self.doubted)
+        self.doubted.clear()
+        found = self.memory.coverage(RULES, ())
+        model = self.model
+        assert found.empty_dirs == model.empty()
+        assert {(skip.path, skip.reason) for skip in found.skipped} == {
+            (path, why) for path, why in model.others.items() if isinstance(why, SkipReason)
+        }
+        assert [skip.path for skip in found.skipped] == sorted(skip.path for skip in found.skipped)
+        assert {(text.base, text.text) for text in found.rules} == {
+            (folder, text) for folder, text in model.texts.items() if _join(folder, b".gitignore") not in model.files
+        }
+        assert self.memory.coverage(RULES, ()) is found
+
+    def path(self, node: DirectoryNode) -> bytes:
+        path = self.memory.path_of(node)
+        assert path is not None
+        return path
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_it_says_what_was_put_into_it(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "_UNPACKED", 2)
+    play = Play(seed)
+    for number in range(150):
+        play.step()
+        play.check()
+        play.use()
+        play.check()
+        if number % 7 == 0:
+            play.text()
+        if number % 10 == 0:
+            play.check_coverage()
+            play.compute()
+            play.check()
+    play.memory.clear()
+    assert (play.memory.count, play.memory.unread, play.memory.linked) == (0, {}, {})
+    assert [path for path, _ in play.memory.root.walk()] == [b""]
+    assert play.memory.root.tree is None
+
+
+def test_the_other_names_of_a_file_are_found_by_its_inode() -> None:
+    memory = Memory(lambda _: None)
+    below = memory.put_directory(memory.root, b"below", 0)
+    memory.put_file(memory.root, b"one", record(inode=7))
+    memory.put_file(below, b"two", record(inode=7))
+    memory.put_file(below, b"three", record(inode=8))
+    memory.put_other(below, b"large", SkipReason.TOO_LARGE)
+    memory.put_other(below, b"ignored", Left.IGNORED_FILE)
+    memory.note([memory.root, below])
+    for _ in range(2):
+        # many are looked for in another way than few
+        for numbers in ({7}, {7, *range(100, 200)}):
+            assert memory.named(numbers) == {memory.root: {b"one"}, below: {b"two", b"large"}}
+        assert memory.named({9}) == {below: {b"large"}}
+        memory.root.pack()
+        below.pack()
+    assert isinstance(memory.root._files, PackedFiles)
+    assert isinstance(below._files, PackedFiles)
+
+
+def test_an_inode_is_no_part_of_other_numbers() -> None:
+    """Bytes that look like it, across the borders of what is packed."""
+    dice = random.Random(7)
+    memory = Memory(lambda _: None)
+    inodes: dict[bytes, int] = {}
+    for at in range(200):
+        inodes[b"%d" % at] = inode = dice.choice((0, 1, 256, 65536, dice.getrandbits(64), dice.getrandbits(32)))
+        memory.put_file(memory.root, b"%d" % at, record(inode=inode))
+    for packed in (False, True):
+        for wanted in (0, 1, 2, 256, 1 << 24, *inodes.values()):
+            expected = {name for name, inode in inodes.items() if inode == wanted}
+            assert memory.named({wanted}).get(memory.root, set()) == expected
+        if not packed:
+            memory.root.pack()
+
+
+def settled(memory: Memory) -> bool:
+    """The property, as a call: a checker would take what it said once for what it says still."""
+    return memory.is_settled
+
+
+def test_it_is_settled_once_all_is_in_a_snapshot() -> None:
+    memory = Memory(lambda _: None)
+    memory.put_file(memory.root, b"one", record())
+    memory.note([memory.root])
+    memory.coverage(RULES, ())
+    assert not settled(memory)
+    memory.root.tree = TREE
+    assert settled(memory)
+    memory.ask(memory.root, b"one", False)
+    assert not settled(memory)
+    memory.read(memory.root, b"one", record(size=4))
+    assert settled(memory)
+    memory.put_file(memory.root, b"one", record(oid=b"p" * 20))
+    assert not settled(memory)
+    memory.root.tree = TREE
+    memory.put_other(memory.root, b"large", SkipReason.TOO_LARGE)
+    memory.note([memory.root])
+    assert not settled(memory)
+    memory.coverage(RULES, ())
+    assert settled(memory)
+
+
+def is_packed(node: DirectoryNode) -> bool:
+    return isinstance(node._files, PackedFiles)
+
+
+def test_the_directories_used_last_stay_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "_UNPACKED", 2)
+    held = Memory(lambda _: None)
+    nodes = [held.put_directory(held.root, b"%d" % at, at) for at in range(4)]
+    for node in nodes:
+        held.put_file(node, b"file", record())
+    held.pack_all_but(nodes)
+    assert [is_packed(node) for node in nodes] == [True, True, False, False]
+    assert nodes[0].files == {b"file": record()}
+    held.pack_all_but([nodes[0]])
+    assert [is_packed(node) for node in nodes] == [False, True, True, False]
+    held.pack_all_but([nodes[3], nodes[0], nodes[3]])
+    assert [is_packed(node) for node in nodes] == [False, True, True, False]
+
+
+def test_other_rules_are_another_coverage() -> None:
+    memory = Memory(lambda _: None)
+    first = memory.coverage(RULES, ())
+    assert memory.coverage(RULES, (b"forced",)).forced == (b"forced",)
+    assert memory.coverage(attrs.evolve(RULES, prefix=b"sub"), ()).prefix == b"sub"
+    own = RuleText("own", b"", b"*.log\n")
+    assert memory.coverage(attrs.evolve(RULES, texts=(own,)), ()).rules == (own,)
+    assert memory.coverage(RULES, ()) == first
