@@ -94,7 +94,7 @@ class Leftovers:
 
 
 @attrs.frozen
-class Checkup:
+class CheckReport:
     """What a check found.
 
     Attributes:
@@ -126,7 +126,7 @@ class Checkup:
     quarantine: str | None = None
 
 
-def after_repair(first: Checkup, last: Checkup) -> Checkup:
+def after_repair(first: CheckReport, last: CheckReport) -> CheckReport:
     """What is to be told of a repair: what was wrong and is no more, and what is still.
 
     Args:

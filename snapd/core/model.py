@@ -232,7 +232,7 @@ class CaptureSettings:
 
 
 @attrs.frozen
-class Drifted:
+class DriftedFile:
     """A file that is no longer what the snapshot has, or may not be.
 
     Attributes:
@@ -258,6 +258,6 @@ class Drift:
         unfinished: changes went on while it was looked, so that it has to be looked again: no clock will say so.
     """
 
-    files: tuple[Drifted, ...]
+    files: tuple[DriftedFile, ...]
     truncated: bool
     unfinished: bool

@@ -9,15 +9,15 @@ import stat
 import time
 from typing import TYPE_CHECKING
 
-from snapd.core.actions.check import Checking
-from snapd.core.actions.history import Chronicle
-from snapd.core.actions.purge import Purging
+from snapd.core.actions.check import StoreCheck
+from snapd.core.actions.history import History
+from snapd.core.actions.purge import Purge
 from snapd.core.actions.session_diff import NetPages
 from snapd.core.actions.sessions import Sessions
-from snapd.core.actions.step_changes import Deeds
-from snapd.core.actions.undo_parts import Piecemeal
-from snapd.core.actions.undo_planner import Tasks
-from snapd.core.actions.undo_steps import Undoing
+from snapd.core.actions.step_changes import StepChanges
+from snapd.core.actions.undo_parts import UndoParts
+from snapd.core.actions.undo_planner import UndoPlanner
+from snapd.core.actions.undo_steps import UndoSteps
 from snapd.core.answers import DeltaPage, FileContent, NamePage, Status
 from snapd.core.compare.file_diff import describe
 from snapd.core.compare.unified import unified
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from snapd.core.compare.file_diff import FileDelta
-    from snapd.core.feed.event_log import Bulletin
+    from snapd.core.feed.event_log import EventLog
     from snapd.core.operations.planner import Planner
     from snapd.core.operations.unsaved import Unsaved
     from snapd.core.operations.writer import Request
@@ -90,15 +90,15 @@ class Workspace:
         self._work_tree = work_tree
         self._store = store
         self._writer = Writer(work_tree, store, policy, texts, unsaved)
-        self.deeds = Deeds(store, texts)
+        self.deeds = StepChanges(store, texts)
         self.sessions = Sessions(self._writer, self.deeds)
-        self.chronicle = Chronicle(store.timeline, self.deeds)
-        tasks = Tasks(self._writer, self.sessions, self.deeds)
-        self.undoing = Undoing(self._writer, self.sessions, self.deeds, tasks)
-        self.piecemeal = Piecemeal(self._writer, self.sessions, self.deeds, tasks, texts)
+        self.chronicle = History(store.timeline, self.deeds)
+        tasks = UndoPlanner(self._writer, self.sessions, self.deeds)
+        self.undoing = UndoSteps(self._writer, self.sessions, self.deeds, tasks)
+        self.piecemeal = UndoParts(self._writer, self.sessions, self.deeds, tasks, texts)
         self.net_of = NetPages(store, self.deeds, self.sessions, texts).page
-        self.checking = Checking(self._writer)
-        self.purging = Purging(self._writer)
+        self.checking = StoreCheck(self._writer)
+        self.purging = Purge(self._writer)
         self._renames: tuple[ObjectId, ObjectId, dict[RelPath, RelPath]] | None = None
 
     @property
@@ -107,7 +107,7 @@ class Workspace:
         return self._work_tree.root
 
     @property
-    def bulletin(self) -> Bulletin:
+    def bulletin(self) -> EventLog:
         """What the workspace tells of by itself; that the work tree moved away only while that is wanted."""
         return self._writer.bulletin
 

@@ -24,7 +24,7 @@ def check(context: Context, params: wire.CheckParams) -> wire.CheckResult:
     return result(context.workspace.root, found)
 
 
-def result(root: bytes, found: checkup.Checkup) -> wire.CheckResult:
+def result(root: bytes, found: checkup.CheckReport) -> wire.CheckResult:
     """What was found, as the wire has it.
 
     Args:

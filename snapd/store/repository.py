@@ -19,7 +19,7 @@ from snapd.store.objects.codec import decode_commit, decode_tree, differing_entr
 from snapd.store.objects.loose import describe, object_path, read_chunks, read_whole
 from snapd.store.objects.pack_index import PackIndexes
 from snapd.store.objects.tree_index import EntryIndex
-from snapd.store.refs.database import RefDatabase
+from snapd.store.refs.database import ReferenceDatabase
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -82,7 +82,7 @@ class ShadowRepository:
         self._identity = (status.st_dev, status.st_ino)
         self.packs = PackIndexes(self.pack_directory)
         self._entries = EntryIndex()
-        self.references = RefDatabase(path)
+        self.references = ReferenceDatabase(path)
         self.references.clear_locks()
         self.journal = Journal(path, self.references)
         self.journal.replay(self._before)

@@ -12,9 +12,9 @@ from snapd.store.batch import ObjectBatch
 from snapd.store.files.lock import Ownership
 from snapd.store.journal.journal import refuse_newer_journal
 from snapd.store.maintenance.erase import erase_noted, note_erasing
-from snapd.store.maintenance.purge import Condemned
+from snapd.store.maintenance.purge import PurgePlan
 from snapd.store.maintenance.retention_run import Maintenance
-from snapd.store.maintenance.scheduler import Upkeep
+from snapd.store.maintenance.scheduler import MaintenanceScheduler
 
 from .adopt import adopt
 from .log import SnapshotLog
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
 
     from snapd.core.call import Call
-    from snapd.core.check_report import Checkup
+    from snapd.core.check_report import CheckReport
     from snapd.core.model import Entry, ObjectId, RelPath, Snapshot, TreeEntry
     from snapd.core.ports import project as project_ports
-    from snapd.core.ports.maintenance import Condemned as AnyCondemned
+    from snapd.core.ports.maintenance import PurgePlan as AnyPurgePlan
     from snapd.core.rules.retention import Limits
     from snapd.core.timeline.model import Event, Intent, SnapshotId
 
@@ -66,7 +66,7 @@ class Store:
             erase_noted(path)
             self._repository = ShadowRepository(path)
             self._log = SnapshotLog(self._repository)
-            self._upkeep = Upkeep(self._repository)
+            self._upkeep = MaintenanceScheduler(self._repository)
             self.timeline = Timeline(self._repository)
             self._maintenance = Maintenance(self._repository, self._log, self.timeline, self._upkeep)
             self._intent = IntentFile(path)
@@ -239,20 +239,20 @@ class Store:
         """The same as long as nobody minds; see `Maintenance.clean_behind`."""
         return self._maintenance.clean_behind(limits, keep, call)
 
-    def condemned(self, paths: Collection[RelPath], call: Call) -> Condemned:
-        """What is to go with some files, and where it stands; raises as `Condemned`."""
-        return Condemned(self._repository, self._log, self.timeline, self.load, paths, call)
+    def purge_plan(self, paths: Collection[RelPath], call: Call) -> PurgePlan:
+        """What is to go with some files, and where it stands; raises as `PurgePlan`."""
+        return PurgePlan(self._repository, self._log, self.timeline, self.load, paths, call)
 
     @property
     def is_unpurged(self) -> bool:
         """Whether a purge was cut short, so that there may be contents still that nothing refers to."""
         return self._maintenance.is_unpurged
 
-    def purge(self, condemned: AnyCondemned | None, call: Call) -> int:
+    def purge(self, purge_plan: AnyPurgePlan | None, call: Call) -> int:
         """Takes contents out of every snapshot and event, and removes them; or ends a purge that was cut short.
 
         Args:
-            condemned: what is to go; None for what an earlier purge has left.
+            purge_plan: what is to go; None for what an earlier purge has left.
             call: the request; may be cancelled until anything is changed.
 
         Returns:
@@ -268,10 +268,10 @@ class Store:
         call.check()
         before = self._repository.bytes_on_disk()
         call.commit()
-        if condemned is not None:
+        if purge_plan is not None:
             self._maintenance.note_wholly()
             try:
-                condemned.take_out()
+                purge_plan.take_out()
                 # the frame itself is in it
                 self._repository.journal.checkpoint()
             finally:
@@ -324,7 +324,7 @@ class Store:
         """How many snapshots and sessions there are."""
         return len(self._log.records()), len(self.timeline.sessions())
 
-    def check(self, call: Call, *, quick: bool, alone: bool) -> Checkup:
+    def check(self, call: Call, *, quick: bool, alone: bool) -> CheckReport:
         """Checks all of it against its names, and all that is named for being there; changes no object.
 
         Args:
@@ -350,7 +350,7 @@ class Store:
 
     def repair(
         self, directories: tuple[bytes, ...], work_tree: Callable[[RelPath], bytes | None], call: Call
-    ) -> Checkup:
+    ) -> CheckReport:
         """Repairs what can be repaired; nobody may write meanwhile.
 
         Args:

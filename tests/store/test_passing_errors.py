@@ -17,7 +17,7 @@ import pygit2
 import pytest
 
 from snapd.core.call import Call
-from snapd.core.check_report import Checkup
+from snapd.core.check_report import CheckReport
 from snapd.core.errors import IoError, StorageFull
 from snapd.core.model import REGULAR, Coverage, Entry, ObjectId, Snapshot
 from snapd.core.rules.retention import Limits
@@ -26,8 +26,8 @@ from snapd.store.files.disk_errors import EXHAUSTED
 from snapd.store.fsck.checkers import check_closed
 from snapd.store.maintenance import packing
 from snapd.store.maintenance import worker as packer
-from snapd.store.maintenance.cancel_token import Permission
-from snapd.store.maintenance.repack import consolidate
+from snapd.store.maintenance.cancel_token import CancelToken
+from snapd.store.maintenance.repack import repack
 from snapd.store.objects.pack_index import PackIndexes
 from snapd.store.project_blobs import ProjectBlobs
 from snapd.store.repository import refuse_newer
@@ -165,7 +165,7 @@ def test_what_libgit2_has_only_words_for(
     monkeypatch.setattr(packer, "can_start", lambda: False)
     monkeypatch.setattr(packing._PackBuilder, "write", fails)
     with pytest.raises((IoError, StorageFull)) as caught:
-        consolidate(steps.store._repository, None, Permission())
+        repack(steps.store._repository, None, CancelToken())
     assert caught.value.data["errno"] == expected
     assert not list((steps.path / "packing").iterdir())
     steps.check()
@@ -188,7 +188,7 @@ MANY: Files = {f"m{at % 7}/f{at}": b"file %d\n" % at * 20 for at in range(40)}
 PASSING = (errno.EMFILE, errno.ENOMEM, errno.EACCES)
 
 
-def closed(steps: Steps) -> Checkup:
+def closed(steps: Steps) -> CheckReport:
     return check_closed(str(steps.path), Call(), quick=False, mend=True)
 
 
@@ -264,7 +264,7 @@ def test_what_the_disk_could_not_read_once_is_read_again(
 
 
 def test_what_the_disk_has_lost_is_damaged(steps: Steps, monkeypatch: pytest.MonkeyPatch) -> None:
-    consolidate(steps.store._repository, None, Permission())
+    repack(steps.store._repository, None, CancelToken())
     steps.store.close()
     (pack,) = steps.path.glob("objects/pack/*.pack")
     for quick, kind in ((False, "damagedPack"), (True, "lostRecord")):

@@ -9,11 +9,11 @@ from snapd.core.model import RecordKind
 
 if TYPE_CHECKING:
     from snapd.core.call import Call
-    from snapd.core.check_report import Checkup
+    from snapd.core.check_report import CheckReport
     from snapd.core.operations.writer import Writer
 
 
-class Checking:
+class StoreCheck:
     """The check of a workspace.
 
     Args:
@@ -23,7 +23,7 @@ class Checking:
     def __init__(self, writer: Writer) -> None:
         self._writer = writer
 
-    def check(self, call: Call, *, quick: bool) -> Checkup:
+    def check(self, call: Call, *, quick: bool) -> CheckReport:
         """Checks the store; others may go on meanwhile.
 
         Args:
@@ -46,7 +46,7 @@ class Checking:
         with self._writer.alone(call):
             return store.check(call, quick=quick, alone=True)
 
-    def repair(self, call: Call) -> Checkup:
+    def repair(self, call: Call) -> CheckReport:
         """Repairs the store: from itself, from the project's own git, and from the work tree, which is captured.
 
         Args:

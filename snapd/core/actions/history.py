@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from snapd.core.ports.timeline import Timeline
     from snapd.core.timeline.model import Event
 
-    from .step_changes import Deeds
+    from .step_changes import StepChanges
 
 _AT_ONCE = 200
 
@@ -50,14 +50,14 @@ class Entry:
 
 
 @attrs.frozen
-class ChroniclePage:
+class HistoryPage:
     """Some entries; `before` is where the next page goes on, None where there is none."""
 
     entries: tuple[Entry, ...]
     before: int | None
 
 
-class Chronicle:
+class History:
     """Tells the history of a workspace.
 
     Args:
@@ -65,11 +65,11 @@ class Chronicle:
         deeds: tells what steps changed.
     """
 
-    def __init__(self, timeline: Timeline, deeds: Deeds) -> None:
+    def __init__(self, timeline: Timeline, deeds: StepChanges) -> None:
         self._timeline = timeline
         self._deeds = deeds
 
-    def page(self, before: int | None, limit: int, call: Call) -> ChroniclePage:
+    def page(self, before: int | None, limit: int, call: Call) -> HistoryPage:
         """The latest entries, the newest first.
 
         Args:
@@ -84,9 +84,9 @@ class Chronicle:
         for event in self._events(before):
             call.check()
             if len(found) >= limit:
-                return ChroniclePage(tuple(found), found[-1].seq)
+                return HistoryPage(tuple(found), found[-1].seq)
             found += self._entries(event, call)
-        return ChroniclePage(tuple(found), None)
+        return HistoryPage(tuple(found), None)
 
     def _events(self, before: int | None) -> Iterator[Event]:
         while True:

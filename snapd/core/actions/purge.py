@@ -60,7 +60,7 @@ class Purged:
     linked: bool
 
 
-class Purging:
+class Purge:
     """Purges a workspace.
 
     Args:
@@ -92,20 +92,20 @@ class Purging:
         store, work_tree = self._writer.store, self._writer.work_tree
         with self._writer.turn(call):
             store.check_present()
-            condemned = store.condemned(paths, call)
-            standing = condemned.standing()
-            missing = [path for path in paths if not condemned.is_in_any(path)]
+            purge_plan = store.purge_plan(paths, call)
+            standing = purge_plan.standing()
+            missing = [path for path in paths if not purge_plan.is_in_any(path)]
             if missing and not store.is_unpurged:
                 raise FileNotInSnapshot(f"{shown(missing[0])} is in no snapshot", file=shown(missing[0]), skipped=False)
             look = self._writer.look((), call)
-            here = [path for path, _ in condemned.located(look.tree)]
+            here = [path for path, _ in purge_plan.located(look.tree)]
             files = []
             for path, versions in standing.items():
                 call.check()
                 size = sum(map(store.blob_size, versions))
                 files.append(PurgedFile(path, len(versions), size, path in here))
-            count = condemned.snapshots()
-            linked = condemned.is_linked()
+            count = purge_plan.snapshots()
+            linked = purge_plan.is_linked()
             if dry_run:
                 self._writer.record(look, RecordKind.LOOK)
                 return Purged(False, tuple(files), count, 0, 0, linked)
@@ -115,7 +115,7 @@ class Purging:
             work_tree.forget(store.discard())
             previous = store.last
             try:
-                freed = store.purge(condemned if standing else None, call)
+                freed = store.purge(purge_plan if standing else None, call)
             finally:
                 # which objects there are, nothing but the store knows now
                 work_tree.forget_all()

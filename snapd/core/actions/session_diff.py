@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from snapd.core.timeline.model import SessionId, StepId
 
     from .sessions import Sessions
-    from .step_changes import Deeds
+    from .step_changes import StepChanges
 
 _PAGE_BYTES = 32 << 20
 """Contents (bytes) that one page holds at most, unless a single file has more."""
@@ -34,7 +34,7 @@ class NetPages:
         texts: compares texts.
     """
 
-    def __init__(self, store: Store, deeds: Deeds, sessions: Sessions, texts: TextDiffer) -> None:
+    def __init__(self, store: Store, deeds: StepChanges, sessions: Sessions, texts: TextDiffer) -> None:
         self._store = store
         self._deeds = deeds
         self._sessions = sessions

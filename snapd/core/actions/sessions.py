@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from snapd.core.ports.timeline import Timeline
     from snapd.core.timeline.model import Operated, Session, SessionId, Step, StepId, StepQuery
 
-    from .step_changes import Deeds
+    from .step_changes import StepChanges
 
 
 IN_FORCE = ("applied", "partly")
@@ -53,7 +53,7 @@ class Sessions:
         deeds: tells what steps changed.
     """
 
-    def __init__(self, writer: Writer, deeds: Deeds) -> None:
+    def __init__(self, writer: Writer, deeds: StepChanges) -> None:
         self._writer = writer
         self._deeds = deeds
         writer.on_recovery(self._tell_recovered)
@@ -402,13 +402,13 @@ class Sessions:
         return step
 
     def view(self, session: Session, call: Call) -> SessionView:
-        """A session, with what can be done in it; raises as `Deeds.summary`."""
+        """A session, with what can be done in it; raises as `StepChanges.summary`."""
         tally = self._timeline.tally(session.session_id)
         more = sum(not self._deeds.summary(step, call).is_empty for step in tally.unknown)
         return SessionView(session, tally.undoable + more, tally.redoable)
 
     def shown(self, step: Step, call: Call) -> StepView:
-        """A step, with what it changed; raises as `Deeds.view`."""
+        """A step, with what it changed; raises as `StepChanges.view`."""
         return self._deeds.view(step, self.known(step.begun.session_id).agent, call)
 
     # -- telling

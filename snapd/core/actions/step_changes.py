@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from snapd.core.timeline.model import Operated, SnapshotId, Span, Step, StepId, StepTurned, Undone
 
 
-class Deeds:
+class StepChanges:
     """Tells what steps changed.
 
     Args:

@@ -28,16 +28,16 @@ if TYPE_CHECKING:
     from snapd.core.timeline.model import Operated, OperationKind, Step, StepId
 
     from .sessions import Sessions
-    from .step_changes import Deeds
-    from .undo_planner import Tasks
-    from .undo_task import Task
+    from .step_changes import StepChanges
+    from .undo_planner import UndoPlanner
+    from .undo_task import UndoTask
 
 
 TAKEN_BACK = ("partly", "undone")
 """The states of steps of which something was taken back: the rest of them is, too, where some of their files are."""
 
 
-class Piecemeal:
+class UndoParts:
     """Undo of pieces in one workspace.
 
     Args:
@@ -48,7 +48,9 @@ class Piecemeal:
         texts: compares texts.
     """
 
-    def __init__(self, writer: Writer, sessions: Sessions, deeds: Deeds, tasks: Tasks, texts: TextDiffer) -> None:
+    def __init__(
+        self, writer: Writer, sessions: Sessions, deeds: StepChanges, tasks: UndoPlanner, texts: TextDiffer
+    ) -> None:
         self._writer = writer
         self._sessions = sessions
         self._deeds = deeds
@@ -147,7 +149,7 @@ class Piecemeal:
             return attrs.evolve(outcome, files=tuple(sorted([*outcome.files, *rest], key=lambda file: file.path)))
 
     def _take_back(
-        self, kind: OperationKind, step: Step, tasks: Sequence[Task], request: Request, call: Call
+        self, kind: OperationKind, step: Step, tasks: Sequence[UndoTask], request: Request, call: Call
     ) -> Outcome:
         # a step that is applied stays so, and one that was taken back in part has more of it taken back by this
         again = {task.step.step_id for task in tasks if kind == "revert" and task.step.state in TAKEN_BACK}

@@ -12,12 +12,12 @@ import attrs
 
 from snapd.core.compare.threeway import Overlay, TakenBack, combined, inverse, take_back
 from snapd.core.model import FileOutcome
-from snapd.core.operations.linked_files import Together, moved_contents
+from snapd.core.operations.linked_files import LinkedFiles, moved_contents
 from snapd.core.operations.target import Target
 from snapd.core.paths import parents
 from snapd.core.timeline.attribution import own_moves
 
-from .undo_task import DirectoryOverlay, Task
+from .undo_task import DirectoryOverlay, UndoTask
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -43,10 +43,10 @@ if TYPE_CHECKING:
     )
 
     from .sessions import Sessions
-    from .step_changes import Deeds
+    from .step_changes import StepChanges
 
 
-class Tasks:
+class UndoPlanner:
     """The tasks of one workspace.
 
     Args:
@@ -55,7 +55,7 @@ class Tasks:
         deeds: tells what steps changed.
     """
 
-    def __init__(self, writer: Writer, sessions: Sessions, deeds: Deeds) -> None:
+    def __init__(self, writer: Writer, sessions: Sessions, deeds: StepChanges) -> None:
         self._writer = writer
         self._sessions = sessions
         self._deeds = deeds
@@ -70,7 +70,7 @@ class Tasks:
 
     # -- what is to be taken back
 
-    def undoing(self, step: Step) -> Task:
+    def undoing(self, step: Step) -> UndoTask:
         """What there is to take back of a step, which is what was not taken back before.
 
         Args:
@@ -89,7 +89,7 @@ class Tasks:
         rest = attrs.evolve(task.only(paths), aside=())
         return attrs.evolve(rest, is_change=bool(rest.files or rest.made))
 
-    def whole(self, step: Step) -> Task:
+    def whole(self, step: Step) -> UndoTask:
         """All that a step changed, as something to take back, be it that it was taken back before or not."""
         own = self._deeds.own(step)
         target = Target(self._store, self._store.load(step.from_))
@@ -99,7 +99,7 @@ class Tasks:
         above = {above for path in came for above in parents(path)}
         left = step.to or self._timeline.head
         assert left is not None
-        return Task(
+        return UndoTask(
             step,
             "undone",
             own.files,
@@ -112,7 +112,7 @@ class Tasks:
             bool(own.files or own.directories),
         )
 
-    def redoing(self, session_id: SessionId, undone: Sequence[Undone], count: int) -> list[Task]:
+    def redoing(self, session_id: SessionId, undone: Sequence[Undone], count: int) -> list[UndoTask]:
         """What to do again of a session's steps.
 
         Args:
@@ -124,7 +124,7 @@ class Tasks:
         Returns:
             Each in its turn, the last taken back first.
         """
-        chosen: dict[Undone, Task] = {}
+        chosen: dict[Undone, UndoTask] = {}
         steps: set[StepId] = set()
         # one that turned a thousand steps is read once
         operations: dict[OperationId, Operated] = {}
@@ -150,7 +150,7 @@ class Tasks:
         at = next((at for at, one in enumerate(undone) if one.operation_id == operation_id), None)
         return undone[: at + 1] if at is not None else []
 
-    def _again(self, undone: Undone, operation: Operated | None) -> Task:
+    def _again(self, undone: Undone, operation: Operated | None) -> UndoTask:
         self._writer.check()
         operation = operation or self._deeds.operation(undone)
         turn = next(turn for turn in operation.turned if turn.step_id == undone.step_id)
@@ -158,7 +158,7 @@ class Tasks:
         first = self._timeline.undone(undone.step_id)[0]
         target = Target(self._store, self._store.load(operation.before), _put_where_nothing_was(turn))
         moved = self._moved(step, self._deeds.own(step).files)
-        task = Task(
+        task = UndoTask(
             step,
             "applied" if undone == first else "partly",
             inverse(turn.effects),
@@ -198,7 +198,7 @@ class Tasks:
     # -- the plan
 
     def plan(
-        self, planner: Planner, before: Snapshot, tasks: Sequence[Task], request: Request, call: Call
+        self, planner: Planner, before: Snapshot, tasks: Sequence[UndoTask], request: Request, call: Call
     ) -> tuple[Plan, tuple[StepTurned, ...]]:
         """What some tasks come to, one after the other, on the files as they are.
 
@@ -251,14 +251,14 @@ class Tasks:
         if request.on_conflict == "fail":
             # what can be taken back of one step and not of another is a conflict all the same
             effects = {path: effect for path, effect in effects.items() if not _is_conflict(outcomes.get(path))}
-        together = Together([*pairs, *moved_contents(effects.values())])
+        together = LinkedFiles([*pairs, *moved_contents(effects.values())])
         for path in self._untouchable(planner, effects.keys(), together):
             outcomes[path] = FileOutcome(path, "conflict", "unsavedInEditor")
             effects.pop(path, None)
         plan = planner.decided(effects.values(), outcomes.values(), targets, directories.goals(), together, call)
         return plan, tuple(turned)
 
-    def _untouchable(self, planner: Planner, changing: Collection[RelPath], together: Together) -> set[RelPath]:
+    def _untouchable(self, planner: Planner, changing: Collection[RelPath], together: LinkedFiles) -> set[RelPath]:
         """Files that would be touched and have unsaved text in an editor; and those touched only together with them."""
         blocked = planner.unsaved & set(changing)
         also = {other for path in blocked for other in together.others(path) if other in changing}

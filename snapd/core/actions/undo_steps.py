@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from snapd.core.timeline.model import Operated, OperationKind, SessionId, Step, StepId
 
     from .sessions import Sessions
-    from .step_changes import Deeds
-    from .undo_planner import Tasks
-    from .undo_task import Task
+    from .step_changes import StepChanges
+    from .undo_planner import UndoPlanner
+    from .undo_task import UndoTask
 
 
-class Undoing:
+class UndoSteps:
     """Undo and redo in one workspace.
 
     Args:
@@ -40,7 +40,7 @@ class Undoing:
         tasks: what there is to take back.
     """
 
-    def __init__(self, writer: Writer, sessions: Sessions, deeds: Deeds, tasks: Tasks) -> None:
+    def __init__(self, writer: Writer, sessions: Sessions, deeds: StepChanges, tasks: UndoPlanner) -> None:
         self._writer = writer
         self._sessions = sessions
         self._deeds = deeds
@@ -167,7 +167,7 @@ class Undoing:
 
     # -- which steps
 
-    def _last(self, session_id: SessionId, count: int, request: Request, call: Call) -> list[Task]:
+    def _last(self, session_id: SessionId, count: int, request: Request, call: Call) -> list[UndoTask]:
         """What there is to take back of the last steps of a session; one whose client is gone has come to its end."""
         changing = {step.step_id for step in self._changing(session_id, call)}
         left = [step for step in self._sessions.left(session_id) if not self._deeds.summary(step, call).is_empty]
@@ -176,7 +176,7 @@ class Undoing:
         with self._ended([step for step in reversed(last) if step.state == "open"], request, call):
             return [self._tasks.undoing(self._sessions.known_step(step.step_id)) for step in last]
 
-    def _named(self, session_id: SessionId, step_id: StepId, request: Request, call: Call) -> list[Task]:
+    def _named(self, session_id: SessionId, step_id: StepId, request: Request, call: Call) -> list[UndoTask]:
         """What there is to take back of one step and its parts."""
         step = self._sessions.known_step(step_id)
         if step.begun.session_id != session_id:
@@ -218,7 +218,7 @@ class Undoing:
         self,
         kind: OperationKind,
         session_id: SessionId,
-        tasks: Sequence[Task],
+        tasks: Sequence[UndoTask],
         request: Request,
         call: Call,
         *,

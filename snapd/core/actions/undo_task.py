@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @attrs.frozen
-class Task:
+class UndoTask:
     """Something to take back.
 
     Attributes:
@@ -77,7 +77,7 @@ class Task:
             turned = attrs.evolve(turned, left=tuple(sorted(missed)))
         return attrs.evolve(turned, state="partly") if missed else turned
 
-    def only(self, wanted: Collection[RelPath]) -> Task:
+    def only(self, wanted: Collection[RelPath]) -> UndoTask:
         """The same of some of its files alone, by the step's own names; the others stay as they are."""
         there = {*self.files, *self.made}
         return attrs.evolve(
@@ -110,7 +110,7 @@ class DirectoryOverlay:
         self._emptied: dict[RelPath, Target] = {}
         self.blocked: set[RelPath] = set()
 
-    def take_back(self, task: Task, taken: TakenBack) -> tuple[tuple[RelPath, ...], tuple[RelPath, ...]]:
+    def take_back(self, task: UndoTask, taken: TakenBack) -> tuple[tuple[RelPath, ...], tuple[RelPath, ...]]:
         """Takes back what a step did to directories; gives those that are made by that, and those removed.
 
         Args:
@@ -160,7 +160,7 @@ class DirectoryOverlay:
         return path not in self._displaced and self._work_tree.is_directory(path)
 
 
-def wanted_by_tasks(tasks: Sequence[Task]) -> Iterator[RelPath]:
+def wanted_by_tasks(tasks: Sequence[UndoTask]) -> Iterator[RelPath]:
     """The files that are to be there once some tasks are done, in that order."""
     final: dict[RelPath, Entry | None] = {}
     for task in tasks:

@@ -36,7 +36,7 @@ class News:
     event: Notice
 
 
-class Bulletin:
+class EventLog:
     """Numbers what happens, keeps the latest of it, and tells who listens. Safe to use from several threads.
 
     Args:

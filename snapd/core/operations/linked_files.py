@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from snapd.core.timeline.model import Effect
 
 
-class Together:
+class LinkedFiles:
     """Groups of paths, of which each is changed as a whole or left as a whole.
 
     Args:
@@ -41,7 +41,7 @@ class Together:
         return tuple(sorted(group for group in found if len(group) > 1))
 
     @classmethod
-    def of(cls, groups: Iterable[tuple[RelPath, ...]]) -> Together:
+    def of(cls, groups: Iterable[tuple[RelPath, ...]]) -> LinkedFiles:
         """From what `within` gave."""
         return cls((group[0], other) for group in groups for other in group[1:])
 

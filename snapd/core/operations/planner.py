@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from snapd.core.ports.work_tree import WorkTree
     from snapd.core.timeline.model import Effect
 
-    from .linked_files import Together
+    from .linked_files import LinkedFiles
     from .target import Target
 
 
@@ -135,7 +135,7 @@ class Planner:
         outcomes: Iterable[FileOutcome],
         targets: Mapping[RelPath, Target],
         directories: DirectoryGoals,
-        together: Together,
+        together: LinkedFiles,
         call: Call,
     ) -> Plan:
         """The plan that does what was decided file by file: what others made of them since is part of that already.
@@ -175,7 +175,7 @@ class Planner:
 
     # -- one file
 
-    def _settle_together(self, goals: Sequence[_Goal], together: Together, call: Call) -> None:
+    def _settle_together(self, goals: Sequence[_Goal], together: LinkedFiles, call: Call) -> None:
         """Settles files of which one that cannot be done keeps others from being done."""
         given_up: dict[RelPath, FileOutcome] = {}
         while True:
@@ -420,7 +420,7 @@ class Planner:
                 self._settled.setdefault(path, FileOutcome(path, "skipped", why))
         return makeable
 
-    def _plan(self, made: Iterable[RelPath], removed: Iterable[RelPath], together: Together | None = None) -> Plan:
+    def _plan(self, made: Iterable[RelPath], removed: Iterable[RelPath], together: LinkedFiles | None = None) -> Plan:
         leaving = set(removed)
         for path, write in self._writes.items():
             if write.standing is None and self._work_tree.is_directory(path):

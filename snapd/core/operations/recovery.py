@@ -11,7 +11,7 @@ from snapd.core.paths import parents
 from snapd.core.plan import Delete, Plan, Write
 from snapd.core.timeline.model import Effect, Intent
 
-from .linked_files import Together, moved_contents
+from .linked_files import LinkedFiles, moved_contents
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -50,7 +50,7 @@ def remaining(intent: Intent, work_tree: WorkTree) -> Plan:
     writes: list[Write] = []
     deletes: list[Delete] = []
     settled: list[FileOutcome] = []
-    together = Together.of(intent.together)
+    together = LinkedFiles.of(intent.together)
     theirs = {effect.path for effect in intent.files if _now(effect, work_tree) not in (effect.old, effect.new)}
     left = {other for path in theirs for other in together.others(path)}
     for effect in intent.files:
@@ -120,7 +120,7 @@ def _passed_through(turned: Iterable[StepTurned], left: Mapping[RelPath, FileOut
         for effect in turn.effects:
             series.setdefault(effect.path, []).append(effect)
     untouched = {path for path, effects in series.items() if effects[0].old == effects[-1].new}
-    groups = [Together(moved_contents(turn.effects)) for turn in turns]
+    groups = [LinkedFiles(moved_contents(turn.effects)) for turn in turns]
     found: dict[RelPath, FileOutcome] = {}
     waiting = list(left.values())
     while waiting:

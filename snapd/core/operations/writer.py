@@ -13,7 +13,7 @@ import attrs
 from snapd.core.call import Call, SpareCall
 from snapd.core.errors import Cancelled, Interrupted, StoreCorrupt, WorkspaceNotOpen
 from snapd.core.feed.change_feed import ChangeFeed, Telling
-from snapd.core.feed.event_log import Bulletin
+from snapd.core.feed.event_log import EventLog
 from snapd.core.feed.events import Reverted, Tracked
 from snapd.core.model import Outcome, RecordKind
 from snapd.core.timeline.attendance import Attendance
@@ -78,7 +78,7 @@ class Writer:
         self.store = store
         self._policy = policy
         self.unsaved = unsaved
-        self.bulletin = Bulletin(store.timeline.reserve)
+        self.bulletin = EventLog(store.timeline.reserve)
         self.attendance = Attendance()
         self.files: int | None = None
         self._lock = threading.Lock()

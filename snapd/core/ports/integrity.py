@@ -8,14 +8,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from snapd.core.call import Call
-    from snapd.core.check_report import Checkup
+    from snapd.core.check_report import CheckReport
     from snapd.core.model import RelPath
 
 
 class Integrity(Protocol):
     """Whether all that a store names is there, and sound."""
 
-    def check(self, call: Call, *, quick: bool, alone: bool) -> Checkup:
+    def check(self, call: Call, *, quick: bool, alone: bool) -> CheckReport:
         """Checks all of it against its names, and all that is named for being there; changes nothing.
 
         Args:
@@ -26,7 +26,7 @@ class Integrity(Protocol):
 
     def repair(
         self, directories: tuple[bytes, ...], work_tree: Callable[[RelPath], bytes | None], call: Call
-    ) -> Checkup:
+    ) -> CheckReport:
         """Repairs what can be repaired; gives what was wrong.
 
         Args:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from snapd.core.rules.retention import Limits
 
 
-class Condemned(Protocol):
+class PurgePlan(Protocol):
     """Contents that are to go from a store, and where they stand."""
 
     @property
@@ -47,14 +47,14 @@ class Maintenance(Protocol):
     def expire_behind(self, limits: Limits, keep: ObjectId | None, call: Call) -> int:
         """The same as long as the call goes on, and packs later; gives how many."""
 
-    def condemned(self, paths: Collection[RelPath], call: Call) -> Condemned:
+    def purge_plan(self, paths: Collection[RelPath], call: Call) -> PurgePlan:
         """What is to go with some files, and where it stands."""
 
     @property
     def is_unpurged(self) -> bool:
         """Whether a purge was cut short, so that there may be contents still that nothing refers to."""
 
-    def purge(self, condemned: Condemned | None, call: Call) -> int:
+    def purge(self, purge_plan: PurgePlan | None, call: Call) -> int:
         """Takes contents out of every snapshot and event; None for what a purge before left; gives the bytes freed."""
 
     def finish_erasing(self) -> None:

@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from snapd.core.call import Call
-    from snapd.core.check_report import Checkup
+    from snapd.core.check_report import CheckReport
 
 _READ_BYTES = 1 << 16
 _LOOK_SECONDS = 0.1
 """How soon it is noticed that the check is not wanted any more."""
 
 
-def check_apart(store: str, call: Call, agrees: Callable[[], bool]) -> Checkup:
+def check_apart(store: str, call: Call, agrees: Callable[[], bool]) -> CheckReport:
     """Checks all of a store that this process has open, as `checkers.check`; in this process only where it must be.
 
     Args:

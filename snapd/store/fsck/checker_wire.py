@@ -7,7 +7,7 @@ from typing import Any
 
 import attrs
 
-from snapd.core.check_report import Checkup, Leftovers, Problem, TouchedFile, TouchedStep
+from snapd.core.check_report import CheckReport, Leftovers, Problem, TouchedFile, TouchedStep
 from snapd.core.errors import IoError, SnapdError, StorageFull, StoreCorrupt
 
 _ERRORS = {error.kind: error for error in (StoreCorrupt, StorageFull, IoError)}
@@ -35,7 +35,7 @@ class Found:
         asks_timeline: whether the open timeline is to be asked, too: the events fit together.
     """
 
-    checkup: Checkup
+    checkup: CheckReport
     asks_timeline: bool
 
 
@@ -77,8 +77,8 @@ def decode_answer(line: bytes) -> Progress | Found:
     raise error
 
 
-def _checkup(said: dict[str, Any]) -> Checkup:
-    return Checkup(
+def _checkup(said: dict[str, Any]) -> CheckReport:
+    return CheckReport(
         **{
             **said,
             "problems": tuple(_problem(**problem) for problem in said["problems"]),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from snapd.core.check_report import Checkup, after_repair
+from snapd.core.check_report import CheckReport, after_repair
 from snapd.core.errors import StoreCorrupt
 from snapd.store.files.lock import Ownership
 from snapd.store.files.quarantine import Quarantine
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from .examine import Examination
 
 
-def check(store: str, call: Call, *, quick: bool, agrees: Callable[[], bool] | None = None) -> Checkup:
+def check(store: str, call: Call, *, quick: bool, agrees: Callable[[], bool] | None = None) -> CheckReport:
     """Checks a store; nothing of it is changed.
 
     Args:
@@ -54,7 +54,7 @@ def repair(
     settle: Callable[[], None],
     call: Call,
     agrees: Callable[[], bool] | None = None,
-) -> Checkup:
+) -> CheckReport:
     """Repairs what can be repaired; nobody may write to the store meanwhile.
 
     Args:
@@ -88,7 +88,7 @@ def repair(
     return attrs.evolve(first, repaired=tuple(left_out), quarantine=quarantine.path)
 
 
-def check_closed(store: str, call: Call, *, quick: bool, mend: bool) -> Checkup:
+def check_closed(store: str, call: Call, *, quick: bool, mend: bool) -> CheckReport:
     """Checks a store that nobody has open, one that cannot be opened too.
 
     Args:

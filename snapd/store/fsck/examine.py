@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from snapd.core.check_report import Checkup, Leftovers, Problem
+from snapd.core.check_report import CheckReport, Leftovers, Problem
 from snapd.core.errors import StoreCorrupt, os_errors
 from snapd.store.journal.replay import replayed
 from snapd.store.log import COVERAGE, SNAPSHOTS
@@ -66,9 +66,9 @@ class Examination:
     leftovers: Leftovers
     is_quick: bool
 
-    def told(self) -> Checkup:
+    def told(self) -> CheckReport:
         """What there is to tell of it."""
-        return Checkup(
+        return CheckReport(
             store=self.store,
             quick=self.is_quick,
             objects=self.scan.objects,

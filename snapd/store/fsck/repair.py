@@ -23,7 +23,7 @@ from snapd.store.objects.codec import ObjectKind, decode_tree, object_id
 from snapd.store.objects.loose import object_path
 from snapd.store.objects.pack_encoding import packed
 from snapd.store.objects.pack_writer import PackWriter, write_index
-from snapd.store.refs.database import RefDatabase
+from snapd.store.refs.database import ReferenceDatabase
 from snapd.store.refs.packed import PACKED
 from snapd.store.repository import write_config
 from snapd.store.timeline.numbers import Numbers
@@ -102,7 +102,7 @@ def repair_chains(found: Examination, quarantine: Quarantine) -> list[Problem]:
     """
     rebuilt = rebuild(found.named, found.scan.commits, found.holdings, found.broken_chains)
     _write(found.holdings, [("commit", data, oid) for oid, data in rebuilt.commits.items()])
-    database = RefDatabase(found.store)
+    database = ReferenceDatabase(found.store)
     if PACKED in found.references.damaged:
         quarantine.keep(os.path.join(found.store, PACKED), "lines of it are illegible")
         database.mend_packed()
@@ -136,7 +136,7 @@ def keep_coverages(found: Examination, written: Collection[ObjectId], quarantine
     Raises:
         StorageFull, IoError: some have, and others not.
     """
-    database = RefDatabase(found.store)
+    database = ReferenceDatabase(found.store)
     for coverage in sorted({record.coverage for record in found.named.records.values()} | found.named.coverages):
         name = COVERAGE + coverage.hex()
         path = os.path.join(found.store, name)
@@ -156,7 +156,7 @@ def _let_go(found: Examination, name: str, reason: str, quarantine: Quarantine) 
     """Removes a reference, durably, be it packed or a file; keeps aside what said where it pointed."""
     path = os.path.join(found.store, name)
     quarantine.keep(path if os.path.lexists(path) else os.path.join(found.store, PACKED), reason)
-    RefDatabase(found.store).delete(name)
+    ReferenceDatabase(found.store).delete(name)
     with os_errors(path):
         sync_directory(os.path.dirname(path))
 

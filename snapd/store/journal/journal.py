@@ -40,7 +40,7 @@ from .replay import replayed
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from snapd.store.refs.database import RefDatabase
+    from snapd.store.refs.database import ReferenceDatabase
 
     from .replay import Before
 
@@ -94,7 +94,7 @@ class Journal:
         placed: how many loose objects steps have put into the repository since it was opened.
     """
 
-    def __init__(self, path: str, references: RefDatabase) -> None:
+    def __init__(self, path: str, references: ReferenceDatabase) -> None:
         self._references = references
         self._objects = os.path.join(path, "objects")
         self._store = path

@@ -14,7 +14,7 @@ class Revoked(Exception):
     """The permission was withdrawn; nothing was dropped."""
 
 
-class Permission:
+class CancelToken:
     """Lets a consolidation drop files, until it is revoked. Safe to use from several threads."""
 
     def __init__(self) -> None:
@@ -42,7 +42,7 @@ class Permission:
             raise Revoked
 
     @contextlib.contextmanager
-    def or_else(self, end: Callable[[], None]) -> Iterator[None]:
+    def on_cancel(self, end: Callable[[], None]) -> Iterator[None]:
         """While something works for it that only `end` can end: that is called where it is revoked.
 
         Raises:

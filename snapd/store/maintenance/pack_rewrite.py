@@ -54,7 +54,7 @@ class _Entry:
     is_whole: bool
 
 
-class Repack:
+class PackRewrite:
     """A pack that is to be written anew.
 
     Args:

@@ -16,7 +16,7 @@ _PARTLY = b"partly\n"
 _WHOLLY = b"wholly\n"
 
 
-class Unswept:
+class PendingSweep:
     """The note of a store.
 
     Args:

@@ -43,7 +43,7 @@ EMPTY_BLOB: ObjectId = object_id("blob", b"")
 Located = tuple[tuple["RelPath", ObjectId], ...]
 
 
-class Condemned:
+class PurgePlan:
     """The contents that are to go, and where they stand. For one who has the store for themselves.
 
     Args:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from snapd.store.repository import ShadowRepository
 
-    from .cancel_token import Permission
+    from .cancel_token import CancelToken
     from .packing import Packed
 
 PACKING = "packing"
@@ -70,7 +70,7 @@ class Consolidated:
     packs: int
 
 
-def consolidate(repository: ShadowRepository, due: Due | None, permission: Permission) -> Consolidated:
+def repack(repository: ShadowRepository, due: Due | None, permission: CancelToken) -> Consolidated:
     """Writes one pack of the loose objects and of some packs, and drops these.
 
     Others may read and write meanwhile. Whenever it ends, each object is in a durable file of the repository.
@@ -175,7 +175,7 @@ def _order(repository: ShadowRepository, directory: str, due: Due | None) -> Ord
     return Order(repository.path, directory, due.loose, due.packs, roll_up=not due.everything, threads=1, behind=True)
 
 
-def _replace(repository: ShadowRepository, packed: Packed, directory: str, permission: Permission) -> None:
+def _replace(repository: ShadowRepository, packed: Packed, directory: str, permission: CancelToken) -> None:
     try:
         with permission.used(), os_errors(repository.pack_directory):
             _move_in(repository, packed.name, directory)

@@ -17,7 +17,7 @@ from snapd.failpoints import failpoint
 from snapd.store.files.quarantine import remove_quarantine
 
 from .cancel_token import Revoked
-from .pending_sweep import Unswept
+from .pending_sweep import PendingSweep
 from .repack import drop_packing, drop_unindexed
 from .sizes import own_bytes, sizes
 from .sweep import expire, held_by
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from snapd.store.repository import ShadowRepository
     from snapd.store.timeline import Timeline
 
-    from .scheduler import Upkeep
+    from .scheduler import MaintenanceScheduler
 
 logger = logging.getLogger(__name__)
 
@@ -47,12 +47,14 @@ class Maintenance:
         upkeep: packs it.
     """
 
-    def __init__(self, repository: ShadowRepository, log: SnapshotLog, timeline: Timeline, upkeep: Upkeep) -> None:
+    def __init__(
+        self, repository: ShadowRepository, log: SnapshotLog, timeline: Timeline, upkeep: MaintenanceScheduler
+    ) -> None:
         self._repository = repository
         self._log = log
         self._timeline = timeline
         self._upkeep = upkeep
-        self._unswept = Unswept(repository.path)
+        self._unswept = PendingSweep(repository.path)
 
     def clean(self, limits: Limits, keep: ObjectId | None, call: Call) -> tuple[int, int]:
         """Drops what is beyond the limits, and packs the rest anew.
@@ -80,7 +82,7 @@ class Maintenance:
         return removed, max(0, before - self._repository.bytes_on_disk())
 
     def clean_behind(self, limits: Limits, keep: ObjectId | None, call: Call) -> int:
-        """Drops what is beyond the limits, as long as nobody minds; packs behind, see `Upkeep.catch_up`.
+        """Drops what is beyond the limits, as long as nobody minds; packs behind, see `MaintenanceScheduler.catch_up`.
 
         Size is a matter only where no packing is due that could change it.
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from snapd.core.errors import SnapdError
 from snapd.heap import give_back
 
-from .cancel_token import Permission, Revoked
-from .repack import Due, check_room, consolidate, tidy
+from .cancel_token import CancelToken, Revoked
+from .repack import Due, check_room, repack, tidy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,9 +44,9 @@ class _OneAtATime:
         self._busy = False
 
     @contextlib.contextmanager
-    def turn(self, permission: Permission) -> Iterator[None]:
+    def turn(self, permission: CancelToken) -> Iterator[None]:
         """Waits for a turn; raises `Revoked` where the permission is withdrawn meanwhile."""
-        with permission.or_else(self._look_again), self._changed:
+        with permission.on_cancel(self._look_again), self._changed:
             self._changed.wait_for(lambda: permission.revoked or not self._busy)
             permission.check()
             self._busy = True
@@ -65,7 +65,7 @@ class _OneAtATime:
 _queue = _OneAtATime()
 
 
-class Upkeep:
+class MaintenanceScheduler:
     """Consolidates one repository when it is due. Safe to use from several threads.
 
     Args:
@@ -75,7 +75,7 @@ class Upkeep:
     def __init__(self, repository: ShadowRepository) -> None:
         self._repository = repository
         self._lock = threading.Lock()
-        self._permission: Permission | None = None
+        self._permission: CancelToken | None = None
         self._thread: threading.Thread | None = None
         # ids are spread evenly: one directory tells how many there are in all of them, as `git gc --auto` has it
         self._loose = _DIRECTORIES * _count(os.path.join(repository.objects, _SAMPLE))
@@ -110,7 +110,7 @@ class Upkeep:
     def _start(self, due: Due) -> None:
         with self._lock:
             if self._thread is None:
-                self._permission = Permission()
+                self._permission = CancelToken()
                 self._thread = threading.Thread(
                     target=self._run, args=(self._permission, due), name="snapd upkeep", daemon=True
                 )
@@ -133,14 +133,14 @@ class Upkeep:
 
         Raises:
             Revoked: it was cancelled.
-            StoreCorrupt, StorageFull, IoError: see `consolidate`; `StorageFull` before it begins, too.
+            StoreCorrupt, StorageFull, IoError: see `repack`; `StorageFull` before it begins, too.
         """
         self.stop()
         check_room(self._repository)
         placed = self._repository.journal.placed
-        permission = Permission()
+        permission = CancelToken()
         with call.ended_by(permission.withdraw):
-            done = consolidate(self._repository, None, permission)
+            done = repack(self._repository, None, permission)
         tidy(self._repository)
         self._settle(placed, 0, done.packs)
         give_back()
@@ -150,14 +150,14 @@ class Upkeep:
         loose = self._loose + repository.journal.placed - self._placed
         return loose > loose_limit or repository.packs.known - self._packs_left > pack_limit
 
-    def _run(self, permission: Permission, due: Due) -> None:
+    def _run(self, permission: CancelToken, due: Due) -> None:
         placed = self._repository.journal.placed
         packs = self._repository.packs.known
         loose = 0
         try:
             with contextlib.suppress(Revoked), _queue.turn(permission):
                 check_room(self._repository)
-                done = consolidate(self._repository, due, permission)
+                done = repack(self._repository, due, permission)
                 loose, packs = done.loose, done.packs
         except SnapdError as error:
             # nothing is at stake; what there is now is let be, and the next try comes when as much was added

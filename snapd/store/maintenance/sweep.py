@@ -18,7 +18,7 @@ from snapd.store.files.durable import remove_any, remove_if_there
 from snapd.store.objects.loose import loose_files
 from snapd.store.objects.pack_index import PackIndex
 
-from .pack_rewrite import Repack
+from .pack_rewrite import PackRewrite
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -122,7 +122,7 @@ def _sweep_pack(repository: ShadowRepository, name: str, held: set[ObjectId], ca
     if staying and not wholly and not _is_worth_it(f"{path}.pack", len(staying), index.count):
         return
     if staying:
-        with closing(Repack(repository, path, index, staying)) as repack:
+        with closing(PackRewrite(repository, path, index, staying)) as repack:
             free = room(repository.pack_directory)
             if free < repack.needed + (0 if wholly else RESERVE_BYTES):
                 if wholly:

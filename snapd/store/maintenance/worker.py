@@ -17,7 +17,7 @@ from .sweep import RESERVE_BYTES, room
 from .worker_protocol import Garbled, decode_answer, encode_order
 
 if TYPE_CHECKING:
-    from .cancel_token import Permission
+    from .cancel_token import CancelToken
     from .packing import Order, Packed
 
 _READ_BYTES = 1 << 16
@@ -25,7 +25,7 @@ _BUS_ERROR = getattr(signal, "SIGBUS", None)
 """libgit2 writes through maps: where the disk is full, that is no error but a signal."""
 
 
-def pack(order: Order, permission: Permission) -> Packed:
+def pack(order: Order, permission: CancelToken) -> Packed:
     """Packs what is due, as `packing.pack`; in this process only where there can be no other.
 
     Args:
@@ -44,7 +44,7 @@ def pack(order: Order, permission: Permission) -> Packed:
         child = ChildProcess("snapd.store.maintenance.worker_process")
     line = b""
     try:
-        with permission.or_else(child.kill):
+        with permission.on_cancel(child.kill):
             line = _ask(child, encode_order(order))
     finally:
         # one that has answered has nothing left to do

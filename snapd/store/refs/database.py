@@ -99,7 +99,7 @@ def read_references(store: str) -> References:
     return References(dict(sorted({**shown, **targets}.items())), tuple(sorted(damaged)))
 
 
-class RefDatabase:
+class ReferenceDatabase:
     """Moves the references of a shadow repository. Safe to use from several threads.
 
     Args:

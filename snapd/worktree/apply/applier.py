@@ -24,7 +24,7 @@ from snapd.failpoints import failpoint
 from snapd.worktree.fs.directories import HeldDirectories, open_directory
 from snapd.worktree.fs.rename import place
 
-from .move_pairs import Halves
+from .move_pairs import MovePairs
 from .swap import replace, take_away
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ class Applier:
             raise
 
     def _move_all(self, plan: Plan, staged: Sequence[_Staged], call: Call) -> None:
-        halves = Halves(plan)
+        halves = MovePairs(plan)
         left = halves.left(self._outcomes)
         self._outcomes |= left
         for delete in plan.deletes:
@@ -326,7 +326,7 @@ class Applier:
         else:
             self._outcomes[delete.path] = FileOutcome(delete.path, "conflict", "changedMeanwhile")
 
-    def _delete_last(self, plan: Plan, halves: Halves, left: Collection[RelPath], call: Call) -> None:
+    def _delete_last(self, plan: Plan, halves: MovePairs, left: Collection[RelPath], call: Call) -> None:
         waited = [delete for delete in plan.deletes if delete.path in halves.last and delete.path not in left]
         for delete in waited:
             call.check()

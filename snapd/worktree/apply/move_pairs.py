@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from snapd.core.model import FileOutcome
-from snapd.core.operations.linked_files import Together
+from snapd.core.operations.linked_files import LinkedFiles
 from snapd.core.paths import parents
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from snapd.core.plan import Plan
 
 
-class Halves:
+class MovePairs:
     """Of one plan.
 
     Args:
@@ -29,7 +29,7 @@ class Halves:
     """
 
     def __init__(self, plan: Plan) -> None:
-        self._together = Together.of(plan.together)
+        self._together = LinkedFiles.of(plan.together)
         self._writes = {write.path for write in plan.writes}
         self._deletes = {delete.path for delete in plan.deletes}
         self._needing: dict[RelPath, list[RelPath]] = {}

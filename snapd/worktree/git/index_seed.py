@@ -56,7 +56,7 @@ _COARSE_S = 2
 """A file system whose times are whole milliseconds (`_FINE`, in nanoseconds) may count in steps of two seconds."""
 
 
-class Seed:
+class IndexSeed:
     """Knows blobs of files that nobody has read. For one look; it is not kept up to date.
 
     Attributes:
@@ -85,7 +85,7 @@ class Seed:
         open_blobs: OpenBlobs,
         strip: bytes = b"",
         index: GitIndex | None = None,
-    ) -> Seed | None:
+    ) -> IndexSeed | None:
         """Read the index and the attributes of a repository, and the sizes of its blobs.
 
         Args:

@@ -12,16 +12,16 @@ if TYPE_CHECKING:
     from snapd.worktree.git.index import TrackedPaths
 
 
-class Reach(Enum):
+class Scope(Enum):
     """What is captured in a directory."""
 
     RULES = "what the ignore rules let through"
-    HELD = "ignored itself: only what the user's index holds or the request forces"
+    TRACKED_ONLY = "ignored itself: only what the user's index holds or the request forces"
     ALL = "forced: everything"
 
 
 @attrs.frozen(eq=False)
-class Verdict:
+class DirectoryRules:
     """What decides, with the user's own index and the request's forced paths, whether a name is ignored.
 
     Attributes:
@@ -31,11 +31,11 @@ class Verdict:
         key: a digest of `stack` and `nested`: where it is the same, a name need not be judged again.
     """
 
-    reach: Reach
+    reach: Scope
     stack: IgnoreStack
     nested: tuple[TrackedPaths, ...]
     key: bytes
 
-    def decides_as(self, other: Verdict | None) -> bool:
+    def decides_as(self, other: DirectoryRules | None) -> bool:
         """Whether both let the same names through."""
         return other is not None and self.key == other.key and self.reach is other.reach

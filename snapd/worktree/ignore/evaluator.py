@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from snapd.core.paths import parents
-from snapd.worktree.ignore.directory_rules import Reach, Verdict
+from snapd.worktree.ignore.directory_rules import DirectoryRules, Scope
 
 if TYPE_CHECKING:
     from snapd.core.model import RelPath
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .rules import Rules, RuleSource
 
 
-class Judge:
+class RuleEvaluator:
     """The rules of one look.
 
     Args:
@@ -29,13 +29,15 @@ class Judge:
 
     def __init__(self, rules: Rules, source: RuleSource, forced: tuple[RelPath, ...]) -> None:
         self.prefix = rules.prefix
-        self.root = Verdict(Reach.RULES, rules.stack, (), _root_key(rules))
+        self.root = DirectoryRules(Scope.RULES, rules.stack, (), _root_key(rules))
         self._tracked = rules.tracked
         self._source = source
         self._forced = frozenset(forced)
         self._above_forced = frozenset(above for path in forced for above in parents(path))
 
-    def entering(self, path: RelPath, above: Verdict | None, before: Verdict | None) -> Verdict | None:
+    def entering(
+        self, path: RelPath, above: DirectoryRules | None, before: DirectoryRules | None
+    ) -> DirectoryRules | None:
         """What holds for a directory before its own `.gitignore` has its say.
 
         Args:
@@ -51,7 +53,9 @@ class Judge:
         reach = before.reach if before is not None else self.reach(path, True, above)
         return None if reach is None else attrs.evolve(above, reach=reach)
 
-    def inside(self, verdict: Verdict, path: RelPath, gitignore: IgnoreFile | None, has_git: bool) -> Verdict:
+    def inside(
+        self, verdict: DirectoryRules, path: RelPath, gitignore: IgnoreFile | None, has_git: bool
+    ) -> DirectoryRules:
         """What holds inside a directory.
 
         Args:
@@ -72,23 +76,23 @@ class Judge:
             )
         return verdict
 
-    def reach(self, path: RelPath, is_directory: bool, verdict: Verdict) -> Reach | None:
+    def reach(self, path: RelPath, is_directory: bool, verdict: DirectoryRules) -> Scope | None:
         """How far a name is captured; None where it is ignored."""
-        if verdict.reach is Reach.ALL or (self._forced and not self._forced.isdisjoint((path, *parents(path)))):
-            return Reach.ALL
+        if verdict.reach is Scope.ALL or (self._forced and not self._forced.isdisjoint((path, *parents(path)))):
+            return Scope.ALL
         if not is_directory and self._tracked.holds(path):
-            return Reach.RULES
+            return Scope.RULES
         match_path = self.prefix + b"/" + path if self.prefix else path
-        if verdict.reach is Reach.RULES and not verdict.stack.ignored(match_path, is_directory):
-            return Reach.RULES
+        if verdict.reach is Scope.RULES and not verdict.stack.ignored(match_path, is_directory):
+            return Scope.RULES
         if not is_directory and any(nested.holds(path) for nested in verdict.nested):
-            return Reach.RULES
+            return Scope.RULES
         if is_directory and (
             self._tracked.below(path)
             or any(nested.below(path) for nested in verdict.nested)
             or path in self._above_forced
         ):
-            return Reach.HELD
+            return Scope.TRACKED_ONLY
         return None
 
 

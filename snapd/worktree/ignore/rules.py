@@ -20,7 +20,7 @@ from snapd.core.rules.ignore import IgnoreStack
 from snapd.worktree.fs.stable_read import is_racy, read_small, signature
 from snapd.worktree.fs.stat_cache import Stamps
 from snapd.worktree.git.index import MalformedIndex, TrackedPaths, read_index
-from snapd.worktree.git.index_seed import Seed
+from snapd.worktree.git.index_seed import IndexSeed
 from snapd.worktree.git.repository import GitUser as GitUser
 from snapd.worktree.git.repository import Repository, find_repository, nested_repository, user_excludes
 
@@ -114,7 +114,7 @@ class RuleSource:
         self._exclude, self._stamps, self._repository = exclude, stamps, repository
         return self._last
 
-    def seed(self, open_blobs: OpenBlobs) -> Seed | None:
+    def seed(self, open_blobs: OpenBlobs) -> IndexSeed | None:
         """What the index of the project knows of the contents of its files; rests on the last `read`.
 
         Args:
@@ -129,7 +129,7 @@ class RuleSource:
         index, self._parsed = self._parsed, None
         if self._repository is None or self._last is None:
             return None
-        return Seed.load(self._repository, self._user, open_blobs, self._last.prefix, index)
+        return IndexSeed.load(self._repository, self._user, open_blobs, self._last.prefix, index)
 
     def nested(self, path: RelPath) -> TrackedPaths | None:
         """What the index of a repository inside the workspace holds, as paths of the workspace.

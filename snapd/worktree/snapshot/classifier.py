@@ -12,7 +12,7 @@ from snapd.core.model import SkipReason
 from snapd.core.paths import is_tree_name
 from snapd.worktree.fs.listing import STAMP_BYTES, stamp
 from snapd.worktree.fs.stable_read import racy_from
-from snapd.worktree.ignore.directory_rules import Reach
+from snapd.worktree.ignore.directory_rules import Scope
 from snapd.worktree.state.file_state import (
     CTIMES,
     SIGNATURE_BYTES,
@@ -22,17 +22,17 @@ from snapd.worktree.state.file_state import (
     is_racy_record,
     seeded_record,
 )
-from snapd.worktree.state.nodes import DirectoryNode, Left
+from snapd.worktree.state.nodes import DirectoryNode, Uncaptured
 
 if TYPE_CHECKING:
     from snapd.core.model import ObjectId, RelPath
     from snapd.worktree.fs.listing import Found, Listing, Status
-    from snapd.worktree.git.index_seed import Seed
-    from snapd.worktree.ignore.directory_rules import Verdict
-    from snapd.worktree.ignore.evaluator import Judge
-    from snapd.worktree.state.tree_state import Memory
+    from snapd.worktree.git.index_seed import IndexSeed
+    from snapd.worktree.ignore.directory_rules import DirectoryRules
+    from snapd.worktree.ignore.evaluator import RuleEvaluator
+    from snapd.worktree.state.tree_state import TreeState
 
-    Visit = tuple[RelPath, DirectoryNode, Verdict, bool]
+    Visit = tuple[RelPath, DirectoryNode, DirectoryRules, bool]
 
 OWN_TEMPORARY = re.compile(rb"\.snapd-tmp-[0-9a-f]{16}")
 """Names of files that an operation of ours is about to move into place; never captured."""
@@ -49,12 +49,12 @@ class SeededFiles:
         stored: the blobs that the store has.
     """
 
-    seed: Seed
+    seed: IndexSeed
     stored: frozenset[ObjectId]
 
 
 @attrs.define
-class Sieve:
+class NameClassifier:
     """Puts down in memory what the names of directories are.
 
     Attributes:
@@ -69,15 +69,15 @@ class Sieve:
 
     hidden: RelPath | None
     limit: int
-    memory: Memory
-    judge: Judge
+    memory: TreeState
+    evaluator: RuleEvaluator
     seed: SeededFiles | None
     pending: list[Visit] = attrs.field(factory=list)
     several_names: set[int] = attrs.field(factory=set)
     _racy_from: int = attrs.field(factory=racy_from)
 
     def take(
-        self, path: RelPath, node: DirectoryNode, listing: Listing, verdict: Verdict, known: bool, deep: bool
+        self, path: RelPath, node: DirectoryNode, listing: Listing, verdict: DirectoryRules, known: bool, deep: bool
     ) -> None:
         """Takes in all the names of a directory, and forgets those that are no more; see `consider`."""
         memory = self.memory
@@ -136,7 +136,7 @@ class Sieve:
         node: DirectoryNode,
         name: bytes,
         status: Status,
-        verdict: Verdict,
+        verdict: DirectoryRules,
         known: bool,
         deep: bool,
     ) -> None:
@@ -154,12 +154,12 @@ class Sieve:
         here = _join(path, name)
         memory = self.memory
         if name == b".git" or here == self.hidden or OWN_TEMPORARY.fullmatch(name):
-            memory.put_other(node, name, Left.HIDDEN)
+            memory.put_other(node, name, Uncaptured.HIDDEN)
             return
         kind = stat.S_IFMT(status.st_mode)
         is_directory = kind == stat.S_IFDIR
-        ignored = Left.IGNORED_DIRECTORY if is_directory else Left.IGNORED_FILE
-        reach: Reach | None
+        ignored = Uncaptured.IGNORED_DIRECTORY if is_directory else Uncaptured.IGNORED_FILE
+        reach: Scope | None
         if known and node.others.get(name) is ignored:
             self._regard_names(status)
             return
@@ -168,7 +168,7 @@ class Sieve:
         elif known and not is_directory and name in node.files:
             reach = verdict.reach
         else:
-            reach = self.judge.reach(here, is_directory, verdict)
+            reach = self.evaluator.reach(here, is_directory, verdict)
         if reach is None:
             self._regard_names(status)
             memory.put_other(node, name, ignored)
@@ -191,7 +191,7 @@ class Sieve:
             self.several_names.add(status.st_ino)
 
     def _consider_directory(
-        self, here: RelPath, above: DirectoryNode, name: bytes, status: Status, verdict: Verdict, deep: bool
+        self, here: RelPath, above: DirectoryNode, name: bytes, status: Status, verdict: DirectoryRules, deep: bool
     ) -> None:
         memory = self.memory
         child = above.directories.get(name)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from snapd.core.model import SYMLINK, TREE, Drift, Drifted, Entry
+from snapd.core.model import SYMLINK, TREE, Drift, DriftedFile, Entry
 from snapd.core.trees import files
 from snapd.worktree.fs.directories import open_directory
 from snapd.worktree.fs.stable_read import read_link, read_stable, tree_mode
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from snapd.core.model import ObjectId, RelPath, TreeEntry
     from snapd.worktree.state.nodes import DirectoryNode
-    from snapd.worktree.state.tree_state import Memory
+    from snapd.worktree.state.tree_state import TreeState
 
 _NOT_STORED: ObjectId = bytes(20)
 
@@ -43,12 +43,12 @@ class DriftFinder:
     """
 
     root: int
-    memory: Memory
+    memory: TreeState
     read_tree: Callable[[ObjectId], tuple[TreeEntry, ...]]
     max_files: int
     max_bytes: int
     unfinished: bool
-    _found: list[Drifted] = attrs.field(factory=list)
+    _found: list[DriftedFile] = attrs.field(factory=list)
     _bytes: int = 0
     _truncated: bool = False
     _unread_below: set[DirectoryNode] = attrs.field(factory=set)
@@ -136,4 +136,4 @@ class DriftFinder:
     def _add(self, path: RelPath, was: Entry | None, now: Entry | None, data: bytes | None = None) -> None:
         if len(self._found) >= self.max_files:
             raise _EnoughError
-        self._found.append(Drifted(path, was, now, data))
+        self._found.append(DriftedFile(path, was, now, data))

@@ -105,7 +105,7 @@ class _Process(Generic[T]):
         self._process.end()
 
 
-class Lister(Generic[T]):
+class ListerPool(Generic[T]):
     """Some processes that list directories. A context manager.
 
     Args:

@@ -16,7 +16,7 @@ from snapd.worktree.fs.directories import Directories
 from snapd.worktree.fs.stable_read import STREAM_FROM, read_link, read_stable
 from snapd.worktree.state.file_state import make_record, oid_of
 
-from .reader_pool import AT_ONCE, ReaderLost, Readers
+from .reader_pool import AT_ONCE, ReaderLost, ReaderPool
 from .walker import GONE
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from snapd.core.ports.objects import ObjectBatch
     from snapd.worktree.state.file_state import Record
     from snapd.worktree.state.nodes import DirectoryNode
-    from snapd.worktree.state.tree_state import Memory
+    from snapd.worktree.state.tree_state import TreeState
 
     _Piece = tuple[DirectoryNode, RelPath, list[tuple[bytes, bool]]]
     _Asked = tuple[DirectoryNode, RelPath, bytes]
@@ -60,7 +60,7 @@ class Reader:
     batch: ObjectBatch
     call: Call
 
-    def read_all(self, memory: Memory) -> _Readings:
+    def read_all(self, memory: TreeState) -> _Readings:
         """Reads what the memory has down as unread.
 
         Yields:
@@ -85,15 +85,15 @@ class Reader:
                 yield node, files
                 done += len(files)
 
-    def _start_readers(self) -> Readers[_Asked] | None:
+    def _start_readers(self) -> ReaderPool[_Asked] | None:
         try:
-            return Readers(self.root, self.limit, self.batch.packing)
+            return ReaderPool(self.root, self.limit, self.batch.packing)
         except OSError as error:
             logger.warning("no processes that read files can be started: %s", error)
             return None
 
     def _read_pieces(
-        self, readers: Readers[_Asked] | None, directories: Directories, pieces: deque[_Piece]
+        self, readers: ReaderPool[_Asked] | None, directories: Directories, pieces: deque[_Piece]
     ) -> _Readings:
         if readers is not None:
             with closing(readers):
@@ -102,7 +102,7 @@ class Reader:
         for node, path, items in pieces:
             yield node, self._read(directories, path, items)
 
-    def _read_by(self, readers: Readers[_Asked], directories: Directories, pieces: deque[_Piece]) -> _Readings:
+    def _read_by(self, readers: ReaderPool[_Asked], directories: Directories, pieces: deque[_Piece]) -> _Readings:
         """Has processes read regular files; what they do not read as it is, this one does.
 
         Args:

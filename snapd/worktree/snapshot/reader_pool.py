@@ -115,7 +115,7 @@ class _Process(Generic[T]):
         self._process.end()
 
 
-class Readers(Generic[T]):
+class ReaderPool(Generic[T]):
     """Some processes that read files below a directory.
 
     Args:

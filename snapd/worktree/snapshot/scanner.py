@@ -14,17 +14,17 @@ from snapd.core.model import EMPTY_TREE, FullLook, SkipReason, Snapshot, TreeEnt
 from snapd.failpoints import failpoint
 from snapd.heap import give_back
 from snapd.watch.clock import Marks
-from snapd.worktree.ignore.evaluator import Judge, differing, digest
+from snapd.worktree.ignore.evaluator import RuleEvaluator, differing, digest
 from snapd.worktree.state.file_state import oid_of
 from snapd.worktree.state.nodes import encode_tree
 from snapd.worktree.state.persistence import load, save
-from snapd.worktree.state.tree_state import Memory
+from snapd.worktree.state.tree_state import TreeState
 
-from .classifier import SeededFiles, Sieve
+from .classifier import NameClassifier, SeededFiles
 from .drift import DriftFinder
 from .prefetch import remembered, tracked
 from .reader import Reader
-from .walker import Look, start_lister, stop_lister
+from .walker import Walker, start_lister, stop_lister
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -66,7 +66,7 @@ class Scanner:
         self._source = rules
         self._hidden = hidden
         self._clock = clock
-        self.memory = Memory(clock.forget)
+        self.memory = TreeState(clock.forget)
         self.captured: Snapshot | None = None
         self.relied_on: ObjectId | None = None
         self.full_look: FullLook | None = None
@@ -264,7 +264,7 @@ class Scanner:
 
     # -- looking
 
-    def _look(self, settings: CaptureSettings, forced: tuple[RelPath, ...], taken: Marks, call: Call) -> Look | None:
+    def _look(self, settings: CaptureSettings, forced: tuple[RelPath, ...], taken: Marks, call: Call) -> Walker | None:
         """Brings the memory up to date, but for what has to be read; None where nothing can have changed."""
         self._wait_for_keeping()
         # before anything is watched by other processes: what an overflow loses from here on is told by another take
@@ -287,15 +287,15 @@ class Scanner:
         if not everything and not marks and not doubted and not self.memory.linked and self.memory.is_settled:
             return None
         self._rules, self._settings, self._forced = rules, settings, forced
-        look = Look(
+        look = Walker(
             self._root,
             self._device,
             self._clock,
-            Sieve(
+            NameClassifier(
                 self._hidden,
                 settings.max_file_size,
                 self.memory,
-                Judge(rules, self._source, forced),
+                RuleEvaluator(rules, self._source, forced),
                 seed,
             ),
             call,
@@ -321,7 +321,7 @@ class Scanner:
         look.unfinished = True
         return look
 
-    def _look_at_everything(self, look: Look, why: str) -> None:
+    def _look_at_everything(self, look: Walker, why: str) -> None:
         # where nothing is watched each look is one: whoever wants to know is told by the status
         level = logging.INFO if self._clock.exact else logging.DEBUG
         logger.log(level, "looking at all files: %s", why)
@@ -367,7 +367,7 @@ class Scanner:
     # -- storing
 
     def _store(
-        self, look: Look, learnt: list[tuple[DirectoryNode, bytes]], taken: Marks, batch: ObjectBatch, call: Call
+        self, look: Walker, learnt: list[tuple[DirectoryNode, bytes]], taken: Marks, batch: ObjectBatch, call: Call
     ) -> dict[DirectoryNode, ObjectId]:
         reader = Reader(self._root, look.sieve.limit, batch, call)
         # a look that stored nothing (`drift`) may have left some, in directories that this one did not visit

@@ -24,11 +24,11 @@ from snapd.watch.clock import ITSELF
 from snapd.worktree.fs.directories import Directories
 from snapd.worktree.fs.listing import Listing, list_directory
 from snapd.worktree.fs.stable_read import is_racy, read_small
-from snapd.worktree.ignore.directory_rules import Reach
+from snapd.worktree.ignore.directory_rules import Scope
 from snapd.worktree.state.file_state import inode_of
-from snapd.worktree.state.nodes import DirectoryNode, Left
+from snapd.worktree.state.nodes import DirectoryNode, Uncaptured
 
-from .lister_pool import Lister, ListerLost
+from .lister_pool import ListerLost, ListerPool
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Container, Iterable, Iterator
@@ -36,12 +36,12 @@ if TYPE_CHECKING:
     from snapd.core.call import Call
     from snapd.core.model import RelPath
     from snapd.watch.clock import Clock, Marks
-    from snapd.worktree.git.index_seed import Seed
-    from snapd.worktree.ignore.directory_rules import Verdict
-    from snapd.worktree.ignore.evaluator import Judge
-    from snapd.worktree.state.tree_state import Memory
+    from snapd.worktree.git.index_seed import IndexSeed
+    from snapd.worktree.ignore.directory_rules import DirectoryRules
+    from snapd.worktree.ignore.evaluator import RuleEvaluator
+    from snapd.worktree.state.tree_state import TreeState
 
-    from .classifier import Sieve, Visit
+    from .classifier import NameClassifier, Visit
 
 logger = logging.getLogger(__name__)
 
@@ -54,7 +54,7 @@ _RULE_NAMES = frozenset((b".gitignore", b".git"))
 
 
 @attrs.define
-class Look:
+class Walker:
     """One look, at all of the work tree or at what is marked.
 
     Attributes:
@@ -73,21 +73,21 @@ class Look:
     root: int
     device: int
     clock: Clock
-    sieve: Sieve
+    sieve: NameClassifier
     call: Call
-    lister: Lister[Visit] | None = None
+    lister: ListerPool[Visit] | None = None
     visited: dict[DirectoryNode, None] = attrs.field(factory=dict)
     stamps: list[tuple[RelPath, Listing]] = attrs.field(factory=list)
     raced: bool = False
     unfinished: bool = False
-    memory: Memory = attrs.field(init=False)
-    judge: Judge = attrs.field(init=False)
+    memory: TreeState = attrs.field(init=False)
+    evaluator: RuleEvaluator = attrs.field(init=False)
     _begun: int = attrs.field(factory=time.time_ns)
     _directories: Directories = attrs.field(init=False)
     _deep: bool = False
 
     def __attrs_post_init__(self) -> None:
-        self.memory, self.judge = self.sieve.memory, self.sieve.judge
+        self.memory, self.evaluator = self.sieve.memory, self.sieve.evaluator
 
     def at_everything(self) -> None:
         """Looks at the whole work tree.
@@ -195,11 +195,11 @@ class Look:
 
     def _look_again(self, path: RelPath, node: DirectoryNode, *, deep: bool) -> None:
         above = node.parent.verdict if node.parent is not None else None
-        verdict = self.judge.entering(path, above, node.verdict)
+        verdict = self.evaluator.entering(path, above, node.verdict)
         if verdict is None:
             assert node.parent is not None
             self.visited[node.parent] = None
-            self.memory.put_other(node.parent, node.name, Left.IGNORED_DIRECTORY)
+            self.memory.put_other(node.parent, node.name, Uncaptured.IGNORED_DIRECTORY)
             return
         self.sieve.pending.append((path, node, verdict, deep))
         # at once: what is looked at later must not be judged by what held before
@@ -234,7 +234,7 @@ class Look:
 
     def _walk_all(self) -> None:
         with self._open():
-            self.sieve.pending.append((b"", self.memory.root, self.judge.root, True))
+            self.sieve.pending.append((b"", self.memory.root, self.evaluator.root, True))
             self._walk()
             self._look_at_other_names(set(), set())
             if self.lister is not None:
@@ -250,7 +250,7 @@ class Look:
             for visit, listing in self.lister.answers():
                 self._answered(visit, listing)
 
-    def _visit(self, path: RelPath, node: DirectoryNode, verdict: Verdict, deep: bool) -> None:
+    def _visit(self, path: RelPath, node: DirectoryNode, verdict: DirectoryRules, deep: bool) -> None:
         if not self.memory.holds(node):
             return
         self.call.progress("looking", len(self.visited))
@@ -263,7 +263,7 @@ class Look:
         else:
             self._list_here(path, node, verdict, deep)
 
-    def _list_here(self, path: RelPath, node: DirectoryNode, verdict: Verdict, deep: bool) -> None:
+    def _list_here(self, path: RelPath, node: DirectoryNode, verdict: DirectoryRules, deep: bool) -> None:
         descriptor = self._enter(path, node)
         if descriptor is None:
             return
@@ -326,7 +326,9 @@ class Look:
         self.memory.unread.pop(node, None)
         node.verdict = None
 
-    def _take_in(self, path: RelPath, node: DirectoryNode, listing: Listing, verdict: Verdict, deep: bool) -> None:
+    def _take_in(
+        self, path: RelPath, node: DirectoryNode, listing: Listing, verdict: DirectoryRules, deep: bool
+    ) -> None:
         """Considers each name of a directory.
 
         Args:
@@ -338,10 +340,10 @@ class Look:
         """
         self.raced = self.raced or listing.raced
         self.stamps.append((path, listing))
-        if verdict.reach is not Reach.ALL:
+        if verdict.reach is not Scope.ALL:
             node.gitignore = self._gitignore(node, path) if _holds(listing.names, b".gitignore") else None
             has_git = _holds(listing.names, b".git") or _holds(listing.directories, b".git")
-            verdict = self.judge.inside(verdict, path, node.gitignore, has_git)
+            verdict = self.evaluator.inside(verdict, path, node.gitignore, has_git)
         known = verdict.decides_as(node.verdict)
         deep = deep or not known
         node.verdict = verdict
@@ -368,7 +370,7 @@ class Look:
             and node.has_just(listing.names, listing.stamps)
         )
 
-    def _regard_attributes(self, path: RelPath, seed: Seed) -> None:
+    def _regard_attributes(self, path: RelPath, seed: IndexSeed) -> None:
         try:
             descriptor = self._directories.open(path)
         except OSError as error:
@@ -387,13 +389,13 @@ class Look:
                 raise from_os_error(error, path or b".") from error
             self.raced = True
             return node.gitignore
-        base = _join(self.judge.prefix, path)
+        base = _join(self.evaluator.prefix, path)
         known = node.gitignore
         if text is None or (known is not None and known.text == text and known.base == base):
             return known if text is not None else None
         return IgnoreFile.parse(text, base)
 
-    def _push(self, path: RelPath, node: DirectoryNode, above: Verdict, deep: bool) -> None:
+    def _push(self, path: RelPath, node: DirectoryNode, above: DirectoryRules, deep: bool) -> None:
         assert node.verdict is not None
         reach = node.verdict.reach
         verdict = above if reach is above.reach else attrs.evolve(above, reach=reach)
@@ -438,7 +440,7 @@ class Look:
             self._look_into(path, node, list(names), told, seen)
 
 
-def start_lister(root: int, clock: Clock, early: Collection[RelPath] | None = None) -> Lister[Visit] | None:
+def start_lister(root: int, clock: Clock, early: Collection[RelPath] | None = None) -> ListerPool[Visit] | None:
     """Starts the processes that list directories for a look.
 
     Args:
@@ -452,9 +454,9 @@ def start_lister(root: int, clock: Clock, early: Collection[RelPath] | None = No
     """
     if early is not None and len(early) < _WORTH_HELP:
         return None
-    lister: Lister[Visit] | None = None
+    lister: ListerPool[Visit] | None = None
     try:
-        lister = Lister(root, clock.lend())
+        lister = ListerPool(root, clock.lend())
         lister.ask_early(early or ())
     except (OSError, ListerLost) as error:
         logger.warning("no processes that list directories can be started: %s", error)
@@ -463,7 +465,7 @@ def start_lister(root: int, clock: Clock, early: Collection[RelPath] | None = No
     return lister
 
 
-def stop_lister(lister: Lister[Visit] | None, clock: Clock) -> None:
+def stop_lister(lister: ListerPool[Visit] | None, clock: Clock) -> None:
     """Ends the processes, if there are any, and what they had of the clock."""
     if lister is not None:
         lister.close()

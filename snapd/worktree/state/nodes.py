@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
     from snapd.core.model import ObjectId, RelPath, SkipReason
     from snapd.core.rules.ignore import IgnoreFile
-    from snapd.worktree.ignore.directory_rules import Verdict
+    from snapd.worktree.ignore.directory_rules import DirectoryRules
 
     from .file_state import Inodes, Record
 
 
-class Left(Enum):
+class Uncaptured(Enum):
     """Why a name is not captured, where that is nothing to report."""
 
     IGNORED_FILE = "ignored"
@@ -51,10 +51,10 @@ class DirectoryNode:
     inode: int = 0
     _files: dict[bytes, Record] | PackedFiles = attrs.field(factory=dict)
     directories: dict[bytes, DirectoryNode] = attrs.field(factory=dict)
-    others: dict[bytes, Left | SkipReason] = attrs.field(factory=dict)
+    others: dict[bytes, Uncaptured | SkipReason] = attrs.field(factory=dict)
     tree: ObjectId | None = None
     gitignore: IgnoreFile | None = None
-    verdict: Verdict | None = None
+    verdict: DirectoryRules | None = None
     watch: int = -1
 
     @property
@@ -133,11 +133,11 @@ class DirectoryNode:
         node = self
         for part in above:
             if part in node.others:
-                return node.others[part] is Left.IGNORED_DIRECTORY
+                return node.others[part] is Uncaptured.IGNORED_DIRECTORY
             if part not in node.directories:
                 return False
             node = node.directories[part]
-        return node.others.get(name) is Left.IGNORED_FILE
+        return node.others.get(name) is Uncaptured.IGNORED_FILE
 
     def walk(self, path: RelPath = b"") -> Iterator[tuple[RelPath, DirectoryNode]]:
         """This directory and all below it, each before those below it."""

@@ -18,25 +18,25 @@ from snapd.core.errors import os_errors
 from snapd.core.model import SkipReason
 from snapd.core.rules.ignore import IgnoreStack
 from snapd.failpoints import failpoint
-from snapd.worktree.ignore.directory_rules import Reach, Verdict
+from snapd.worktree.ignore.directory_rules import DirectoryRules, Scope
 
 from .file_state import OID_BYTES, SIGNATURE_BYTES, PackedFiles
-from .nodes import DirectoryNode, Left
+from .nodes import DirectoryNode, Uncaptured
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from snapd.core.model import ObjectId
 
-    from .tree_state import Memory
+    from .tree_state import TreeState
 
 _MAGIC = b"snapd memory 2\n\0"
 _DIGEST_BYTES = 20
 _HEAD = struct.Struct("<20s20sI")
 _NODE = struct.Struct("<IHQ20sBIIII")
-_LEFTS: tuple[Left | SkipReason, ...] = (*Left, *SkipReason)
+_LEFTS: tuple[Uncaptured | SkipReason, ...] = (*Uncaptured, *SkipReason)
 _LEFT_CODES = {why: bytes((number,)) for number, why in enumerate(_LEFTS, 1)}
-_REACHES = tuple(Reach)
+_REACHES = tuple(Scope)
 _NO_TREE = _NO_KEY = bytes(_DIGEST_BYTES)
 _NO_PARENT = 0xFFFFFFFF
 
@@ -60,7 +60,7 @@ class Saved:
     root: DirectoryNode
 
 
-def save(path: str, memory: Memory, tree: ObjectId, rules: bytes) -> None:
+def save(path: str, memory: TreeState, tree: ObjectId, rules: bytes) -> None:
     """Keeps a memory. What is unread in it, its reader finds out by itself: its record is an old one, or there is none.
 
     Args:
@@ -109,7 +109,7 @@ def load(path: str) -> Saved | None:
         return None
 
 
-def _encode(memory: Memory, tree: ObjectId, rules: bytes) -> Iterator[bytes]:
+def _encode(memory: TreeState, tree: ObjectId, rules: bytes) -> Iterator[bytes]:
     numbers: dict[DirectoryNode, int] = {}
     keys: dict[bytes, int] = {}
     for _, node in memory.root.walk():
@@ -135,8 +135,8 @@ def _encode(memory: Memory, tree: ObjectId, rules: bytes) -> Iterator[bytes]:
         yield from (node.name, others, files.names, files.signatures, files.oids, files.racy)
 
 
-def _verdict_of(node: DirectoryNode) -> tuple[Reach, bytes]:
-    return (node.verdict.reach, node.verdict.key) if node.verdict is not None else (Reach.RULES, _NO_KEY)
+def _verdict_of(node: DirectoryNode) -> tuple[Scope, bytes]:
+    return (node.verdict.reach, node.verdict.key) if node.verdict is not None else (Scope.RULES, _NO_KEY)
 
 
 def _decode(data: bytes, at: int) -> Saved:
@@ -144,7 +144,7 @@ def _decode(data: bytes, at: int) -> Saved:
     at += _HEAD.size
     keys = [data[start : start + _DIGEST_BYTES] for start in range(at, at + key_count * _DIGEST_BYTES, _DIGEST_BYTES)]
     at += key_count * _DIGEST_BYTES
-    verdicts: dict[tuple[int, int], Verdict] = {}
+    verdicts: dict[tuple[int, int], DirectoryRules] = {}
     nodes: list[DirectoryNode] = []
     while at < len(data):
         parent, name_length, inode, tree, reach, key, others_length, names_length, count = _NODE.unpack_from(data, at)
@@ -155,7 +155,7 @@ def _decode(data: bytes, at: int) -> Saved:
         verdict = verdicts.get((reach, key))
         if verdict is None:
             # the ignore files are read by the first look; until then the key alone says whether they are the same
-            verdict = verdicts[reach, key] = Verdict(_REACHES[reach], IgnoreStack(), (), keys[key])
+            verdict = verdicts[reach, key] = DirectoryRules(_REACHES[reach], IgnoreStack(), (), keys[key])
         node = DirectoryNode(name, above, inode, tree=None if tree == _NO_TREE else tree, verdict=verdict)
         if others_length:
             others = data[at : at + others_length].split(b"\0")

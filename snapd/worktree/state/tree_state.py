@@ -10,7 +10,7 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING
 
 from snapd.core.model import Coverage, RuleText, Skip, SkipReason
-from snapd.worktree.ignore.directory_rules import Reach
+from snapd.worktree.ignore.directory_rules import Scope
 
 from .file_state import Inodes
 from .nodes import DirectoryNode
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from snapd.worktree.ignore.rules import Rules
 
     from .file_state import PackedFiles, Record
-    from .nodes import Left
+    from .nodes import Uncaptured
 
 
 _UNPACKED = 512
 """Directories whose files stand each by itself: of a thousand, they take some 8 MiB more than packed."""
 
 
-class Memory:
+class TreeState:
     """All that is known of a work tree.
 
     Args:
@@ -130,7 +130,7 @@ class Memory:
         self.touch(above)
         return node
 
-    def put_other(self, node: DirectoryNode, name: bytes, why: Left | SkipReason) -> None:
+    def put_other(self, node: DirectoryNode, name: bytes, why: Uncaptured | SkipReason) -> None:
         """Remembers a name that is not captured, and nothing else by that name."""
         if node.others.get(name) is not why:
             linked = name in self.linked.get(node, ())
@@ -265,7 +265,7 @@ def _holds_uncaptured_rules(node: DirectoryNode) -> bool:
         node.gitignore is not None
         and b".gitignore" not in node.files
         and node.verdict is not None
-        and node.verdict.reach is Reach.RULES
+        and node.verdict.reach is Scope.RULES
     )
 
 

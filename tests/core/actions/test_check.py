@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from snapd.core.call import Call
-from snapd.core.check_report import Checkup, Leftovers, Problem
+from snapd.core.check_report import CheckReport, Leftovers, Problem
 from snapd.store.store import Store
 from tests.support.workspace import make
 
 
-def told(*subjects: str) -> Checkup:
+def told(*subjects: str) -> CheckReport:
     problems = tuple(Problem("missingObject", subject, subject) for subject in subjects)
-    return Checkup("", False, 0, 0, 0, 0, problems, (), (), Leftovers(0, 0))
+    return CheckReport("", False, 0, 0, 0, 0, problems, (), (), Leftovers(0, 0))
 
 
 @pytest.mark.parametrize(
@@ -26,13 +26,13 @@ def told(*subjects: str) -> Checkup:
     ],
 )
 def test_only_what_is_missed_twice_has_others_wait(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answers: list[Checkup], expected: list[bool]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answers: list[CheckReport], expected: list[bool]
 ) -> None:
     bench = make(tmp_path, {"a": b"a\n"})
     bench.track()
     left, asked = list(answers), []
 
-    def check(_: Store, call: Call, *, quick: bool, alone: bool) -> Checkup:
+    def check(_: Store, call: Call, *, quick: bool, alone: bool) -> CheckReport:
         asked.append(alone)
         return left.pop(0)
 

@@ -12,7 +12,7 @@ import pytest
 
 from snapd.core.errors import NothingToRedo, NothingToUndo
 from snapd.core.model import OnConflict
-from snapd.core.operations.linked_files import Together
+from snapd.core.operations.linked_files import LinkedFiles
 from snapd.worktree.apply import applier as applying
 from tests.support.sessions import Agents
 from tests.support.workspace import Bench, make, outcomes, without_rights
@@ -362,10 +362,10 @@ def test_folders_go_with_the_files_that_move_out_of_them(agents: Agents) -> None
 
 
 def test_groups() -> None:
-    together = Together([(b"a", b"b"), (b"c", b"d"), (b"x", b"y"), (b"b", b"c")])
+    together = LinkedFiles([(b"a", b"b"), (b"c", b"d"), (b"x", b"y"), (b"b", b"c")])
     assert {path: sorted(together.others(path)) for path in (b"a", b"d", b"x", b"z")} == {
         b"a": [b"b", b"c", b"d"], b"d": [b"a", b"b", b"c"], b"x": [b"y"], b"z": [],
     }  # fmt: skip
     assert together.within({b"d", b"a", b"x"}) == ((b"a", b"d"),)
-    again = Together.of(together.within({b"a", b"b", b"d", b"x", b"y"}))
+    again = LinkedFiles.of(together.within({b"a", b"b", b"d", b"x", b"y"}))
     assert again.within({b"a", b"b", b"d", b"x", b"y"}) == ((b"a", b"b", b"d"), (b"x", b"y"))

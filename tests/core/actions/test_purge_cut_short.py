@@ -18,8 +18,8 @@ from snapd.store import store as store_module
 from snapd.store.log import SnapshotLog
 from snapd.store.maintenance import erase
 from snapd.store.maintenance import scheduler as upkeep
-from snapd.store.maintenance.pending_sweep import Unswept
-from snapd.store.maintenance.purge import Condemned
+from snapd.store.maintenance.pending_sweep import PendingSweep
+from snapd.store.maintenance.purge import PurgePlan
 from snapd.store.objects.loose import pack_loose
 from snapd.store.usage import catalog
 from tests.support.git import run_git
@@ -94,14 +94,14 @@ def test_an_error_after_the_references_moved(tmp_path: Path, monkeypatch: pytest
     agents.step("s", {"a": b"2"})
     bench.remove("key")
     bench.track()
-    taken_out = Condemned.take_out
+    taken_out = PurgePlan.take_out
 
-    def take_out(self: Condemned) -> None:
+    def take_out(self: PurgePlan) -> None:
         taken_out(self)
         patch.setattr(failpoints, "listener", failing(at, 1, OSError(5, "EIO")))
 
     with monkeypatch.context() as patch:
-        patch.setattr(Condemned, "take_out", take_out)
+        patch.setattr(PurgePlan, "take_out", take_out)
         with pytest.raises(IoError):
             purge(bench, "key")
     bench.write({"a": b"3"})
@@ -249,7 +249,7 @@ def test_a_forced_file_is_not_stored_again_by_a_look(tmp_path: Path) -> None:
 def test_a_misspelt_name_is_not_told_as_purged(tmp_path: Path) -> None:
     bench = make(tmp_path, {".env": SECRET})
     bench.track()
-    Unswept(bench.store).note(wholly=False)
+    PendingSweep(bench.store).note(wholly=False)
     with pytest.raises(FileNotInSnapshot):
         purge(bench, ".evn")
 

@@ -23,7 +23,7 @@ from snapd.core.model import OnConflict
 from snapd.core.ports.timeline import Timeline
 from snapd.core.timeline.model import Step as TimelineStep
 from snapd.store.journal.journal import Journal
-from snapd.store.refs.database import RefDatabase
+from snapd.store.refs.database import ReferenceDatabase
 from snapd.store.store import Store
 from snapd.store.timeline import IntentFile
 from snapd.worktree.apply.applier import Applier
@@ -529,7 +529,7 @@ POINTS = (
     (Store, "append"),
     (Journal, "flush"),
     (Journal, "_append"),
-    (RefDatabase, "move"),
+    (ReferenceDatabase, "move"),
     (IntentFile, "keep"),
     (IntentFile, "forget"),
 )

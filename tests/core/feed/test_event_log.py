@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from snapd.core.errors import StorageFull
-from snapd.core.feed.event_log import Bulletin
+from snapd.core.feed.event_log import EventLog
 from snapd.core.feed.events import Tracked
 
 NEWS = Tracked(b"t" * 20, None, ())
@@ -29,7 +29,7 @@ class Numbers:
 
 def test_what_was_prepared_can_be_told_on_a_full_disk() -> None:
     numbers = Numbers()
-    bulletin = Bulletin(numbers.reserve)
+    bulletin = EventLog(numbers.reserve)
     for _ in range(3):
         bulletin.prepare(10)
         bulletin.tell(NEWS)
@@ -52,7 +52,7 @@ def test_what_was_prepared_can_be_told_on_a_full_disk() -> None:
 
 def test_numbers_are_taken_for_many_at_once() -> None:
     numbers = Numbers()
-    bulletin = Bulletin(numbers.reserve)
+    bulletin = EventLog(numbers.reserve)
     for _ in range(20_000):
         bulletin.prepare(10)
         bulletin.tell(NEWS)
@@ -62,7 +62,7 @@ def test_numbers_are_taken_for_many_at_once() -> None:
 
 def test_more_than_a_block_can_be_prepared() -> None:
     numbers = Numbers()
-    bulletin = Bulletin(numbers.reserve)
+    bulletin = EventLog(numbers.reserve)
     bulletin.prepare(100_000)
     numbers.full = True
     for _ in range(100_000):
@@ -72,7 +72,7 @@ def test_more_than_a_block_can_be_prepared() -> None:
 
 def test_a_block_that_does_not_continue_the_one_before_leaves_a_gap_and_no_number_twice() -> None:
     numbers = Numbers()
-    bulletin = Bulletin(numbers.reserve)
+    bulletin = EventLog(numbers.reserve)
     told: list[int] = []
     bulletin.listen(lambda news: told.append(news.seq))
     bulletin.tell(NEWS)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from snapd.core.call import Call
-from snapd.core.check_report import Checkup
+from snapd.core.check_report import CheckReport
 from snapd.core.errors import StoreCorrupt, StoreLocked
 from snapd.core.model import Coverage, ObjectId, Snapshot
 from snapd.core.timeline.model import Event, SessionEnded, SessionStarted, StepBegun, StepEnded
@@ -29,11 +29,11 @@ def steps(steps: Steps) -> Steps:
     return steps
 
 
-def closed(steps: Steps, *, mend: bool = False, quick: bool = False) -> Checkup:
+def closed(steps: Steps, *, mend: bool = False, quick: bool = False) -> CheckReport:
     return check_closed(str(steps.path), Call(), quick=quick, mend=mend)
 
 
-def kinds(found: Checkup) -> list[str]:
+def kinds(found: CheckReport) -> list[str]:
     return [problem.kind for problem in found.problems]
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from snapd.core.call import Call
-from snapd.core.check_report import Checkup, Leftovers, Problem, TouchedFile, TouchedStep
+from snapd.core.check_report import CheckReport, Leftovers, Problem, TouchedFile, TouchedStep
 from snapd.core.errors import Cancelled, IoError, StoreCorrupt
 from snapd.store.fsck import checker
 from snapd.store.fsck.checker import check_apart
@@ -161,7 +161,7 @@ def test_the_lines_say_what_was_found() -> None:
         (b"y" * 20,),
         (TouchedStep("s", None, "o"),),
     )
-    checkup = Checkup("/s", False, 1, 2, 3, 4, (problem,), (), (b"z" * 20,), Leftovers(5, 6), True, None)
+    checkup = CheckReport("/s", False, 1, 2, 3, 4, (problem,), (), (b"z" * 20,), Leftovers(5, 6), True, None)
     for answer in (Progress("reading", 3, None), Found(checkup, True)):
         line = encode_answer(answer)
         assert line.endswith(b"\n")

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from snapd.core.call import Call
-from snapd.core.check_report import Checkup
+from snapd.core.check_report import CheckReport
 from snapd.core.errors import SnapdError
 from snapd.core.model import ObjectId
 from snapd.store.files.lock import Ownership
 from snapd.store.fsck.checkers import check, repair
-from snapd.store.maintenance.cancel_token import Permission
-from snapd.store.maintenance.repack import consolidate
+from snapd.store.maintenance.cancel_token import CancelToken
+from snapd.store.maintenance.repack import repack
 from snapd.store.repository import ShadowRepository
 from tests.store.fsck import damage
 from tests.store.fsck.damage import blob_id, loose
@@ -32,7 +32,7 @@ _STRIDE = int(os.environ.get("FSCK_KILL_STRIDE", "13"))
 def damaged_pack(steps: Steps) -> None:
     steps.take(many(0))
     steps.take(many(1))
-    consolidate(steps.store._repository, None, Permission())
+    repack(steps.store._repository, None, CancelToken())
     steps.take(step(0))
     steps.store.close()
     (pack,) = steps.path.glob("objects/pack/*.pack")
@@ -56,7 +56,7 @@ def damaged_chain(steps: Steps) -> None:
     damage.drop(loose(steps.path, blob_id(BASE["d/b"])))
 
 
-def mend(store: Path, sources: Path) -> Checkup:
+def mend(store: Path, sources: Path) -> CheckReport:
     directories = (os.fsencode(sources / "objects"),)
     ownership = Ownership(str(store), None)
 

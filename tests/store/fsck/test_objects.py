@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from snapd.core.call import Call
-from snapd.core.check_report import Checkup
+from snapd.core.check_report import CheckReport
 from snapd.core.errors import Cancelled, StoreCorrupt
 from snapd.core.model import ObjectId
 from snapd.store.files.quarantine import MANIFEST
 from snapd.store.fsck.checkers import check_closed
-from snapd.store.maintenance.cancel_token import Permission
-from snapd.store.maintenance.repack import consolidate
+from snapd.store.maintenance.cancel_token import CancelToken
+from snapd.store.maintenance.repack import repack
 from tests.store.fsck import damage
 from tests.store.fsck.damage import blob_id, git_finds, git_is_content, loose, places
 from tests.store.steps import Files, Steps, read_files
@@ -31,11 +31,11 @@ def many(number: int) -> Files:
     return {f"m{at % 7}/f{at}": b"file %d of %d\n" % (at, number) * 20 for at in range(60)}
 
 
-def check(steps: Steps) -> Checkup:
+def check(steps: Steps) -> CheckReport:
     return steps.store.check(Call(), quick=False, alone=True)
 
 
-def repair(steps: Steps, *directories: Path, files: dict[bytes, bytes] | None = None) -> Checkup:
+def repair(steps: Steps, *directories: Path, files: dict[bytes, bytes] | None = None) -> CheckReport:
     known = files or {}
     steps.store.repair(tuple(bytes(directory) for directory in directories), known.get, Call())
     return check(steps)
@@ -45,7 +45,7 @@ def model(steps: Steps) -> dict[ObjectId, Files]:
     return {tree: files for tree, (files, _) in steps.answered.items()}
 
 
-def subjects(found: Checkup) -> set[str]:
+def subjects(found: CheckReport) -> set[str]:
     return {problem.subject for problem in found.problems if problem.kind in ("damagedObject", "missingObject")}
 
 
@@ -69,7 +69,7 @@ def test_a_sound_store_is_clean_however_it_is_kept(steps: Steps) -> None:
     packed = int(run_git(steps.path, "--git-dir=.", "count-objects", "-v").decode().split("in-pack: ")[1].split()[0])
     assert before.objects == count + packed
     # with deltas, of both kinds
-    consolidate(steps.store._repository, None, Permission())
+    repack(steps.store._repository, None, CancelToken())
     assert check(steps).problems == ()
     steps.git("-c", "repack.useDeltaBaseOffset=false", "repack", "-adfq", "--depth=50")
     steps.git("pack-refs", "--all")
@@ -189,7 +189,7 @@ def packed(steps: Steps) -> Steps:
     for number in range(3):
         steps.take(many(number))
     steps.take(step(0))
-    consolidate(steps.store._repository, None, Permission())
+    repack(steps.store._repository, None, CancelToken())
     assert len(list(steps.path.glob("objects/pack/*.pack"))) == 1
     assert not list(steps.path.glob("objects/??/*"))
     return steps
@@ -248,7 +248,7 @@ def ids_of(git: Path) -> set[bytes]:
     return {bytes.fromhex(line) for line in said.decode().split()}
 
 
-def check_closed_of(steps: Steps) -> Checkup:
+def check_closed_of(steps: Steps) -> CheckReport:
     """As another process checks it, from what is on the disk alone."""
     steps.store.close()
     try:

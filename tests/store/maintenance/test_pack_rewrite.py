@@ -13,7 +13,7 @@ from snapd.core.call import Call
 from snapd.core.errors import StorageFull, StoreCorrupt
 from snapd.core.model import ObjectId
 from snapd.store.maintenance import sweep as expiry
-from snapd.store.maintenance.pack_rewrite import Repack
+from snapd.store.maintenance.pack_rewrite import PackRewrite
 from snapd.store.maintenance.sweep import expire
 from snapd.store.objects import pack_writer as pack
 from snapd.store.objects.pack_index import PackIndex
@@ -69,7 +69,7 @@ def test_what_stays_is_as_git_reads_it(steps: Steps, seed: int, named: bool) -> 
     staying = set(chance.sample(ids, chance.randrange(1, len(ids))))
     index = PackIndex.load(f"{path}.idx", f"{path}.pack")
     assert index is not None
-    with closing(Repack(steps.store._repository, path, index, staying)) as repack:
+    with closing(PackRewrite(steps.store._repository, path, index, staying)) as repack:
         repack.write(Call())
         needed = repack.needed
     (new,) = set(packs(steps)) - {path}

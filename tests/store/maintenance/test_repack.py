@@ -19,9 +19,9 @@ from snapd.store.maintenance import packing
 from snapd.store.maintenance import repack as module
 from snapd.store.maintenance import scheduler as upkeep
 from snapd.store.maintenance import worker as packer
-from snapd.store.maintenance.cancel_token import Permission, Revoked
+from snapd.store.maintenance.cancel_token import CancelToken, Revoked
 from snapd.store.maintenance.packing import survey
-from snapd.store.maintenance.repack import Due, consolidate
+from snapd.store.maintenance.repack import Due, repack
 from snapd.store.objects.loose import object_path
 from snapd.store.repository import ShadowRepository
 from tests.store.steps import Steps, expire_nothing, read_files
@@ -65,9 +65,9 @@ def repository(steps: Steps) -> ShadowRepository:
     return steps.store._repository
 
 
-def run(steps: Steps, permission: Permission | None = None) -> int:
+def run(steps: Steps, permission: CancelToken | None = None) -> int:
     """Consolidates all there is, as a cleanup does, beside an open store."""
-    return consolidate(repository(steps), None, permission or Permission()).packed
+    return repack(repository(steps), None, permission or CancelToken()).packed
 
 
 @pytest.fixture
@@ -140,7 +140,7 @@ def test_nothing_happens_below_the_limits(steps: Steps) -> None:
     pack_steps(steps, 3)
     before = {path: path.stat().st_ino for path in [*loose(steps), *packs(steps)]}
     assert steps.store._upkeep._thread is None
-    steps.store._upkeep._run(Permission(), Due(upkeep.LOOSE_LIMIT, upkeep.PACK_LIMIT))
+    steps.store._upkeep._run(CancelToken(), Due(upkeep.LOOSE_LIMIT, upkeep.PACK_LIMIT))
     assert {path: path.stat().st_ino for path in [*loose(steps), *packs(steps)]} == before
 
 
@@ -174,7 +174,7 @@ def test_objects_are_packed_again_seldom(steps: Steps, monkeypatch: pytest.Monke
     for at in range(rounds):
         for inner in range(2):
             steps.take({f"{name}": b"%d %d %d\n" % (at, inner, name) * 3 for name in range(40)})
-        packed += consolidate(repository(steps), Due(-1, -1), Permission()).packed
+        packed += repack(repository(steps), Due(-1, -1), CancelToken()).packed
         counts = [index.count for index in survey(str(steps.path)).packs.values()]
         for place, count in enumerate(counts):
             assert place == 0 or count >= 2 * sum(counts[:place])
@@ -275,8 +275,8 @@ def test_the_pack_lasts_before_anything_goes(steps: Steps, monkeypatch: pytest.M
 
 CHILD = """
 import os, signal, sys
-from snapd.store.maintenance.repack import consolidate
-from snapd.store.maintenance.cancel_token import Permission
+from snapd.store.maintenance.repack import repack
+from snapd.store.maintenance.cancel_token import CancelToken
 from snapd.store.store import Store
 at, count = int(sys.argv[2]), 0
 store = Store(sys.argv[1], None)
@@ -290,7 +290,7 @@ def wrapped(real):
     return call
 for name in ("rename", "unlink"):
     setattr(os, name, wrapped(getattr(os, name)))
-consolidate(store._repository, None, Permission())
+repack(store._repository, None, CancelToken())
 """
 
 
@@ -391,7 +391,7 @@ def test_a_large_loose_object_stays(steps: Steps, monkeypatch: pytest.MonkeyPatc
 def test_a_revoked_one_changes_nothing(steps: Steps, monkeypatch: pytest.MonkeyPatch) -> None:
     session(steps, 5)
     before = [*loose(steps), *packs(steps)]
-    permission = Permission()
+    permission = CancelToken()
     real = packing._PackBuilder.write
 
     def write(self: packing._PackBuilder, path: str) -> None:

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from snapd.store.maintenance.cancel_token import Permission, Revoked
+from snapd.store.maintenance.cancel_token import CancelToken, Revoked
 from snapd.store.maintenance.scheduler import _OneAtATime
 
 PATIENCE = 30.0
@@ -16,7 +16,7 @@ class Waiting:
     """A thread that wants a turn, has it, and gives it back when told."""
 
     def __init__(self, queue: _OneAtATime) -> None:
-        self.permission = Permission()
+        self.permission = CancelToken()
         self.has_it, self.give_back, self.called_off = (threading.Event() for _ in range(3))
         self._queue = queue
         self.thread = threading.Thread(target=self._run)
@@ -60,7 +60,7 @@ def test_one_at_a_time() -> None:
 def test_a_turn_is_given_back_by_one_that_fails() -> None:
     queue = _OneAtATime()
     for _ in range(2):
-        with pytest.raises(OSError, match="broken"), queue.turn(Permission()):
+        with pytest.raises(OSError, match="broken"), queue.turn(CancelToken()):
             raise OSError("broken")
     last = Waiting(queue)
     assert last.has_it.wait(PATIENCE)

@@ -19,9 +19,9 @@ from snapd.store.maintenance import packing
 from snapd.store.maintenance import repack as module
 from snapd.store.maintenance import scheduler as upkeep
 from snapd.store.maintenance import worker as packer
-from snapd.store.maintenance.cancel_token import Permission, Revoked
+from snapd.store.maintenance.cancel_token import CancelToken, Revoked
 from snapd.store.maintenance.packing import Order, Packed
-from snapd.store.maintenance.repack import Due, consolidate
+from snapd.store.maintenance.repack import Due, repack
 from snapd.store.maintenance.worker_protocol import Garbled, decode_answer, decode_order, encode_answer, encode_order
 from snapd.workers.processes import ChildProcess
 from tests.store.steps import Steps, expire_nothing
@@ -112,8 +112,8 @@ class Behind:
         return self.raised
 
 
-def consolidated(steps: Steps, due: Due | None = None, permission: Permission | None = None) -> Behind:
-    return Behind(lambda: consolidate(steps.store._repository, due, permission or Permission()))
+def consolidated(steps: Steps, due: Due | None = None, permission: CancelToken | None = None) -> Behind:
+    return Behind(lambda: repack(steps.store._repository, due, permission or CancelToken()))
 
 
 @pytest.mark.parametrize("due", [None, ALWAYS])
@@ -125,7 +125,7 @@ def test_this_process_packs_nothing(
 
     monkeypatch.setattr(packing, "survey", never)
     monkeypatch.setattr(packing._PackBuilder, "__init__", never)
-    done = consolidate(steps.store._repository, due, Permission())
+    done = repack(steps.store._repository, due, CancelToken())
     assert done.packed > 0
     assert done.loose == 0
     (child,) = children
@@ -135,7 +135,7 @@ def test_this_process_packs_nothing(
 
 def test_nothing_is_done_below_the_limits(steps: Steps, children: list[ChildProcess]) -> None:
     before = files(steps)
-    done = consolidate(steps.store._repository, Due(len(before), 1), Permission())
+    done = repack(steps.store._repository, Due(len(before), 1), CancelToken())
     assert (done.packed, done.loose, done.packs) == (0, len(before), 0)
     assert files(steps) == before
     assert leftovers(steps) == []
@@ -220,7 +220,7 @@ def test_what_an_earlier_one_left_is_swept(steps: Steps) -> None:
 
 def test_to_revoke_ends_the_process(steps: Steps, obstacle: Obstacle, children: list[ChildProcess]) -> None:
     before = files(steps)
-    permission = Permission()
+    permission = CancelToken()
     behind = consolidated(steps, None, permission)
     waited = obstacle.wait()
     permission.revoke()
@@ -233,7 +233,7 @@ def test_to_revoke_ends_the_process(steps: Steps, obstacle: Obstacle, children: 
 
 @pytest.mark.usefixtures("obstacle")
 def test_who_is_revoked_before_ends_it_too(steps: Steps, monkeypatch: pytest.MonkeyPatch) -> None:
-    permission = Permission()
+    permission = CancelToken()
     late: list[ChildProcess] = []
 
     class Late(ChildProcess):
@@ -304,8 +304,8 @@ PARENT = """
 import sys
 from snapd.store.maintenance.packing import Order
 from snapd.store.maintenance.worker import pack
-from snapd.store.maintenance.cancel_token import Permission
-pack(Order(sys.argv[1], sys.argv[2], -1, -1, False, 1, False), Permission())
+from snapd.store.maintenance.cancel_token import CancelToken
+pack(Order(sys.argv[1], sys.argv[2], -1, -1, False, 1, False), CancelToken())
 """
 
 

@@ -16,7 +16,7 @@ from snapd.core.errors import StorageFull
 from snapd.core.model import ObjectId
 from snapd.store.maintenance.tempfiles import AGE, sweep_leftovers
 from snapd.store.refs import database as refdb
-from snapd.store.refs.database import RefDatabase, read_references
+from snapd.store.refs.database import ReferenceDatabase, read_references
 from tests.store.steps import Steps
 from tests.support.git import run_git
 
@@ -44,7 +44,7 @@ def test_none_is_lost_to_a_git_that_packs_them(tmp_path: Path) -> None:
     steps = Steps(tmp_path / "store")
     tree = steps.take({"a": b"1"})
     commits = [bytes.fromhex(steps.git("commit-tree", tree.hex(), "-m", str(at)).decode()) for at in range(50)]
-    database = RefDatabase(str(steps.path))
+    database = ReferenceDatabase(str(steps.path))
     packer = subprocess.Popen(
         ["sh", "-c", "while git --git-dir=. pack-refs --all --prune; do :; done"],
         cwd=steps.path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
@@ -69,7 +69,7 @@ def test_none_is_lost_to_a_git_that_packs_them(tmp_path: Path) -> None:
 
 
 def test_a_lock_that_is_let_go_is_waited_for(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    database = RefDatabase(str(store))
+    database = ReferenceDatabase(str(store))
     database.move({NAMES[0]: target(1)})
     lock = store / f"{NAMES[0]}.lock"
     lock.touch()
@@ -91,14 +91,14 @@ def test_a_lock_of_the_dead_is_in_the_way_for_a_moment(store: Path, monkeypatch:
     lock = store / f"{NAMES[0]}.lock"
     lock.parent.mkdir(parents=True)
     lock.touch()
-    RefDatabase(str(store)).move({NAMES[0]: target(1)})
+    ReferenceDatabase(str(store)).move({NAMES[0]: target(1)})
     assert read_references(str(store)).targets == {NAMES[0]: target(1)}
     assert not lock.exists()
 
 
 @pytest.mark.parametrize("refused", range(4))
 def test_all_of_them_or_none(store: Path, monkeypatch: pytest.MonkeyPatch, refused: int) -> None:
-    database = RefDatabase(str(store))
+    database = ReferenceDatabase(str(store))
     before = {name: target(at) for at, name in enumerate(NAMES[:3])}
     database.move(before)
     reached: list[str] = []
@@ -135,14 +135,14 @@ def test_where_no_journal_has_it_the_new_one_is_on_the_disk_before_it_takes_the_
 
     monkeypatch.setattr(os, "fsync", noted)
     monkeypatch.setattr(os, "rename", checked)
-    RefDatabase(str(store)).move({name: target(1) for name in NAMES[:3]}, durable=True)
+    ReferenceDatabase(str(store)).move({name: target(1) for name in NAMES[:3]}, durable=True)
     assert moved == [True] * 3
     assert (store / NAMES[0]).parent.stat().st_ino in synced
 
 
 @pytest.mark.parametrize("harm", ["removed", "set back"])
 def test_what_somebody_else_did_to_a_reference_is_mended_when_it_is_settled(store: Path, harm: str) -> None:
-    database = RefDatabase(str(store))
+    database = ReferenceDatabase(str(store))
     database.move({NAMES[0]: target(1)})
     if harm == "set back":
         (store / "packed-refs").write_text(f"# pack-refs with: peeled \n{target(1).hex()} {NAMES[0]}\n")
@@ -170,7 +170,7 @@ def test_of_packed_ones_one_is_removed_and_the_others_stay(tmp_path: Path) -> No
     tree = steps.take({"a": b"1"})
     tag = "refs/tags/users"
     steps.git("tag", "-a", "-m", "has a line of its own below it", "users", tree.hex())
-    database = RefDatabase(str(steps.path))
+    database = ReferenceDatabase(str(steps.path))
     commit = next(iter(read_references(str(steps.path)).targets.values()))
     database.move(dict.fromkeys(NAMES, commit))
     steps.git("tag", "-a", "-m", "likewise", "zz", tree.hex())
@@ -206,7 +206,7 @@ def test_what_a_killed_process_left_is_cleared_at_once_and_what_git_holds_is_not
     ours.parent.mkdir(parents=True)
     ours.write_text(f"{target(1).hex()}\n")
     gits.touch()
-    RefDatabase(str(store)).clear_locks()
+    ReferenceDatabase(str(store)).clear_locks()
     assert not ours.exists()
     assert gits.exists()
 

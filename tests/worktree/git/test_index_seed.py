@@ -12,7 +12,7 @@ import pytest
 
 from snapd.store.project_blobs import ProjectBlobs
 from snapd.worktree.fs.listing import list_directory
-from snapd.worktree.git.index_seed import Seed
+from snapd.worktree.git.index_seed import IndexSeed
 from snapd.worktree.git.objects import object_directories
 from snapd.worktree.git.repository import GitUser, find_repository
 from tests.support.git import run_git
@@ -76,12 +76,12 @@ def hashes(root: Path, folder: Path, paths: list[bytes]) -> dict[bytes, bytes]:
     return found
 
 
-def load(root: Path, folder: Path | None = None, home: Path | None = None) -> Seed | None:
+def load(root: Path, folder: Path | None = None, home: Path | None = None) -> IndexSeed | None:
     repository = find_repository(at(folder or root))
     assert repository is not None
     user = GitUser(str(home or "/nonexistent"), None, "/nonexistent", "/nonexistent")
     strip = b"" if folder is None or folder == root else at(folder.relative_to(root))
-    return Seed.load(repository, user, ProjectBlobs, strip)
+    return IndexSeed.load(repository, user, ProjectBlobs, strip)
 
 
 def vouched(root: Path, folder: Path | None = None, home: Path | None = None) -> set[bytes]:

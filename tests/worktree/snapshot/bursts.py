@@ -28,7 +28,7 @@ from snapd.watch import inotify_clock
 from snapd.watch.fanotify import Fanotify
 from snapd.watch.inotify import OVERFLOW, Event, Inotify
 from snapd.worktree.snapshot import walker as look
-from snapd.worktree.snapshot.lister_pool import Lister
+from snapd.worktree.snapshot.lister_pool import ListerPool
 from tests.support.git import run_git
 from tests.support.workspace import close_all, make
 from tests.worktree.edits import Editor, OtherProcess
@@ -95,7 +95,7 @@ def faults(case: Case, dice: random.Random) -> Iterator[None]:
         def patch(target: Any, name: str, value: Any) -> None:
             stack.enter_context(mock.patch.object(target, name, value))
 
-        read, add, take = Inotify.read, Inotify.add, Lister._take
+        read, add, take = Inotify.read, Inotify.add, ListerPool._take
 
         def overflowing(self: Inotify) -> Iterator[Event]:
             events = list(read(self))
@@ -114,7 +114,7 @@ def faults(case: Case, dice: random.Random) -> Iterator[None]:
         def forbidden(*_: object) -> None:
             raise OSError(errno.EPERM, os.strerror(errno.EPERM))
 
-        def dying(self: Lister[Any]) -> None:
+        def dying(self: ListerPool[Any]) -> None:
             if dice.random() < 0.2:
                 dice.choice(self._processes).kill()
             take(self)
@@ -129,7 +129,7 @@ def faults(case: Case, dice: random.Random) -> Iterator[None]:
             patch(Fanotify, "__init__", forbidden)
         if case.helpers:
             patch(look, "_WORTH_HELP", 2)
-            patch(Lister, "_take", dying)
+            patch(ListerPool, "_take", dying)
         yield
 
 

@@ -20,7 +20,7 @@ from snapd.worktree.fs.directories import open_directory
 from snapd.worktree.fs.listing import Listing, decode, encode, failed, list_directory
 from snapd.worktree.snapshot import lister_process
 from snapd.worktree.snapshot import walker as look
-from snapd.worktree.snapshot.lister_pool import Lister, ListerLost
+from snapd.worktree.snapshot.lister_pool import ListerLost, ListerPool
 from tests.support.git import run_git
 from tests.support.processes import descriptors, own_children
 from tests.support.workspace import make, without_rights, write
@@ -30,10 +30,10 @@ pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/p
 
 
 @contextmanager
-def lister_of(folder: Path) -> Iterator[tuple[int, Lister[bytes]]]:
+def lister_of(folder: Path) -> Iterator[tuple[int, ListerPool[bytes]]]:
     """The processes that list below a folder, and a descriptor of it."""
     root = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    lister: Lister[bytes] = Lister(root)
+    lister: ListerPool[bytes] = ListerPool(root)
     try:
         yield root, lister
     finally:
@@ -41,7 +41,7 @@ def lister_of(folder: Path) -> Iterator[tuple[int, Lister[bytes]]]:
         os.close(root)
 
 
-def all_answers(lister: Lister[bytes], paths: list[bytes]) -> list[tuple[bytes, Listing]]:
+def all_answers(lister: ListerPool[bytes], paths: list[bytes]) -> list[tuple[bytes, Listing]]:
     """Asks as a look does: for as many as there is room, then for answers."""
     pending = list(reversed(paths))
     found = []
@@ -224,7 +224,7 @@ def test_a_process_that_cannot_be_started_leaves_nothing(tmp_path: Path, monkeyp
     monkeypatch.setattr(subprocess, "Popen", second_fails)
     root = os.open(tmp_path, os.O_RDONLY)
     with pytest.raises(BlockingIOError):
-        Lister(root)
+        ListerPool(root)
     os.close(root)
     assert begun == [2]
     assert own_children() == children_before
@@ -249,9 +249,9 @@ def test_a_look_over_which_a_process_is_killed_gives_the_right_tree(
     monkeypatch.setattr(look, "_WORTH_HELP", 1)
     before = own_children()
     bench = make(tmp_path, {f"d{at}/e{number}/f": b"%d %d" % (at, number) for at in range(20) for number in range(10)})
-    real, calls, killed = Lister.answers, [0], [0]
+    real, calls, killed = ListerPool.answers, [0], [0]
 
-    def answers(lister: Lister[Any]) -> list[tuple[Any, Listing]]:
+    def answers(lister: ListerPool[Any]) -> list[tuple[Any, Listing]]:
         if calls[0] == after:
             for child in own_children() - before:
                 os.kill(child, signal.SIGKILL)
@@ -259,7 +259,7 @@ def test_a_look_over_which_a_process_is_killed_gives_the_right_tree(
         calls[0] += 1
         return real(lister)
 
-    monkeypatch.setattr(Lister, "answers", answers)
+    monkeypatch.setattr(ListerPool, "answers", answers)
     tree = bench.track()
     assert killed[0] == 2
     assert tree == Oracle(bench.root, 1 << 20).tree()
@@ -274,16 +274,16 @@ def test_new_rules_hold_everywhere_though_a_process_is_killed(tmp_path: Path, mo
     bench = make(tmp_path, files, git=True, watcher="none")
     run_git(bench.root, "add", "d3/kept", "d7/kept")
     bench.track()
-    real, calls = Lister.answers, [0]
+    real, calls = ListerPool.answers, [0]
 
-    def answers(lister: Lister[Any]) -> list[tuple[Any, Listing]]:
+    def answers(lister: ListerPool[Any]) -> list[tuple[Any, Listing]]:
         calls[0] += 1
         if calls[0] == 1:
             # the root was judged, and nothing below it
             raise ListerLost
         return real(lister)
 
-    monkeypatch.setattr(Lister, "answers", answers)
+    monkeypatch.setattr(ListerPool, "answers", answers)
     bench.write({".gitignore": b"d*/\n"})
     tree = bench.track()
     assert calls[0] >= 1

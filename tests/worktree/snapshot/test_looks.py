@@ -25,7 +25,7 @@ from snapd.watch.clock import Marks
 from snapd.watch.inotify import OVERFLOW, Event, Inotify
 from snapd.worktree.fs import listing
 from snapd.worktree.snapshot import walker as look
-from snapd.worktree.snapshot.walker import Look
+from snapd.worktree.snapshot.walker import Walker
 from snapd.worktree.state.file_state import is_racy_record
 from tests.support.git import run_git
 from tests.support.workspace import Bench, Items, Symlink, make, outcomes, without_rights
@@ -451,15 +451,15 @@ def test_a_directory_that_is_moved_and_moved_back_while_it_is_looked_at(
     """Its new place took its watch over, and gave it back: the old place has to have another."""
     bench = begin(tmp_path, {"x/a/f": b"0", "y/g": b"1"})
     check(bench)
-    consider, at = Look._look_into, Look.at
+    consider, at = Walker._look_into, Walker.at
     back = False
 
-    def in_order(self: Look, marks: Marks, doubted: Any) -> None:
+    def in_order(self: Walker, marks: Marks, doubted: Any) -> None:
         # the new place first, whatever order the events came in
         ordered = sorted(marks.names.items(), key=lambda item: getattr(item[0], "name", b""), reverse=True)
         at(self, Marks(names=dict(ordered)), doubted)
 
-    def moved_back(self: Look, path: bytes, *rest: Any, **options: Any) -> None:
+    def moved_back(self: Walker, path: bytes, *rest: Any, **options: Any) -> None:
         nonlocal back
         consider(self, path, *rest, **options)
         if path == b"y" and not back:
@@ -467,8 +467,8 @@ def test_a_directory_that_is_moved_and_moved_back_while_it_is_looked_at(
             os.rename(bench.path("y/b"), bench.path("x/a"))
 
     os.rename(bench.path("x/a"), bench.path("y/b"))
-    monkeypatch.setattr(Look, "at", in_order)
-    monkeypatch.setattr(Look, "_look_into", moved_back)
+    monkeypatch.setattr(Walker, "at", in_order)
+    monkeypatch.setattr(Walker, "_look_into", moved_back)
     check(bench)
     assert back
     bench.write({"x/a/f": b"is this seen?"})
@@ -480,12 +480,12 @@ def test_a_directory_whose_place_another_took_is_looked_at_before_what_is_above(
 ) -> None:
     bench = begin(tmp_path, {"d/a": b"0", "e/a": b"1"})
     check(bench)
-    at = Look.at
+    at = Walker.at
 
-    def below_first(self: Look, marks: Marks, doubted: Any) -> None:
+    def below_first(self: Walker, marks: Marks, doubted: Any) -> None:
         at(self, Marks(names=dict(reversed(marks.names.items()))), doubted)
 
-    monkeypatch.setattr(Look, "at", below_first)
+    monkeypatch.setattr(Walker, "at", below_first)
     for turn in range(3):
         os.rename(bench.path("d"), bench.path(f"away{turn}"))
         bench.write({"d/a": b"2", "d/e/b": b"3"})

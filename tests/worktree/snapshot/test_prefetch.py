@@ -14,7 +14,7 @@ import pytest
 
 from snapd.watch.inotify_clock import InotifyClock
 from snapd.worktree.snapshot import walker as look
-from snapd.worktree.snapshot.lister_pool import Lister, ListerLost
+from snapd.worktree.snapshot.lister_pool import ListerLost, ListerPool
 from snapd.worktree.snapshot.prefetch import remembered, tracked
 from snapd.worktree.state.nodes import DirectoryNode
 from tests.support.git import run_git
@@ -111,9 +111,9 @@ class Between:
 def between(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Between]:
     """When the look has seen nothing of what is listed already."""
     between = Between(request.param)
-    real = Lister.ask_early
+    real = ListerPool.ask_early
 
-    def ask_early(lister: Lister[Any], paths: list[bytes]) -> None:
+    def ask_early(lister: ListerPool[Any], paths: list[bytes]) -> None:
         first = [path for path in paths if not between.below or b"/" in path]
         real(lister, first)
         while any(asked.listing is None for asked in lister._early.values()):
@@ -123,7 +123,7 @@ def between(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
             between.step = None
         real(lister, [path for path in paths if path not in first])
 
-    monkeypatch.setattr(Lister, "ask_early", ask_early)
+    monkeypatch.setattr(ListerPool, "ask_early", ask_early)
     yield between
     assert between.step is None
 
@@ -182,10 +182,10 @@ def test_a_process_that_dies_early_is_done_without(tmp_path: Path, monkeypatch: 
     tree = bench.track()
     bench.reopen()
 
-    def lost(lister: Lister[Any], paths: list[bytes]) -> None:
+    def lost(lister: ListerPool[Any], paths: list[bytes]) -> None:
         raise ListerLost
 
-    monkeypatch.setattr(Lister, "ask_early", lost)
+    monkeypatch.setattr(ListerPool, "ask_early", lost)
     assert bench.track() == tree
     check(bench)
 

@@ -25,7 +25,7 @@ from snapd.core.model import Signature
 from snapd.store.batch import ObjectBatch
 from snapd.worktree.fs.stable_read import STREAM_FROM
 from snapd.worktree.snapshot import reader as reading
-from snapd.worktree.snapshot.reader_pool import Found, ReaderLost, Readers
+from snapd.worktree.snapshot.reader_pool import Found, ReaderLost, ReaderPool
 from snapd.worktree.state.file_state import oid_of, signature_of
 from tests.support.processes import descriptors, own_children
 from tests.support.workspace import Bench, Executable, Items, Symlink, make, without_rights, write
@@ -52,10 +52,10 @@ def _worth_help(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @contextmanager
-def readers_of(folder: Path, limit: int = LIMIT) -> Iterator[Readers[bytes]]:
+def readers_of(folder: Path, limit: int = LIMIT) -> Iterator[ReaderPool[bytes]]:
     """The processes that read below a folder."""
     root = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    readers: Readers[bytes] = Readers(root, limit, ObjectBatch.packing)
+    readers: ReaderPool[bytes] = ReaderPool(root, limit, ObjectBatch.packing)
     try:
         yield readers
     finally:
@@ -63,7 +63,7 @@ def readers_of(folder: Path, limit: int = LIMIT) -> Iterator[Readers[bytes]]:
         os.close(root)
 
 
-def all_answers(readers: Readers[bytes], directory: bytes, names: list[bytes]) -> dict[bytes, Found | None]:
+def all_answers(readers: ReaderPool[bytes], directory: bytes, names: list[bytes]) -> dict[bytes, Found | None]:
     """Asks as a capture does: for as many as there is room, then for answers."""
     left = list(names)
     found: dict[bytes, Found | None] = {}
@@ -207,16 +207,16 @@ def test_processes_that_are_killed_cost_time_alone(
 ) -> None:
     before = own_children()
     bench = make(tmp_path, FILES)
-    real, given = Readers.answers, [0]
+    real, given = ReaderPool.answers, [0]
 
-    def killed(readers: Readers[Any], seconds: float) -> Iterator[tuple[Any, Found | None]]:
+    def killed(readers: ReaderPool[Any], seconds: float) -> Iterator[tuple[Any, Found | None]]:
         for answer in real(readers, seconds):
             if given[0] == answers:
                 kill_readers(before)
             given[0] += 1
             yield answer
 
-    monkeypatch.setattr(Readers, "answers", killed)
+    monkeypatch.setattr(ReaderPool, "answers", killed)
     assert bench.track() == Oracle(bench.root, 1 << 20).tree()
     assert given[0] > answers
     bench.git("fsck", "--strict", "--no-dangling")
@@ -229,9 +229,9 @@ def test_processes_that_are_gone_when_they_are_asked_cost_time_alone(
 ) -> None:
     before = own_children()
     bench = make(tmp_path, FILES)
-    real, calls = Readers.ask, [0]
+    real, calls = ReaderPool.ask, [0]
 
-    def ask(readers: Readers[Any], path: bytes, files: Any) -> None:
+    def ask(readers: ReaderPool[Any], path: bytes, files: Any) -> None:
         if calls[0] == questions:
             for child in own_children() - before:
                 os.kill(child, signal.SIGKILL)
@@ -240,7 +240,7 @@ def test_processes_that_are_gone_when_they_are_asked_cost_time_alone(
         calls[0] += 1
         real(readers, path, files)
 
-    monkeypatch.setattr(Readers, "ask", ask)
+    monkeypatch.setattr(ReaderPool, "ask", ask)
     assert bench.track() == Oracle(bench.root, 1 << 20).tree()
     assert calls[0] == questions + 1
     assert own_children() == before
@@ -281,9 +281,9 @@ def test_a_file_that_goes_or_changes_while_it_is_read_is_looked_at_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bench = make(tmp_path, FILES)
-    real, changed = Readers.ask, [False]
+    real, changed = ReaderPool.ask, [False]
 
-    def ask(readers: Readers[Any], path: bytes, files: Any) -> None:
+    def ask(readers: ReaderPool[Any], path: bytes, files: Any) -> None:
         if not changed[0]:
             changed[0] = True
             bench.remove("d3", "many/7")
@@ -291,7 +291,7 @@ def test_a_file_that_goes_or_changes_while_it_is_read_is_looked_at_again(
             (bench.root / "d5/e5").rename(bench.root / "d5/moved")
         real(readers, path, files)
 
-    monkeypatch.setattr(Readers, "ask", ask)
+    monkeypatch.setattr(ReaderPool, "ask", ask)
     assert bench.track() == Oracle(bench.root, 1 << 20).tree()
     assert changed[0]
 

@@ -15,12 +15,12 @@ from snapd.core.model import ObjectId, SkipReason
 from snapd.core.rules.ignore import IgnoreStack
 from snapd.worktree.fs import stable_read as disk
 from snapd.worktree.fs.listing import STAMP
-from snapd.worktree.ignore.directory_rules import Reach, Verdict
+from snapd.worktree.ignore.directory_rules import DirectoryRules, Scope
 from snapd.worktree.snapshot import scanner as scan
 from snapd.worktree.state.file_state import seeded_record
-from snapd.worktree.state.nodes import DirectoryNode, Left
+from snapd.worktree.state.nodes import DirectoryNode, Uncaptured
 from snapd.worktree.state.persistence import Saved, load, save
-from snapd.worktree.state.tree_state import Memory
+from snapd.worktree.state.tree_state import TreeState
 from tests.support.git import run_git
 from tests.support.workspace import Bench, Symlink, make, write
 from tests.worktree.oracle import Oracle
@@ -43,10 +43,10 @@ def kept(root: DirectoryNode) -> Kept:
     return found
 
 
-def random_memory(seed: int) -> Memory:
+def random_memory(seed: int) -> TreeState:
     """Directories of all kinds."""
     dice = random.Random(seed)
-    memory = Memory(lambda _: None)
+    memory = TreeState(lambda _: None)
     nodes = [memory.root]
     for number in range(40):
         above = dice.choice(nodes)
@@ -57,18 +57,18 @@ def random_memory(seed: int) -> Memory:
         for other in dice.sample(ODD, k=dice.randrange(5)):
             stamp = STAMP.pack(0o100644, dice.randrange(1 << 40), -number, dice.randrange(1 << 60), number)
             memory.put_file(nodes[-1], other + b"f", seeded_record(stamp, dice.randbytes(20), dice.random() < 0.5))
-        for why in (*Left, *SkipReason):
+        for why in (*Uncaptured, *SkipReason):
             if dice.random() < 0.2:
                 memory.put_other(nodes[-1], dice.choice(ODD) + b"o%d" % number, why)
     for node in nodes:
         node.inode = dice.randrange(1 << 64)
         key = dice.choice((b"k", b"l", b"m")) * 20
-        node.verdict = Verdict(dice.choice(list(Reach)), IgnoreStack(), (), key)
+        node.verdict = DirectoryRules(dice.choice(list(Scope)), IgnoreStack(), (), key)
         node.tree = dice.choice((None, dice.randbytes(20)))
     return memory
 
 
-def saved_at(path: Path, memory: Memory) -> bytes:
+def saved_at(path: Path, memory: TreeState) -> bytes:
     save(str(path), memory, TREE, RULES)
     return path.read_bytes()
 
@@ -86,16 +86,16 @@ def test_what_was_kept_comes_back(tmp_path: Path, seed: int) -> None:
     assert kept(found.root) == kept(memory.root)
     assert [*tmp_path.iterdir()] == [tmp_path / "m"]
     assert os.stat(tmp_path / "m").st_mode & 0o777 == 0o600
-    again = Memory(lambda _: None)
+    again = TreeState(lambda _: None)
     again.recall(found.root)
     assert again.count == memory.count
 
 
 def test_what_was_not_judged_agrees_with_no_rules(tmp_path: Path) -> None:
     """A directory without verdict comes back with a key that no rules have: all in it is judged anew."""
-    memory = Memory(lambda _: None)
+    memory = TreeState(lambda _: None)
     memory.put_directory(memory.root, b"below", 0).verdict = None
-    memory.root.verdict = Verdict(Reach.RULES, IgnoreStack(), (), b"k" * 20)
+    memory.root.verdict = DirectoryRules(Scope.RULES, IgnoreStack(), (), b"k" * 20)
     saved_at(tmp_path / "m", memory)
     found = load(str(tmp_path / "m"))
     assert found is not None
@@ -106,7 +106,7 @@ def test_what_was_not_judged_agrees_with_no_rules(tmp_path: Path) -> None:
 
 
 def test_an_empty_memory_comes_back(tmp_path: Path) -> None:
-    memory = Memory(lambda _: None)
+    memory = TreeState(lambda _: None)
     saved_at(tmp_path / "m", memory)
     found = load(str(tmp_path / "m"))
     assert found is not None

@@ -11,15 +11,20 @@ from snapd.core.model import RuleText, SkipReason
 from snapd.core.rules.ignore import IgnoreFile, IgnoreStack
 from snapd.worktree.fs.listing import STAMP
 from snapd.worktree.git.index import TrackedPaths
-from snapd.worktree.ignore.directory_rules import Reach, Verdict
+from snapd.worktree.ignore.directory_rules import DirectoryRules, Scope
 from snapd.worktree.ignore.rules import Rules
 from snapd.worktree.state import tree_state as memory
 from snapd.worktree.state.file_state import PackedFiles, Record, seeded_record
-from snapd.worktree.state.nodes import DirectoryNode, Left
-from snapd.worktree.state.tree_state import Memory
+from snapd.worktree.state.nodes import DirectoryNode, Uncaptured
+from snapd.worktree.state.tree_state import TreeState
 
 NAMES = (b"a", b"b", b".gitignore", b"caf\xe9", b"new\nline")
-WHY: tuple[Left | SkipReason, ...] = (*Left, SkipReason.TOO_LARGE, SkipReason.SPECIAL, SkipReason.UNREADABLE)
+WHY: tuple[Uncaptured | SkipReason, ...] = (
+    *Uncaptured,
+    SkipReason.TOO_LARGE,
+    SkipReason.SPECIAL,
+    SkipReason.UNREADABLE,
+)
 RULES = Rules(b"", IgnoreStack(), TrackedPaths(()), ())
 TREE = b"t" * 20
 
@@ -44,7 +49,7 @@ class Model:
 
     files: dict[bytes, Record] = attrs.field(factory=dict)
     directories: set[bytes] = attrs.field(factory=lambda: {b""})
-    others: dict[bytes, Left | SkipReason] = attrs.field(factory=dict)
+    others: dict[bytes, Uncaptured | SkipReason] = attrs.field(factory=dict)
     unread: dict[bytes, bool] = attrs.field(factory=dict)
     linked: set[bytes] = attrs.field(factory=set)
     texts: dict[bytes, bytes] = attrs.field(factory=dict)
@@ -88,7 +93,7 @@ class Play:
         self.dice = random.Random(seed)
         self.model = Model()
         self.gone: list[DirectoryNode] = []
-        self.memory = Memory(self.gone.append)
+        self.memory = TreeState(self.gone.append)
         self.doubted: dict[DirectoryNode, None] = {}
 
     def step(self) -> None:
@@ -202,7 +207,7 @@ class Play:
         assert node is not None
         text = b"*.%d\n" % self.dice.randrange(3)
         node.gitignore = IgnoreFile.parse(text, folder)
-        node.verdict = Verdict(Reach.RULES, IgnoreStack(), (), bytes(20))
+        node.verdict = DirectoryRules(Scope.RULES, IgnoreStack(), (), bytes(20))
         self.model.texts[folder] = text
         self.doubted[node] = None
 
@@ -267,13 +272,13 @@ def test_it_says_what_was_put_into_it(seed: int, monkeypatch: pytest.MonkeyPatch
 
 
 def test_the_other_names_of_a_file_are_found_by_its_inode() -> None:
-    memory = Memory(lambda _: None)
+    memory = TreeState(lambda _: None)
     below = memory.put_directory(memory.root, b"below", 0)
     memory.put_file(memory.root, b"one", record(inode=7))
     memory.put_file(below, b"two", record(inode=7))
     memory.put_file(below, b"three", record(inode=8))
     memory.put_other(below, b"large", SkipReason.TOO_LARGE)
-    memory.put_other(below, b"ignored", Left.IGNORED_FILE)
+    memory.put_other(below, b"ignored", Uncaptured.IGNORED_FILE)
     memory.note([memory.root, below])
     for _ in range(2):
         # many are looked for in another way than few
@@ -289,7 +294,7 @@ def test_the_other_names_of_a_file_are_found_by_its_inode() -> None:
 def test_an_inode_is_no_part_of_other_numbers() -> None:
     """Bytes that look like it, across the borders of what is packed."""
     dice = random.Random(7)
-    memory = Memory(lambda _: None)
+    memory = TreeState(lambda _: None)
     inodes: dict[bytes, int] = {}
     for at in range(200):
         inodes[b"%d" % at] = inode = dice.choice((0, 1, 256, 65536, dice.getrandbits(64), dice.getrandbits(32)))
@@ -302,13 +307,13 @@ def test_an_inode_is_no_part_of_other_numbers() -> None:
             memory.root.pack()
 
 
-def settled(memory: Memory) -> bool:
+def settled(memory: TreeState) -> bool:
     """The property, as a call: a checker would take what it said once for what it says still."""
     return memory.is_settled
 
 
 def test_it_is_settled_once_all_is_in_a_snapshot() -> None:
-    memory = Memory(lambda _: None)
+    memory = TreeState(lambda _: None)
     memory.put_file(memory.root, b"one", record())
     memory.note([memory.root])
     memory.coverage(RULES, ())
@@ -335,7 +340,7 @@ def is_packed(node: DirectoryNode) -> bool:
 
 def test_the_directories_used_last_stay_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "_UNPACKED", 2)
-    held = Memory(lambda _: None)
+    held = TreeState(lambda _: None)
     nodes = [held.put_directory(held.root, b"%d" % at, at) for at in range(4)]
     for node in nodes:
         held.put_file(node, b"file", record())
@@ -349,7 +354,7 @@ def test_the_directories_used_last_stay_as_they_are(monkeypatch: pytest.MonkeyPa
 
 
 def test_other_rules_are_another_coverage() -> None:
-    memory = Memory(lambda _: None)
+    memory = TreeState(lambda _: None)
     first = memory.coverage(RULES, ())
     assert memory.coverage(RULES, (b"forced",)).forced == (b"forced",)
     assert memory.coverage(attrs.evolve(RULES, prefix=b"sub"), ()).prefix == b"sub"
