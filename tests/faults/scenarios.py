@@ -38,6 +38,14 @@ _DAYS = 3 * 86400.0
 _NOT_DONE = ("conflict", "kept", "skipped", "failed")
 
 
+def _settled() -> bool:
+    """Waits until no journal is being settled, and gives whether one was."""
+    settling = [thread for thread in threading.enumerate() if thread.name == "snapd journal"]
+    for thread in settling:
+        thread.join()
+    return bool(settling)
+
+
 class Act:
     """A workspace at which a scenario works, and what it says of that.
 
@@ -48,7 +56,7 @@ class Act:
         say: told of everything.
 
     Attributes:
-        quiet: waits for other clients.
+        quiet: waits for other clients, and gives whether there were any.
         again: whether something failed before.
     """
 
@@ -57,7 +65,7 @@ class Act:
         self.states = states
         self.say = say
         self.agents = Agents(bench)
-        self.quiet: Callable[[], None] = lambda: None
+        self.quiet: Callable[[], bool] = lambda: False
         self.again = False
         self._hashes = hashes
 
@@ -76,10 +84,9 @@ class Act:
 
     def become(self, state: str) -> None:
         """The user writes, when nobody else is looking, nor anything is killed: that would end the user as well."""
-        self.quiet()
-        for thread in threading.enumerate():
-            if thread.name == "snapd journal":
-                thread.join()
+        # another client may come while the journal is settled, and its snapshot has the journal settled once more
+        while self.quiet() or _settled():
+            pass
         self.bench.become(self.states[state])
         self.say(folder=state)
 

@@ -326,11 +326,14 @@ class _Others:
         # it may have to wait for what is held here: then it comes after
         read.wait(0.05)
 
-    def end(self) -> None:
-        for thread in list(self._threads):
-            thread.join()
+    def end(self) -> bool:
+        """Waits until all have gone, and gives whether any had come; raises `Broken` where one met something wrong."""
+        waited = bool(self._threads)
+        while self._threads:
+            self._threads.pop().join()
         if self._errors:
             raise Broken("; ".join(self._errors))
+        return waited
 
 
 def chosen(hits: Iterable[tuple[str, int]], dice: random.Random, per_point: int) -> Iterator[tuple[str, int]]:
