@@ -251,6 +251,12 @@ async def check_ledger(client: Client, place: Place, sessions: dict[str, Session
                 )
             elif state == "undone":
                 holds(found is None, f"{place.name}: {entry.step} is undone, and {entry.file} is {found}")
+            elif state == "partly":
+                # an undo left some of the step's files, this one or others: it is as the step wrote it, or it is gone
+                holds(
+                    found is None or place.bytes_of(found) == entry.data,
+                    f"{place.name}: {entry.step} is partly undone, and {entry.file} is {found}",
+                )
             else:
                 holds(False, f"{place.name}: {entry.step} was ended, and is {state}")
     return count
