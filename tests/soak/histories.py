@@ -46,6 +46,8 @@ class Step:
         is_left: whether its client is gone.
         is_doubtful: whether `sure` may lack something: an operation that came to nothing may be an event or not.
         undoing: what taking it back did, as long as it is taken back.
+        is_partly: whether a conflict left some of its files: the next undo takes back these alone, and leaves the
+            others as they are by then, also where a restore brought the step's work back.
     """
 
     name: str
@@ -62,6 +64,7 @@ class Step:
     is_left: bool = False
     is_doubtful: bool = False
     undoing: Work | None = None
+    is_partly: bool = False
 
     @property
     def own(self) -> Work:
@@ -463,7 +466,8 @@ class History:
         where = f"{asked.method} {asked.params} of {step.name} ({step.state})"
         holds(not (conflicts & {*differences(before, after)}), f"{where} wrote what conflicts: {told}")
         if result["applied"] and known:
-            self._check_lines(where, asked, work, before, after, conflicts)
+            is_whole = not (is_undo and step.is_partly)
+            self._check_lines(where, asked, work, before, after, conflicts, is_whole=is_whole)
         if not result["applied"]:
             return
         state = result["steps"][0]["state"]
@@ -471,16 +475,25 @@ class History:
         self._figures.redos += not is_undo
         step.end_unspoken()
         step.state = "applied" if state == "applied" else "undone"
+        step.is_partly = state == "partly"
         effects = Work(left=dict(after))
         effects.see(before, after)
         step.undoing = effects if is_undo else None
 
     def _check_lines(
-        self, where: str, asked: _Asked, work: Work, before: Folder, after: Folder, conflicts: set[str]
+        self,
+        where: str,
+        asked: _Asked,
+        work: Work,
+        before: Folder,
+        after: Folder,
+        conflicts: set[str],
+        *,
+        is_whole: bool,
     ) -> None:
         figures = self._figures
         foretold: Foretold = taken_back(work, before)
-        is_told = asked.params.get("onConflict") != "overwrite" and not foretold.open
+        is_told = is_whole and asked.params.get("onConflict") != "overwrite" and not foretold.open
         for name, text in foretold.files.items() if is_told else ():
             holds(name not in conflicts, f"{where}: {name} conflicts, and nothing overlaps\n{shown(before, [name])}")
             holds(
@@ -550,6 +563,7 @@ class History:
             holds(step is not None, f"{session} has a step that nobody began: {told}")
             assert step is not None
             state = "undone" if told["state"] == "partly" else told["state"]
+            step.is_partly = told["state"] == "partly"
             if state == step.state:
                 continue
             was_known = step.state != "unknown"
