@@ -541,6 +541,8 @@ class History:
             return
         under_way = asyncio.ensure_future(self._ask(asked, is_dry=False))
         await asyncio.sleep(self._dice.random() ** 2 * _KILL_DELAY)
+        # its event may stand in the timeline, and those who were at work then are the authors until there
+        self._may_be_event()
         await self._restart()
         with contextlib.suppress(Gone):
             await under_way
