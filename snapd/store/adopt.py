@@ -17,8 +17,9 @@ from snapd.core.errors import FULL, StoreCorrupt, os_errors
 from snapd.core.model import ObjectId
 from snapd.failpoints import failpoint
 from snapd.store.files.durable import PRIVATE_FILE, remove_if_there, sync_directory, sync_if_there
+from snapd.store.objects.codec import ID_BYTES
 from snapd.store.objects.loose import move_in, object_path, read_whole
-from snapd.store.objects.pack_index import ID_BYTES, PackIndex
+from snapd.store.objects.pack_index import PackIndex
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence

@@ -7,19 +7,20 @@ import os
 from typing import TYPE_CHECKING, TypeVar
 
 from snapd.core.errors import os_errors
-from snapd.store.files.disk_errors import Damaged, is_there, twice, unless_theirs
-from snapd.store.objects.loose import expand_loose, loose_files, object_path
+from snapd.store.files.disk_errors import Damaged, is_there, reading, twice, unless_theirs
+from snapd.store.objects.codec import object_id
+from snapd.store.objects.loose import check_loose, expand_loose, loose_files, object_path, read_loose
 from snapd.store.objects.pack_index import PackIndex
+from snapd.store.objects.pack_reader import ObjectCache, PackReader
 
-from .loosefile import check_loose, read_loose
-from .madeindex import MadeIndex
-from .packfile import PackFile
+from .madeindex import CACHED_BYTES, MadeIndex
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from snapd.core.call import Call
     from snapd.core.model import ObjectId
+    from snapd.store.objects.codec import ObjectKind
 
 T = TypeVar("T")
 
@@ -55,9 +56,10 @@ class Pack:
         self.index = index
         self.damaged: set[ObjectId] = set()
         self.flaw: str | None = None
-        self.file: PackFile | None = None
+        self.file: PackReader | None = None
         try:
-            self.file = PackFile(f"{path}.pack", index)
+            with reading(f"{path}.pack"):
+                self.file = PackReader(f"{path}.pack", ObjectCache(CACHED_BYTES, CACHED_BYTES))
         except FileNotFoundError:
             self.flaw = WITHOUT_PACK
         except Damaged as error:
@@ -67,7 +69,7 @@ class Pack:
         """Whether a copy is in it that is not known to be damaged."""
         return self.file is not None and oid not in self.damaged and oid in self.index
 
-    def read(self, oid: ObjectId) -> tuple[str, bytes] | None:
+    def read(self, oid: ObjectId) -> tuple[ObjectKind, bytes] | None:
         """Its kind and bytes, which match the id; None where it has no sound copy: that is noted.
 
         Raises:
@@ -76,22 +78,23 @@ class Pack:
         file = self.file
         if file is None or oid in self.damaged or oid not in self.index:
             return None
-        return self._noting(file, oid, lambda: file.read(oid))
+        return self._noting(file, oid, lambda: _read(file, oid, self.index))
 
-    def check(self, oid: ObjectId, offset: int) -> tuple[str, int, bytes] | None:
-        """As `PackFile.check`, of a pack that is open; None where it is damaged: that is noted.
+    def check(self, oid: ObjectId, offset: int) -> tuple[ObjectKind, int, bytes] | None:
+        """As `PackReader.check`, of a pack that is open; None where it is damaged: that is noted.
 
         Raises:
             IoError: it cannot be read now.
         """
         assert self.file is not None
         file = self.file
-        return self._noting(file, oid, lambda: file.check(oid, offset))
+        return self._noting(file, oid, lambda: file.check(oid, offset, self.index.offset_of))
 
-    def _noting(self, file: PackFile, oid: ObjectId, read: Callable[[], T]) -> T | None:
+    def _noting(self, file: PackReader, oid: ObjectId, read: Callable[[], T]) -> T | None:
         def anew() -> T:
             try:
-                return read()
+                with reading(f"{self.path}.pack"):
+                    return read()
             except Damaged:
                 file.forget()
                 raise
@@ -101,6 +104,15 @@ class Pack:
         except Damaged:
             self.damaged.add(oid)
             return None
+
+
+def _read(file: PackReader, oid: ObjectId, index: PackIndex | MadeIndex) -> tuple[ObjectKind, bytes]:
+    offset = index.offset_of(oid)
+    assert offset is not None
+    kind, data = file.object_at(offset, index.offset_of)
+    if object_id(kind, data) != oid:
+        raise Damaged("its bytes are those of another object")
+    return kind, data
 
 
 class Holdings:
@@ -195,7 +207,7 @@ class Holdings:
             return True
         return is_there(object_path(self.directory, oid))
 
-    def read(self, oid: ObjectId) -> tuple[str, bytes] | None:
+    def read(self, oid: ObjectId) -> tuple[ObjectKind, bytes] | None:
         """The kind and the bytes of an object, which match its id, from the first sound copy; None without one."""
         found = None
         for read in (*(pack.read for pack in self.packs.values()), self.loose_copy):
@@ -205,15 +217,16 @@ class Holdings:
                 break
         return found
 
-    def loose_copy(self, oid: ObjectId) -> tuple[str, bytes] | None:
+    def loose_copy(self, oid: ObjectId) -> tuple[ObjectKind, bytes] | None:
         """As `read`, from its own file or the journal alone."""
         if oid not in self.damaged_loose:
             try:
-                return twice(lambda: read_loose(object_path(self.directory, oid), oid))
-            except FileNotFoundError:
-                pass
+                found = twice(lambda: read_loose(object_path(self.directory, oid), oid))
             except Damaged as error:
                 self.damaged_loose[oid] = str(error)
+            else:
+                if found is not None:
+                    return found
         return expand_loose(self.journal.get(oid, b""), oid)
 
     def loose(self) -> Iterator[tuple[ObjectId, str]]:
@@ -221,12 +234,10 @@ class Holdings:
         for oid, entry in loose_files(self.directory):
             yield oid, entry.path
 
-    def check_one(self, oid: ObjectId, path: str) -> tuple[str, int, bytes] | None:
+    def check_one(self, oid: ObjectId, path: str) -> tuple[ObjectKind, int, bytes] | None:
         """Reads a loose object: its kind, size and, of a commit, its bytes; None where it is damaged or just went."""
         try:
             return twice(lambda: check_loose(path, oid))
-        except FileNotFoundError:
-            return None
         except Damaged as error:
             self.damaged_loose[oid] = str(error)
             return None
@@ -256,7 +267,7 @@ class Sources:
     def __exit__(self, *_: object) -> None:
         self._stack.close()
 
-    def read(self, oid: ObjectId) -> tuple[str, bytes] | None:
+    def read(self, oid: ObjectId) -> tuple[ObjectKind, bytes] | None:
         """The kind and the bytes of an object, which match its id; None where none of them has it."""
         for holdings in self._holdings:
             found = holdings.read(oid)

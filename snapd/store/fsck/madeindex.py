@@ -7,8 +7,9 @@ import zlib
 from typing import TYPE_CHECKING
 
 from snapd.store.files.disk_errors import Damaged, reading
-
-from .packfile import ID_BYTES, PackFile, digest_of
+from snapd.store.objects.codec import ID_BYTES, object_id
+from snapd.store.objects.compression import CHUNK_BYTES
+from snapd.store.objects.pack_reader import ObjectCache, PackReader
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,8 +17,10 @@ if TYPE_CHECKING:
     from snapd.core.call import Call
     from snapd.core.model import ObjectId
 
+CACHED_BYTES = 32 << 20
+"""How much fsck keeps of the objects of one pack: the next deltas need them as bases."""
+
 _FIRST = 12
-_CHUNK = 1 << 20
 
 
 class MadeIndex:
@@ -42,7 +45,8 @@ class MadeIndex:
         self._offsets: dict[ObjectId, int] = {}
         self._positions: dict[ObjectId, int] = {}
         self._lengths: dict[int, int] = {}
-        file = PackFile(path, self)
+        with reading(path):
+            file = PackReader(path, ObjectCache(CACHED_BYTES, CACHED_BYTES))
         try:
             self.is_whole = self._list(file, call) & self._resolve(file, call)
         finally:
@@ -88,25 +92,26 @@ class MadeIndex:
             for oid, offset in self._offsets.items():
                 pack.seek(offset)
                 checksum, left = 0, self._lengths[offset]
-                while left and (data := pack.read(min(_CHUNK, left))):
+                while left and (data := pack.read(min(CHUNK_BYTES, left))):
                     checksum = zlib.crc32(data, checksum)
                     left -= len(data)
                 found.append((oid, checksum, offset))
         return found
 
-    def _list(self, file: PackFile, call: Call) -> bool:
+    def _list(self, file: PackReader, call: Call) -> bool:
         """Finds where the entries begin, one after the other, until one cannot be read."""
         at = _FIRST
         while at < file.end:
             try:
-                self._lengths[at] = file.length_at(at)
+                with reading(self._path):
+                    self._lengths[at] = file.length_at(at)
             except Damaged:
                 return False
             at += self._lengths[at]
             call.progress("listing a pack", at, file.end)
         return at == file.end
 
-    def _resolve(self, file: PackFile, call: Call) -> bool:
+    def _resolve(self, file: PackReader, call: Call) -> bool:
         """Finds out which objects they are; a delta may stand on one that comes later."""
         pending = list(self._lengths)
         while pending:
@@ -114,11 +119,12 @@ class MadeIndex:
             for offset in pending:
                 call.check()
                 try:
-                    kind, data = file.object_at(offset)
+                    with reading(self._path):
+                        kind, data = file.object_at(offset, self.offset_of)
                 except Damaged:
                     left.append(offset)
                     continue
-                self._offsets[digest_of(kind, data)] = offset
+                self._offsets[object_id(kind, data)] = offset
             if len(left) == len(pending):
                 return False
             pending = left

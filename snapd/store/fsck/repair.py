@@ -35,7 +35,7 @@ from .rebuild import rebuild
 from .scan import flaw_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
     from snapd.core.call import Call
     from snapd.core.model import ObjectId, RelPath
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from .examine import Examination
     from .holdings import Holdings, Pack, Sources
 
-_KINDS: dict[str, ObjectKind] = {"commit": "commit", "tree": "tree", "blob": "blob"}
 _MODES = 0o077
 
 
@@ -101,7 +100,7 @@ def repair_chains(found: Examination, quarantine: Quarantine) -> list[Problem]:
         StorageFull, IoError: some references may point to the chains put together, and others not.
     """
     rebuilt = rebuild(found.named, found.scan.commits, found.holdings, found.broken_chains)
-    _write(found.holdings, [("commit", data, oid) for oid, data in rebuilt.commits.items()])
+    _write_commits(found.holdings, rebuilt.commits)
     database = ReferenceDatabase(found.store)
     if PACKED in found.references.damaged:
         quarantine.keep(os.path.join(found.store, PACKED), "lines of it are illegible")
@@ -252,7 +251,7 @@ def _below(oid: ObjectId, data: bytes) -> list[tuple[bytes, ObjectId]]:
         return []
 
 
-def _in_work_tree(elsewhere: Elsewhere, oid: ObjectId, paths: Iterable[RelPath]) -> tuple[str, bytes] | None:
+def _in_work_tree(elsewhere: Elsewhere, oid: ObjectId, paths: Iterable[RelPath]) -> tuple[ObjectKind, bytes] | None:
     for path in paths:
         data = elsewhere.work_tree(path)
         if data is not None and object_id("blob", data) == oid:
@@ -280,15 +279,14 @@ class _Anew:
         """How many objects it has."""
         return len(self.written)
 
-    def add(self, oid: ObjectId, whole: tuple[str, bytes] | None) -> None:
+    def add(self, oid: ObjectId, whole: tuple[ObjectKind, bytes] | None) -> None:
         """Adds an object, if it is one of snapd's kinds and not there yet."""
-        if whole is None or oid in self.written or whole[0] not in _KINDS:
+        if whole is None or oid in self.written or whole[0] == "tag":
             return
         if self._writer is None:
             make_directories(self._directory)
             self._writer = PackWriter(self._directory)
-        kind, data = whole
-        self._writer.add(oid, packed(_KINDS[kind], data))
+        self._writer.add(oid, packed(*whole))
         self.written.add(oid)
 
     def finish(self) -> str | None:
@@ -301,11 +299,11 @@ class _Anew:
             self._writer.discard()
 
 
-def _write(holdings: Holdings, objects: list[tuple[str, bytes, ObjectId]]) -> None:
+def _write_commits(holdings: Holdings, commits: Mapping[ObjectId, bytes]) -> None:
     writing = _Anew(holdings)
     try:
-        for kind, data, oid in objects:
-            writing.add(oid, (kind, data))
+        for oid, data in commits.items():
+            writing.add(oid, ("commit", data))
         writing.finish()
     finally:
         writing.discard()

@@ -12,19 +12,20 @@ from typing import TYPE_CHECKING
 import attrs
 
 from snapd.store.files.disk_errors import Damaged, reading, twice
+from snapd.store.objects.codec import ID_BYTES
+from snapd.store.objects.compression import CHUNK_BYTES
 
 from .holdings import WITHOUT_PACK
-from .packfile import ID_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from snapd.core.call import Call
     from snapd.core.model import ObjectId
+    from snapd.store.objects.codec import ObjectKind
 
     from .holdings import Holdings, Pack
 
-_CHUNK = 1 << 20
 _WINDOW_BYTES = 64 << 20
 """The objects in so much of a pack are put in order at once."""
 _PACK_HEADER = struct.Struct(">4sII")
@@ -45,7 +46,7 @@ class Scan:
     size: int = 0
     commits: dict[ObjectId, bytes] = attrs.field(factory=dict)
 
-    def took(self, oid: ObjectId, found: tuple[str, int, bytes]) -> None:
+    def took(self, oid: ObjectId, found: tuple[ObjectKind, int, bytes]) -> None:
         """Counts an object."""
         kind, size, data = found
         self.objects += 1
@@ -136,7 +137,7 @@ def _check_whole(path: str, call: Call, count: int | None, checksum: bytes | Non
             raise Damaged("it does not begin as the pack of its index")
         digest.update(start)
         left -= len(start)
-        while left and (data := file.read(min(_CHUNK, left))):
+        while left and (data := file.read(min(CHUNK_BYTES, left))):
             digest.update(data)
             left -= len(data)
             call.check()

@@ -13,9 +13,9 @@ import attrs
 
 from snapd.core.errors import StoreCorrupt, os_errors
 from snapd.store.files.disk_errors import Damaged
+from snapd.store.objects.codec import ID_BYTES
 from snapd.store.objects.pack_encoding import CRC_BYTES, packed
 from snapd.store.objects.pack_entry import HEADER_BYTES, offset_delta_head, read_head
-from snapd.store.objects.pack_index import ID_BYTES
 from snapd.store.objects.pack_writer import PackWriter
 
 if TYPE_CHECKING:

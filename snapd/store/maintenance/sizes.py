@@ -10,8 +10,9 @@ import attrs
 
 from snapd.core.errors import StoreCorrupt
 from snapd.store.files.walking import walked
+from snapd.store.objects.codec import ID_BYTES
 from snapd.store.objects.loose import loose_files
-from snapd.store.objects.pack_index import ID_BYTES, PackIndex
+from snapd.store.objects.pack_index import PackIndex
 
 from .sweep import pack_names
 

@@ -17,6 +17,9 @@ ObjectKind = Literal["commit", "tree", "blob", "tag"]
 KINDS: dict[int, ObjectKind] = {1: "commit", 2: "tree", 3: "blob", 4: "tag"}
 """The types by the number that git gives them in packs. snapd writes no tag, but packs of the user's git have some."""
 
+ID_BYTES = 20
+"""The length of an object's id."""
+
 NUMBERS: dict[ObjectKind, int] = {kind: number for number, kind in KINDS.items()}
 
 

@@ -28,6 +28,9 @@ _SMALL_BYTES = 64 << 10
 _SMALL_LEVEL = 5
 _TINY_BYTES = 4096
 
+CHUNK_BYTES = 1 << 20
+"""Large objects are read, expanded and hashed in pieces of this size."""
+
 MOST_EXPANDED = 1040
 """A stream holds at most 1,032 times its own bytes (zlib's documentation), and its ends take some."""
 
@@ -55,6 +58,10 @@ class Inflater(Protocol):
     @property
     def unconsumed_tail(self) -> bytes:
         """What the last `decompress` had no room for."""
+
+    @property
+    def unused_data(self) -> bytes:
+        """What the last `decompress` was given beyond the end of the stream."""
 
     def decompress(self, data: bytes, max_length: int = ..., /) -> bytes:
         """Takes a piece; gives what it holds, up to `max_length` bytes of it where that is not 0."""
@@ -112,17 +119,18 @@ def expand(data: bytes, size: int) -> bytes | None:
     return found if stream.eof and len(found) == size else None
 
 
-def expanded(pieces: Iterable[bytes], most: int) -> Iterator[bytes]:
+def expanded(pieces: Iterable[bytes], most: int, stream: Inflater | None = None) -> Iterator[bytes]:
     """Expands a stream piece by piece.
 
     Args:
         pieces: the stream.
         most: bytes that one piece of the result has at most, however well the stream is compressed.
+        stream: expands it; a new one if it is None.
 
     Raises:
         NoStream: from the iterator, where the stream is damaged or cut short.
     """
-    stream = inflater()
+    stream = stream or inflater()
     try:
         for piece in pieces:
             left = piece

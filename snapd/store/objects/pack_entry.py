@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from snapd.store.files.disk_errors import Damaged
 
-from .codec import KINDS, ObjectKind
+from .codec import ID_BYTES, KINDS, ObjectKind
 
 HEADER_BYTES = 32
 """What stands before the stream of an entry is never longer, unless its size is a lie."""
@@ -14,7 +14,6 @@ HEADER_BYTES = 32
 DEEPEST = 5000
 """More deltas are not applied one on the other: git makes no longer chains than 4,095."""
 
-_ID_BYTES = 20
 _OFFSET_DELTA = 6
 _NAMED_DELTA = 7
 
@@ -76,8 +75,8 @@ def read_head(data: bytes) -> EntryHead:
                 return EntryHead(number, size, at, distance)
     except IndexError as error:
         raise Damaged("it is cut short") from error
-    if number == _NAMED_DELTA and len(data) >= at + _ID_BYTES:
-        return EntryHead(number, size, at + _ID_BYTES, base=data[at : at + _ID_BYTES])
+    if number == _NAMED_DELTA and len(data) >= at + ID_BYTES:
+        return EntryHead(number, size, at + ID_BYTES, base=data[at : at + ID_BYTES])
     raise Damaged("no entry of a pack")
 
 

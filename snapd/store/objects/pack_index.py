@@ -22,14 +22,14 @@ from snapd.core.errors import from_os_error, os_errors
 from snapd.core.model import ObjectId
 from snapd.store.files.disk_errors import EXHAUSTED, Damaged, reading, twice
 
+from .codec import ID_BYTES
+from .compression import CHUNK_BYTES
 from .pack_reader import PackReader
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
 
     from .codec import ObjectKind
-
-ID_BYTES = 20
 
 _MAGIC = b"\377tOc\0\0\0\2"
 _FANOUT = struct.Struct(">256I")
@@ -43,7 +43,6 @@ _LARGE = 0x80000000
 _NOWHERE = 1 << 62
 """Where an index says that an object lies that has no place: beyond the end of any pack."""
 _PACK_HEADER = struct.Struct(">4sII")
-_CHUNK = 1 << 20
 
 # a directory's time moves by ticks of the kernel's clock, at most 10 ms each: within one, a change leaves no mark
 _TICK_NS = 20_000_000
@@ -330,7 +329,7 @@ def _map_checked(path: str) -> mmap.mmap:
         # not as it is mapped: what the disk has lost would end the process
         with open(path, "rb") as file:
             left = len(data) - ID_BYTES
-            while left and (piece := file.read(min(_CHUNK, left))):
+            while left and (piece := file.read(min(CHUNK_BYTES, left))):
                 digest.update(piece)
                 left -= len(piece)
             if digest.digest() != file.read(ID_BYTES):
