@@ -186,7 +186,7 @@ class Store:
         """The snapshot that an event names; raises `StoreCorrupt`."""
         return self._log.load(snapshot)
 
-    def tell(self, event: Event, snapshot: Snapshot | None = None, kind: RecordKind = RecordKind.TRACK) -> None:
+    def append_event(self, event: Event, snapshot: Snapshot | None = None, kind: RecordKind = RecordKind.TRACK) -> None:
         """Adds an event to the timeline, and records the snapshot that is its head: both or neither, with one sync.
 
         Args:

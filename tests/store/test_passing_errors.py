@@ -79,7 +79,7 @@ def test_sessions_whose_references_cannot_be_listed(steps: Steps, monkeypatch: p
         with pytest.raises(IoError):
             steps.store.timeline.sessions()
     started = Event(steps.store.timeline.next_seq, 1_700_000_000_000, None, None, SessionStarted("T", None, None))
-    steps.store.tell(started)
+    steps.store.append_event(started)
     steps.reopen()
     assert {session.session_id for session in steps.store.timeline.sessions()} == {"S", "T"}
 

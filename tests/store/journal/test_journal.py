@@ -647,7 +647,7 @@ def test_what_was_refused_is_not_taken_for_lost(
     with monkeypatch.context() as patch:
         patch.setattr(failpoints, "listener", full)
         with pytest.raises(StorageFull):
-            steps.store.tell(event)
+            steps.store.append_event(event)
         tree = steps.store_files(step(1))
         with pytest.raises(StorageFull):
             steps.store.append(Snapshot(tree, Coverage()), RecordKind.TRACK)
@@ -664,7 +664,7 @@ def test_what_was_refused_is_not_taken_for_lost(
     steps.open()
     assert steps.store.timeline.sessions() == ()
     assert not steps.store.knows(tree)
-    steps.store.tell(attrs.evolve(event, seq=steps.store.timeline.next_seq))
+    steps.store.append_event(attrs.evolve(event, seq=steps.store.timeline.next_seq))
     steps.take(step(1))
     steps.check()
     assert len(steps.store.timeline.sessions()) == 1
