@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from snapd.core.model import ObjectId
 from snapd.store.objects.codec import ObjectKind, object_id
-from snapd.store.objects.loose import LooseWriter, pack_loose
-from snapd.store.objects.pack_encoding import packed, packed_blob
+from snapd.store.objects.loose import LooseWriter, encode_loose
+from snapd.store.objects.pack_encoding import pack_object, packed_blob
 from snapd.store.objects.pack_writer import PackWriter
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class ObjectBatch:
         """
         return self._loose.write("blob", size, chunks)
 
-    def packed_blob(self, oid: ObjectId, packed: bytes) -> None:
+    def add_packed_blob(self, oid: ObjectId, packed: bytes) -> None:
         """Adds a file's bytes as what `packing` made of them in another process; only where there are many.
 
         Args:
@@ -92,7 +92,7 @@ class ObjectBatch:
             self._pack.finish()
             self._pack = None
         if self._pending:
-            self._repository.journal.add({oid: pack_loose(kind, data) for oid, kind, data in self._pending})
+            self._repository.journal.add({oid: encode_loose(kind, data) for oid, kind, data in self._pending})
         self._pending.clear()
         self._pending_bytes = 0
         self._loose.sync()
@@ -102,7 +102,7 @@ class ObjectBatch:
         if self._is_stored(oid):
             return oid
         if self._pack is not None:
-            self._pack.add(oid, packed(kind, data))
+            self._pack.add(oid, pack_object(kind, data))
             return oid
         self._pending.append((oid, kind, data))
         self._pending_bytes += len(data)
@@ -128,7 +128,7 @@ class ObjectBatch:
     def _begin_pack(self) -> PackWriter:
         pack = self._pack = PackWriter(self._repository.pack_directory)
         for oid, kind, data in self._pending:
-            pack.add(oid, packed(kind, data))
+            pack.add(oid, pack_object(kind, data))
         self._pending.clear()
         self._pending_bytes = 0
         return pack

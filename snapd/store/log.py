@@ -26,7 +26,7 @@ from snapd.store.batch import ObjectBatch
 from snapd.store.files.disk_errors import WrittenByNewer
 from snapd.store.files.durable import sync_if_there
 from snapd.store.objects.codec import encode_commit, object_id
-from snapd.store.objects.loose import pack_loose, prepare
+from snapd.store.objects.loose import encode_loose, prepare
 from snapd.store.refs.database import read_references
 
 from .coverage import Coverages, encode
@@ -189,7 +189,7 @@ class SnapshotLog:
             data = _encode_record(record, self._heads.get(day))
             commit = object_id("commit", data)
             moving[SNAPSHOTS + day] = commit
-            self._repository.journal.add({commit: pack_loose("commit", data)})
+            self._repository.journal.add({commit: encode_loose("commit", data)})
             self._repository.journal.flush(moving)
             failpoint("log.appended")
             self._coverage_known.add(coverage)

@@ -192,7 +192,7 @@ class ShadowRepository:
         Raises:
             StoreCorrupt: missing, damaged, or no blob.
         """
-        self._place(oid)
+        self._flush_if_pending(oid)
         loose = read_chunks(object_path(self.objects, oid), oid)
         if loose is not None:
             yield from loose
@@ -243,7 +243,7 @@ class ShadowRepository:
             write_file(path, json.dumps(now).encode("ascii"))
         return then is None or then == now
 
-    def _place(self, oid: ObjectId) -> None:
+    def _flush_if_pending(self, oid: ObjectId) -> None:
         """Makes an object that waits in the journal part of the repository."""
         if oid in self.journal:
             self.journal.flush()
@@ -255,7 +255,7 @@ class ShadowRepository:
             StoreCorrupt: missing or damaged.
             IoError: it cannot be read for now.
         """
-        self._place(oid)
+        self._flush_if_pending(oid)
         sweeps = self._sweeps
         found = self.packs.read(oid) or read_whole(object_path(self.objects, oid), oid)
         # a git that somebody runs on the store may have put it into a pack in this moment
@@ -270,7 +270,7 @@ class ShadowRepository:
 
     def describe(self, oid: ObjectId) -> tuple[ObjectKind, int]:
         """The type of an object and its size in bytes, as it says itself; raises as `read`."""
-        self._place(oid)
+        self._flush_if_pending(oid)
         sweeps = self._sweeps
         found = self.packs.describe(oid) or describe(object_path(self.objects, oid), oid) or self.packs.describe(oid)
         if found is not None:

@@ -66,9 +66,9 @@ class Store:
             erase_noted(path)
             self._repository = ShadowRepository(path)
             self._log = SnapshotLog(self._repository)
-            self._upkeep = MaintenanceScheduler(self._repository)
+            self._scheduler = MaintenanceScheduler(self._repository)
             self.timeline = Timeline(self._repository)
-            self._maintenance = Maintenance(self._repository, self._log, self.timeline, self._upkeep)
+            self._maintenance = Maintenance(self._repository, self._log, self.timeline, self._scheduler)
             self._intent = IntentFile(path)
             self._is_erasing = False
         except BaseException:
@@ -78,7 +78,7 @@ class Store:
     def close(self) -> None:
         """Makes the repository whole without a journal, and lets another process own the store."""
         failpoint("store.close")
-        self._upkeep.stop()
+        self._scheduler.stop()
         self.timeline.close()
         try:
             self._repository.check_present()
@@ -176,7 +176,7 @@ class Store:
     def append(self, snapshot: Snapshot, kind: RecordKind) -> None:
         """Records a snapshot, and makes it durable with all that was stored before."""
         self._log.append(snapshot, kind)
-        self._upkeep.consider()
+        self._scheduler.consider()
 
     def identify(self, snapshot: Snapshot) -> SnapshotId:
         """Which snapshot it is, for an event; raises `StorageFull`, `IoError`."""
@@ -207,7 +207,7 @@ class Store:
                 self._log.append(snapshot, kind, references)
             else:
                 self._repository.journal.flush(references)
-        self._upkeep.consider()
+        self._scheduler.consider()
 
     def intend(self, intent: Intent) -> None:
         """Keeps durably what is about to be done to the work tree, with all that was stored before.
@@ -262,7 +262,7 @@ class Store:
             StoreCorrupt, StorageFull, IoError: either nothing was changed; or they are gone from every snapshot, and
                 some of them are on the disk still: the next purge or cleanup goes on.
         """
-        self._upkeep.stop()
+        self._scheduler.stop()
         call.check()
         self._repository.journal.checkpoint()
         call.check()
@@ -293,7 +293,7 @@ class Store:
             StorageFull, IoError: nothing was changed; or some of it is there still, and goes before anything else is
                 done, see `finish_erasing`.
         """
-        self._upkeep.stop()
+        self._scheduler.stop()
         self._repository.journal.checkpoint()
         before = self._repository.bytes_on_disk()
         call.commit()
@@ -342,7 +342,7 @@ class Store:
 
         self._repository.check_present()
         if alone:
-            self._upkeep.stop()
+            self._scheduler.stop()
             self._repository.journal.checkpoint()
         if quick:
             return check(self.path, call, quick=True, agrees=self.timeline.agrees)
@@ -369,7 +369,7 @@ class Store:
         from snapd.store.fsck.checkers import repair
 
         self._repository.check_present()
-        self._upkeep.stop()
+        self._scheduler.stop()
         settle = self._repository.journal.checkpoint
         try:
             found = repair(self.path, directories, work_tree, settle, call, self.timeline.agrees)

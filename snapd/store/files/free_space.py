@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 
 from snapd.core.errors import from_os_error, os_errors
 
@@ -14,7 +15,7 @@ FILES = 64
 """The files and directories that it takes: loose objects, references, a journal."""
 
 
-def check_room(directory: str, size: int) -> None:
+def ensure_space(directory: str, size: int) -> None:
     """Sees whether an operation can be told of when it is done.
 
     What others write meanwhile, and what a quota allows, nobody can see; then it is told of later.
@@ -36,3 +37,9 @@ def check_room(directory: str, size: int) -> None:
     # file systems without a number of inodes have none left of none
     if too_small or (found.f_files and found.f_favail < FILES):
         raise from_os_error(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), directory)
+
+
+def free_bytes(directory: str) -> int:
+    """The bytes that the user may still write to the file system of a directory; raises `IoError`."""
+    with os_errors(directory):
+        return shutil.disk_usage(directory).free

@@ -44,7 +44,7 @@ def check(store: str, call: Call, *, quick: bool, agrees: Callable[[], bool] | N
         Cancelled: it is not wanted any more.
     """
     with _examined(store, call, quick=quick, agrees=agrees) as found:
-        return found.told()
+        return found.report()
 
 
 def repair(
@@ -75,7 +75,7 @@ def repair(
     """
     quarantine = Quarantine(store)
     with _examined(store, call, quick=False, agrees=agrees) as found:
-        first = found.told()
+        first = found.report()
         if not first.problems or has_newer_journal(first.problems):
             return first
         call.commit()

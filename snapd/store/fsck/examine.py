@@ -19,7 +19,7 @@ from snapd.store.refs.packed import PACKED
 from snapd.store.timeline.timeline import NAME as TIMELINE
 from snapd.store.timeline.verify import differs, sealed_heads
 
-from .files import check_access, check_files, has_newer_journal, leftovers, waiting
+from .files import check_access, check_files, find_leftovers, has_newer_journal, waiting
 from .holdings import UNINDEXED, Holdings
 from .rebuild import lost_references, ours_to_rebuild
 from .scan import Scan, scan
@@ -66,7 +66,7 @@ class Examination:
     leftovers: Leftovers
     is_quick: bool
 
-    def told(self) -> CheckReport:
+    def report(self) -> CheckReport:
         """What there is to tell of it."""
         return CheckReport(
             store=self.store,
@@ -136,7 +136,9 @@ def examine(
         # what seems to be missing may be in there
         touching, mendable = Touched({}, (), is_cut=False), []
         problems = [problem for problem in problems if problem in first]
-    return Examination(store, holdings, found, references, named, touching, mendable, problems, leftovers(store), quick)
+    return Examination(
+        store, holdings, found, references, named, touching, mendable, problems, find_leftovers(store), quick
+    )
 
 
 def _of_newer(named: Named) -> Iterator[Problem]:
@@ -209,7 +211,7 @@ def _of_objects(holdings: Holdings, touching: Touched) -> Iterator[Problem]:
             "damagedObject" if is_damaged else "missingObject",
             oid.hex(),
             f"object {oid.hex()} is {state}: {_what_is_touched(touches)}",
-            touches.told(),
+            touches.touched_files(),
             tuple(sorted(touches.snapshots)),
             tuple(touches.steps),
         )

@@ -146,7 +146,7 @@ def check_access(store: str) -> list[Problem]:
     return found
 
 
-def leftovers(store: str) -> Leftovers:
+def find_leftovers(store: str) -> Leftovers:
     """What crashes left in a store; raises `IoError`."""
     count = size = 0
     for above, directories, files in walked(store):

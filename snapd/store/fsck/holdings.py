@@ -13,7 +13,7 @@ from snapd.store.objects.loose import check_loose, expand_loose, loose_files, ob
 from snapd.store.objects.pack_index import PackIndex
 from snapd.store.objects.pack_reader import ObjectCache, PackReader
 
-from .madeindex import CACHED_BYTES, MadeIndex
+from .rebuilt_index import CACHED_BYTES, RebuiltIndex
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -50,7 +50,7 @@ class Pack:
         IoError: it cannot be opened now.
     """
 
-    def __init__(self, path: str, index: PackIndex | MadeIndex) -> None:
+    def __init__(self, path: str, index: PackIndex | RebuiltIndex) -> None:
         self.path = path
         self.name = os.path.basename(path)
         self.index = index
@@ -106,7 +106,7 @@ class Pack:
             return None
 
 
-def _read(file: PackReader, oid: ObjectId, index: PackIndex | MadeIndex) -> tuple[ObjectKind, bytes]:
+def _read(file: PackReader, oid: ObjectId, index: PackIndex | RebuiltIndex) -> tuple[ObjectKind, bytes]:
     offset = index.offset_of(oid)
     assert offset is not None
     kind, data = file.object_at(offset, index.offset_of)
@@ -189,7 +189,7 @@ class Holdings:
         for name, (path, _) in self.unindexed.items():
             # one of which nothing is there but a damaged index has nothing to tell
             with contextlib.suppress(FileNotFoundError):
-                pack = Pack(path, MadeIndex(f"{path}.pack", call))
+                pack = Pack(path, RebuiltIndex(f"{path}.pack", call))
                 pack.flaw = pack.flaw or UNINDEXED
                 self.packs[name] = pack
 

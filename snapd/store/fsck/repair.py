@@ -21,7 +21,7 @@ from snapd.store.journal.journal import JOURNAL
 from snapd.store.log import COVERAGE
 from snapd.store.objects.codec import ObjectKind, decode_tree, object_id
 from snapd.store.objects.loose import object_path
-from snapd.store.objects.pack_encoding import packed
+from snapd.store.objects.pack_encoding import pack_object
 from snapd.store.objects.pack_writer import PackWriter, write_index
 from snapd.store.refs.database import ReferenceDatabase
 from snapd.store.refs.packed import PACKED
@@ -30,8 +30,8 @@ from snapd.store.timeline.numbers import Numbers
 
 from .examine import is_needed, is_only_in_flawed
 from .files import ROOT
-from .madeindex import MadeIndex
 from .rebuild import rebuild
+from .rebuilt_index import RebuiltIndex
 from .scan import flaw_of
 
 if TYPE_CHECKING:
@@ -286,7 +286,7 @@ class _Anew:
         if self._writer is None:
             make_directories(self._directory)
             self._writer = PackWriter(self._directory)
-        self._writer.add(oid, packed(*whole))
+        self._writer.add(oid, pack_object(*whole))
         self.written.add(oid)
 
     def finish(self) -> str | None:
@@ -311,7 +311,7 @@ def _write_commits(holdings: Holdings, commits: Mapping[ObjectId, bytes]) -> Non
 
 def _can_be_indexed(pack: Pack, call: Call) -> bool:
     """Whether nothing is wrong with a pack but its index."""
-    if not isinstance(pack.index, MadeIndex) or not pack.index.is_whole or pack.damaged:
+    if not isinstance(pack.index, RebuiltIndex) or not pack.index.is_whole or pack.damaged:
         return False
     return flaw_of(f"{pack.path}.pack", call, count=pack.index.count, checksum=pack.index.checksum) is None
 
@@ -331,11 +331,11 @@ def _keep_pack(found: Examination, pack: Pack, quarantine: Quarantine) -> None:
 
 
 def _is_only_its_index(pack: Pack) -> bool:
-    return isinstance(pack.index, MadeIndex) and pack.index.is_whole and not pack.damaged
+    return isinstance(pack.index, RebuiltIndex) and pack.index.is_whole and not pack.damaged
 
 
 def _index(pack: Pack) -> None:
-    assert isinstance(pack.index, MadeIndex)
+    assert isinstance(pack.index, RebuiltIndex)
     path = f"{pack.path}.idx"
     temporary = os.path.join(os.path.dirname(path), f"tmp_pack_{secrets.token_hex(8)}")
     with os_errors(path):

@@ -35,7 +35,7 @@ class Touches:
     snapshots: set[ObjectId] = attrs.field(factory=set)
     steps: dict[TouchedStep, None] = attrs.field(factory=dict)
 
-    def told(self) -> tuple[TouchedFile, ...]:
+    def touched_files(self) -> tuple[TouchedFile, ...]:
         """The files, ordered."""
         return tuple(TouchedFile(path, tuple(sorted(trees))) for path, trees in sorted(self.files.items()))
 

@@ -53,8 +53,8 @@ def file_start() -> bytes:
 def encode_frame(start: bytes, frame: Frame) -> bytes:
     """A frame as it stands in the file that begins with `start`."""
     parts = [_LENGTH.pack(len(frame.objects))]
-    for oid, packed in frame.objects.items():
-        parts += (_OBJECT.pack(oid, len(packed)), packed)
+    for oid, compressed in frame.objects.items():
+        parts += (_OBJECT.pack(oid, len(compressed)), compressed)
     parts.append(_LENGTH.pack(len(frame.references)))
     for name, oid in frame.references.items():
         raw = name.encode("ascii")

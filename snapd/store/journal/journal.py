@@ -32,7 +32,7 @@ from snapd.store.files.durable import (
     write_all,
 )
 from snapd.store.files.quarantine import Quarantine
-from snapd.store.objects.loose import kind_of, loose_files, object_path, place
+from snapd.store.objects.loose import kind_of, loose_files, object_path, write_loose
 
 from .frames import FORMAT_BYTES, Frame, decode_frames, encode_frame, file_start, has_gap, newer_format
 from .replay import replayed
@@ -91,7 +91,7 @@ class Journal:
         references: those of the repository.
 
     Attributes:
-        placed: how many loose objects steps have put into the repository since it was opened.
+        loose_written: how many loose objects steps have put into the repository since it was opened.
     """
 
     def __init__(self, path: str, references: ReferenceDatabase) -> None:
@@ -106,7 +106,7 @@ class Journal:
         self._file: _File | None = None
         self._old: list[_File] = []
         self._number = 0
-        self.placed = 0
+        self.loose_written = 0
 
     def __contains__(self, oid: ObjectId) -> bool:
         """Whether the object waits here and is no file of the repository yet."""
@@ -150,8 +150,8 @@ class Journal:
                 with os_errors(self._directory):
                     file, at = self._append(frame)
                 try:
-                    for oid, packed in frame.objects.items():
-                        place(self._objects, oid, packed)
+                    for oid, compressed in frame.objects.items():
+                        write_loose(self._objects, oid, compressed)
                     self._references.move(frame.references)
                 except BaseException:
                     self._take_back(file, at, frame)
@@ -159,7 +159,7 @@ class Journal:
             except BaseException:
                 self._give_up(_heads(frame))
                 raise
-            self.placed += len(frame.objects)
+            self.loose_written += len(frame.objects)
             self._waiting = {}
             self._waiting_bytes = 0
             if file.frames >= FILE_FRAMES or file.size >= FILE_BYTES:
@@ -211,11 +211,11 @@ class Journal:
         return file, at
 
     def _take_back(self, file: _File, at: int, frame: Frame) -> None:
-        """Writes a frame over by one that moves nothing: of its objects some may be placed, and need their frame."""
+        """Writes a frame over by one that moves nothing: objects of it that are loose already need their frame."""
         assert file.descriptor is not None
         gone = self._remove(_heads(frame))
         file.objects -= gone
-        objects = {oid: packed for oid, packed in frame.objects.items() if oid not in gone}
+        objects = {oid: compressed for oid, compressed in frame.objects.items() if oid not in gone}
         data = encode_frame(file.start, Frame(objects, {}))
         try:
             failpoint("journal.take_back")
@@ -228,7 +228,7 @@ class Journal:
         self._retire()
 
     def _remove(self, heads: Collection[ObjectId]) -> frozenset[ObjectId]:
-        """Removes commits that were placed and that no reference names: a check would take them for lost.
+        """Removes loose commits that no reference names: a check would take them for lost.
 
         Returns:
             Those that are gone for good; the others still need their frame.
@@ -320,8 +320,8 @@ class Journal:
 
     def _write_anew(self, file: _File) -> None:
         for frame in decode_frames(_read(file.path)):
-            for oid, packed in frame.objects.items():
-                place(self._objects, oid, packed, durable=True)
+            for oid, compressed in frame.objects.items():
+                write_loose(self._objects, oid, compressed, durable=True)
         self._references.write_anew(file.references)
 
     # -- opening
@@ -352,8 +352,8 @@ class Journal:
                     file.references |= frame.references.keys()
                     moving.update(frame.references)
                     # what lies in the repository may be in the page cache alone, so all of it is written again
-                    for oid, packed in frame.objects.items():
-                        place(self._objects, oid, packed, durable=True)
+                    for oid, compressed in frame.objects.items():
+                        write_loose(self._objects, oid, compressed, durable=True)
                 self._old.append(file)
                 self._number = number
             if moving:

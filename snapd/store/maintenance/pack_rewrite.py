@@ -14,7 +14,7 @@ import attrs
 from snapd.core.errors import StoreCorrupt, os_errors
 from snapd.store.files.disk_errors import Damaged
 from snapd.store.objects.codec import ID_BYTES
-from snapd.store.objects.pack_encoding import CRC_BYTES, packed
+from snapd.store.objects.pack_encoding import CRC_BYTES, pack_object
 from snapd.store.objects.pack_entry import HEADER_BYTES, offset_delta_head, read_head
 from snapd.store.objects.pack_writer import PackWriter
 
@@ -143,7 +143,7 @@ class PackRewrite:
 
     def _packed(self, entry: _Entry, places: dict[int, int]) -> bytes:
         if entry.is_whole:
-            return packed(*self._repository.read(entry.oid))
+            return pack_object(*self._repository.read(entry.oid))
         data = self._bytes(entry.length, entry.offset)
         if zlib.crc32(data) != self._index.checksum_of(entry.oid):
             raise self._damaged(entry.oid)

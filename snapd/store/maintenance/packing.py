@@ -24,7 +24,7 @@ from snapd.store.files.durable import make_directories
 from snapd.store.objects.codec import KINDS, decode_commit, decode_tree
 from snapd.store.objects.libgit2 import with_packs
 from snapd.store.objects.loose import loose_files, read_whole
-from snapd.store.objects.pack_encoding import packed
+from snapd.store.objects.pack_encoding import pack_object
 from snapd.store.objects.pack_index import PackIndex
 from snapd.store.objects.pack_writer import PackWriter
 
@@ -66,7 +66,7 @@ class Order:
 
 
 @attrs.frozen
-class Packed:
+class PackResult:
     """What was packed.
 
     Attributes:
@@ -87,7 +87,7 @@ class Packed:
 
 
 @attrs.frozen
-class Holdings:
+class Packable:
     """What could be packed together.
 
     Attributes:
@@ -101,7 +101,7 @@ class Holdings:
     others: int
 
 
-def pack(order: Order, check: Callable[[], None]) -> Packed:
+def pack(order: Order, check: Callable[[], None]) -> PackResult:
     """Packs what is due.
 
     Args:
@@ -112,19 +112,19 @@ def pack(order: Order, check: Callable[[], None]) -> Packed:
         StoreCorrupt: an object or a pack is damaged.
         StorageFull, IoError: as the system has it.
     """
-    holdings = survey(order.store)
+    packable = survey(order.store)
     check()
-    total = len(holdings.packs) + holdings.others
-    chosen = rolled_up(holdings) if order.roll_up else list(holdings.packs)
-    if len(holdings.loose) <= order.due_loose and len(holdings.packs) <= order.due_packs:
-        return Packed("", 0, [], [], len(holdings.loose), holdings.others)
-    name, count, loose = _write(order, holdings, chosen, check)
+    total = len(packable.packs) + packable.others
+    chosen = rolled_up(packable) if order.roll_up else list(packable.packs)
+    if len(packable.loose) <= order.due_loose and len(packable.packs) <= order.due_packs:
+        return PackResult("", 0, [], [], len(packable.loose), packable.others)
+    name, count, loose = _write(order, packable, chosen, check)
     if not count:
-        return Packed("", 0, [], [], 0, total)
-    return Packed(name, count, loose, chosen, 0, total - len(chosen))
+        return PackResult("", 0, [], [], 0, total)
+    return PackResult(name, count, loose, chosen, 0, total - len(chosen))
 
 
-def survey(store: str) -> Holdings:
+def survey(store: str) -> Packable:
     """Lists what could be packed together; what the user's git has too, or would take long, is left alone.
 
     Args:
@@ -155,18 +155,18 @@ def survey(store: str) -> Holdings:
             raise StoreCorrupt(f"{path} is damaged, or its index is not of version 2", object=name)
         packs[name] = index
     ascending = dict(sorted(packs.items(), key=lambda item: (item[1].count, item[0])))
-    return Holdings(loose, ascending, len(names) - len(packs))
+    return Packable(loose, ascending, len(names) - len(packs))
 
 
-def rolled_up(holdings: Holdings) -> list[str]:
+def rolled_up(packable: Packable) -> list[str]:
     """The packs to bring together with the loose objects, so that each of the rest outweighs all below it twice."""
-    below = len(holdings.loose)
+    below = len(packable.loose)
     chosen = 0
-    for place, index in enumerate(holdings.packs.values(), 1):
+    for place, index in enumerate(packable.packs.values(), 1):
         if index.count < 2 * below:
             chosen = place
         below += index.count
-    return list(holdings.packs)[:chosen]
+    return list(packable.packs)[:chosen]
 
 
 class _PackBuilder(pygit2.PackBuilder):
@@ -180,21 +180,21 @@ class _PackBuilder(pygit2.PackBuilder):
 
 
 def _write(
-    order: Order, holdings: Holdings, chosen: list[str], check: Callable[[], None]
+    order: Order, packable: Packable, chosen: list[str], check: Callable[[], None]
 ) -> tuple[str, int, list[ObjectId]]:
     """Writes the pack; gives its name without an ending, its number of objects, and which of them were loose."""
     packs = [os.path.join(order.store, "objects", "pack", name) for name in chosen]
     members: set[ObjectId] = set()
     for name in chosen:
         check()
-        if not holdings.packs[name].check_deltas():
+        if not packable.packs[name].check_deltas():
             raise StoreCorrupt(f"pack {name} is damaged: it holds what is no object", object=name)
-        members |= holdings.packs[name].ids()
+        members |= packable.packs[name].ids()
     # below the directory of the result, so that whoever clears that away clears this away too
     sources = os.path.join(order.directory, SOURCES)
     loose: list[ObjectId] = []
-    if holdings.loose:
-        path, loose = _pack_loose(holdings, sources, check)
+    if packable.loose:
+        path, loose = _pack_loose(packable, sources, check)
         packs.append(path)
         members.update(loose)
     if not members:
@@ -209,7 +209,7 @@ def _write(
         builder.write(order.directory)
     except (KeyError, pygit2.GitError, MemoryError) as error:
         check()
-        raise _told(order, error) from error
+        raise _typed_error(order, error) from error
     with os_errors(order.directory):
         failpoint("packing.check")
         names = [entry[:-4] for entry in os.listdir(order.directory) if entry.endswith(".idx")]
@@ -223,7 +223,7 @@ def _write(
     return names[0], len(members), loose
 
 
-def _told(order: Order, error: Exception) -> SnapdError:
+def _typed_error(order: Order, error: Exception) -> SnapdError:
     """The typed error of one by libgit2, which says nothing of the system but in words."""
     if isinstance(error, MemoryError):
         return from_os_error(OSError(errno.ENOMEM, os.strerror(errno.ENOMEM)), order.store)
@@ -233,7 +233,7 @@ def _told(order: Order, error: Exception) -> SnapdError:
     return StoreCorrupt(f"{order.store} cannot be packed: {error}", object=order.store)
 
 
-def _pack_loose(holdings: Holdings, directory: str, check: Callable[[], None]) -> tuple[str, list[ObjectId]]:
+def _pack_loose(packable: Packable, directory: str, check: Callable[[], None]) -> tuple[str, list[ObjectId]]:
     """Checks the loose objects and writes them into one pack without deltas, which libgit2 is given instead of them.
 
     Returns:
@@ -244,12 +244,12 @@ def _pack_loose(holdings: Holdings, directory: str, check: Callable[[], None]) -
     writer = PackWriter(directory)
     written = []
     try:
-        for oid, path in holdings.loose.items():
+        for oid, path in packable.loose.items():
             check()
             found = read_whole(path, oid)
             # a git that somebody runs on the store may have packed it in this moment
             if found is not None:
-                writer.add(oid, packed(*found))
+                writer.add(oid, pack_object(*found))
                 written.append(oid)
         return writer.finish(), written
     finally:

@@ -21,7 +21,7 @@ from snapd.core.timeline.model import Operated, SnapshotId
 from snapd.core.trees import files, is_among, lookup
 from snapd.store.coverage import encode
 from snapd.store.objects.codec import encode_tree, object_id
-from snapd.store.objects.loose import object_path, pack_loose
+from snapd.store.objects.loose import encode_loose, object_path
 from snapd.store.objects.pack_index import PackIndex
 
 from .sweep import pack_names
@@ -142,7 +142,7 @@ class PurgePlan:
         self._paths = frozenset(self.standing())
         days, commits = self._log.rewritten(self._snapshot)
         chains, objects = self._timeline.rewritten(self._event)
-        made = {object_id("commit", data): pack_loose("commit", data) for data in commits}
+        made = {object_id("commit", data): encode_loose("commit", data) for data in commits}
         journal = self._repository.journal
         for part in (self._objects, made, objects):
             journal.add(part)
@@ -246,5 +246,5 @@ class PurgePlan:
 
     def _add(self, kind: ObjectKind, data: bytes) -> ObjectId:
         oid = object_id(kind, data)
-        self._objects[oid] = pack_loose(kind, data)
+        self._objects[oid] = encode_loose(kind, data)
         return oid

@@ -17,10 +17,11 @@ import attrs
 from snapd.core.errors import StorageFull, os_errors
 from snapd.failpoints import failpoint
 from snapd.store.files.durable import PRIVATE_FILE, make_directories, remove_if_there, sync_directory, sync_if_there
+from snapd.store.files.free_space import free_bytes
 from snapd.store.objects.loose import loose_files, object_path
 
 from .packing import Order
-from .sweep import CHEAP_BYTES, PACK_ENDINGS, RESERVE_BYTES, drop_summaries, pack_names, room
+from .sweep import CHEAP_BYTES, PACK_ENDINGS, RESERVE_BYTES, drop_summaries, pack_names
 from .worker import pack
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from snapd.store.repository import ShadowRepository
 
     from .cancel_token import CancelToken
-    from .packing import Packed
+    from .packing import PackResult
 
 PACKING = "packing"
 """The directory in the store where new packs are written."""
@@ -56,7 +57,7 @@ class Due:
 
 
 @attrs.frozen
-class Consolidated:
+class RepackResult:
     """What a consolidation left.
 
     Attributes:
@@ -70,7 +71,7 @@ class Consolidated:
     packs: int
 
 
-def repack(repository: ShadowRepository, due: Due | None, permission: CancelToken) -> Consolidated:
+def repack(repository: ShadowRepository, due: Due | None, token: CancelToken) -> RepackResult:
     """Writes one pack of the loose objects and of some packs, and drops these.
 
     Others may read and write meanwhile. Whenever it ends, each object is in a durable file of the repository.
@@ -79,30 +80,30 @@ def repack(repository: ShadowRepository, due: Due | None, permission: CancelToke
         repository: where to.
         due: what makes it worth the work, which rolls up small packs then, with one thread, and gives way to others;
             None to pack everything at once.
-        permission: asked before each phase.
+        token: is checked before each phase.
 
     Raises:
-        Revoked: as the permission has it.
+        Revoked: the token was revoked.
         StoreCorrupt: an object is damaged; nothing was dropped.
         StorageFull, IoError: what was not dropped is there twice, at most.
     """
     directory = os.path.join(repository.path, PACKING, secrets.token_hex(8))
-    with permission.used():
+    with token.used():
         drop_packing(repository)
         with os_errors(directory):
             failpoint("consolidate.directory")
             make_directories(directory)
     try:
-        packed = pack(_order(repository, directory, due), permission)
-        if packed.name:
-            _replace(repository, packed, directory, permission)
+        result = pack(_order(repository, directory, due), token)
+        if result.name:
+            _replace(repository, result, directory, token)
     finally:
         # what cannot be removed is a leftover for the next time
         shutil.rmtree(directory, ignore_errors=True)
-    return Consolidated(packed.count, packed.loose_left, packed.packs_left + bool(packed.name))
+    return RepackResult(result.count, result.loose_left, result.packs_left + bool(result.name))
 
 
-def check_room(repository: ShadowRepository) -> None:
+def ensure_space(repository: ShadowRepository) -> None:
     """Makes sure that there is room for a second copy of what would be packed, and a third of loose objects.
 
     Raises:
@@ -118,7 +119,7 @@ def check_room(repository: ShadowRepository) -> None:
         # as `packing.survey` has it
         if status.st_nlink == 1 and status.st_size <= CHEAP_BYTES:
             needed += int(copies * status.st_size)
-    free = room(repository.path)
+    free = free_bytes(repository.path)
     if free < needed:
         raise StorageFull(
             f"{free} bytes are free and {needed} are needed to pack {repository.path}",
@@ -175,14 +176,14 @@ def _order(repository: ShadowRepository, directory: str, due: Due | None) -> Ord
     return Order(repository.path, directory, due.loose, due.packs, roll_up=not due.everything, threads=1, behind=True)
 
 
-def _replace(repository: ShadowRepository, packed: Packed, directory: str, permission: CancelToken) -> None:
+def _replace(repository: ShadowRepository, result: PackResult, directory: str, token: CancelToken) -> None:
     try:
-        with permission.used(), os_errors(repository.pack_directory):
-            _move_in(repository, packed.name, directory)
+        with token.used(), os_errors(repository.pack_directory):
+            _move_in(repository, result.name, directory)
             # before anything goes: whoever misses an object from here on looks at the new pack
             repository.swept()
             failpoint("consolidate.drop")
-            _drop(repository, packed)
+            _drop(repository, result)
     finally:
         repository.swept()
 
@@ -202,14 +203,14 @@ def _move_in(repository: ShadowRepository, name: str, directory: str) -> None:
     sync_directory(repository.pack_directory)
 
 
-def _drop(repository: ShadowRepository, packed: Packed) -> None:
+def _drop(repository: ShadowRepository, result: PackResult) -> None:
     drop_summaries(repository)
-    for name in packed.packs:
-        if name != packed.name:
+    for name in result.packs:
+        if name != result.name:
             for ending in PACK_ENDINGS:
                 failpoint("consolidate.drop_pack")
                 remove_if_there(os.path.join(repository.pack_directory, f"{name}.{ending}"))
-    for oid in packed.loose:
+    for oid in result.loose:
         failpoint("consolidate.drop_loose")
         remove_if_there(object_path(repository.objects, oid))
 

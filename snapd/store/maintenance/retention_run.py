@@ -48,13 +48,13 @@ class Maintenance:
     """
 
     def __init__(
-        self, repository: ShadowRepository, log: SnapshotLog, timeline: Timeline, upkeep: MaintenanceScheduler
+        self, repository: ShadowRepository, log: SnapshotLog, timeline: Timeline, scheduler: MaintenanceScheduler
     ) -> None:
         self._repository = repository
         self._log = log
         self._timeline = timeline
-        self._upkeep = upkeep
-        self._unswept = PendingSweep(repository.path)
+        self._scheduler = scheduler
+        self._pending_sweep = PendingSweep(repository.path)
 
     def clean(self, limits: Limits, keep: ObjectId | None, call: Call) -> tuple[int, int]:
         """Drops what is beyond the limits, and packs the rest anew.
@@ -97,14 +97,14 @@ class Maintenance:
         Raises:
             StoreCorrupt, StorageFull, IoError, Cancelled: some may be dropped, and the rest is as it was.
         """
-        if self._upkeep.is_running:
+        if self._scheduler.is_running:
             return 0
         self._begin()
         sweep_leftovers(self._repository.path)
         removed = self._drop(going(self._history(), limits, _trees(keep)), keep, call)
-        if not self._upkeep.catch_up(all_of_it=removed > 0):
+        if not self._scheduler.catch_up(all_of_it=removed > 0):
             removed = self._drop(self._too_much(limits, keep, call), keep, call)
-            self._upkeep.catch_up(all_of_it=removed > 0)
+            self._scheduler.catch_up(all_of_it=removed > 0)
         return removed
 
     def sweep_wholly(self, call: Call) -> None:
@@ -118,15 +118,15 @@ class Maintenance:
 
     def note_wholly(self) -> None:
         """Notes durably that references are about to go, and that nothing of what they held is to stay."""
-        self._unswept.note(wholly=True)
+        self._pending_sweep.note(wholly=True)
 
     @property
     def is_unpurged(self) -> bool:
         """Whether what `note_wholly` is about is not done."""
-        return self._unswept.wholly
+        return self._pending_sweep.wholly
 
     def _begin(self) -> None:
-        self._upkeep.stop()
+        self._scheduler.stop()
         # a replay must not set a reference back to what is dropped here
         self._repository.journal.checkpoint()
 
@@ -136,12 +136,12 @@ class Maintenance:
         return History(taken, self._log.newest, times, chains, links)
 
     def _drop(self, gone: Going, keep: ObjectId | None, call: Call) -> int:
-        if not gone and not self._unswept:
+        if not gone and not self._pending_sweep:
             return 0
         call.commit()
         removed = 0
         if gone:
-            self._unswept.note(wholly=False)
+            self._pending_sweep.note(wholly=False)
             failpoint("expire.timeline")
             self._timeline.drop(gone.chains)
             failpoint("expire.log")
@@ -150,7 +150,7 @@ class Maintenance:
         return removed
 
     def _sweep(self, keep: ObjectId | None, call: Call) -> None:
-        repository, wholly = self._repository, self._unswept.wholly
+        repository, wholly = self._repository, self._pending_sweep.wholly
         if wholly:
             # what a dead process left aside may have what is to go, and so may what was put aside as damaged
             sweep_leftovers(repository.path, at_once=True)
@@ -161,12 +161,12 @@ class Maintenance:
         roots = [*self._log.roots(), *self._timeline.roots()]
         expire(repository, roots, keep, call, wholly=wholly)
         if drop_unindexed(repository) or not wholly:
-            self._unswept.forget()
+            self._pending_sweep.forget()
 
     def _pack(self, call: Call) -> None:
         call.check()
         try:
-            self._upkeep.consolidate_all(call)
+            self._scheduler.consolidate_all(call)
         except Revoked:
             call.check()
             # what was asked for is done, and the rest is packed another time

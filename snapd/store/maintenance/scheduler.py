@@ -12,7 +12,7 @@ from snapd.core.errors import SnapdError
 from snapd.heap import give_back
 
 from .cancel_token import CancelToken, Revoked
-from .repack import Due, check_room, repack, tidy
+from .repack import Due, ensure_space, repack, tidy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,11 +44,11 @@ class _OneAtATime:
         self._busy = False
 
     @contextlib.contextmanager
-    def turn(self, permission: CancelToken) -> Iterator[None]:
+    def turn(self, token: CancelToken) -> Iterator[None]:
         """Waits for a turn; raises `Revoked` where the permission is withdrawn meanwhile."""
-        with permission.on_cancel(self._look_again), self._changed:
-            self._changed.wait_for(lambda: permission.revoked or not self._busy)
-            permission.check()
+        with token.on_cancel(self._look_again), self._changed:
+            self._changed.wait_for(lambda: token.revoked or not self._busy)
+            token.check()
             self._busy = True
         try:
             yield
@@ -75,11 +75,11 @@ class MaintenanceScheduler:
     def __init__(self, repository: ShadowRepository) -> None:
         self._repository = repository
         self._lock = threading.Lock()
-        self._permission: CancelToken | None = None
+        self._token: CancelToken | None = None
         self._thread: threading.Thread | None = None
         # ids are spread evenly: one directory tells how many there are in all of them, as `git gc --auto` has it
         self._loose = _DIRECTORIES * _count(os.path.join(repository.objects, _SAMPLE))
-        self._placed = repository.journal.placed
+        self._loose_written = repository.journal.loose_written
         self._packs_left = 0
 
     def consider(self) -> None:
@@ -110,19 +110,19 @@ class MaintenanceScheduler:
     def _start(self, due: Due) -> None:
         with self._lock:
             if self._thread is None:
-                self._permission = CancelToken()
+                self._token = CancelToken()
                 self._thread = threading.Thread(
-                    target=self._run, args=(self._permission, due), name="snapd upkeep", daemon=True
+                    target=self._run, args=(self._token, due), name="snapd maintenance", daemon=True
                 )
                 self._thread.start()
 
     def stop(self) -> None:
         """Ends a consolidation that runs: it changes nothing any more, and no process and no file is left of it."""
         with self._lock:
-            permission, self._permission = self._permission, None
+            token, self._token = self._token, None
             thread, self._thread = self._thread, None
-        if permission is not None and thread is not None:
-            permission.revoke()
+        if token is not None and thread is not None:
+            token.revoke()
             thread.join()
 
     def consolidate_all(self, call: Call) -> None:
@@ -136,43 +136,43 @@ class MaintenanceScheduler:
             StoreCorrupt, StorageFull, IoError: see `repack`; `StorageFull` before it begins, too.
         """
         self.stop()
-        check_room(self._repository)
-        placed = self._repository.journal.placed
-        permission = CancelToken()
-        with call.ended_by(permission.withdraw):
-            done = repack(self._repository, None, permission)
+        ensure_space(self._repository)
+        loose_written = self._repository.journal.loose_written
+        token = CancelToken()
+        with call.ended_by(token.withdraw):
+            done = repack(self._repository, None, token)
         tidy(self._repository)
-        self._settle(placed, 0, done.packs)
+        self._settle(loose_written, 0, done.packs)
         give_back()
 
     def _is_due(self, loose_limit: int, pack_limit: int) -> bool:
         repository = self._repository
-        loose = self._loose + repository.journal.placed - self._placed
+        loose = self._loose + repository.journal.loose_written - self._loose_written
         return loose > loose_limit or repository.packs.known - self._packs_left > pack_limit
 
-    def _run(self, permission: CancelToken, due: Due) -> None:
-        placed = self._repository.journal.placed
+    def _run(self, token: CancelToken, due: Due) -> None:
+        loose_written = self._repository.journal.loose_written
         packs = self._repository.packs.known
         loose = 0
         try:
-            with contextlib.suppress(Revoked), _queue.turn(permission):
-                check_room(self._repository)
-                done = repack(self._repository, due, permission)
+            with contextlib.suppress(Revoked), _queue.turn(token):
+                ensure_space(self._repository)
+                done = repack(self._repository, due, token)
                 loose, packs = done.loose, done.packs
         except SnapdError as error:
             # nothing is at stake; what there is now is let be, and the next try comes when as much was added
-            if not permission.revoked:
+            if not token.revoked:
                 logger.warning("%s could not be consolidated: %s", self._repository.path, error.message)
         finally:
             # as good a time as any for what thousands of objects left between others
             give_back()
             with self._lock:
-                if self._permission is permission:
-                    self._settle(placed, loose, packs)
-                    self._thread = self._permission = None
+                if self._token is token:
+                    self._settle(loose_written, loose, packs)
+                    self._thread = self._token = None
 
-    def _settle(self, placed: int, loose: int, packs: int) -> None:
-        self._placed, self._loose, self._packs_left = placed, loose, packs
+    def _settle(self, loose_written: int, loose: int, packs: int) -> None:
+        self._loose_written, self._loose, self._packs_left = loose_written, loose, packs
 
 
 def _count(directory: str) -> int:

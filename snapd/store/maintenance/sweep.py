@@ -7,7 +7,6 @@ stays is removed; one of which some stays is written anew without the rest, wher
 from __future__ import annotations
 
 import os
-import shutil
 from contextlib import closing
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,7 @@ from snapd.core.errors import StorageFull, StoreCorrupt, os_errors
 from snapd.core.model import EMPTY_TREE, TREE, ObjectId
 from snapd.failpoints import failpoint
 from snapd.store.files.durable import remove_any, remove_if_there
+from snapd.store.files.free_space import free_bytes
 from snapd.store.objects.loose import loose_files
 from snapd.store.objects.pack_index import PackIndex
 
@@ -123,7 +123,7 @@ def _sweep_pack(repository: ShadowRepository, name: str, held: set[ObjectId], ca
         return
     if staying:
         with closing(PackRewrite(repository, path, index, staying)) as repack:
-            free = room(repository.pack_directory)
+            free = free_bytes(repository.pack_directory)
             if free < repack.needed + (0 if wholly else RESERVE_BYTES):
                 if wholly:
                     raise StorageFull(
@@ -149,12 +149,6 @@ def _is_worth_it(pack: str, staying: int, count: int) -> bool:
     with os_errors(pack):
         status = os.stat(pack)
     return status.st_nlink == 1 and (status.st_size <= CHEAP_BYTES or 2 * staying < count)
-
-
-def room(directory: str) -> int:
-    """Bytes that are free for the user on the file system of a directory; raises `IoError`."""
-    with os_errors(directory):
-        return shutil.disk_usage(directory).free
 
 
 def _sweep_loose(repository: ShadowRepository, held: set[ObjectId], call: Call) -> None:

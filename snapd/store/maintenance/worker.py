@@ -11,12 +11,13 @@ import attrs
 
 from snapd.core.errors import IoError, StorageFull, os_errors
 from snapd.failpoints import failpoint
+from snapd.store.files.free_space import free_bytes
 from snapd.workers.job import WorkerEnded, run_job, serve
 from snapd.workers.processes import can_start
 
 from . import packing
-from .packing import Order, Packed
-from .sweep import RESERVE_BYTES, room
+from .packing import Order, PackResult
+from .sweep import RESERVE_BYTES
 
 if TYPE_CHECKING:
     from snapd.workers.job import Report
@@ -27,7 +28,7 @@ _BUS_ERROR = getattr(signal, "SIGBUS", None)
 """libgit2 writes through maps: if the disk is full, it gets this signal and no error."""
 
 
-def pack(order: Order, token: CancelToken) -> Packed:
+def pack(order: Order, token: CancelToken) -> PackResult:
     """Does the same as `packing.pack`; in this process only if no other can be started.
 
     Args:
@@ -51,12 +52,12 @@ def pack(order: Order, token: CancelToken) -> Packed:
             check=token.check,
         )
     except WorkerEnded as error:
-        if -error.status == _BUS_ERROR and room(order.directory) < RESERVE_BYTES:
+        if -error.status == _BUS_ERROR and free_bytes(order.directory) < RESERVE_BYTES:
             raise StorageFull(
                 f"no space left to pack {order.store}", path=order.store, errno=errno.errorcode[errno.ENOSPC]
             ) from error
         raise IoError(f"the process that packs {order.store} ended with {error.status}", path=order.store) from error
-    return Packed(**{**packed, "loose": [bytes.fromhex(oid) for oid in packed["loose"]]})
+    return PackResult(**{**packed, "loose": [bytes.fromhex(oid) for oid in packed["loose"]]})
 
 
 def main(_: str) -> None:
@@ -64,6 +65,6 @@ def main(_: str) -> None:
     serve(_pack)
 
 
-def _pack(question: dict[str, Any], _: Report) -> Packed:
+def _pack(question: dict[str, Any], _: Report) -> PackResult:
     # a cancelled job ends the process
     return packing.pack(Order(**question), lambda: None)

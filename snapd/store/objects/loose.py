@@ -48,27 +48,27 @@ def object_path(objects: str, oid: ObjectId) -> str:
     return os.path.join(objects, name[:2], name[2:])
 
 
-def pack_loose(kind: ObjectKind, data: bytes) -> bytes:
+def encode_loose(kind: ObjectKind, data: bytes) -> bytes:
     """The bytes of the loose file of a small object."""
     return deflate_small(header(kind, len(data)) + data)
 
 
-def kind_of(packed: bytes) -> ObjectKind | None:
+def kind_of(compressed: bytes) -> ObjectKind | None:
     """The kind of an object by the bytes of its loose file; None where they say none."""
     try:
-        start = inflater().decompress(packed)
+        start = inflater().decompress(compressed)
     except ERRORS:
         return None
     return _KINDS.get(start.partition(b" ")[0])
 
 
-def place(objects: str, oid: ObjectId, packed: bytes, *, durable: bool = False) -> None:
+def write_loose(objects: str, oid: ObjectId, compressed: bytes, *, durable: bool = False) -> None:
     """Writes one loose object: there and whole, or not there.
 
     Args:
         objects: the `objects` directory of the repository.
         oid: its id.
-        packed: the bytes of the file.
+        compressed: the bytes of the file.
         durable: whether the bytes are to be on the disk before the name; syncing the name is left to the caller.
 
     Raises:
@@ -81,7 +81,7 @@ def place(objects: str, oid: ObjectId, packed: bytes, *, durable: bool = False) 
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE_FILE)
         try:
             try:
-                write_all(descriptor, packed)
+                write_all(descriptor, compressed)
                 if durable:
                     os.fsync(descriptor)
             finally:

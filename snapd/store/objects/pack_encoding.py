@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 CRC_BYTES = 4
 
 
-def packed(kind: ObjectKind, data: bytes) -> bytes:
+def pack_object(kind: ObjectKind, data: bytes) -> bytes:
     """An object, given as its bytes, packed."""
     entry = entry_start(NUMBERS[kind], len(data)) + deflate(data)
     return zlib.crc32(entry).to_bytes(CRC_BYTES, "big") + entry
@@ -29,4 +29,4 @@ def packed(kind: ObjectKind, data: bytes) -> bytes:
 
 def packed_blob(data: bytes) -> tuple[ObjectId, bytes]:
     """The id of a file's bytes as a blob, and the blob packed."""
-    return object_id("blob", data), packed("blob", data)
+    return object_id("blob", data), pack_object("blob", data)

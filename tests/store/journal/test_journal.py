@@ -28,7 +28,7 @@ from snapd.store.fsck.checkers import check_closed
 from snapd.store.journal import journal
 from snapd.store.journal.frames import Frame, decode_frames, encode_frame, file_start
 from snapd.store.objects.codec import encode_commit, object_id
-from snapd.store.objects.loose import pack_loose
+from snapd.store.objects.loose import encode_loose
 from tests.store.fsck import damage
 from tests.store.steps import Disk, Files, Steps, expire_all, read_files
 from tests.support.trees import encode_tree
@@ -492,7 +492,7 @@ def test_a_purge_is_replayed_though_it_leads_to_nothing_that_was(
     repository = steps.store._repository
     with monkeypatch.context() as patch:
         patch.setattr(type(repository.references), "move", lambda *_, **__: None)
-        repository.journal.add({commit: pack_loose("commit", data)})
+        repository.journal.add({commit: encode_loose("commit", data)})
         repository.journal.flush({day: commit})
     steps.kill()
     assert steps.git("rev-parse", day).decode().strip() == commit.hex()

@@ -13,9 +13,8 @@ from typing import Any
 import pytest
 
 from snapd.core.errors import IoError, StoreCorrupt
-from snapd.store.maintenance import packing
+from snapd.store.maintenance import packing, scheduler
 from snapd.store.maintenance import repack as module
-from snapd.store.maintenance import scheduler as upkeep
 from snapd.store.maintenance.cancel_token import CancelToken, Revoked
 from snapd.store.maintenance.repack import Due, repack
 from snapd.workers import job
@@ -108,8 +107,8 @@ class Behind:
         return self.raised
 
 
-def consolidated(steps: Steps, due: Due | None = None, permission: CancelToken | None = None) -> Behind:
-    return Behind(lambda: repack(steps.store._repository, due, permission or CancelToken()))
+def consolidated(steps: Steps, due: Due | None = None, token: CancelToken | None = None) -> Behind:
+    return Behind(lambda: repack(steps.store._repository, due, token or CancelToken()))
 
 
 @pytest.mark.parametrize("due", [None, ALWAYS])
@@ -216,10 +215,10 @@ def test_what_an_earlier_one_left_is_swept(steps: Steps) -> None:
 
 def test_to_revoke_ends_the_process(steps: Steps, obstacle: Obstacle, children: list[ChildProcess]) -> None:
     before = files(steps)
-    permission = CancelToken()
-    behind = consolidated(steps, None, permission)
+    token = CancelToken()
+    behind = consolidated(steps, None, token)
     waited = obstacle.wait()
-    permission.revoke()
+    token.revoke()
     assert isinstance(behind.end(), Revoked)
     assert is_gone(children[0])
     os.close(waited)
@@ -229,18 +228,18 @@ def test_to_revoke_ends_the_process(steps: Steps, obstacle: Obstacle, children: 
 
 @pytest.mark.usefixtures("obstacle")
 def test_who_is_revoked_before_ends_it_too(steps: Steps, monkeypatch: pytest.MonkeyPatch) -> None:
-    permission = CancelToken()
+    token = CancelToken()
     late: list[ChildProcess] = []
 
     class Late(ChildProcess):
         def __init__(self, *args: Any, **more: Any) -> None:
             super().__init__(*args, **more)
             late.append(self)
-            permission.revoke()
+            token.revoke()
 
     monkeypatch.setattr(job, "ChildProcess", Late)
     before = files(steps)
-    assert isinstance(consolidated(steps, None, permission).end(), Revoked)
+    assert isinstance(consolidated(steps, None, token).end(), Revoked)
     assert is_gone(late[0])
     assert files(steps) == before
 
@@ -252,9 +251,9 @@ def test_a_close_ends_the_one_behind_it(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    monkeypatch.setattr(upkeep, "LOOSE_LIMIT", 1)
+    monkeypatch.setattr(scheduler, "LOOSE_LIMIT", 1)
     steps.take({"a": b"one more\n"})
-    thread = steps.store._upkeep._thread
+    thread = steps.store._scheduler._thread
     assert thread is not None
     waited = obstacle.wait()
     before = files(steps)
@@ -276,12 +275,12 @@ def test_a_close_ends_the_one_behind_it(
 
 def test_large_work_gives_memory_back_and_steps_do_not(steps: Steps, monkeypatch: pytest.MonkeyPatch) -> None:
     given = []
-    monkeypatch.setattr(upkeep, "give_back", lambda: given.append(1))
+    monkeypatch.setattr(scheduler, "give_back", lambda: given.append(1))
     steps.take({"a": b"nothing is due\n"})
     assert given == []
-    monkeypatch.setattr(upkeep, "LOOSE_LIMIT", 1)
+    monkeypatch.setattr(scheduler, "LOOSE_LIMIT", 1)
     steps.take({"a": b"now it is\n"})
-    thread = steps.store._upkeep._thread
+    thread = steps.store._scheduler._thread
     if thread is not None:
         thread.join(60)
     assert given == [1]

@@ -23,7 +23,7 @@ CACHED_BYTES = 32 << 20
 _FIRST = 12
 
 
-class MadeIndex:
+class RebuiltIndex:
     """Where the objects of a pack lie, as far as the pack itself tells.
 
     Args:
