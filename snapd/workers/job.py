@@ -107,7 +107,7 @@ def serve(work: Callable[[dict[str, Any], Report], Any]) -> None:
     """Does the one job that standard input asks for. What anything prints goes to standard error.
 
     Args:
-        work: is called with the question, and a function that reports progress; gives its result as an attrs object.
+        work: is called with the question, and a function that reports progress; returns its result as an attrs object.
             Every `SnapdError` that it raises is raised in the process that asked.
     """
     with open(os.dup(1), "wb") as answers:

@@ -103,7 +103,7 @@ def packed_with_deltas(steps: Steps) -> tuple[ObjectId, Files]:
     contents = {f"f{at}": b"".join([*lines[:at], b"other\n", *lines[at:]]) for at in range(9)}
     steps.take({"beside": BESIDE})
     tree = steps.take(contents)
-    steps.store._scheduler.consolidate_all(Call())
+    steps.store._scheduler.repack_all(Call())
     (pack,) = steps.path.glob("objects/pack/*.pack")
     assert b"chain length" in steps.git("verify-pack", "-v", str(pack))
     # the records lay in it, so it is open

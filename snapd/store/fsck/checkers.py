@@ -34,14 +34,14 @@ def check(store: str, call: Call, *, quick: bool, agrees: Callable[[], bool] | N
 
     Args:
         store: its directory.
-        call: what this is for.
+        call: the request.
         quick: read no objects but records and events.
         agrees: whether the database of the timeline says what the events come to, where somebody has it open.
 
     Raises:
         StoreCorrupt: a newer snapd made it.
         IoError: something of it cannot be read.
-        Cancelled: it is not wanted any more.
+        Cancelled: the request was cancelled.
     """
     with _examined(store, call, quick=quick, agrees=agrees) as found:
         return found.report()
@@ -60,9 +60,9 @@ def repair(
     Args:
         store: its directory, which the caller owns.
         directories: absolute `objects` directories of the user's own git; nothing is written there.
-        work_tree: gives the bytes of a file of the work tree, None where there is no such file.
+        work_tree: gives the bytes of a file of the work tree, None if there is no such file.
         settle: replays the journal, or makes it whole; called once what it needs is in order.
-        call: what this is for; may be cancelled until the first file is put aside.
+        call: the request; may be cancelled until the first file is put aside.
         agrees: as in `check`.
 
     Returns:
@@ -93,7 +93,7 @@ def check_closed(store: str, call: Call, *, quick: bool, mend: bool) -> CheckRep
 
     Args:
         store: its directory.
-        call: what this is for.
+        call: the request.
         quick: as in `check`.
         mend: whether to repair it, from itself alone.
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from .holdings import Pack
 
 MAX_PROBLEMS = 50_000
-"""So many problems are told, so that the answer fits into a message; a repair sees to all."""
+"""At most this many problems are told, so that the answer fits into a message; a repair sees to all."""
 
 
 @attrs.frozen
@@ -49,7 +49,7 @@ class Examination:
         references: its references.
         named: what these lead to.
         touched: what is missing, and what that touches.
-        broken_chains: the references that have to be put together anew, and may be.
+        broken_chains: the references that have to be put together again, and may be.
         problems: what is wrong.
         leftovers: what crashes left.
         is_quick: whether objects were not read.
@@ -91,14 +91,14 @@ def examine(
     Args:
         store: its directory.
         holdings: its objects, just listed.
-        call: what this is for.
+        call: the request.
         quick: read no objects but records and events.
-        agrees: whether the database of the timeline says what the events come to; None where nobody has it open.
+        agrees: whether the database of the timeline says what the events come to; None if nobody has it open.
 
     Raises:
         StoreCorrupt: a newer snapd made it.
         IoError: something of it cannot be read.
-        Cancelled: it is not wanted any more.
+        Cancelled: the request was cancelled.
     """
     problems = [*check_files(store), *check_access(store)]
     first = tuple(problems)
@@ -157,7 +157,7 @@ def _complete(found: Scan, holdings: Holdings, named: Named) -> None:
 
 
 def _before(holdings: Holdings, commit: ObjectId) -> ObjectId | None:
-    """The commit before one in its chain; None where there is none, or it cannot be read."""
+    """The commit before one in its chain; None if there is none, or it cannot be read."""
     kind, data = holdings.read(commit) or ("", b"")
     try:
         return decode_commit(data, commit)[1] if kind == "commit" else None

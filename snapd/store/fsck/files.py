@@ -187,7 +187,7 @@ def _is_root(data: bytes) -> bool:
 
 
 def _is_other(directory: str) -> bool:
-    """Whether something that is no directory has its name."""
+    """Whether something that is not a directory has its name."""
     with os_errors(directory):
         try:
             return not stat.S_ISDIR(os.lstat(directory).st_mode)
@@ -196,7 +196,7 @@ def _is_other(directory: str) -> bool:
 
 
 def _read(store: str, name: str) -> bytes | None:
-    """The bytes of a file; None where there is none, `_UNREADABLE` where they are lost; raises `IoError`."""
+    """The bytes of a file; None if there is none, `_UNREADABLE` where they are lost; raises `IoError`."""
     path = os.path.join(store, name)
 
     def read() -> bytes:

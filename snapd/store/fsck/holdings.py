@@ -42,9 +42,9 @@ class Pack:
         path: see above.
         name: its name, without an ending.
         index: see above.
-        file: the pack, None where it cannot be opened.
+        file: the pack, None if it cannot be opened.
         damaged: the objects in it that are not what they should be.
-        flaw: what is wrong with the pack as a whole, None where nothing is known to be.
+        flaw: what is wrong with the pack as a whole, None if nothing is known to be.
 
     Raises:
         IoError: it cannot be opened now.
@@ -70,7 +70,7 @@ class Pack:
         return self.file is not None and oid not in self.damaged and oid in self.index
 
     def read(self, oid: ObjectId) -> tuple[ObjectKind, bytes] | None:
-        """Its kind and bytes, which match the id; None where it has no sound copy: that is noted.
+        """Its kind and bytes, which match the id; None if it has no sound copy: that is noted.
 
         Raises:
             IoError: it cannot be read now.
@@ -81,7 +81,7 @@ class Pack:
         return self._noting(file, oid, lambda: _read(file, oid, self.index))
 
     def check(self, oid: ObjectId, offset: int) -> tuple[ObjectKind, int, bytes] | None:
-        """As `PackReader.check`, of a pack that is open; None where it is damaged: that is noted.
+        """As `PackReader.check`, of a pack that is open; None if it is damaged: that is noted.
 
         Raises:
             IoError: it cannot be read now.
@@ -180,11 +180,11 @@ class Holdings:
         """Has packs without a sound index tell themselves what is in them.
 
         Args:
-            call: what this is for.
+            call: the request.
 
         Raises:
             IoError: one cannot be read now.
-            Cancelled: it is not wanted any more.
+            Cancelled: the request was cancelled.
         """
         for name, (path, _) in self.unindexed.items():
             # one of which nothing is there but a damaged index has nothing to tell
@@ -235,7 +235,7 @@ class Holdings:
             yield oid, entry.path
 
     def check_one(self, oid: ObjectId, path: str) -> tuple[ObjectKind, int, bytes] | None:
-        """Reads a loose object: its kind, size and, of a commit, its bytes; None where it is damaged or just went."""
+        """Reads a loose object: its kind, size and, of a commit, its bytes; None if it is damaged or just went."""
         try:
             return twice(lambda: check_loose(path, oid))
         except Damaged as error:
@@ -250,7 +250,7 @@ class Sources:
         directories: absolute; those that are missing or may not be read have nothing.
 
     Raises:
-        IoError: no more files can be opened, which says nothing of what they have.
+        IoError: no more files can be opened, which says nothing about what they have.
     """
 
     def __init__(self, directories: tuple[bytes, ...]) -> None:
@@ -268,7 +268,7 @@ class Sources:
         self._stack.close()
 
     def read(self, oid: ObjectId) -> tuple[ObjectKind, bytes] | None:
-        """The kind and the bytes of an object, which match its id; None where none of them has it."""
+        """The kind and the bytes of an object, which match its id; None if none of them has it."""
         for holdings in self._holdings:
             found = holdings.read(oid)
             if found is not None:

@@ -43,7 +43,7 @@ class Rebuilt:
     """The chains as they are to be.
 
     Attributes:
-        targets: what references are to point to, by name; None where nothing is left for one.
+        targets: what references are to point to, by name; None if nothing is left for one.
         commits: new commits that this needs, by their ids.
         left_out: events that cannot stand without one that is lost.
     """
@@ -74,7 +74,7 @@ def lost_references(
     """The names of references that are gone though nothing let them go.
 
     The newest record and the newest event always stay, and so does a record of each tree that an event names. What
-    else no reference leads to has expired; but where packed references are illegible, all of it may be theirs. Where a
+    else no reference leads to has expired; but where packed references are illegible, all of it may be theirs. If a
     newer snapd wrote some of it, nobody knows here what it let go.
 
     Args:
@@ -173,7 +173,7 @@ def _rebuild_events(
 
 
 def _candidates(rebuilt: Rebuilt, asked: set[str], named: Named, stray: _Stray) -> list[Link]:
-    """All events that there may be, in their order; a session whose beginning is lost begins anew."""
+    """All events that there may be, in their order; a session whose beginning is lost begins again."""
     links = dict(named.links)
     taken = {link.event.seq for link in links.values()}
     for commit, link in stray.links.items():
@@ -228,7 +228,7 @@ def _fitting(rebuilt: Rebuilt, links: list[Link]) -> list[Link]:
 
 
 def _linked(rebuilt: Rebuilt, ordered: list[ObjectId], commits: Mapping[ObjectId, bytes]) -> ObjectId | None:
-    """Has each commit follow the one before it; gives the last one."""
+    """Has each commit follow the one before it; returns the last one."""
     before: ObjectId | None = None
     for commit in ordered:
         parent = b"" if before is None else b"parent %s\n" % before.hex().encode()

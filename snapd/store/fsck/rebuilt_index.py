@@ -1,4 +1,4 @@
-"""An index that is made from the pack itself, where its own is missing or damaged."""
+"""The index of a pack, made from the pack itself when its own is missing or damaged."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ _FIRST = 12
 
 
 class RebuiltIndex:
-    """Where the objects of a pack lie, as far as the pack itself tells.
+    """The offsets of the objects of a pack, found in the pack itself.
 
     Args:
         path: the `.pack` file.
-        call: what this is for.
+        call: the request.
 
     Attributes:
-        is_whole: whether everything in the pack is an object.
+        is_whole: whether every entry of the pack is an object.
         checksum: the last 20 bytes of the pack.
 
     Raises:
         FileNotFoundError: there is none.
-        Damaged: it is no file, or its bytes are lost.
+        Damaged: it is not a file, or its bytes are lost.
         IoError: it cannot be read now.
     """
 
@@ -66,26 +66,26 @@ class RebuiltIndex:
         return oid in self._offsets
 
     def offset_of(self, oid: ObjectId) -> int | None:
-        """Where an object begins, bytes; None where it is not there."""
+        """The offset of an object in bytes; None if the pack does not have it."""
         return self._offsets.get(oid)
 
     def position(self, oid: ObjectId) -> int:
-        """The place of an object among all; -1 where it is not there."""
+        """The position of an object among all; -1 if the pack does not have it."""
         return self._positions.get(oid, -1)
 
     def entry(self, position: int) -> tuple[ObjectId, int]:
-        """An object by its place among all, and where it begins."""
+        """The object at a position, and its offset."""
         return self._entries[position]
 
     def entries(self) -> Iterator[tuple[ObjectId, int]]:
-        """All objects, each with where it begins."""
+        """All objects with their offsets."""
         yield from self._offsets.items()
 
     def lines(self) -> list[tuple[ObjectId, int, int]]:
-        """What an index says of each object: its id, the CRC-32 of its bytes in the pack, and where they begin.
+        """What an index states for each object: its id, the CRC-32 of its entry, and its offset.
 
         Raises:
-            Damaged, IoError: as above.
+            Damaged, IoError: the pack cannot be read.
         """
         found = []
         with reading(self._path), open(self._path, "rb") as pack:
@@ -99,7 +99,7 @@ class RebuiltIndex:
         return found
 
     def _list(self, file: PackReader, call: Call) -> bool:
-        """Finds where the entries begin, one after the other, until one cannot be read."""
+        """Finds the offsets of the entries, one after the other, until one cannot be read."""
         at = _FIRST
         while at < file.end:
             try:
@@ -112,7 +112,7 @@ class RebuiltIndex:
         return at == file.end
 
     def _resolve(self, file: PackReader, call: Call) -> bool:
-        """Finds out which objects they are; a delta may stand on one that comes later."""
+        """Finds the ids of the objects; the base of a delta may come later in the pack."""
         pending = list(self._lengths)
         while pending:
             left = []

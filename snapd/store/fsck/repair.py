@@ -1,4 +1,4 @@
-"""Repairs a store: what is damaged is put aside, what can be had elsewhere is written anew, chains are put together.
+"""Repairs a store: what is damaged is put aside, what can be had elsewhere is written again, chains are put together.
 
 In this order, so that a kill at any place leaves the store no worse: first what replaces something is durable, and what
 is damaged is kept aside; only then does the damaged file go, or is replaced by a rename.
@@ -47,7 +47,7 @@ _MODES = 0o077
 
 
 def repair_files(store: str, problems: Iterable[Problem], quarantine: Quarantine) -> None:
-    """Repairs what is no object and no reference.
+    """Repairs what is not an object and no reference.
 
     Args:
         store: its directory.
@@ -166,7 +166,7 @@ class Elsewhere:
 
     Attributes:
         sources: the project's own git.
-        work_tree: gives the bytes of a file of the work tree, None where there is no such file.
+        work_tree: gives the bytes of a file of the work tree, None if there is no such file.
     """
 
     sources: Sources
@@ -176,16 +176,16 @@ class Elsewhere:
 def repair_objects(
     found: Examination, elsewhere: Elsewhere, quarantine: Quarantine, call: Call
 ) -> Collection[ObjectId]:
-    """Writes anew what can be had elsewhere, and puts damaged files aside.
+    """Writes again what can be had elsewhere, and puts damaged files aside.
 
     Args:
         found: the check.
         elsewhere: where lost objects are looked for.
         quarantine: for damaged files.
-        call: what this is for.
+        call: the request.
 
     Returns:
-        What was written anew.
+        What was written again.
 
     Raises:
         StorageFull, IoError: nothing that could be read before cannot be read now.
@@ -290,7 +290,7 @@ class _Anew:
         self.written.add(oid)
 
     def finish(self) -> str | None:
-        """Makes it part of the store, durably; gives its path without an ending, None where it has nothing."""
+        """Makes it part of the store, durably; returns its path without an ending, None if it has nothing."""
         return self._writer.finish() if self._writer is not None else None
 
     def discard(self) -> None:

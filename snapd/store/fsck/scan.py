@@ -60,11 +60,11 @@ def scan(holdings: Holdings, call: Call) -> Scan:
 
     Args:
         holdings: of the store.
-        call: what this is for; told how many objects were read.
+        call: the request; gets the number of objects read as its progress.
 
     Raises:
         IoError: something cannot be listed, or read now.
-        Cancelled: it is not wanted any more.
+        Cancelled: the request was cancelled.
     """
     found = Scan()
     total = sum(pack.index.count for pack in holdings.packs.values()) + sum(1 for _ in holdings.loose())
@@ -104,17 +104,17 @@ def _in_order(pack: Pack) -> Iterator[tuple[ObjectId, int]]:
 
 
 def flaw_of(path: str, call: Call, *, count: int | None = None, checksum: bytes | None = None) -> str | None:
-    """What is wrong with a pack as a whole, None where nothing is.
+    """What is wrong with a pack as a whole, None if nothing is.
 
     Args:
         path: the `.pack` file.
-        call: what this is for.
+        call: the request.
         count: how many objects its index has, where there is one.
         checksum: the checksum that its index has of it.
 
     Raises:
         IoError: it cannot be read now.
-        Cancelled: it is not wanted any more.
+        Cancelled: the request was cancelled.
     """
     try:
         twice(lambda: _check_whole(path, call, count, checksum))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .walk import Named
 
 MAX_PLACES = 100_000
-"""So many pairs of file and snapshot are told; where a whole pack is lost there can be far more."""
+"""At most this many pairs of file and snapshot are told; where a whole pack is lost there can be far more."""
 
 
 @attrs.define

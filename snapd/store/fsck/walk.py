@@ -40,7 +40,7 @@ class Chain:
         name: of the reference.
         target: what it points to.
         commits: the commits that could be read.
-        lost: the one that could not, where the chain breaks off; None where it does not.
+        lost: the one that could not, where the chain breaks off; None if it does not.
     """
 
     name: str
@@ -57,7 +57,7 @@ class Named:
         chains: the chains of snapshots and events.
         records: the records of snapshots, by their commits.
         links: the events, by their commits.
-        sessions: the session of each chain of events, None where it has none.
+        sessions: the session of each chain of events, None if it has none.
         coverages: the blobs that have a reference of their own.
         missing: trees, blobs and coverages that are named and of which there is no sound copy.
         tainted: trees with something missing below: by id, the entries through which it is reached.
@@ -99,11 +99,11 @@ def walk(holdings: Holdings, references: References, call: Call, *, deep: bool) 
     Args:
         holdings: of the store.
         references: of the store.
-        call: what this is for; told how many trees were looked at.
+        call: the request; told how many trees were looked at.
         deep: whether to look into trees; else whether the tree of each record is there.
 
     Raises:
-        Cancelled: it is not wanted any more.
+        Cancelled: the request was cancelled.
     """
     walker = _Walker(holdings, call, deep)
     for name, target in references.targets.items():
@@ -187,7 +187,7 @@ class _Walker:
             commit = above
 
     def _newer(self, chain: Chain, commit: ObjectId, data: bytes) -> ObjectId | None:
-        """Walks what a commit of a newer snapd keeps, as any git would; gives the one before it."""
+        """Walks what a commit of a newer snapd keeps, as any git would; returns the one before it."""
         chain.commits.append(commit)
         self.named.newer[commit] = chain.name
         tree, above = commit_links(data)
@@ -256,7 +256,7 @@ class _Walker:
         return None
 
     def _known(self, tree: ObjectId) -> bool | None:
-        """Whether something of a tree is missing; None where it was not looked at yet."""
+        """Whether something of a tree is missing; None if it was not looked at yet."""
         if tree == EMPTY_TREE:
             return False
         if self.named.is_broken(tree):

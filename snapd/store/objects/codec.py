@@ -39,7 +39,7 @@ def decode_tree(data: bytes, oid: ObjectId) -> tuple[TreeEntry, ...]:
     """The entries of a tree object, in git's order.
 
     Raises:
-        StoreCorrupt: the bytes are no tree.
+        StoreCorrupt: the bytes are not a tree.
     """
     if _ENTRIES.fullmatch(data) is None:
         raise StoreCorrupt(f"tree {oid.hex()} is damaged", object=oid.hex())
@@ -64,7 +64,7 @@ def differing_entries(
         new: likewise.
 
     Raises:
-        StoreCorrupt: the bytes of either are no tree.
+        StoreCorrupt: the bytes of either are not a tree.
     """
     before, after = _lines(*old), _lines(*new)
     if len(before) == len(after):
@@ -98,7 +98,7 @@ def commit_links(data: bytes) -> tuple[ObjectId, ObjectId | None]:
     """The tree of a commit and its first parent, whatever else it says.
 
     Raises:
-        ValueError: it is no commit.
+        ValueError: it is not a commit.
     """
     found = _COMMIT_START.match(data)
     if found is None:
@@ -127,7 +127,7 @@ def decode_commit(data: bytes, oid: ObjectId) -> tuple[ObjectId, ObjectId | None
     """The tree of a commit, and its first parent.
 
     Raises:
-        StoreCorrupt: the bytes are no commit.
+        StoreCorrupt: the bytes are not a commit.
     """
     found = _COMMIT.match(data)
     if found is None:

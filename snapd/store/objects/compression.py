@@ -42,10 +42,10 @@ class Deflater(Protocol):
     """Compresses piece by piece."""
 
     def compress(self, data: bytes, /) -> bytes:
-        """Takes a piece; gives what is ready."""
+        """Takes a piece; returns what is ready."""
 
     def flush(self) -> bytes:
-        """Gives the rest."""
+        """Returns the rest."""
 
 
 class Inflater(Protocol):
@@ -64,7 +64,7 @@ class Inflater(Protocol):
         """What the last `decompress` was given beyond the end of the stream."""
 
     def decompress(self, data: bytes, max_length: int = ..., /) -> bytes:
-        """Takes a piece; gives what it holds, up to `max_length` bytes of it where that is not 0."""
+        """Takes a piece; returns what it holds, up to `max_length` bytes of it where that is not 0."""
 
 
 class NoStream(Exception):
@@ -108,7 +108,7 @@ def expand(data: bytes, size: int) -> bytes | None:
         size: bytes. It may be a lie: no more memory is taken than the stream fills.
 
     Returns:
-        None where `data` is no whole stream of that size.
+        None if `data` is no whole stream of that size.
     """
     stream = inflater()
     try:

@@ -123,7 +123,7 @@ def with_packs(store: str, packs: Iterable[str], directory: str) -> pygit2.Repos
         directory: an empty one, which is to stay as long as the repository is used.
 
     Raises:
-        StoreCorrupt: it is no repository.
+        StoreCorrupt: it is not a repository.
         IoError, StorageFull: the directory cannot be filled.
     """
     above = os.path.join(directory, "pack")

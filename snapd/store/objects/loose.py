@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 _TRIES = 16
 _START_BYTES = 4096
-"""So many bytes of a loose file hold its header, and the codes that git compressed it by."""
+"""The start of a loose file that is enough to read its header: most of it is the stream's code tables."""
 _HEADER_BYTES = 32
 
 _OTHER = "its bytes are those of another object"
@@ -43,7 +43,7 @@ _KINDS: dict[bytes, ObjectKind] = {kind.encode(): kind for kind in KINDS.values(
 
 
 def object_path(objects: str, oid: ObjectId) -> str:
-    """Where the loose object lies below the `objects` directory."""
+    """The path of a loose object."""
     name = oid.hex()
     return os.path.join(objects, name[:2], name[2:])
 
@@ -54,7 +54,7 @@ def encode_loose(kind: ObjectKind, data: bytes) -> bytes:
 
 
 def kind_of(compressed: bytes) -> ObjectKind | None:
-    """The kind of an object by the bytes of its loose file; None where they say none."""
+    """The type of an object by the bytes of its loose file; None if they do not state one."""
     try:
         start = inflater().decompress(compressed)
     except ERRORS:
@@ -63,16 +63,16 @@ def kind_of(compressed: bytes) -> ObjectKind | None:
 
 
 def write_loose(objects: str, oid: ObjectId, compressed: bytes, *, durable: bool = False) -> None:
-    """Writes one loose object: there and whole, or not there.
+    """Writes one loose object: afterwards it is there whole, or not at all.
 
     Args:
         objects: the `objects` directory of the repository.
         oid: its id.
         compressed: the bytes of the file.
-        durable: whether the bytes are to be on the disk before the name; syncing the name is left to the caller.
+        durable: whether to sync the bytes before the rename; the caller syncs the name.
 
     Raises:
-        StorageFull, IoError: it was not stored.
+        StorageFull, IoError: it was not written.
     """
     path = object_path(objects, oid)
     temporary = os.path.join(objects, f"tmp_obj_{secrets.token_hex(8)}")
@@ -93,29 +93,29 @@ def write_loose(objects: str, oid: ObjectId, compressed: bytes, *, durable: bool
 
 
 def move_in(temporary: str, path: str) -> None:
-    """Gives a loose object its name; makes the directory where it is the first in it.
+    """Gives a loose object its name; makes its directory if it is the first one there.
 
     Raises:
-        OSError: as of `rename`.
+        OSError: as `os.rename`.
     """
     failpoint("loose.name")
     for _ in range(_TRIES):
         with contextlib.suppress(FileNotFoundError):
             os.rename(temporary, path)
             return
-        # not made yet; or a `git gc` that somebody runs on the store removes directories as they become empty
+        # the directory is missing: nobody made it yet, or a `git gc` run on the store removed it when it became empty
         with contextlib.suppress(FileExistsError):
             os.mkdir(os.path.dirname(path), PRIVATE_DIRECTORY)
     os.rename(temporary, path)
 
 
 def prepare(objects: str) -> None:
-    """Makes the directories for loose objects ahead of need: each is a tenth of what a small step takes.
+    """Makes all directories for loose objects in advance: making one takes a tenth of the time of a small step.
 
     Args:
         objects: the `objects` directory of a repository.
     """
-    # what cannot be made now is made, or its reason told, when an object needs it; see `move_in`
+    # a directory that cannot be made now is made, or raises, when an object needs it: see `move_in`
     with contextlib.suppress(OSError):
         for number in range(256):
             with contextlib.suppress(FileExistsError):
@@ -123,7 +123,7 @@ def prepare(objects: str) -> None:
 
 
 def loose_files(objects: str) -> Iterator[tuple[ObjectId, os.DirEntry[str]]]:
-    """The files of loose objects, and the ids that their names say.
+    """The files of loose objects, with the ids that their names state.
 
     Args:
         objects: the `objects` directory of a repository.
@@ -160,7 +160,7 @@ class LooseWriter:
         self._directories: set[str] = set()
 
     def write(self, kind: ObjectKind, size: int, chunks: Iterable[bytes]) -> ObjectId:
-        """Hashes, compresses and stores one object in a single pass.
+        """Hashes, compresses and writes one object in a single pass.
 
         Args:
             kind: its type.
@@ -172,7 +172,7 @@ class LooseWriter:
 
         Raises:
             StorageFull, IoError: it was not stored.
-            ValueError: the chunks are not of that size; it was not stored.
+            ValueError: the chunks have another size; it was not stored.
         """
         temporary = os.path.join(self._objects, f"tmp_obj_{secrets.token_hex(8)}")
         start = header(kind, size)
@@ -206,10 +206,10 @@ class LooseWriter:
         return oid
 
     def sync(self) -> None:
-        """Makes the names of what was written durable."""
+        """Syncs the names of the objects that were written."""
         for directory in sorted({*self._directories, self._objects} if self._directories else ()):
             with os_errors(directory):
-                # gone where a git that somebody runs on the store has packed what was in it, and synced the pack
+                # missing if a git command run on the store has packed its objects, and synced the pack
                 sync_if_there(directory)
         self._directories.clear()
 
@@ -306,7 +306,7 @@ def check_loose(path: str, oid: ObjectId) -> tuple[ObjectKind, int, bytes] | Non
 
 
 def _open(path: str) -> BinaryIO | None:
-    """Opens a loose object; None if there is none. Raises `OSError`, and `Damaged` if it is no regular file."""
+    """Opens a loose object; None if there is none. Raises `OSError`, and `Damaged` if it is not a regular file."""
     try:
         # a pipe to which nobody writes must not block
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)

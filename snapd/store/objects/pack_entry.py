@@ -25,7 +25,7 @@ class EntryHead(NamedTuple):
         number: of its type; one of `KINDS` where it is stored whole.
         size: of what the stream holds, bytes: the object, or the delta.
         length: bytes before the stream.
-        distance: of a delta, how many bytes before this entry the one begins that it stands on; 0 where `base` says it.
+        distance: of a delta, how many bytes before this entry the one begins that it stands on; 0 if `base` says it.
         base: of a delta, the id of what it stands on.
     """
 
@@ -116,7 +116,7 @@ def delta_size(delta: bytes) -> int:
     """The size of what a delta makes, bytes, by its first bytes.
 
     Raises:
-        Damaged: it is no delta.
+        Damaged: it is not a delta.
     """
     try:
         return _number(delta, _number(delta, 0)[1])[0]
@@ -128,7 +128,7 @@ def apply_delta(base: bytes, delta: bytes) -> bytes:
     """What a delta makes of its base.
 
     Raises:
-        Damaged: it is no delta of this base.
+        Damaged: it is not a delta of this base.
     """
     try:
         base_size, at = _number(delta, 0)

@@ -82,7 +82,7 @@ class PackIndex:
             pack: the `.pack` file.
 
         Returns:
-            None where either is missing, unreadable, damaged, or no index of version 2 with 20-byte ids.
+            None if either is missing, unreadable, damaged, or no index of version 2 with 20-byte ids.
 
         Raises:
             IoError: the process, or the system, can open no more files.
@@ -91,7 +91,7 @@ class PackIndex:
 
     @classmethod
     def load_old(cls, index: str, pack: str) -> PackIndex | None:
-        """As `load`, of an index of version 1, which a git run by hand can have written.
+        """As `load`, of an index of version 1, which a git command run by hand can have written.
 
         Raises:
             IoError: as `load`.
@@ -110,7 +110,7 @@ class PackIndex:
                 return None
         except OSError as error:
             if error.errno in EXHAUSTED:
-                # that says nothing of the pack, and must not be remembered of it
+                # that says nothing about the pack, and must not be remembered of it
                 raise from_os_error(error, index) from error
             return None
         return cls(data, fanout, checksum, pack)
@@ -124,7 +124,7 @@ class PackIndex:
             pack: the `.pack` file, which may be damaged or missing.
 
         Returns:
-            None where the index is missing, damaged, or not of version 2 with 20-byte ids.
+            None if the index is missing, damaged, or not of version 2 with 20-byte ids.
 
         Raises:
             IoError: it cannot be read now.
@@ -144,7 +144,7 @@ class PackIndex:
         return oid in self._few
 
     def offset_of(self, oid: ObjectId) -> int | None:
-        """Where in the pack an object begins, bytes; None where it is not there."""
+        """Where in the pack an object begins, bytes; None if it is not there."""
         position = self.position(oid)
         return self._offset(position) if position >= 0 else None
 
@@ -166,10 +166,10 @@ class PackIndex:
         """The type and the bytes of an object in the pack, see `PackReader.read`.
 
         Returns:
-            None where the pack has no such object, or cannot be opened.
+            None if the pack has no such object, or cannot be opened.
 
         Raises:
-            IoError: it cannot be read for now, which says nothing of it.
+            IoError: it cannot be read now, which says nothing about it.
         """
         position = self.position(oid)
         reader = self._opened() if position >= 0 else None
@@ -214,12 +214,12 @@ class PackIndex:
         """Whether every object is one that libgit2 can be given: it would never return from deltas in a circle.
 
         Raises:
-            IoError: the pack cannot be read for now, which says nothing of it.
+            IoError: the pack cannot be read now, which says nothing about it.
         """
         return sum(1 for _ in self.describe_all(self.ids())) == self.count
 
     def _opened(self) -> PackReader | None:
-        """The pack, None where it cannot be opened; raises `IoError` where that says nothing of it."""
+        """The pack, None if it cannot be opened; raises `IoError` if that says nothing about it."""
         if self._reader is None:
             try:
                 self._reader = PackReader(self._pack)
@@ -281,7 +281,7 @@ class PackIndex:
 
 
 def _map(path: str) -> mmap.mmap | None:
-    """The bytes of an index; None where it is no regular file, or does not start as one of version 2."""
+    """The bytes of an index; None if it is not a regular file, or does not start as one of version 2."""
     # what lies in somebody's git directory may be a pipe
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
@@ -295,7 +295,7 @@ def _map(path: str) -> mmap.mmap | None:
 
 
 def _as_version_2(path: str) -> bytes | None:
-    """What an index of version 1 says, in the form of version 2 but for the CRCs; None where it is none."""
+    """What an index of version 1 says, in the form of version 2 but for the CRCs; None if it is none."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     with open(descriptor, "rb") as file:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -364,7 +364,7 @@ class KnownPacks:
     """What the directory held when it was listed.
 
     Attributes:
-        stamp: its times then, None where a change could have left them as they are.
+        stamp: its times then, None if a change could have left them as they are.
         indexes: by name.
     """
 
@@ -409,10 +409,10 @@ class PackIndexes:
             most: larger objects are not, bytes.
 
         Returns:
-            None where no pack has it so.
+            None if no pack has it so.
 
         Raises:
-            IoError: a pack cannot be read for now, which says nothing of it.
+            IoError: a pack cannot be read now, which says nothing about it.
         """
         seen = self._seen
         found = None if seen is None else _read_first(seen, oid, most)
@@ -441,7 +441,7 @@ class PackIndexes:
         return len(seen.indexes) if seen is not None else 0
 
     def forget(self) -> None:
-        """Has everything read anew: packs were removed."""
+        """Has everything read again: packs were removed."""
         with self._lock:
             self._seen = None
 
@@ -481,7 +481,7 @@ def _read_first(seen: KnownPacks, oid: ObjectId, most: int | None) -> tuple[Obje
 
 
 def directory_stamp(directory: str) -> tuple[int, int] | None:
-    """What changes when a name in a directory comes or goes; None where the directory is not there."""
+    """What changes when a name in a directory comes or goes; None if the directory is not there."""
     try:
         status = os.stat(directory)
     except FileNotFoundError:

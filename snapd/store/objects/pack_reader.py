@@ -101,7 +101,7 @@ class PackReader:
         cache: keeps the bases of deltas; all readers share one if it is None.
 
     Attributes:
-        end: the offset at which the entries end and the checksum begins, in bytes; 0 if this is no regular file.
+        end: the offset at which the entries end and the checksum begins, in bytes; 0 if this is not a regular file.
 
     Raises:
         OSError: the file cannot be opened.

@@ -96,7 +96,7 @@ class PackWriter:
         return name
 
     def discard(self) -> None:
-        """Leaves nothing behind; raises `IoError` where that cannot be done."""
+        """Leaves nothing behind; raises `IoError` if that cannot be done."""
         # closing writes what is still buffered, which fails again where space ran out
         with contextlib.suppress(OSError):
             self._file.close()

@@ -31,7 +31,7 @@ class EntryIndex:
         self._lock = threading.Lock()
 
     def find(self, tree: ObjectId, name: bytes, read: Callable[[ObjectId], tuple[TreeEntry, ...]]) -> TreeEntry | None:
-        """What a directory has under a name; None where it has nothing.
+        """What a directory has under a name; None if it has nothing.
 
         Args:
             tree: the directory.

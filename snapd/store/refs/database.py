@@ -44,7 +44,7 @@ LOCK_PATIENCE = 1.0
 """Seconds. Who holds a reference does a few calls to the system; one that is held for so long is held by the dead."""
 
 PACKED_PATIENCE = 10.0
-"""Likewise for all that are packed, which git writes anew as a whole."""
+"""Likewise for all that are packed, which git writes again as a whole."""
 
 _LOCK_EVERY = 0.005
 _LINE = re.compile(rb"([0-9a-f]{40})\n?")
@@ -217,7 +217,7 @@ class ReferenceDatabase:
                     remove_if_there(path)
 
     def mend_packed(self) -> None:
-        """Writes anew what can be read of the packed references, durably.
+        """Writes again what can be read of the packed references, durably.
 
         Raises:
             StorageFull, IoError: they are as they were.
@@ -236,7 +236,7 @@ class ReferenceDatabase:
         self._write_packed(others)
 
     def _write_packed(self, content: Callable[[], bytes]) -> None:
-        """Writes them anew; what with is asked while nobody else writes them."""
+        """Writes them again; what with is asked while nobody else writes them."""
         path = os.path.join(self._store, PACKED)
         descriptor = _take_lock(path, PACKED_PATIENCE)
         try:
@@ -260,7 +260,7 @@ class ReferenceDatabase:
 
 
 def _take_lock(path: str, patience: float) -> int:
-    """Gives the lock of a file, open for writing; one that was held for so many seconds is taken away."""
+    """Returns the lock of a file, open for writing; one that was held for so many seconds is taken away."""
     lock = path + LOCK
     seen: tuple[int, int] | None = None
     until = 0.0

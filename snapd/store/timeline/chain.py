@@ -70,7 +70,7 @@ def chain_of(event: Event, session_id: SessionId | None) -> str:
 
     Args:
         event: the event.
-        session_id: its session, None where it has none.
+        session_id: its session, None if it has none.
     """
     if session_id is None:
         return OPERATIONS + day_of(event.milliseconds // 1000)
@@ -78,11 +78,11 @@ def chain_of(event: Event, session_id: SessionId | None) -> str:
 
 
 def supposed_link(event: Event, session_id: SessionId | None, previous: int | None) -> Link:
-    """An event that only might happen: it has its place in a chain, and no commit.
+    """An event that only might happen: it has its place in a chain, and not a commit.
 
     Args:
         event: the event.
-        session_id: its session, None where it has none.
+        session_id: its session, None if it has none.
         previous: the `seq` of the event before it in the timeline.
 
     Raises:
@@ -120,7 +120,7 @@ class Chains:
 
         Args:
             event: the event.
-            session_id: its session, None where it has none.
+            session_id: its session, None if it has none.
             previous: the `seq` of the event before it in the timeline.
 
         Returns:
@@ -203,7 +203,7 @@ class Chains:
         return {chain: head for chain, head in heads.items() if head != self.heads[chain]}, objects
 
     def _check_stored(self, named: Collection[ObjectId]) -> None:
-        """Raises `StoreCorrupt` where a commit would hold what is not there: every git would take it for damaged."""
+        """Raises `StoreCorrupt` if a commit would hold what is not there: every git would take it for damaged."""
         for oid in named:
             # every git has the empty tree
             if oid != EMPTY_TREE and not self._is_stored(oid):

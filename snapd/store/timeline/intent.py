@@ -29,7 +29,7 @@ _TIMES_TOLD = 4
 
 
 class IntentFile:
-    """Where the intent of a store is kept.
+    """The file that keeps the intent of a store.
 
     Args:
         directory: the store's, which the caller owns.
@@ -58,7 +58,7 @@ class IntentFile:
             raise
 
     def read(self) -> Intent | None:
-        """What is kept, None where nothing is.
+        """What is kept, None if nothing is.
 
         It was written aside and renamed, so a crash leaves all of it or none. What is there and damaged all the same
         tells nobody what was meant; it is put in quarantine, so that it keeps nobody from the store.

@@ -20,7 +20,7 @@ class Found:
 
     Attributes:
         path: its directory.
-        root: the folder that it belongs to; None where nobody knows.
+        root: the folder that it belongs to; None if nobody knows.
     """
 
     path: str

@@ -460,7 +460,7 @@ def test_a_failure_is_told_once_and_tried_again_later(
     for at in range(40):
         steps.take({f"x{at}": b"%d" % at})
         wait(steps)
-    warnings = [record for record in caplog.records if "could not be consolidated" in record.getMessage()]
+    warnings = [record for record in caplog.records if "could not be repacked" in record.getMessage()]
     assert 1 <= len(warnings) <= 1 + 40 * 3 // 30
     victim.write_bytes(data)
     steps.check()
