@@ -1,4 +1,4 @@
-"""Which errors of the system say that a file is damaged. All others, such as too many open files, say nothing of it."""
+"""Which errors of the system mean that a file is damaged. Others, such as too many open files, do not."""
 
 from __future__ import annotations
 
