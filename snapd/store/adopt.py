@@ -1,7 +1,7 @@
-"""Takes objects of the user's own git over, so that a first snapshot need not store what is there already.
+"""Adopts objects of the user's own git, so that a first snapshot need not store them again.
 
-A pack is owned by hard links of its two files, a loose object by one of its file; where links cannot be made, by a
-copy. In the user's directories nothing is written. What is missing or goes while we look is just not there.
+Files of packs and of loose objects are hard-linked into the store, or copied if they cannot be linked. The user's
+directories are only read. Files that are missing, or disappear meanwhile, are skipped.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from snapd.core.errors import FULL, StoreCorrupt, os_errors
 from snapd.core.model import ObjectId
 from snapd.failpoints import failpoint
 from snapd.store.files.durable import PRIVATE_FILE, remove_if_there, sync_directory, sync_if_there
+from snapd.store.objects.codec import ID_BYTES
 from snapd.store.objects.loose import move_in, object_path, read_whole
-from snapd.store.objects.pack_index import ID_BYTES, PackIndex
+from snapd.store.objects.pack_index import PackIndex
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -27,9 +28,9 @@ if TYPE_CHECKING:
 
 COPY_BYTES = 64 << 20
 COPY_BYTES_EACH = 16 << 10
-"""A pack is copied up to the larger of `COPY_BYTES` and so much for each wanted object in it.
+"""A pack is copied if it has at most `COPY_BYTES`, or at most this for each wanted object in it.
 
-A source file takes about 4 KiB in a pack; 16 KiB are copied in less time than it takes to compress that file.
+A source file takes about 4 KiB in a pack, and copying 16 KiB takes less time than compressing that file.
 """
 
 _NO_LINKS = frozenset({errno.EXDEV, errno.EPERM, errno.EMLINK, errno.EACCES, errno.ENOTSUP, errno.ENOSYS})
@@ -39,16 +40,16 @@ _COPY_CHUNK = 1 << 20
 def adopt(
     repository: ShadowRepository, directories: Sequence[bytes], wanted: Collection[ObjectId]
 ) -> frozenset[ObjectId]:
-    """Makes objects of other repositories part of this one, durably.
+    """Links or copies objects of other repositories into this one, durably.
 
     Args:
-        repository: whose they are to be.
-        directories: absolute `objects` directories, that of the user's repository and its alternates.
+        repository: gets the objects.
+        directories: absolute paths of the `objects` directories of the user's repository and its alternates.
         wanted: ids of 20 bytes.
 
     Returns:
-        Those of `wanted` that the repository has now: in a pack that is whole as far as its index, its two ends and its
-        counts tell, or in a loose file that was read and matches its id.
+        Those of `wanted` that the repository has now. A loose object was compared with its id; of a pack, only its
+        index, both ends and the counts were compared.
 
     Raises:
         StorageFull, IoError: the repository could not be written.
@@ -90,10 +91,10 @@ def _adopt_pack(repository: ShadowRepository, base: str, missing: set[ObjectId])
     pack, index = f"{temporary}.pack_", f"{temporary}.idx_"
     budget = max(COPY_BYTES, COPY_BYTES_EACH * len(found))
     try:
-        # git deletes the index first, so where both are there in this order they belong together
+        # git deletes the index first, so if both exist in this order, they belong together
         if not _own(f"{base}.pack", pack, budget) or not _own(f"{base}.idx", index, budget):
             return set()
-        # what was looked at may have been replaced since; what is ours stays
+        # the file may have been replaced since; our link cannot be
         ours = PackIndex.load(index, pack)
         if ours is None or not ours.is_copy_of(theirs):
             return set()
@@ -108,7 +109,7 @@ def _adopt_pack(repository: ShadowRepository, base: str, missing: set[ObjectId])
             os.rename(index, f"{name}.idx")
         return found
     finally:
-        # a rename onto another name of the same file leaves both
+        # a rename onto another name of the same file leaves both names
         remove_if_there(pack)
         remove_if_there(index)
 
@@ -141,7 +142,7 @@ def _adopt_loose(repository: ShadowRepository, source: str, missing: set[ObjectI
 
 
 def loose_among(objects: str, wanted: Collection[ObjectId]) -> Iterator[ObjectId]:
-    """Those of `wanted` of which there is a loose file, sound or not; all directories are listed, not each id tried."""
+    """Those of `wanted` with a loose file, damaged or not. Lists the directories instead of trying each id."""
     if not wanted:
         return
     for above in _names(objects):
@@ -159,7 +160,7 @@ def loose_among(objects: str, wanted: Collection[ObjectId]) -> Iterator[ObjectId
 
 
 def _is_sound(path: str, oid: ObjectId) -> bool:
-    # git does not sync loose objects by itself: a power cut may have left any of them empty
+    # by default git does not sync loose objects: a power cut may have left any of them empty
     try:
         return read_whole(path, oid) is not None
     except StoreCorrupt:
@@ -177,15 +178,15 @@ def _names(directory: str) -> list[str]:
 
 
 def _own(source: str, target: str, budget: int) -> bool:
-    """Links or copies a file of the user's.
+    """Links or copies a file of the user.
 
     Args:
         source: the file, or a symlink to it.
         target: its new name, in the store.
-        budget: bytes that may be copied, at most.
+        budget: copy at most this many bytes.
 
     Returns:
-        False where that cannot be done, and nothing is at `target`.
+        False if that is not possible; `target` does not exist then.
 
     Raises:
         StorageFull, IoError: the store could not be written.
@@ -228,7 +229,7 @@ def _copy(source: str, target: str, budget: int) -> bool:
                 shutil.copyfileobj(file, ours, _COPY_CHUNK)
         except OSError as error:
             remove_if_there(target)
-            # what is wanted of it may need far less space than all of it
+            # the wanted objects may need far less space than the whole pack
             if error.errno in FULL:
                 return False
             raise

@@ -1,4 +1,4 @@
-"""The objects of one snapshot, written together: a few through the journal as loose files, many as one pack."""
+"""The objects of one snapshot, written together: a few as loose objects through the journal, many as one pack."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from snapd.core.model import ObjectId
 from snapd.store.objects.codec import ObjectKind, object_id
-from snapd.store.objects.loose import LooseWriter, pack_loose
-from snapd.store.objects.pack_encoding import packed, packed_blob
+from snapd.store.objects.loose import LooseWriter, encode_loose
+from snapd.store.objects.pack_encoding import pack_object, packed_blob
 from snapd.store.objects.pack_writer import PackWriter
 
 if TYPE_CHECKING:
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 LOOSE_COUNT = 32
 LOOSE_BYTES = 4 << 20
-"""From this many objects or bytes on one pack is cheaper than files of their own."""
+"""From this many objects or bytes on, one pack is cheaper than loose objects."""
 
 
 class ObjectBatch:
-    """Collects objects and stores them at `commit`; nothing of it is half there after an error.
+    """Collects objects and stores them at `commit`; after an error, no object is half written.
 
-    A context manager: what was not committed is discarded. Not safe to use from several threads at once.
+    A context manager: objects that were not committed are discarded. Not safe to use from several threads at once.
     """
 
     packing = packed_blob.__module__
@@ -56,20 +56,20 @@ class ObjectBatch:
         """Adds a large file's bytes without holding them in memory.
 
         Args:
-            size: bytes in all.
+            size: of all chunks together, in bytes.
             chunks: the bytes.
 
         Raises:
-            ValueError: the chunks are not of that size; nothing was added.
+            ValueError: the chunks have another size; nothing was added.
         """
         return self._loose.write("blob", size, chunks)
 
-    def packed_blob(self, oid: ObjectId, packed: bytes) -> None:
-        """Adds a file's bytes as what `packing` made of them in another process; only where there are many.
+    def add_packed_blob(self, oid: ObjectId, packed: bytes) -> None:
+        """Adds a blob that another process has packed with the module `packing`; worth it only for many blobs.
 
         Args:
-            oid: the blob's id.
-            packed: the blob, see `packed.py`.
+            oid: the id of the blob.
+            packed: the second value that `pack_encoding.packed_blob` returned.
         """
         if not self._is_stored(oid):
             (self._pack or self._begin_pack()).add(oid, packed)
@@ -83,16 +83,16 @@ class ObjectBatch:
         return self._add("commit", data)
 
     def commit(self) -> None:
-        """Stores all that was added: a pack durably, a few objects so that the next record in the log makes them so.
+        """Stores everything that was added: a pack durably, a few objects durably with the next record in the log.
 
         Raises:
-            StorageFull, IoError: the repository is as it was, but for objects that nothing refers to.
+            StorageFull, IoError: nothing was stored but objects that nothing refers to.
         """
         if self._pack is not None:
             self._pack.finish()
             self._pack = None
         if self._pending:
-            self._repository.journal.add({oid: pack_loose(kind, data) for oid, kind, data in self._pending})
+            self._repository.journal.add({oid: encode_loose(kind, data) for oid, kind, data in self._pending})
         self._pending.clear()
         self._pending_bytes = 0
         self._loose.sync()
@@ -102,7 +102,7 @@ class ObjectBatch:
         if self._is_stored(oid):
             return oid
         if self._pack is not None:
-            self._pack.add(oid, packed(kind, data))
+            self._pack.add(oid, pack_object(kind, data))
             return oid
         self._pending.append((oid, kind, data))
         self._pending_bytes += len(data)
@@ -111,24 +111,24 @@ class ObjectBatch:
         return oid
 
     def _is_stored(self, oid: ObjectId) -> bool:
-        """Whether an object is in the repository or was added before; it counts as added from here on."""
+        """Whether an object is in the repository or was added before; from now on it counts as added."""
         if oid in self._seen:
             return True
         self._seen.add(oid)
         if self._fresh is None:
-            # not before: objects may have been adopted since this batch was begun
+            # not earlier: objects may have been adopted since the batch was made
             self._fresh = self._repository.is_empty()
         if self._fresh:
             return False
         if self._packs is None:
             self._packs = self._repository.packs.now()
-        # a pack that goes meanwhile was put into another
+        # the objects of a pack that is removed meanwhile are in another pack
         return self._repository.has(oid, self._packs)
 
     def _begin_pack(self) -> PackWriter:
         pack = self._pack = PackWriter(self._repository.pack_directory)
         for oid, kind, data in self._pending:
-            pack.add(oid, packed(kind, data))
+            pack.add(oid, pack_object(kind, data))
         self._pending.clear()
         self._pending_bytes = 0
         return pack

@@ -1,4 +1,4 @@
-"""The coverage of a snapshot as a blob: encoded once while it stays the same, and the last few decoded ones at hand."""
+"""The coverage of a snapshot as a blob. It is encoded again only if it changed; the last decoded ones are cached."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _AT_HAND = 8
 
 
 class Coverages:
-    """Translates between coverages and blobs. Its user sees to it that one thread at a time calls it."""
+    """Translates between coverages and blobs. Only one thread at a time may use it."""
 
     def __init__(self) -> None:
         self._last: tuple[Coverage, ObjectId] | None = None
         self._decoded: dict[ObjectId, Coverage] = {}
 
     def blob_id(self, coverage: Coverage) -> ObjectId:
-        """The id of the blob."""
+        """The id of the blob of a coverage."""
         last = self._last
         if last is None or last[0] is not coverage:
             oid = last[1] if last is not None and last[0] == coverage else object_id("blob", encode(coverage))
@@ -37,17 +37,17 @@ class Coverages:
 
         Args:
             oid: the blob.
-            read: gives its bytes.
+            read: returns the bytes of a blob.
 
         Raises:
-            StoreCorrupt: it is damaged, or no coverage.
+            StoreCorrupt: it is damaged, or not a coverage.
         """
         coverage = self._decoded.get(oid)
         if coverage is None:
             try:
                 coverage = decode(read(oid))
             except (ValueError, KeyError, TypeError) as error:
-                raise StoreCorrupt(f"blob {oid.hex()} is no coverage", object=oid.hex()) from error
+                raise StoreCorrupt(f"blob {oid.hex()} is not a coverage", object=oid.hex()) from error
         self._remember(oid, coverage)
         return coverage
 
@@ -59,7 +59,7 @@ class Coverages:
 
 
 def encode(coverage: Coverage) -> bytes:
-    """The bytes of the blob."""
+    """The bytes of the blob of a coverage."""
     document = {
         "version": 1,
         "prefix": _text(coverage.prefix),
@@ -72,10 +72,10 @@ def encode(coverage: Coverage) -> bytes:
 
 
 def decode(data: bytes) -> Coverage:
-    """The coverage that the bytes of a blob say.
+    """The coverage that the bytes of a blob encode.
 
     Raises:
-        ValueError, KeyError, TypeError: they say none.
+        ValueError, KeyError, TypeError: they encode none.
     """
     document: dict[str, Any] = json.loads(data)
     return Coverage(

@@ -1,8 +1,8 @@
 """The log of snapshots: one commit each, reachable from `refs/snapd/snapshots/<day>`, in the shadow repository.
 
-A commit's tree is the snapshot, so that any git can look at it, and no garbage collection drops it. What the tree
-cannot say (the coverage) is a blob, kept by `refs/snapd/coverage/<blob>`; it changes seldom, so most snapshots share
-it. Order is by a sequence number, never by the clock; the day only groups what expires together.
+The commit's tree is the snapshot, so that git can show it and no garbage collection drops it. Its coverage, which a
+tree cannot express, is a blob, kept by `refs/snapd/coverage/<blob>`; it seldom changes, so most snapshots share one. A
+sequence number gives the order, never the clock; the day only groups snapshots that expire together.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from snapd.store.batch import ObjectBatch
 from snapd.store.files.disk_errors import WrittenByNewer
 from snapd.store.files.durable import sync_if_there
 from snapd.store.objects.codec import encode_commit, object_id
-from snapd.store.objects.loose import pack_loose, prepare
+from snapd.store.objects.loose import encode_loose, prepare
 from snapd.store.refs.database import read_references
 
 from .coverage import Coverages, encode
@@ -52,7 +52,7 @@ _EPOCH = datetime.date(1970, 1, 1).toordinal()
 
 _KINDS = frozenset(kind.value for kind in RecordKind)
 
-# what precedes an operation, or was only looked at, is nobody's idea of how the folder should be
+# not the state before an operation, nor a state that was only looked at: nobody chose those
 _SETTLED = (RecordKind.TRACK, RecordKind.AFTER)
 
 
@@ -61,10 +61,10 @@ class Record:
     """One entry of the log.
 
     Attributes:
-        seq: its place.
+        seq: its position in the log.
         kind: why it was taken.
-        tree: the snapshot.
-        coverage: the blob with what the tree cannot say.
+        tree: the tree of the snapshot.
+        coverage: the blob with its coverage.
         seconds: since 1970, when it was taken.
     """
 
@@ -75,15 +75,15 @@ class Record:
     seconds: int
 
     def same_state(self, other: Record) -> bool:
-        """Whether both say the same, but for when."""
+        """Whether both differ at most in `seq` and `seconds`."""
         return (self.kind, self.tree, self.coverage) == (other.kind, other.tree, other.coverage)
 
 
 class SnapshotLog:
-    """Which snapshots there are. Safe to use from several threads.
+    """The snapshots of a store. Safe to use from several threads.
 
     Args:
-        repository: where they lie.
+        repository: holds the log.
 
     Raises:
         StoreCorrupt: the log itself cannot be read.
@@ -121,12 +121,12 @@ class SnapshotLog:
 
     @property
     def last(self) -> ObjectId | None:
-        """The tree of the newest snapshot that somebody asked for, or that an operation left behind."""
+        """The tree of the newest snapshot that a client or an operation took."""
         with self._read():
             return self._newest.tree if self._newest is not None else None
 
     def identify(self, snapshot: Snapshot) -> SnapshotId:
-        """Which snapshot it is; sees to it that its coverage is stored with the next one that is recorded.
+        """The id of a snapshot; its coverage is stored together with the next record.
 
         Raises:
             StorageFull, IoError: its coverage could not be stored.
@@ -138,7 +138,7 @@ class SnapshotLog:
         return SnapshotId(snapshot.tree, coverage)
 
     def load(self, snapshot: SnapshotId) -> Snapshot:
-        """The snapshot that this names, recorded or not.
+        """The snapshot with this id, recorded or not.
 
         Raises:
             StoreCorrupt: its coverage cannot be read.
@@ -149,18 +149,18 @@ class SnapshotLog:
     def append(
         self, snapshot: Snapshot, kind: RecordKind, references: Mapping[str, ObjectId] = MappingProxyType({})
     ) -> None:
-        """Records a snapshot, and makes it durable with all that was stored before.
+        """Records a snapshot; makes it and everything that was stored before durable.
 
-        What says the same as the newest record of the day is not recorded again, and where nothing else waits costs no
-        system call.
+        A snapshot that equals the newest record of the day is not recorded again; if nothing waits in the journal, that
+        costs no system call.
 
         Args:
-            snapshot: its objects were committed already.
+            snapshot: its objects are committed.
             kind: why it was taken.
-            references: what moves together with it: by name, what each is to point to.
+            references: references that move together with it: the new target of each, by name.
 
         Raises:
-            StorageFull, IoError: it was not recorded, and nothing moved.
+            StorageFull, IoError: it was not recorded, and no reference moved.
         """
         now = int(time.time())
         with self._read():
@@ -176,9 +176,9 @@ class SnapshotLog:
                 self._repository.journal.flush(references)
                 return
             failpoint("log.append")
-            # a number that a failed attempt may have put into the journal is not used again
+            # `seq` of a failed attempt may be in the journal, so it is not used again
             if not self._heads:
-                # the first snapshot of a store has time for what each later one would have to do in passing
+                # the first snapshot of a store has time for this, and later ones save it
                 prepare(self._repository.objects)
             self._seq = record.seq
             day = day_of(now)
@@ -189,7 +189,7 @@ class SnapshotLog:
             data = _encode_record(record, self._heads.get(day))
             commit = object_id("commit", data)
             moving[SNAPSHOTS + day] = commit
-            self._repository.journal.add({commit: pack_loose("commit", data)})
+            self._repository.journal.add({commit: encode_loose("commit", data)})
             self._repository.journal.flush(moving)
             failpoint("log.appended")
             self._coverage_known.add(coverage)
@@ -201,7 +201,7 @@ class SnapshotLog:
         return [root for _, root in self.roots_by_seq()]
 
     def roots_by_seq(self) -> list[tuple[int, tuple[ObjectId, ObjectId, ObjectId]]]:
-        """Likewise, with the `seq` of each."""
+        """The `seq` of every record, with its commit, tree and coverage."""
         with self._read():
             return [
                 (record.seq, (commit, record.tree, record.coverage))
@@ -210,7 +210,7 @@ class SnapshotLog:
             ]
 
     def records(self) -> list[Record]:
-        """All records, in their order."""
+        """All records, by `seq`."""
         with self._read():
             records = [record for head in self._heads.values() for _, record in self._chain(head)]
         return sorted(records, key=lambda record: record.seq)
@@ -225,20 +225,20 @@ class SnapshotLog:
         """Drops records.
 
         Args:
-            going: their `seq`; that of `last` is not among them.
+            going: the `seq` of each; not that of `last`.
 
         Returns:
             How many were dropped.
 
         Raises:
-            StorageFull, IoError: some days may be done and others not; each is whole.
+            StorageFull, IoError: the records of some days may be dropped and of others not.
 
-        Coverages that nothing names any more keep their references until `drop_unused`. The caller saw to it that the
-        journal is empty: one that is replayed later must not set a reference back.
+        Unused coverages keep their references until `drop_unused`. The journal must be empty: a later replay must not
+        set a reference back.
         """
         with self._read():
             removed = 0
-            # some days may be done when another fails
+            # if one day fails, others may have changed
             self._is_read = False
             for day, head in list(self._heads.items()):
                 chain = [record for _, record in self._chain(head)]
@@ -249,13 +249,13 @@ class SnapshotLog:
         return removed
 
     def rewritten(self, change: Callable[[SnapshotId], SnapshotId]) -> tuple[dict[str, ObjectId], list[bytes]]:
-        """How the log looks where its snapshots are others.
+        """The log with other snapshots in place of its own; nothing is written.
 
         Args:
-            change: gives what each is to be.
+            change: returns the new snapshot for each.
 
         Returns:
-            What the references of the days that change are to point to, and the bytes of the commits for that.
+            The new targets of the references that change, and the bytes of the new commits.
         """
         references: dict[str, ObjectId] = {}
         commits: list[bytes] = []
@@ -276,18 +276,18 @@ class SnapshotLog:
         return references, commits
 
     def reload(self) -> None:
-        """Has the log read anew before anything else is told of it or added: its references moved, or may have."""
+        """Reads the log again before its next use: its references moved, or may have."""
         with self._lock:
             self._is_read = False
 
     def drop_unused(self) -> None:
-        """Removes the references of coverages that no record has, durably."""
+        """Removes the references of coverages that no record uses, durably."""
         with self._read():
             used = {record.coverage for head in self._heads.values() for _, record in self._chain(head)}
             for coverage in self._coverage_known - used:
                 self._delete(COVERAGE + coverage.hex())
             self._coverage_known &= used
-        # what they and the days that went pointed to goes next: a power cut must not bring them back without it
+        # their objects are removed next: a power cut must not bring the references back without them
         for above in (SNAPSHOTS, COVERAGE):
             path = os.path.join(self._repository.path, above)
             with os_errors(path):
@@ -322,10 +322,10 @@ class SnapshotLog:
 
     @contextmanager
     def _read(self) -> Iterator[None]:
-        """Has the log to itself, as it is on the disk.
+        """Holds the lock, with the log as it is on the disk.
 
         Raises:
-            StoreCorrupt, IoError: it cannot be read; the next one tries again.
+            StoreCorrupt, IoError: the log cannot be read; the next caller tries again.
         """
         with self._lock:
             if not self._is_read:
@@ -362,19 +362,19 @@ class SnapshotLog:
 
 
 def decode_record(data: bytes, commit: ObjectId) -> tuple[Record, ObjectId | None]:
-    """The record that a commit is, and the commit before it.
+    """The record that a commit holds, and its parent.
 
     Args:
-        data: its bytes.
-        commit: its id, for errors.
+        data: the bytes of the commit.
+        commit: its id, for error messages.
 
     Raises:
-        WrittenByNewer: it is one of a newer snapd.
-        StoreCorrupt: it is none.
+        WrittenByNewer: a newer snapd wrote it.
+        StoreCorrupt: it is not a record.
     """
     found = _COMMIT.fullmatch(data)
     if found is None:
-        raise StoreCorrupt(f"commit {commit.hex()} is no snapshot of snapd", object=commit.hex())
+        raise StoreCorrupt(f"commit {commit.hex()} is not a snapshot of snapd", object=commit.hex())
     kind = found["kind"].decode()
     if kind not in _KINDS:
         message = f"the record {commit.hex()} of a snapshot was written by a newer snapd (kind {kind})"
@@ -392,7 +392,7 @@ def decode_record(data: bytes, commit: ObjectId) -> tuple[Record, ObjectId | Non
 
 def day_of(seconds: int) -> str:
     """The day, in UTC, of a time in seconds since 1970."""
-    # time.strftime would look at the time zone's file each time
+    # time.strftime would check the time zone file each time
     return datetime.date.fromordinal(_EPOCH + seconds // _DAY_SECONDS).isoformat()
 
 

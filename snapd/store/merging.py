@@ -1,7 +1,7 @@
 """Three-way merges of a file, by libgit2, in memory.
 
-In the repository itself libgit2 would set the time of a result that is there already, also where that is a link to an
-object of the user's own git; and it would write what the journal does not know of.
+In the repository itself, libgit2 would touch the time of an object that exists already, even if that is a link to one
+of the user's own git, and it would write objects that the journal does not know.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ if TYPE_CHECKING:
 
 
 def merge(repository: ShadowRepository, base: Entry | None, ours: Entry, theirs: Entry) -> Entry | None:
-    """Merges two changes of one file, mode and text, as git does; has the journal store the result.
+    """Merges two changes of a file, mode and text, as git does, and stores the result through the journal.
 
     Args:
         repository: where the blobs are.
-        base: what both started from; None where both made the file.
-        ours: what is there now.
-        theirs: what is asked for.
+        base: the common ancestor; None if both added the file.
+        ours: the file as it is now.
+        theirs: the file as the other side has it.
 
     Returns:
-        The merged file; None where the two overlap, or are no text.
+        The merged file; None if the changes overlap, or the file is not text.
 
     Raises:
         StoreCorrupt: an object is missing or damaged.
-        StorageFull, IoError: too much waited in the journal, and could not be stored.
+        StorageFull, IoError: the journal was full and could not be written.
     """
     memory = Supplied()
     for entry in (base, ours, theirs):
@@ -54,7 +54,7 @@ def merge(repository: ShadowRepository, base: Entry | None, ours: Entry, theirs:
     try:
         index = handle.merge_trees(tree_of(base), tree_of(ours), tree_of(theirs), flags=MergeFlag(0))
     except pygit2.GitError as error:
-        raise StoreCorrupt(f"merging {ours.oid.hex()}: {error}", object=ours.oid.hex()) from error
+        raise StoreCorrupt(f"object {ours.oid.hex()} cannot be merged: {error}", object=ours.oid.hex()) from error
     if index.conflicts is not None:
         return None
     merged = index["file"]

@@ -1,4 +1,4 @@
-"""The blobs in the object directories of the user's own git, read by our own code; nothing there is believed."""
+"""The blobs in the object directories of the user's own git, read by our own code, which does not trust them."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 
 class ProjectBlobs:
-    """Blobs that may be missing, damaged, or made to do harm.
+    """Blobs that may be missing, damaged or malicious.
 
     Args:
-        directories: absolute `objects` directories, that of the user's repository and those that it borrows from.
+        directories: absolute paths of the `objects` directories of the user's repository and its alternates.
     """
 
     def __init__(self, directories: Sequence[bytes]) -> None:
@@ -32,13 +32,13 @@ class ProjectBlobs:
         self._packs = [PackIndexes(os.path.join(directory, "pack")) for directory in self._directories]
 
     def sizes(self, wanted: Collection[ObjectId]) -> dict[ObjectId, int]:
-        """The sizes of blobs in bytes, as they say themselves; only of those that are there and are blobs.
+        """The sizes in bytes that the wanted blobs state; objects that are missing, or not blobs, are left out.
 
         Args:
             wanted: ids of 20 bytes.
 
         Raises:
-            IoError: the process can open no more files.
+            IoError: too few file descriptors or too little memory.
         """
         found: dict[ObjectId, int] = {}
         missing = set(wanted)
@@ -62,13 +62,13 @@ class ProjectBlobs:
 
         Args:
             oid: its id, of 20 bytes.
-            most: a larger one is not wanted, bytes.
+            most: do not read a blob of more bytes than this.
 
         Returns:
-            None where there is no such blob, it is larger, or it is damaged.
+            None if there is no such blob, it is larger, or it is damaged.
 
         Raises:
-            IoError: the process can open no more files.
+            IoError: too few file descriptors or too little memory.
         """
         for directory, packs in zip(self._directories, self._packs, strict=True):
             found = None

@@ -21,10 +21,10 @@ _CANDIDATES = 1000
 
 
 def renames(repository: ShadowRepository, old: ObjectId, new: ObjectId) -> dict[RelPath, RelPath]:
-    """Finds files that were moved, as `git diff -M` does: at least half alike.
+    """Finds files that were moved, as `git diff -M` does: at least half of their text is the same.
 
     Args:
-        repository: where both trees are.
+        repository: holds both trees.
         old: tree id.
         new: tree id.
 
@@ -33,7 +33,7 @@ def renames(repository: ShadowRepository, old: ObjectId, new: ObjectId) -> dict[
 
     Raises:
         StoreCorrupt: an object is missing or damaged.
-        IoError: one cannot be read for now.
+        IoError: one cannot be read now.
     """
     backend = Supplied(repository)
     handle = supplied(backend)
@@ -53,11 +53,13 @@ def renames(repository: ShadowRepository, old: ObjectId, new: ObjectId) -> dict[
     except (KeyError, pygit2.GitError) as error:
         if backend.error is not None:
             raise backend.error from error
-        raise StoreCorrupt(f"comparing {old.hex()} with {new.hex()}: {error}", object=new.hex()) from error
+        raise StoreCorrupt(
+            f"trees {old.hex()} and {new.hex()} cannot be compared: {error}", object=new.hex()
+        ) from error
 
 
 def _moved_links(diff: pygit2.Diff) -> dict[RelPath, RelPath]:
-    """Symlinks that went and came with the same target: libgit2 looks at regular files only."""
+    """Symlinks that were removed and added with the same target: libgit2 compares regular files only."""
     gone: dict[pygit2.Oid, list[RelPath]] = {}
     for delta in diff.deltas:
         if delta.status == DeltaStatus.DELETED and delta.old_file.mode == SYMLINK:

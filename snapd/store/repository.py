@@ -1,4 +1,4 @@
-"""The shadow repository on disk: made where it is missing, read by our own code, written through batches."""
+"""The shadow repository on disk: created if it does not exist, read by our own code, written through batches."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _CONFIG = f"""[core]
 [snapd]
 \tversion = {FORMAT_VERSION}
 """
-# so that a git run by hand on the store converts and hides nothing
+# a git command run by hand on the store must not convert or hide anything
 _ATTRIBUTES = "* -text -ident !eol !filter !working-tree-encoding !diff !merge\n"
 
 
@@ -54,18 +54,18 @@ class ShadowRepository:
     """A bare git repository that holds the snapshots of one workspace.
 
     Args:
-        path: its directory, which the caller owns; made, private, where it is missing.
+        path: its directory, which the caller owns; created, private, if it does not exist.
 
     Attributes:
-        objects: where the loose objects lie.
-        pack_directory: where the packs lie.
-        packs: what these hold.
+        objects: the directory of the loose objects.
+        pack_directory: the directory of the packs.
+        packs: the objects in the packs.
         references: the references.
-        journal: what makes small steps durable.
+        journal: makes small steps durable.
 
     Raises:
-        StoreCorrupt: it was made by a newer snapd, or is no repository.
-        IoError, StorageFull: it could not be made.
+        StoreCorrupt: it was made by a newer snapd, or is not a repository.
+        IoError, StorageFull: it could not be created.
     """
 
     def __init__(self, path: str) -> None:
@@ -88,23 +88,25 @@ class ShadowRepository:
         self.journal.replay(self._before)
 
     def check_present(self) -> None:
-        """Raises `StoreCorrupt` where somebody deleted or replaced the store under us (never: "all is gone")."""
+        """Raises `StoreCorrupt` if somebody deleted or replaced the store while it was open."""
         try:
             status = os.stat(self.path)
             os.stat(os.path.join(self.path, "HEAD"))
         except OSError as error:
             raise StoreCorrupt(
-                f"the store {self.path} is gone: the next to open the folder begins anew, once nobody has it open",
+                f"the store {self.path} is gone: close the folder everywhere, and open it again to start a new store",
                 object=self.path,
             ) from error
         if (status.st_dev, status.st_ino) != self._identity:
-            raise StoreCorrupt(f"the store {self.path} was replaced", object=self.path)
+            raise StoreCorrupt(
+                f"the store {self.path} was replaced: close the folder everywhere, and open it again", object=self.path
+            )
 
     def is_empty(self) -> bool:
-        """Whether no object was ever stored."""
+        """Whether no object was stored yet."""
         if self._is_empty and not self.journal:
             with os_errors(self.objects):
-                # a file there is a leftover of a process that was killed
+                # a plain file there was left by a process that was killed
                 self._is_empty = not any(
                     os.listdir(entry.path)
                     for entry in list(os.scandir(self.objects))
@@ -117,25 +119,25 @@ class ShadowRepository:
 
         Args:
             oid: its id.
-            packs: those that there were a moment ago, for who asks for many.
+            packs: the packs as of a moment ago, for callers that ask for many objects.
         """
         known = packs if packs is not None else self.packs.now()
-        # the journal first: what waits there becomes a file before it goes from there
+        # the journal first: an object becomes a file before it leaves the journal
         return oid in self.journal or oid in known or os.path.exists(object_path(self.objects, oid))
 
     def read_blob(self, oid: ObjectId) -> bytes:
         """The bytes of a file.
 
         Raises:
-            StoreCorrupt: missing, damaged, or no blob.
+            StoreCorrupt: missing, damaged, or not a blob.
         """
         return self._read(oid, "blob")
 
     def read_small_blob(self, oid: ObjectId, most: int) -> bytes | None:
-        """The bytes of a file; None where it has more than `most`.
+        """The bytes of a file; None if it has more than `most`.
 
         Raises:
-            StoreCorrupt: missing, damaged, or no blob.
+            StoreCorrupt: missing, damaged, or not a blob.
         """
         found = self.packs.read(oid, most)
         if found is not None and found[0] == "blob":
@@ -146,23 +148,23 @@ class ShadowRepository:
         """The entries of a directory.
 
         Raises:
-            StoreCorrupt: missing, damaged, or no tree.
+            StoreCorrupt: missing, damaged, or not a tree.
         """
         return decode_tree(self._read(oid, "tree"), oid)
 
     def entry_in(self, tree: ObjectId, name: bytes) -> TreeEntry | None:
-        """What a directory has under a name; None where it has nothing. Many names of one directory cost one read.
+        """The entry of a directory with a name, or None. Many names of one directory cost one read.
 
         Raises:
-            StoreCorrupt: the directory is missing, damaged, or no tree.
+            StoreCorrupt: the directory is missing, damaged, or not a tree.
         """
         return self._entries.find(tree, name, self.read_tree)
 
     def differing(self, old: ObjectId, new: ObjectId) -> list[tuple[TreeEntry | None, TreeEntry | None]]:
-        """The entries in which two directories differ, each before and after; in no order.
+        """The entries in which two directories differ, each as (old, new), in no order.
 
         Raises:
-            StoreCorrupt: either is missing, damaged, or no tree.
+            StoreCorrupt: either is missing, damaged, or not a tree.
         """
         return differing_entries((old, self._read(old, "tree")), (new, self._read(new, "tree")))
 
@@ -170,7 +172,7 @@ class ShadowRepository:
         """The bytes of a commit.
 
         Raises:
-            StoreCorrupt: missing, damaged, or no commit.
+            StoreCorrupt: missing, damaged, or not a commit.
         """
         return self._read(oid, "commit")
 
@@ -178,8 +180,8 @@ class ShadowRepository:
         """The size of a file in bytes, without reading all of it.
 
         Raises:
-            StoreCorrupt: missing, damaged, or no blob.
-            IoError: it cannot be read for now.
+            StoreCorrupt: missing, damaged, or not a blob.
+            IoError: it cannot be read now.
         """
         kind, size = self.describe(oid)
         if kind != "blob":
@@ -187,12 +189,12 @@ class ShadowRepository:
         return size
 
     def blob_chunks(self, oid: ObjectId) -> Iterator[bytes]:
-        """The bytes of a file, in pieces where it is stored so; checked as a whole before the last one comes.
+        """The bytes of a file, piece by piece if it is loose; the last piece comes only if all of them match the id.
 
         Raises:
-            StoreCorrupt: missing, damaged, or no blob.
+            StoreCorrupt: missing, damaged, or not a blob.
         """
-        self._place(oid)
+        self._flush_if_pending(oid)
         loose = read_chunks(object_path(self.objects, oid), oid)
         if loose is not None:
             yield from loose
@@ -200,13 +202,13 @@ class ShadowRepository:
             yield self.read_blob(oid)
 
     def swept(self) -> None:
-        """Has every thread look at the disk anew: packs were removed, or are about to be."""
+        """Has every thread list the packs again: some were removed, or are about to be."""
         self._sweeps += 1
         self.packs.forget()
         self._entries.forget()
 
     def bytes_on_disk(self) -> int:
-        """What the store takes, in bytes of its files, but for the journal: that is small and goes by itself.
+        """The bytes of all files of the store, except those of the journal, which is small and soon removed.
 
         Raises:
             IoError: a part of it cannot be listed.
@@ -223,13 +225,13 @@ class ShadowRepository:
         return total
 
     def remember_root(self, root: bytes, device: int, inode: int) -> bool:
-        """Keeps which folder the store belongs to.
+        """Writes down which folder the store belongs to.
 
         Returns:
-            False where the store so far belonged to another folder at the same path.
+            False if the store belonged to another folder before.
 
         Raises:
-            IoError, StorageFull: nobody knows; or it is not kept.
+            IoError, StorageFull: the file could not be read or written.
         """
         path = os.path.join(self.path, "root.json")
         now = {"path": os.fsdecode(root), "device": device, "inode": inode}
@@ -238,13 +240,13 @@ class ShadowRepository:
             with os_errors(path), contextlib.suppress(FileNotFoundError), open(path, encoding="ascii") as file:
                 then = json.load(file)
         except ValueError:
-            logger.warning("%s is damaged, and written anew", path)
+            logger.warning("%s is damaged; it is written again", path)
         if then != now:
             write_file(path, json.dumps(now).encode("ascii"))
         return then is None or then == now
 
-    def _place(self, oid: ObjectId) -> None:
-        """Makes an object that waits in the journal part of the repository."""
+    def _flush_if_pending(self, oid: ObjectId) -> None:
+        """Flushes the journal if the object waits there."""
         if oid in self.journal:
             self.journal.flush()
 
@@ -253,24 +255,24 @@ class ShadowRepository:
 
         Raises:
             StoreCorrupt: missing or damaged.
-            IoError: it cannot be read for now.
+            IoError: it cannot be read now.
         """
-        self._place(oid)
+        self._flush_if_pending(oid)
         sweeps = self._sweeps
         found = self.packs.read(oid) or read_whole(object_path(self.objects, oid), oid)
-        # a git that somebody runs on the store may have put it into a pack in this moment
+        # a git command run on the store may just have put it into a pack
         found = found or self.packs.read(oid)
         if found is not None:
             return found
-        # it lay in a file that went meanwhile, and lies in another now
+        # its file was removed meanwhile, and it is in another one now
         if self._sweeps != sweeps:
             return self.read(oid)
         self.check_present()
         raise self._damaged(oid)
 
     def describe(self, oid: ObjectId) -> tuple[ObjectKind, int]:
-        """The type of an object and its size in bytes, as it says itself; raises as `read`."""
-        self._place(oid)
+        """The type and the size in bytes that an object states; raises as `read`."""
+        self._flush_if_pending(oid)
         sweeps = self._sweeps
         found = self.packs.describe(oid) or describe(object_path(self.objects, oid), oid) or self.packs.describe(oid)
         if found is not None:
@@ -287,7 +289,7 @@ class ShadowRepository:
         return data
 
     def _before(self, commit: ObjectId) -> ObjectId | None:
-        """The commit before one in its chain; None where there is none, or it cannot be read."""
+        """The parent of a commit; None if there is none, or it cannot be read."""
         try:
             return decode_commit(self.read_commit(commit), commit)[1]
         except StoreCorrupt:
@@ -303,10 +305,10 @@ class ShadowRepository:
 
 
 def check_version(store: str) -> None:
-    """Raises `StoreCorrupt` where a directory is no store of this version: `data["object"]` is its `config`, or itself.
+    """Raises `StoreCorrupt` if a directory is not a store of this version: `data["object"]` is its `config`, or itself.
 
     Args:
-        store: the directory; its `config` says the version. Raises `IoError` where that cannot be read now.
+        store: the directory; its `config` states the version. Raises `IoError` if that cannot be read now.
     """
     refuse_newer(store)
     if _version(store) is None:
@@ -315,11 +317,12 @@ def check_version(store: str) -> None:
 
 
 def refuse_newer(store: str) -> None:
-    """Raises `StoreCorrupt` where a directory is a store of a newer version; whatever else is wrong is found later."""
+    """Raises `StoreCorrupt` if the store has a newer format; any other damage is found later."""
     version = _version(store)
     if version is not None and version > FORMAT_VERSION:
         raise StoreCorrupt(
-            f"{store} was made by a newer snapd (format {version}, this one knows {FORMAT_VERSION})", object=store
+            f"{store} was made by a newer snapd (format {version}, this one knows {FORMAT_VERSION}): update snapd",
+            object=store,
         )
 
 
@@ -328,15 +331,15 @@ def _version(store: str) -> int | None:
     try:
         return int(pygit2.Config(path)["snapd.version"] or "")
     except (OSError, KeyError, ValueError, pygit2.GitError):
-        # libgit2 does not tell whether it could not be read for a moment
+        # libgit2 does not say whether the file could not be read just now
         with contextlib.suppress(FileNotFoundError, Damaged), reading(path), open(path, "rb") as file:
             file.read()
         return None
 
 
 def write_config(store: str) -> None:
-    """Writes the files that say what a store is, durably; raises `StorageFull`, `IoError`."""
+    """Writes the files that make the directory a git repository, durably; raises `StorageFull`, `IoError`."""
     write_file(os.path.join(store, "config"), _CONFIG.encode())
     write_file(os.path.join(store, "info", "attributes"), _ATTRIBUTES.encode())
-    # last: its presence says that the rest is there
+    # HEAD last: if it exists, so does the rest
     write_file(os.path.join(store, "HEAD"), b"ref: refs/heads/none\n")

@@ -1,4 +1,4 @@
-"""The store of one workspace: its shadow repository, the log of its snapshots, and the right to write them."""
+"""The store of one workspace: its shadow repository, the log of its snapshots, its timeline, and the right to write."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ logger = logging.getLogger(__name__)
 
 
 class Store:
-    """An open store; made where it is missing.
+    """An open store; created if it does not exist.
 
     Args:
         path: its directory.
-        socket: where this process can be reached by others that want the same store, None where it cannot.
+        socket: the address at which other processes that want this store can reach this one; None if they cannot.
 
     Attributes:
         path: see above.
@@ -53,12 +53,12 @@ class Store:
     Raises:
         StoreLocked: another process owns it.
         StoreCorrupt: it cannot be read, or was made by a newer snapd.
-        IoError, StorageFull: it could not be made.
+        IoError, StorageFull: it could not be created.
     """
 
     def __init__(self, path: str, socket: str | None) -> None:
         self.path = path
-        # before anything is written there: the newer one may do all of it in another way
+        # before anything is written there: a newer version may keep everything in another form
         refuse_newer(path)
         refuse_newer_journal(path)
         self._ownership = Ownership(path, socket)
@@ -66,9 +66,9 @@ class Store:
             erase_noted(path)
             self._repository = ShadowRepository(path)
             self._log = SnapshotLog(self._repository)
-            self._upkeep = MaintenanceScheduler(self._repository)
+            self._scheduler = MaintenanceScheduler(self._repository)
             self.timeline = Timeline(self._repository)
-            self._maintenance = Maintenance(self._repository, self._log, self.timeline, self._upkeep)
+            self._maintenance = Maintenance(self._repository, self._log, self.timeline, self._scheduler)
             self._intent = IntentFile(path)
             self._is_erasing = False
         except BaseException:
@@ -76,36 +76,40 @@ class Store:
             raise
 
     def close(self) -> None:
-        """Makes the repository whole without a journal, and lets another process own the store."""
+        """Writes the journal into the repository, and lets another process own the store."""
         failpoint("store.close")
-        self._upkeep.stop()
+        self._scheduler.stop()
         self.timeline.close()
         try:
             self._repository.check_present()
             self._repository.journal.checkpoint()
         except SnapdError as error:
-            # nothing that was answered is at stake: whoever opens the store next goes on from the journal
-            logger.warning("closing the store %s: %s", self.path, error.message)
+            # nothing is lost: the next opening of the store replays the journal
+            logger.warning(
+                "the store %s was closed with its journal, which is replayed when it is next opened: %s",
+                self.path,
+                error.message,
+            )
         finally:
             self._ownership.release()
 
     def remember_root(self, root: bytes, identity: tuple[int, int]) -> None:
-        """Keeps which folder the store belongs to, for the one who looks at the store later."""
+        """Writes down which folder the store belongs to, for `snapd` commands that list stores."""
         self._repository.remember_root(root, *identity)
 
     def check_present(self) -> None:
-        """Raises `StoreCorrupt` where the store was deleted or replaced."""
+        """Raises `StoreCorrupt` if the store was deleted or replaced."""
         self._repository.check_present()
 
     def batch(self) -> ObjectBatch:
-        """A set of objects to be stored together."""
+        """A batch of objects to be stored together."""
         return ObjectBatch(self._repository)
 
     def adopt(self, directories: Sequence[bytes], wanted: Collection[ObjectId]) -> frozenset[ObjectId]:
-        """Makes objects of the user's own git part of the store, durably.
+        """Copies or links objects of the user's own git into the store, durably.
 
         Args:
-            directories: absolute `objects` directories; nothing is written there.
+            directories: absolute `objects` directories; they are only read.
             wanted: ids of 20 bytes.
 
         Returns:
@@ -117,7 +121,7 @@ class Store:
         return adopt(self._repository, directories, wanted)
 
     def project_blobs(self, directories: Sequence[bytes]) -> project_ports.ProjectBlobs:
-        """The blobs in `objects` directories of the user's own git; nothing is read yet, and nothing written ever."""
+        """The blobs in `objects` directories of the user's own git; they are only read, and only when needed."""
         return ProjectBlobs(directories)
 
     def read_tree(self, oid: ObjectId) -> tuple[TreeEntry, ...]:
@@ -125,11 +129,11 @@ class Store:
         return self._repository.read_tree(oid)
 
     def entry_in(self, tree: ObjectId, name: bytes) -> TreeEntry | None:
-        """What a directory has under a name, if anything; raises `StoreCorrupt`."""
+        """The entry of a directory with a name, if there is one; raises `StoreCorrupt`."""
         return self._repository.entry_in(tree, name)
 
     def differing(self, old: ObjectId, new: ObjectId) -> list[tuple[TreeEntry | None, TreeEntry | None]]:
-        """The entries in which two directories differ, each before and after; raises `StoreCorrupt`."""
+        """The entries in which two directories differ, each as (old, new); raises `StoreCorrupt`."""
         return self._repository.differing(old, new)
 
     def read_blob(self, oid: ObjectId) -> bytes:
@@ -137,15 +141,15 @@ class Store:
         return self._repository.read_blob(oid)
 
     def read_small_blob(self, oid: ObjectId, most: int) -> bytes | None:
-        """The bytes of a file, None where it has more than `most`; raises `StoreCorrupt`."""
+        """The bytes of a file; None if there are more than `most`. Raises `StoreCorrupt`."""
         return self._repository.read_small_blob(oid, most)
 
     def blob_size(self, oid: ObjectId) -> int:
-        """The size of a file, bytes; raises `StoreCorrupt`."""
+        """The size of a file in bytes; raises `StoreCorrupt`."""
         return self._repository.blob_size(oid)
 
     def blob_chunks(self, oid: ObjectId) -> Iterator[bytes]:
-        """The bytes of a file, in pieces; raises `StoreCorrupt` before the last one where they are damaged."""
+        """The bytes of a file, piece by piece; raises `StoreCorrupt` before the last piece if they are damaged."""
         return self._repository.blob_chunks(oid)
 
     def renames(self, old: ObjectId, new: ObjectId) -> dict[RelPath, RelPath]:
@@ -153,7 +157,7 @@ class Store:
         return renames(self._repository, old, new)
 
     def merge(self, base: Entry | None, ours: Entry, theirs: Entry) -> Entry | None:
-        """The three-way merge of a file, stored; None where the changes overlap."""
+        """Merges a file three ways and stores the result; None if the changes overlap."""
         return merge(self._repository, base, ours, theirs)
 
     def find(self, tree: ObjectId) -> Snapshot:
@@ -166,39 +170,39 @@ class Store:
 
     @property
     def last(self) -> ObjectId | None:
-        """The tree of the newest snapshot that somebody asked for, or that an operation left behind."""
+        """The tree of the newest snapshot that a client or an operation took."""
         return self._log.last
 
     def discard(self) -> frozenset[ObjectId]:
-        """Gives up objects that were added and could not be made durable; gives their ids."""
+        """Drops objects that were added and could not be made durable; returns their ids."""
         return self._repository.journal.discard()
 
     def append(self, snapshot: Snapshot, kind: RecordKind) -> None:
-        """Records a snapshot, and makes it durable with all that was stored before."""
+        """Records a snapshot; makes it and everything that was stored before durable."""
         self._log.append(snapshot, kind)
-        self._upkeep.consider()
+        self._scheduler.consider()
 
     def identify(self, snapshot: Snapshot) -> SnapshotId:
-        """Which snapshot it is, for an event; raises `StorageFull`, `IoError`."""
+        """The id by which an event refers to a snapshot; raises `StorageFull`, `IoError`."""
         return self._log.identify(snapshot)
 
     def load(self, snapshot: SnapshotId) -> Snapshot:
-        """The snapshot that an event names; raises `StoreCorrupt`."""
+        """The snapshot that an event refers to; raises `StoreCorrupt`."""
         return self._log.load(snapshot)
 
-    def tell(self, event: Event, snapshot: Snapshot | None = None, kind: RecordKind = RecordKind.TRACK) -> None:
-        """Adds an event to the timeline, and records the snapshot that is its head: both or neither, with one sync.
+    def append_event(self, event: Event, snapshot: Snapshot | None = None, kind: RecordKind = RecordKind.TRACK) -> None:
+        """Appends an event to the timeline and records the snapshot that is its head: both or neither, with one sync.
 
         Args:
-            event: the next one; what it names was stored or waits to be.
-            snapshot: its head, where that is to be recorded with it.
-            kind: why that was taken.
+            event: the next event; the objects to which it refers are stored, or wait in the journal.
+            snapshot: its head, if that is to be recorded too.
+            kind: why the snapshot was taken.
 
         Raises:
-            ValueError: the event cannot follow those before, or the snapshot is not its head.
+            ValueError: the event cannot follow the previous ones, or the snapshot is not its head.
             InvalidParams: a text in the event is not valid Unicode.
-            StoreCorrupt: it names an object that is not stored.
-            StorageFull, IoError: there is neither.
+            StoreCorrupt: it refers to an object that is not stored.
+            StorageFull, IoError: neither was recorded.
         """
         if snapshot is not None and event.head != self.identify(snapshot):
             raise ValueError("the snapshot to be recorded is not the head of the event")
@@ -207,20 +211,20 @@ class Store:
                 self._log.append(snapshot, kind, references)
             else:
                 self._repository.journal.flush(references)
-        self._upkeep.consider()
+        self._scheduler.consider()
 
     def intend(self, intent: Intent) -> None:
-        """Keeps durably what is about to be done to the work tree, with all that was stored before.
+        """Makes durable what is about to be done to the work tree, and everything that was stored before.
 
         Raises:
             InvalidParams: a text in it is not valid Unicode.
-            StorageFull, IoError: it was not kept.
+            StorageFull, IoError: the intent was not written.
         """
         self._repository.journal.flush()
         self._intent.keep(intent)
 
     def intent(self) -> Intent | None:
-        """What was kept so and is not done with: an operation that is in the timeline is."""
+        """The intent that is not yet carried out; one whose operation is in the timeline is forgotten."""
         intent = self._intent.read()
         if intent is None or self.timeline.operation(intent.operation.operation_id) is None:
             return intent
@@ -228,41 +232,41 @@ class Store:
         return None
 
     def forget_intent(self) -> None:
-        """Says, durably, that it is done with; raises `IoError`."""
+        """Removes the intent, durably; raises `IoError`."""
         self._intent.forget()
 
     def expire(self, limits: Limits, keep: ObjectId | None, call: Call) -> tuple[int, int]:
-        """Drops what is beyond the limits and what only that held, and packs the rest anew; see `Maintenance.clean`."""
+        """Drops snapshots and events beyond the limits, and repacks the rest: see `Maintenance.clean`."""
         return self._maintenance.clean(limits, keep, call)
 
     def expire_behind(self, limits: Limits, keep: ObjectId | None, call: Call) -> int:
-        """The same as long as nobody minds; see `Maintenance.clean_behind`."""
+        """The same in the background, until somebody else wants to write: see `Maintenance.clean_behind`."""
         return self._maintenance.clean_behind(limits, keep, call)
 
     def purge_plan(self, paths: Collection[RelPath], call: Call) -> PurgePlan:
-        """What is to go with some files, and where it stands; raises as `PurgePlan`."""
+        """Finds the contents of some files in all snapshots and events; raises as `PurgePlan`."""
         return PurgePlan(self._repository, self._log, self.timeline, self.load, paths, call)
 
     @property
     def is_unpurged(self) -> bool:
-        """Whether a purge was cut short, so that there may be contents still that nothing refers to."""
+        """Whether a purge was interrupted, so that purged contents may still be on the disk."""
         return self._maintenance.is_unpurged
 
     def purge(self, purge_plan: AnyPurgePlan | None, call: Call) -> int:
-        """Takes contents out of every snapshot and event, and removes them; or ends a purge that was cut short.
+        """Takes contents out of every snapshot and event and removes them, or finishes a purge that was interrupted.
 
         Args:
-            purge_plan: what is to go; None for what an earlier purge has left.
-            call: the request; may be cancelled until anything is changed.
+            purge_plan: what to remove; None to finish an earlier purge.
+            call: the request; can be cancelled until the first change.
 
         Returns:
             The bytes freed.
 
         Raises:
-            StoreCorrupt, StorageFull, IoError: either nothing was changed; or they are gone from every snapshot, and
-                some of them are on the disk still: the next purge or cleanup goes on.
+            StoreCorrupt, StorageFull, IoError: either nothing was changed, or the contents are gone from every
+                snapshot and some are still on the disk: the next purge or cleanup removes them.
         """
-        self._upkeep.stop()
+        self._scheduler.stop()
         call.check()
         self._repository.journal.checkpoint()
         call.check()
@@ -272,7 +276,7 @@ class Store:
             self._maintenance.note_wholly()
             try:
                 purge_plan.take_out()
-                # the frame itself is in it
+                # the journal holds contents too
                 self._repository.journal.checkpoint()
             finally:
                 self._log.reload()
@@ -281,19 +285,19 @@ class Store:
         return max(0, before - self._repository.bytes_on_disk())
 
     def erase(self, call: Call) -> int:
-        """Drops all snapshots, sessions and operations, and all that they held.
+        """Drops all snapshots, sessions and operations, and all their objects.
 
         Args:
-            call: the request; may be cancelled until anything is changed.
+            call: the request; can be cancelled until the first change.
 
         Returns:
             The bytes freed.
 
         Raises:
-            StorageFull, IoError: nothing was changed; or some of it is there still, and goes before anything else is
-                done, see `finish_erasing`.
+            StorageFull, IoError: nothing was changed, or a part is left, which `finish_erasing` removes before the
+                next write.
         """
-        self._upkeep.stop()
+        self._scheduler.stop()
         self._repository.journal.checkpoint()
         before = self._repository.bytes_on_disk()
         call.commit()
@@ -303,10 +307,10 @@ class Store:
         return max(0, before - self._repository.bytes_on_disk())
 
     def finish_erasing(self) -> None:
-        """Ends an `erase` that failed halfway, for one who may write: whatever came to the store now would go with it.
+        """Finishes an `erase` that failed halfway; called before every write, because it removes everything.
 
         Raises:
-            IoError: it fails still.
+            IoError: it failed again.
         """
         if not self._is_erasing:
             return
@@ -317,32 +321,32 @@ class Store:
         finally:
             self._repository.swept()
             self._log.reload()
-            # whoever reads may have read meanwhile, without asking
+            # a reader may have loaded the timeline meanwhile
             self.timeline.reload()
 
     def counts(self) -> tuple[int, int]:
-        """How many snapshots and sessions there are."""
+        """The number of snapshots and of sessions."""
         return len(self._log.records()), len(self.timeline.sessions())
 
     def check(self, call: Call, *, quick: bool, alone: bool) -> CheckReport:
-        """Checks all of it against its names, and all that is named for being there; changes no object.
+        """Checks that all objects match their ids and that nothing is missing; changes no object.
 
         Args:
-            call: what this is for.
-            quick: read no objects but records and events.
-            alone: whether nobody writes meanwhile; else what is found may have moved in that moment.
+            call: the request.
+            quick: read only records and events, no other objects.
+            alone: whether nobody writes meanwhile; if not, a finding may be out of date.
 
         Raises:
-            StoreCorrupt: it is gone.
-            IoError, StorageFull, Cancelled: it could not be checked.
+            StoreCorrupt: the store is gone.
+            IoError, StorageFull, Cancelled: the check was not finished.
         """
-        # a twentieth of what a daemon loads, and hardly ever asked for
+        # imported late: a twentieth of the daemon's code, and hardly ever needed
         from snapd.store.fsck.checker import check_apart
         from snapd.store.fsck.checkers import check
 
         self._repository.check_present()
         if alone:
-            self._upkeep.stop()
+            self._scheduler.stop()
             self._repository.journal.checkpoint()
         if quick:
             return check(self.path, call, quick=True, agrees=self.timeline.agrees)
@@ -355,8 +359,8 @@ class Store:
 
         Args:
             directories: absolute `objects` directories of the user's own git; nothing is written there.
-            work_tree: gives the bytes of a file of the work tree, None where there is no such file.
-            call: what this is for; may be cancelled until the first file is put aside.
+            work_tree: gives the bytes of a file of the work tree, None if there is no such file.
+            call: the request; may be cancelled until the first file is put aside.
 
         Returns:
             What was wrong; see `checkers.repair`.
@@ -369,7 +373,7 @@ class Store:
         from snapd.store.fsck.checkers import repair
 
         self._repository.check_present()
-        self._upkeep.stop()
+        self._scheduler.stop()
         settle = self._repository.journal.checkpoint
         try:
             found = repair(self.path, directories, work_tree, settle, call, self.timeline.agrees)

@@ -78,11 +78,11 @@ class ChildProcess:
         self._process.kill()
 
     def wait(self) -> int:
-        """Waits for its end; gives its exit status, the negative number of a signal."""
+        """Waits for its end; returns its exit status, the negative number of a signal."""
         return self._process.wait()
 
     def end(self) -> int:
-        """Ends it at once, waits for it, and lets go of its pipes; gives its exit status as `wait`."""
+        """Ends it at once, waits for it, and lets go of its pipes; returns its exit status as `wait`."""
         self.kill()
         status = self.wait()
         for stream in (self._process.stdin, self._process.stdout):

@@ -22,7 +22,7 @@ from snapd.core.call import Call
 from snapd.core.errors import FileNotInSnapshot
 from snapd.store import adopt, batch, log
 from snapd.store.journal import journal
-from snapd.store.maintenance import scheduler as upkeep
+from snapd.store.maintenance import scheduler
 from snapd.worktree.apply import applier as apply
 from snapd.worktree.snapshot import reader as reading
 from tests.support.git import run_git
@@ -382,7 +382,7 @@ def _maintain(act: Act) -> None:
     for state in ("second", "many", "third", "large", "second"):
         act.become(state)
         act.track(state)
-        keeper = act.bench.workspace._store._upkeep
+        keeper = act.bench.workspace._store._scheduler
         thread = keeper._thread
         if thread is not None:
             thread.join()
@@ -452,7 +452,7 @@ SCENARIOS = {
             STATES,
             _prepare_one,
             _maintain,
-            small={(upkeep, "LOOSE_LIMIT"): 20, (upkeep, "PACK_LIMIT"): 1, (batch, "LOOSE_COUNT"): 4},
+            small={(scheduler, "LOOSE_LIMIT"): 20, (scheduler, "PACK_LIMIT"): 1, (batch, "LOOSE_COUNT"): 4},
         ),
     )
 }

@@ -23,7 +23,7 @@ from snapd.core.call import Call
 from snapd.core.errors import SnapdError
 from snapd.store.fsck.checkers import check_closed
 from snapd.store.objects.compression import deflater
-from snapd.store.objects.loose import loose_files, pack_loose, place
+from snapd.store.objects.loose import encode_loose, loose_files, write_loose
 from snapd.store.objects.pack_index import PackIndex
 from snapd.store.objects.pack_writer import write_index
 from snapd.store.usage.usage import usage
@@ -154,7 +154,7 @@ def replace_pack(objects: Path, damage: str, kept: Collection[bytes]) -> None:
         ids |= found.ids() - set(kept)
         for oid in kept:
             if (whole := found.read(oid)) is not None:
-                place(str(objects), oid, pack_loose(*whole))
+                write_loose(str(objects), oid, encode_loose(*whole))
         for path in index.parent.glob(f"{index.stem}.*"):
             path.unlink()
     entries = PACKS.get(damage, torn)(sorted(ids))

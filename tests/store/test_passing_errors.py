@@ -79,7 +79,7 @@ def test_sessions_whose_references_cannot_be_listed(steps: Steps, monkeypatch: p
         with pytest.raises(IoError):
             steps.store.timeline.sessions()
     started = Event(steps.store.timeline.next_seq, 1_700_000_000_000, None, None, SessionStarted("T", None, None))
-    steps.store.tell(started)
+    steps.store.append_event(started)
     steps.reopen()
     assert {session.session_id for session in steps.store.timeline.sessions()} == {"S", "T"}
 
@@ -103,7 +103,7 @@ def packed_with_deltas(steps: Steps) -> tuple[ObjectId, Files]:
     contents = {f"f{at}": b"".join([*lines[:at], b"other\n", *lines[at:]]) for at in range(9)}
     steps.take({"beside": BESIDE})
     tree = steps.take(contents)
-    steps.store._upkeep.consolidate_all(Call())
+    steps.store._scheduler.repack_all(Call())
     (pack,) = steps.path.glob("objects/pack/*.pack")
     assert b"chain length" in steps.git("verify-pack", "-v", str(pack))
     # the records lay in it, so it is open

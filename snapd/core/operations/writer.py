@@ -242,7 +242,7 @@ class Writer:
         previous = self.store.last
         found = self.store.identify(snapshot)
         call.commit()
-        self.store.tell(self._event(found, self.span(found), what), snapshot)
+        self.store.append_event(self._event(found, self.span(found), what), snapshot)
         failpoint("writer.tracked")
         self.tell_snapshot(Tracked(snapshot.tree, previous, snapshot.coverage.skipped))
 
@@ -253,7 +253,7 @@ class Writer:
 
     def note(self, what: Happening) -> None:
         """Adds an event to the timeline for which nobody had to look."""
-        self.store.tell(self._event(self.store.timeline.head, None, what))
+        self.store.append_event(self._event(self.store.timeline.head, None, what))
 
     # -- changing
 
@@ -361,10 +361,10 @@ class Writer:
         event = self._event(self.store.identify(head), self.span(operation.before), operation)
         failpoint("writer.tell")
         if head == after:
-            self.store.tell(event, after, kind)
+            self.store.append_event(event, after, kind)
         else:
             self.store.append(after, kind)
-            self.store.tell(event, None if self.store.knows(head.tree) else head, RecordKind.LOOK)
+            self.store.append_event(event, None if self.store.knows(head.tree) else head, RecordKind.LOOK)
         failpoint("writer.forget")
         self.store.forget_intent()
         self._settled = True

@@ -39,7 +39,7 @@ class SnapshotLog(Protocol):
     def load(self, snapshot: SnapshotId) -> Snapshot:
         """The snapshot that an event names; raises `StoreCorrupt`."""
 
-    def tell(self, event: Event, snapshot: Snapshot | None = None, kind: RecordKind = RecordKind.TRACK) -> None:
+    def append_event(self, event: Event, snapshot: Snapshot | None = None, kind: RecordKind = RecordKind.TRACK) -> None:
         """Adds an event to the timeline, and records the snapshot that is its `head`: both or neither, durably."""
 
     def intend(self, intent: Intent) -> None:

@@ -27,7 +27,7 @@ class ObjectBatch(Protocol):
     def packing(self) -> str:
         """The module whose `packed_blob` makes, in any process, of a file's bytes its id and what is stored."""
 
-    def packed_blob(self, oid: ObjectId, packed: bytes) -> None:
+    def add_packed_blob(self, oid: ObjectId, packed: bytes) -> None:
         """Adds a file's bytes, given as what `packing` made of them."""
 
     def encoded_tree(self, data: bytes) -> ObjectId:

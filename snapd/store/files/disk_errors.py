@@ -1,4 +1,4 @@
-"""Which errors of the system say that a file is damaged. All others, such as too many open files, say nothing of it."""
+"""Which errors of the system mean that a file is damaged. Others, such as too many open files, do not."""
 
 from __future__ import annotations
 
@@ -15,33 +15,33 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM})
-"""The process, or the system, can open no more files for now."""
+"""The process or the system is out of file descriptors or memory for the moment."""
 
 _LOST = frozenset({errno.EIO, *(getattr(errno, name) for name in ("EUCLEAN", "EBADMSG") if hasattr(errno, name))})
-"""The disk, or the file system by its own checksums, has lost what was there."""
+"""The disk has lost the bytes, or a checksum of the file system does not match."""
 _NO_FILE = frozenset({errno.EISDIR, errno.ENOTDIR, errno.ELOOP, errno.ENXIO})
-"""There is something, and it is no file or no directory, as it would have to be."""
+"""There is something else in place of the file or the directory."""
 
 
 class Damaged(Exception):
-    """What is there is not what it should be, or cannot be read any more."""
+    """The bytes are not what they should be, or are lost."""
 
 
 class WrittenByNewer(StoreCorrupt):
-    """It is sound, and in a form that only a newer snapd knows: nothing is to be done to it."""
+    """The data is sound, and in a format that only a newer snapd knows: it must not be changed."""
 
 
 @contextmanager
 def reading(path: str) -> Iterator[None]:
-    """Tells errors of the system apart while a file or a directory is read.
+    """Surrounds the reading of a file or a directory, and turns `OSError` into what it means.
 
     Args:
-        path: what is read.
+        path: of the file or the directory.
 
     Raises:
         Damaged: its bytes are lost, or it is something else.
-        FileNotFoundError: it is not there.
-        IoError: it could not be read now, which says nothing of it.
+        FileNotFoundError: it does not exist.
+        IoError: it cannot be read now; it may be sound.
     """
     try:
         yield
@@ -55,10 +55,10 @@ def reading(path: str) -> Iterator[None]:
 
 @contextmanager
 def unless_theirs() -> Iterator[None]:
-    """Has what cannot be read of somebody else's repository count as not there.
+    """Ignores what cannot be read of somebody else's repository.
 
     Raises:
-        IoError: the process, or the system, can open no more files for now.
+        IoError: too few file descriptors or too little memory.
     """
     try:
         yield
@@ -68,7 +68,7 @@ def unless_theirs() -> Iterator[None]:
 
 
 def is_there(path: str) -> bool:
-    """Whether there is anything by a name; raises `IoError` where nobody can tell."""
+    """Whether a path exists; raises `IoError` if that cannot be found out."""
     try:
         with reading(path):
             os.lstat(path)
@@ -78,10 +78,10 @@ def is_there(path: str) -> bool:
 
 
 def twice(read: Callable[[], T]) -> T:
-    """What `read` gives; where it finds damage it is asked once more, since an error of the disk may pass.
+    """Calls `read`, and once more if it finds damage: an error of the disk may pass.
 
     Raises:
-        Damaged: it found damage again.
+        Damaged: the second call found damage too.
     """
     try:
         return read()

@@ -1,4 +1,4 @@
-"""Files that are there, whole, once the call returns: temporary file, fsync, rename, fsync of the directory."""
+"""Durable files: temporary file, fsync, rename, fsync of the directory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PRIVATE_DIRECTORY = 0o700
 
 
 def write_file(path: str, data: bytes) -> None:
-    """Replaces the file by `data`, durably; its directory must exist.
+    """Replaces the contents of a file by `data`, durably; its directory must exist.
 
     Raises:
         StorageFull, IoError: nothing was changed.
@@ -39,14 +39,14 @@ def write_file(path: str, data: bytes) -> None:
 
 
 def write_all(descriptor: int, data: bytes | memoryview) -> None:
-    """Writes all of `data`, however many calls that takes."""
+    """Writes all of `data`, with as many calls as it takes."""
     view = memoryview(data)
     while view:
         view = view[os.write(descriptor, view) :]
 
 
 def make_directories(path: str) -> None:
-    """Makes the directory and those above it, private to the user, and makes their names durable."""
+    """Makes a directory and its parents, private to the user, and syncs their names."""
     if os.path.isdir(path):
         return
     above = os.path.dirname(path)
@@ -59,13 +59,13 @@ def make_directories(path: str) -> None:
             if not os.path.isdir(path):
                 raise
         except FileNotFoundError:
-            # a git that somebody runs on a store removes directories as they become empty
+            # a git command run on a store removes directories as they become empty
             make_directories(path)
         sync_if_there(above)
 
 
 def sync_directory(path: str) -> None:
-    """Makes the names in a directory durable."""
+    """Syncs the names in a directory."""
     failpoint("durable.names")
     descriptor = os.open(path, os.O_RDONLY)
     try:
@@ -75,7 +75,7 @@ def sync_directory(path: str) -> None:
 
 
 def sync_data(descriptor: int) -> None:
-    """Makes the bytes of an open file durable, and of what `lstat` says only the size."""
+    """Syncs the bytes and the size of an open file, not its other metadata."""
     if hasattr(os, "fdatasync"):
         os.fdatasync(descriptor)
     else:
@@ -83,10 +83,10 @@ def sync_data(descriptor: int) -> None:
 
 
 def sync_if_there(path: str) -> bool:
-    """Makes a file's bytes, or a directory's names, durable.
+    """Syncs the bytes of a file, or the names in a directory.
 
     Returns:
-        False where there is no such file.
+        False if it does not exist.
     """
     failpoint("durable.settle")
     try:
@@ -101,7 +101,7 @@ def sync_if_there(path: str) -> bool:
 
 
 def remove_if_there(path: str) -> None:
-    """Removes a leftover file of ours."""
+    """Removes a file if it exists."""
     try:
         os.unlink(path)
     except FileNotFoundError:
@@ -109,13 +109,13 @@ def remove_if_there(path: str) -> None:
 
 
 def remove_any(path: str) -> None:
-    """Removes what is there, a directory with all in it, if there is anything."""
+    """Removes a file, or a directory with everything in it, if it exists."""
     try:
         os.unlink(path)
     except FileNotFoundError:
         return
     except (IsADirectoryError, PermissionError):
-        # what `unlink` says of a directory differs by system
+        # the error of `unlink` for a directory differs between systems
         if not os.path.isdir(path) or os.path.islink(path):
             raise
         shutil.rmtree(path)

@@ -1,4 +1,4 @@
-"""One owner per store: a lock that the system lets go of when its holder dies, never a file's age."""
+"""One owner per store: a lock that the system releases when the owner dies, never the age of a file."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from snapd.failpoints import failpoint
 from .durable import make_directories, write_file
 
 OWNER = "owner.json"
-"""The file that says who owns a store, written when that began."""
+"""The file that names the owner of a store."""
 
 
 class Ownership:
-    """The right to write to a store, held until `release` or the process's end.
+    """The right to write to a store, held until `release` or the end of the process.
 
     Args:
-        path: the store's directory; made where it is missing.
-        socket: where the owner can be reached by others, None where it cannot.
+        path: the directory of the store; created if it does not exist.
+        socket: the address at which others can reach the owner; None if they cannot.
 
     Raises:
-        StoreLocked: another process holds it; `data["socket"]` says where to find that one.
-        StorageFull, IoError: it was not taken.
+        StoreLocked: another process owns the store; `data["socket"]` is its address.
+        StorageFull, IoError: the store was not locked.
     """
 
     def __init__(self, path: str, socket: str | None) -> None:
         make_directories(path)
         owner = os.path.join(path, OWNER)
-        # thread_local=False: a worker thread may take what the main thread lets go of
+        # thread_local=False: a worker thread may lock, and the main thread release
         self._lock = FileLock(os.path.join(path, "lock"), mode=0o600, thread_local=False, is_singleton=False)
         with os_errors(path):
             failpoint("ownership.lock")
@@ -44,7 +44,7 @@ class Ownership:
         try:
             write_file(owner, json.dumps({"pid": os.getpid(), "socket": socket}).encode())
         except BaseException:
-            # nobody has this object, so nobody else would
+            # nobody gets this object, so nobody else would release it
             self.release()
             raise
 

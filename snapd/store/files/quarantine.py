@@ -1,7 +1,7 @@
-"""Where damaged files go: never deleted, each with what it was, in the store's `quarantine` directory.
+"""Keeps damaged files in the store's `quarantine` directory, with a manifest; a repair never deletes them.
 
-A file is kept aside before anything is done about it, under a second name where the file system has hard links, and
-the line in the manifest is durable before that. So a repair that is killed has at worst kept a file twice.
+A file is put there before the repair changes anything, as a hard link if the file system has them, after its line in
+the manifest is durable. So at worst, a repair that is killed has kept a file twice.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 QUARANTINE = "quarantine"
-"""The directory in the store."""
+"""The directory of the store with the quarantines of all repairs."""
 
 MANIFEST = "manifest.jsonl"
-"""In each of its directories: one JSON object a line, for each file what it was and why it is there."""
+"""A file in each of them: one line of JSON for each file, with its old path and the reason."""
 
 
 class Quarantine:
-    """What one repair puts aside.
+    """The quarantine of one repair.
 
     Args:
         store: its directory, which the caller owns.
 
     Attributes:
-        path: where it puts things; made with the first of them, None before.
+        path: its directory; None before the first file is put there.
     """
 
     def __init__(self, store: str) -> None:
@@ -51,15 +51,15 @@ class Quarantine:
         self._count = 0
 
     def keep(self, path: str, reason: str, objects: Iterable[str] = ()) -> None:
-        """Keeps a file of the store aside; it is still where it was.
+        """Puts a copy or a link of a file into quarantine; the file stays at its path.
 
         Args:
-            path: the file; nothing is done where it is not there.
-            reason: why.
-            objects: the ids, in hex, of the objects that are damaged in it.
+            path: the file; nothing is done if it does not exist.
+            reason: for the manifest.
+            objects: the ids, in hex, of the damaged objects in it.
 
         Raises:
-            StorageFull, IoError: it may not be kept.
+            StorageFull, IoError: the file may not be in quarantine.
         """
         if not os.path.lexists(path):
             return
@@ -79,7 +79,7 @@ class Quarantine:
             sync_directory(directory)
 
     def move(self, path: str, reason: str, objects: Iterable[str] = ()) -> None:
-        """Keeps a file aside, and takes it out of where it was; raises as `keep`."""
+        """Moves a file into quarantine; raises as `keep`."""
         self.keep(path, reason, objects)
         remove(path)
 
@@ -102,7 +102,7 @@ class Quarantine:
 
 
 def _keep_also(path: str, target: str) -> None:
-    """Gives a file a second name; copies it where it cannot have one, and a directory with all in it."""
+    """Gives a file a second name; copies it if it cannot have one, and a directory with all in it."""
     try:
         os.link(path, target, follow_symlinks=False)
         return
@@ -120,14 +120,14 @@ def _keep_also(path: str, target: str) -> None:
 
 
 def remove(path: str) -> None:
-    """Takes what is kept aside out of where it was, durably; raises `IoError`."""
+    """Removes a file or a directory, durably; raises `IoError`."""
     with os_errors(path):
         remove_any(path)
         sync_directory(os.path.dirname(path))
 
 
 def remove_quarantine(path: str) -> None:
-    """Removes damaged files that were put aside in a store: nobody can tell what is in them; raises `IoError`."""
+    """Removes all quarantines of a store: nobody knows which contents they hold. Raises `IoError`."""
     quarantine = os.path.join(path, QUARANTINE)
     with os_errors(quarantine):
         remove_any(quarantine)

@@ -1,4 +1,4 @@
-"""Walks directories and tells of what cannot be listed: to take it for empty would miss what is in it."""
+"""Walks directories, and raises for one that cannot be listed: to treat it as empty would miss its files."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ if TYPE_CHECKING:
 
 
 def walked(top: str) -> Iterator[tuple[str, list[str], list[str]]]:
-    """As `os.walk`, top down; what goes meanwhile, or is not there, has nothing.
+    """As `os.walk`, top down; a directory that does not exist, or is removed meanwhile, is skipped.
 
     Args:
         top: the directory.
 
     Raises:
-        IoError: one cannot be listed.
+        IoError: a directory cannot be listed.
     """
 
-    def tell(error: OSError) -> None:
+    def raise_unless_missing(error: OSError) -> None:
         if not isinstance(error, FileNotFoundError):
             raise error
 
     with os_errors(top):
-        yield from os.walk(top, onerror=tell)
+        yield from os.walk(top, onerror=raise_unless_missing)

@@ -1,87 +1,107 @@
-"""Has a process of its own read, inflate and hash all objects: nobody waits for its turn at the interpreter lock."""
+"""Checks a store in a process of its own: nobody waits for the interpreter lock while all objects are hashed."""
 
 from __future__ import annotations
 
-import os
-import selectors
-import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from snapd.core.errors import IoError, os_errors
-from snapd.workers.processes import ChildProcess, can_start
+from snapd.core.call import Call
+from snapd.core.check_report import CheckReport, Leftovers, Problem, TouchedFile, TouchedStep
+from snapd.core.errors import IoError
+from snapd.workers.job import WorkerEnded, run_job, serve
+from snapd.workers.processes import can_start
 
-from .checker_wire import Found, Garbled, decode_answer, encode_question
 from .checkers import check
 from .examine import disagreement
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
-    from snapd.core.call import Call
-    from snapd.core.check_report import CheckReport
+    from snapd.workers.job import Report
 
-_READ_BYTES = 1 << 16
-_LOOK_SECONDS = 0.1
-"""How soon it is noticed that the check is not wanted any more."""
+
+@attrs.frozen
+class _Checked:
+    """What the other process answers.
+
+    Attributes:
+        report: what the check found.
+        asks_timeline: whether the open timeline is to be compared too: the events fit together.
+    """
+
+    report: CheckReport
+    asks_timeline: bool
 
 
 def check_apart(store: str, call: Call, agrees: Callable[[], bool]) -> CheckReport:
-    """Checks all of a store that this process has open, as `checkers.check`; in this process only where it must be.
+    """Checks a store that this process has open, as `checkers.check`; in this process only if no other can be started.
 
     Args:
         store: its directory.
-        call: what this is for; no process is left where it is cancelled.
-        agrees: whether the database of the timeline says what the events come to.
+        call: the request; cancelling it ends the process.
+        agrees: whether the database of the timeline matches the events.
 
     Raises:
-        StoreCorrupt, StorageFull, IoError, Cancelled: as `checkers.check`; an `IoError` too where the process ended
-            before it had answered, or cannot be started.
+        StoreCorrupt, StorageFull, IoError, Cancelled: as `checkers.check`; `IoError` also if the process cannot be
+            started, or ended before it had answered.
     """
     if not can_start():
         return check(store, call, quick=False, agrees=agrees)
-    with os_errors(sys.executable):
-        child = ChildProcess("snapd.store.fsck.checker_process")
-    found = None
     try:
-        for line in _lines(child, encode_question(store), call):
-            answer = decode_answer(line)
-            if isinstance(answer, Found):
-                found = answer
-            else:
-                call.progress(answer.message, answer.done, answer.total)
-    except Garbled:
-        # it died while it spoke
-        found = None
-    finally:
-        status = child.end()
-    if found is None:
-        raise IoError(f"the process that checks {store} ended with {status}", path=store)
-    if not found.asks_timeline:
-        return found.checkup
+        answer = run_job(
+            __name__,
+            {"store": store},
+            in_background=True,
+            check=call.check,
+            report=call.progress,
+        )
+    except WorkerEnded as error:
+        raise IoError(f"the process that checks {store} ended with {error.status}", path=store) from error
+    report = _report(answer["report"])
+    if not answer["asks_timeline"]:
+        return report
     problems, _ = disagreement(agrees)
-    return attrs.evolve(found.checkup, problems=(*found.checkup.problems, *problems))
+    return attrs.evolve(report, problems=(*report.problems, *problems))
 
 
-def _lines(child: ChildProcess, question: bytes, call: Call) -> Iterator[bytes]:
-    """What it says until it ends, line by line; a last one may be torn."""
-    with selectors.DefaultSelector() as ready:
-        ready.register(child.output, selectors.EVENT_READ)
-        try:
-            # the rest of the pipe stays open: its end tells the process that this one is gone
-            os.write(child.input, question)
-        except BrokenPipeError:
-            return
-        held = b""
-        while True:
-            call.check()
-            if not ready.select(_LOOK_SECONDS):
-                continue
-            piece = os.read(child.output, _READ_BYTES)
-            if not piece:
-                break
-            *lines, held = (held + piece).split(b"\n")
-            yield from lines
-    if held:
-        yield held
+def main(_: str) -> None:
+    """Runs in the other process."""
+    serve(_check)
+
+
+def _check(question: dict[str, Any], report: Report) -> _Checked:
+    asked: list[bool] = []
+
+    def agrees() -> bool:
+        # only the process that has the timeline open can compare it
+        asked.append(True)
+        return True
+
+    found = check(question["store"], Call(report), quick=False, agrees=agrees)
+    return _Checked(found, bool(asked))
+
+
+def _report(report: dict[str, Any]) -> CheckReport:
+    return CheckReport(
+        **{
+            **report,
+            "problems": tuple(_problem(**problem) for problem in report["problems"]),
+            "repaired": tuple(_problem(**problem) for problem in report["repaired"]),
+            "broken": _ids(report["broken"]),
+            "leftovers": Leftovers(**report["leftovers"]),
+        }
+    )
+
+
+def _problem(files: list[Any], snapshots: list[str], steps: list[Any], **rest: Any) -> Problem:
+    return Problem(
+        **rest,
+        files=tuple(TouchedFile(bytes.fromhex(file["path"]), _ids(file["snapshots"])) for file in files),
+        snapshots=_ids(snapshots),
+        steps=tuple(TouchedStep(**step) for step in steps),
+    )
+
+
+def _ids(hexes: list[str]) -> tuple[bytes, ...]:
+    return tuple(map(bytes.fromhex, hexes))

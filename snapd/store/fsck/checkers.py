@@ -1,4 +1,4 @@
-"""Checks and repairs a store, one that is open or one that cannot be opened."""
+"""Checks and repairs a store, open or not; it need not be possible to open it."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ if TYPE_CHECKING:
 
 
 def check(store: str, call: Call, *, quick: bool, agrees: Callable[[], bool] | None = None) -> CheckReport:
-    """Checks a store; nothing of it is changed.
+    """Checks a store; changes nothing.
 
     Args:
         store: its directory.
-        call: what this is for.
-        quick: read no objects but records and events.
-        agrees: whether the database of the timeline says what the events come to, where somebody has it open.
+        call: the request.
+        quick: read only records and events, no other objects.
+        agrees: whether the database of the timeline matches the events; None if nobody has it open.
 
     Raises:
         StoreCorrupt: a newer snapd made it.
-        IoError: something of it cannot be read.
-        Cancelled: it is not wanted any more.
+        IoError: a part of it cannot be read.
+        Cancelled: the request was cancelled.
     """
     with _examined(store, call, quick=quick, agrees=agrees) as found:
-        return found.told()
+        return found.report()
 
 
 def repair(
@@ -55,27 +55,28 @@ def repair(
     call: Call,
     agrees: Callable[[], bool] | None = None,
 ) -> CheckReport:
-    """Repairs what can be repaired; nobody may write to the store meanwhile.
+    """Repairs a store as far as possible; nobody may write to it meanwhile.
 
     Args:
         store: its directory, which the caller owns.
-        directories: absolute `objects` directories of the user's own git; nothing is written there.
-        work_tree: gives the bytes of a file of the work tree, None where there is no such file.
-        settle: replays the journal, or makes it whole; called once what it needs is in order.
-        call: what this is for; may be cancelled until the first file is put aside.
-        agrees: as in `check`.
+        directories: absolute `objects` directories of the user's own git; they are only read.
+        work_tree: returns the bytes of a file of the work tree; None if there is no such file.
+        settle: replays the journal; called once the files that it needs are repaired.
+        call: the request; can be cancelled until the first file is moved to quarantine.
+        agrees: as for `check`.
 
     Returns:
-        What was wrong before; `repaired` has the events that had to be left out, `quarantine` says where things are.
+        The problems before the repair; `repaired` has the events that had to be left out, `quarantine` is the directory
+        of the damaged files.
 
     Raises:
         StoreCorrupt: a newer snapd made it.
-        StorageFull, IoError: nothing that could be read before cannot be read now.
+        StorageFull, IoError: everything that could be read before can still be read.
         Cancelled: nothing was changed.
     """
     quarantine = Quarantine(store)
     with _examined(store, call, quick=False, agrees=agrees) as found:
-        first = found.told()
+        first = found.report()
         if not first.problems or has_newer_journal(first.problems):
             return first
         call.commit()
@@ -89,18 +90,18 @@ def repair(
 
 
 def check_closed(store: str, call: Call, *, quick: bool, mend: bool) -> CheckReport:
-    """Checks a store that nobody has open, one that cannot be opened too.
+    """Checks, and perhaps repairs, a store that nobody has open; it need not be possible to open it.
 
     Args:
         store: its directory.
-        call: what this is for.
-        quick: as in `check`.
-        mend: whether to repair it, from itself alone.
+        call: the request.
+        quick: as for `check`.
+        mend: whether to repair it, without other sources for lost objects.
 
     Raises:
-        StoreLocked: another process owns it; `data["socket"]` says where to find that one.
-        StoreCorrupt: there is none, or a newer snapd made it.
-        StorageFull, IoError, Cancelled: as in `repair`.
+        StoreLocked: another process owns it; `data["socket"]` is its address.
+        StoreCorrupt: there is no store, or a newer snapd made it.
+        StorageFull, IoError, Cancelled: as `repair`.
     """
     if not os.path.isdir(store):
         raise StoreCorrupt(f"there is no store at {store}", object=store)
@@ -110,7 +111,7 @@ def check_closed(store: str, call: Call, *, quick: bool, mend: bool) -> CheckRep
             return check(store, call, quick=quick)
 
         def settle() -> None:
-            # not before: a repository cannot be opened before its files are in order
+            # not earlier: a repository can be opened only after its files are repaired
             ShadowRepository(store).journal.checkpoint()
 
         first = repair(store, (), lambda _: None, settle, call)

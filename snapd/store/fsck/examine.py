@@ -1,4 +1,4 @@
-"""Puts a check together: reads, walks, and says what is wrong."""
+"""Examines a store: reads all objects, walks the references, and lists the problems."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from snapd.store.refs.packed import PACKED
 from snapd.store.timeline.timeline import NAME as TIMELINE
 from snapd.store.timeline.verify import differs, sealed_heads
 
-from .files import check_access, check_files, has_newer_journal, leftovers, waiting
+from .files import check_access, check_files, find_leftovers, has_newer_journal, waiting
 from .holdings import UNINDEXED, Holdings
 from .rebuild import lost_references, ours_to_rebuild
 from .scan import Scan, scan
@@ -35,23 +35,23 @@ if TYPE_CHECKING:
     from .holdings import Pack
 
 MAX_PROBLEMS = 50_000
-"""So many problems are told, so that the answer fits into a message; a repair sees to all."""
+"""The most problems in a report, so that it fits into a message; a repair handles all of them."""
 
 
 @attrs.frozen
 class Examination:
-    """Everything that a check knows.
+    """Everything that a check has found.
 
     Attributes:
         store: the directory of the store.
         holdings: its objects.
-        scan: what was read of them.
+        scan: what reading them found.
         references: its references.
-        named: what these lead to.
-        touched: what is missing, and what that touches.
-        broken_chains: the references that have to be put together anew, and may be.
-        problems: what is wrong.
-        leftovers: what crashes left.
+        named: what these reach.
+        touched: the missing objects, and what they affect.
+        broken_chains: the references whose chains must be rebuilt, and can be.
+        problems: all problems.
+        leftovers: temporary files that crashes left.
         is_quick: whether objects were not read.
     """
 
@@ -66,8 +66,8 @@ class Examination:
     leftovers: Leftovers
     is_quick: bool
 
-    def told(self) -> CheckReport:
-        """What there is to tell of it."""
+    def report(self) -> CheckReport:
+        """The report for the client."""
         return CheckReport(
             store=self.store,
             quick=self.is_quick,
@@ -86,24 +86,24 @@ class Examination:
 def examine(
     store: str, holdings: Holdings, call: Call, *, quick: bool, agrees: Callable[[], bool] | None
 ) -> Examination:
-    """Checks a store; nothing of it is changed.
+    """Checks a store; changes nothing.
 
     Args:
         store: its directory.
         holdings: its objects, just listed.
-        call: what this is for.
-        quick: read no objects but records and events.
-        agrees: whether the database of the timeline says what the events come to; None where nobody has it open.
+        call: the request.
+        quick: read only records and events, no other objects.
+        agrees: whether the database of the timeline matches the events; None if nobody has it open.
 
     Raises:
         StoreCorrupt: a newer snapd made it.
-        IoError: something of it cannot be read.
-        Cancelled: it is not wanted any more.
+        IoError: a part of it cannot be read.
+        Cancelled: the request was cancelled.
     """
     problems = [*check_files(store), *check_access(store)]
     first = tuple(problems)
     newer = has_newer_journal(first)
-    # before the references are read: what is replayed is never older than they are
+    # before the references are read: the journal is never older than they are
     holdings.journal, moving = waiting(store)
     found = Scan()
     if not quick:
@@ -133,21 +133,23 @@ def examine(
         if not fits:
             mendable = sorted(named.sessions)
     if newer:
-        # what seems to be missing may be in there
+        # objects that seem to be missing may be in the newer journal
         touching, mendable = Touched({}, (), is_cut=False), []
         problems = [problem for problem in problems if problem in first]
-    return Examination(store, holdings, found, references, named, touching, mendable, problems, leftovers(store), quick)
+    return Examination(
+        store, holdings, found, references, named, touching, mendable, problems, find_leftovers(store), quick
+    )
 
 
 def _of_newer(named: Named) -> Iterator[Problem]:
     for commit, chain in named.newer.items():
         what = "the record" if chain.startswith(SNAPSHOTS) else "the event"
-        message = f"{what} {commit.hex()} in {chain} was written by a newer snapd; it is left as it is, use that one"
+        message = f"{what} {commit.hex()} in {chain} was written by a newer snapd: repair it with that one"
         yield Problem("newerFormat", commit.hex(), message)
 
 
 def _complete(found: Scan, holdings: Holdings, named: Named) -> None:
-    """Adds the commits that no file has yet, and those of our form that somebody else made."""
+    """Adds commits that are only in the journal, and those of our format that somebody else made."""
     for oid in {*holdings.journal, *named.records, *named.links} - found.commits.keys():
         kind, data = holdings.read(oid) or ("", b"")
         if kind == "commit":
@@ -155,7 +157,7 @@ def _complete(found: Scan, holdings: Holdings, named: Named) -> None:
 
 
 def _before(holdings: Holdings, commit: ObjectId) -> ObjectId | None:
-    """The commit before one in its chain; None where there is none, or it cannot be read."""
+    """The parent of a commit; None if there is none, or it cannot be read."""
     kind, data = holdings.read(commit) or ("", b"")
     try:
         return decode_commit(data, commit)[1] if kind == "commit" else None
@@ -166,39 +168,41 @@ def _before(holdings: Holdings, commit: ObjectId) -> ObjectId | None:
 def _of_references(holdings: Holdings, references: References, lost: list[str], named: Named) -> Iterator[Problem]:
     for name in references.damaged:
         if name == PACKED:
-            message = f"lines of {name} are illegible; what they named is looked for, those that are legible stay"
+            message = (
+                f"lines of {name} are unreadable; the references that they named are searched for, the others stay"
+            )
             yield Problem("damagedReference", name, message)
             continue
-        yield Problem("damagedReference", name, f"{name} does not say what it points to; {_what_hangs(name)}")
+        yield Problem("damagedReference", name, f"{name} has no valid target; {_what_hangs(name)}")
     for name in lost:
-        yield Problem("lostReference", name, f"{name} is gone; {_what_hangs(name)}")
+        yield Problem("lostReference", name, f"{name} is missing; {_what_hangs(name)}")
     for chain in named.chains:
         if chain.lost is not None:
             yield _broken(holdings, chain)
     for name, target in references.targets.items():
         if name.startswith(COVERAGE) and name != COVERAGE + target.hex():
-            yield Problem("damagedReference", name, f"{name} points to another object than its name says")
+            yield Problem("damagedReference", name, f"{name} points to another object than the one in its name")
 
 
 def _broken(holdings: Holdings, chain: Chain) -> Problem:
     assert chain.lost is not None
     if chain.lost == chain.target and not holdings.is_there(chain.lost):
-        message = f"{chain.name} points to {chain.lost.hex()}, which is not there; {_what_hangs(chain.name)}"
+        message = f"{chain.name} points to {chain.lost.hex()}, which is missing; {_what_hangs(chain.name)}"
         return Problem("damagedReference", chain.name, message)
     state = "damaged" if holdings.is_there(chain.lost) else "missing"
     if chain.name.startswith(SNAPSHOTS):
         message = f"the record {chain.lost.hex()} of a snapshot on {chain.name[len(SNAPSHOTS) :]} is {state}"
-        return Problem("lostRecord", chain.lost.hex(), f"{message}; older ones of that day cannot be reached by it")
-    message = f"the event {chain.lost.hex()} in {chain.name} is {state}; older ones cannot be reached by it"
+        return Problem("lostRecord", chain.lost.hex(), f"{message}; older ones of that day cannot be reached")
+    message = f"the event {chain.lost.hex()} in {chain.name} is {state}; older events cannot be reached"
     return Problem("lostEvent", chain.lost.hex(), message)
 
 
 def _what_hangs(name: str) -> str:
     if name.startswith(SNAPSHOTS):
-        return f"the snapshots of {name[len(SNAPSHOTS) :]} cannot be reached by it"
+        return f"the snapshots of {name[len(SNAPSHOTS) :]} cannot be reached"
     if name.startswith(COVERAGE):
-        return "it keeps what a snapshot says of ignored and skipped files"
-    return "the history of a session cannot be reached by it"
+        return "it keeps the list of ignored and skipped files of a snapshot"
+    return "the history of a session cannot be reached"
 
 
 def _of_objects(holdings: Holdings, touching: Touched) -> Iterator[Problem]:
@@ -209,7 +213,7 @@ def _of_objects(holdings: Holdings, touching: Touched) -> Iterator[Problem]:
             "damagedObject" if is_damaged else "missingObject",
             oid.hex(),
             f"object {oid.hex()} is {state}: {_what_is_touched(touches)}",
-            touches.told(),
+            touches.touched_files(),
             tuple(sorted(touches.snapshots)),
             tuple(touches.steps),
         )
@@ -221,10 +225,10 @@ def _of_objects(holdings: Holdings, touching: Touched) -> Iterator[Problem]:
 
 def _what_is_touched(touches: Touches) -> str:
     if touches.snapshots:
-        return f"what {_count(len(touches.snapshots), 'snapshot')} say of ignored and skipped files"
+        return f"it is the list of ignored and skipped files of {_count(len(touches.snapshots), 'snapshot')}"
     snapshots = {tree for trees in touches.files.values() for tree in trees}
     if not snapshots:
-        return "only what an undo did needs it"
+        return "only the record of an undo needs it"
     return f"it is in {_count(len(touches.files), 'file')} of {_count(len(snapshots), 'snapshot')}"
 
 
@@ -242,12 +246,12 @@ def _of_packs(holdings: Holdings, named: Named) -> Iterator[Problem]:
             continue
         is_only_index = pack.flaw == UNINDEXED
         if not holdings.unindexed.get(pack.name, ("", True))[1] and not is_needed(holdings, named, pack):
-            # a crash left it before its index had its name, or after it was put aside, and nothing needs it
+            # a crash left it before its index was renamed, or after that was moved to quarantine, and nothing needs it
             continue
         ending = "idx" if is_only_index else "pack"
         subject = _file(holdings, f"{pack.path}.{ending}")
         if is_only_index:
-            message = f"the index of {pack.name} is missing or damaged: what is in that pack cannot be read without"
+            message = f"the index of {pack.name} is missing or damaged: without it, the pack cannot be read"
         else:
             damaged = f", {len(pack.damaged)} of its {pack.index.count} objects are damaged" if pack.damaged else ""
             message = f"pack {pack.name}: {pack.flaw}{damaged}"
@@ -255,12 +259,12 @@ def _of_packs(holdings: Holdings, named: Named) -> Iterator[Problem]:
 
 
 def is_needed(holdings: Holdings, named: Named, pack: Pack) -> bool:
-    """Whether something that is named lies in this pack, and nowhere else that is sound."""
+    """Whether a reachable object has its only sound copy in this damaged pack."""
     return any(pack.has(oid) and is_only_in_flawed(holdings, oid) for oid in named.needed)
 
 
 def is_only_in_flawed(holdings: Holdings, oid: ObjectId) -> bool:
-    """Whether no sound pack and no sound file of its own has an object."""
+    """Whether an object is in no sound pack and has no sound loose copy."""
     if any(pack.flaw is None and pack.has(oid) for pack in holdings.packs.values()):
         return False
     return holdings.loose_copy(oid) is None
@@ -275,20 +279,22 @@ def _of_keeping(references: References, named: Named) -> Iterator[Problem]:
     for coverage in sorted(used - named.coverages - named.missing):
         name = COVERAGE + coverage.hex()
         if name not in references.damaged:
-            yield Problem("notKept", name, f"{name} is gone: a git run by hand could drop what snapshots need")
+            yield Problem(
+                "notKept", name, f"{name} is missing: a git command run by hand could drop objects that snapshots need"
+            )
     for commit in named.loosely:
-        message = f"event {commit.hex()} does not keep what it names: a cleanup could drop it"
+        message = f"event {commit.hex()} does not keep all objects that it names: a cleanup could drop them"
         yield Problem("notKept", commit.hex(), message)
 
 
 def disagreement(agrees: Callable[[], bool]) -> tuple[list[Problem], bool]:
-    """What is wrong with the timeline.
+    """Checks the timeline.
 
     Args:
-        agrees: whether its database says what the events come to; may raise that these do not fit together.
+        agrees: whether its database matches the events; may raise if the events are inconsistent.
 
     Returns:
-        The problems, and whether the events themselves fit together.
+        The problems, and whether the events themselves are consistent.
 
     Raises:
         IoError: it cannot be read.
@@ -297,14 +303,14 @@ def disagreement(agrees: Callable[[], bool]) -> tuple[list[Problem], bool]:
         if agrees():
             return [], True
     except (ValueError, sqlite3.IntegrityError, StoreCorrupt) as error:
-        message = f"the events of the timeline do not fit together: {error}"
+        message = f"the events of the timeline are inconsistent: {error}"
         return [Problem("damagedTimeline", TIMELINE, message)], False
-    message = "the database of the timeline says something else than its events; it can be made anew of them"
+    message = "the database of the timeline does not match its events; it can be rebuilt from them"
     return [Problem("damagedTimeline", TIMELINE, message)], True
 
 
 def _agrees(store: str, named: Named) -> bool:
-    """Whether the database of a store that nobody has open says what the events come to."""
+    """Whether the database of a store that nobody has open matches the events."""
     links = sorted(named.links.values(), key=lambda link: link.event.seq)
     heads = {chain.name: chain.target for chain in named.chains if chain.name in named.sessions}
     path = os.path.join(store, TIMELINE)

@@ -1,4 +1,4 @@
-"""The files of a store that are no objects and no references: what is wrong with them, and with who may touch them."""
+"""Checks the files of a store that are neither objects nor references, and the permissions of all files."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ ROOT = "root.json"
 _HEAD = re.compile(rb"ref: refs/[^\n]+\n?")
 _LEFTOVER = re.compile(r"tmp_(obj|pack|adopt)_.*|.*\.[0-9a-f]{12}\.tmp|.+\.lock")
 _UNREADABLE = b"\0unreadable"
-"""What none of the files says."""
+"""Stands for a file that cannot be read; no file has these bytes."""
 _OTHERS_WRITE = 0o022
 _OTHERS = 0o077
 
 
 def check_files(store: str) -> list[Problem]:
-    """What is wrong with the files that say what the store is, and that it keeps beside the objects.
+    """Checks the files that make the directory a store, and those beside the objects.
 
     Args:
         store: its directory.
@@ -60,35 +60,35 @@ def check_files(store: str) -> list[Problem]:
         found.append(Problem("damagedConfig", CONFIG, "config does not say that this is a store of snapd"))
     root = _read(store, ROOT)
     if root is not None and not _is_root(root):
-        found.append(Problem("damagedRoot", ROOT, "root.json does not say which folder this is; it is written anew"))
+        found.append(Problem("damagedRoot", ROOT, "root.json does not say which folder this is; it is written again"))
     intent = _read(store, INTENT)
     if intent is not None:
         try:
             decode_file(intent)
         except WrittenByNewer as error:
-            found.append(Problem("newerFormat", INTENT, f"{error.message}; it is left as it is, use that one"))
+            found.append(Problem("newerFormat", INTENT, f"{error.message}: repair it with that one"))
         except (ValueError, RecursionError):
-            message = "what an operation that was cut short was to do cannot be read; its files stay as they are"
+            message = "the plan of an interrupted operation cannot be read; its files stay as they are"
             found.append(Problem("damagedIntent", INTENT, message))
     numbers = _read(store, NUMBERS)
     if numbers is not None and decode_numbers(numbers) is None:
-        message = "the number of the next notification cannot be read; they are numbered by the clock from now on"
+        message = "the number of the next notification cannot be read; the clock gives the numbers from now on"
         found.append(Problem("damagedNumbers", NUMBERS, message))
     if _is_other(os.path.join(store, JOURNAL)):
-        found.append(Problem("damagedJournal", JOURNAL, "journal is no directory; it is put aside, and made anew"))
+        found.append(Problem("damagedJournal", JOURNAL, "journal is not a directory; a repair replaces it"))
     for name, data in journal_files(store):
         newer = newer_format(data)
         if newer is not None:
-            message = f"{name} was written by a newer snapd (format {newer}); it is left as it is, use that one"
+            message = f"{name} was written by a newer snapd (format {newer}): repair it with that one"
             found.append(Problem("newerFormat", name, message))
         elif data == _UNREADABLE or has_gap(data):
-            message = "a part of the journal is damaged; what is lost of it is named besides"
+            message = "a part of the journal is damaged; the objects that are lost with it are listed too"
             found.append(Problem("damagedJournal", name, message))
     return found
 
 
 def journal_files(store: str) -> Iterator[tuple[str, bytes]]:
-    """The journal files, oldest first, each with its name in the store; raises `IoError`."""
+    """The journal files, oldest first, each with its path in the store and its bytes; raises `IoError`."""
     directory = os.path.join(store, JOURNAL)
     if _is_other(directory):
         return
@@ -105,7 +105,7 @@ def journal_files(store: str) -> Iterator[tuple[str, bytes]]:
 
 
 def waiting(store: str) -> tuple[dict[ObjectId, bytes], dict[str, ObjectId]]:
-    """What the journal has: loose files by their objects, and what references point to once it is replayed."""
+    """The loose files in the journal, by their objects, and the targets of references after its replay."""
     objects: dict[ObjectId, bytes] = {}
     references: dict[str, ObjectId] = {}
     for _, data in journal_files(store):
@@ -116,14 +116,14 @@ def waiting(store: str) -> tuple[dict[ObjectId, bytes], dict[str, ObjectId]]:
 
 
 def has_newer_journal(problems: Sequence[Problem]) -> bool:
-    """Whether a newer snapd wrote a part of the journal: nobody else knows then what is there and what is missing."""
+    """Whether a newer snapd wrote a part of the journal: then this one cannot know what is missing."""
     return any(problem.kind == "newerFormat" and problem.subject.startswith(JOURNAL + os.sep) for problem in problems)
 
 
 def check_access(store: str) -> list[Problem]:
-    """Where somebody else owns a part of a store, or could read or write it; raises `IoError`.
+    """Finds files of a store that another user owns or can access; raises `IoError`.
 
-    A file that the project's own git has too keeps the permissions that it has there.
+    Files that the project's own git has too keep their permissions.
     """
     found = []
     for above, _, files in walked(store):
@@ -146,8 +146,8 @@ def check_access(store: str) -> list[Problem]:
     return found
 
 
-def leftovers(store: str) -> Leftovers:
-    """What crashes left in a store; raises `IoError`."""
+def find_leftovers(store: str) -> Leftovers:
+    """The temporary files that crashes left in a store; raises `IoError`."""
     count = size = 0
     for above, directories, files in walked(store):
         if above == store and QUARANTINE in directories:
@@ -187,7 +187,7 @@ def _is_root(data: bytes) -> bool:
 
 
 def _is_other(directory: str) -> bool:
-    """Whether something that is no directory has its name."""
+    """Whether the path exists and is not a directory."""
     with os_errors(directory):
         try:
             return not stat.S_ISDIR(os.lstat(directory).st_mode)
@@ -196,7 +196,7 @@ def _is_other(directory: str) -> bool:
 
 
 def _read(store: str, name: str) -> bytes | None:
-    """The bytes of a file; None where there is none, `_UNREADABLE` where they are lost; raises `IoError`."""
+    """The bytes of a file; None if it does not exist, `_UNREADABLE` if they are lost. Raises `IoError`."""
     path = os.path.join(store, name)
 
     def read() -> bytes:

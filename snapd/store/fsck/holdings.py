@@ -1,4 +1,4 @@
-"""What an `objects` directory holds, and which copies of it are damaged: an object is read past its damaged copies."""
+"""The objects in an `objects` directory. Damaged copies are remembered, and skipped when an object is read."""
 
 from __future__ import annotations
 
@@ -7,68 +7,70 @@ import os
 from typing import TYPE_CHECKING, TypeVar
 
 from snapd.core.errors import os_errors
-from snapd.store.files.disk_errors import Damaged, is_there, twice, unless_theirs
-from snapd.store.objects.loose import expand_loose, loose_files, object_path
+from snapd.store.files.disk_errors import Damaged, is_there, reading, twice, unless_theirs
+from snapd.store.objects.codec import object_id
+from snapd.store.objects.loose import check_loose, expand_loose, loose_files, object_path, read_loose
 from snapd.store.objects.pack_index import PackIndex
+from snapd.store.objects.pack_reader import ObjectCache, PackReader
 
-from .loosefile import check_loose, read_loose
-from .madeindex import MadeIndex
-from .packfile import PackFile
+from .rebuilt_index import CACHED_BYTES, RebuiltIndex
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from snapd.core.call import Call
     from snapd.core.model import ObjectId
+    from snapd.store.objects.codec import ObjectKind
 
 T = TypeVar("T")
 
 UNINDEXED = "its index is missing or damaged"
-"""What is wrong with a pack that may be sound itself."""
+"""The flaw of a pack that may be sound itself."""
 
-WITHOUT_PACK = "its index is there without it"
-"""What is wrong with a pack that is gone."""
+WITHOUT_PACK = "it is missing, and its index exists"
+"""The flaw of a pack whose file is missing."""
 
 
 class Pack:
-    """A pack, and where its objects lie.
+    """A pack with its index.
 
     Args:
         path: of both files, without an ending.
-        index: where its objects lie: its own index, or one that was made because that is missing or damaged.
+        index: of the pack; a rebuilt one if its own is missing or damaged.
 
     Attributes:
-        path: see above.
-        name: its name, without an ending.
-        index: see above.
-        file: the pack, None where it cannot be opened.
-        damaged: the objects in it that are not what they should be.
-        flaw: what is wrong with the pack as a whole, None where nothing is known to be.
+        path: as given.
+        name: of the pack, without an ending.
+        index: as given.
+        file: the open pack; None if it cannot be opened.
+        damaged: the objects with a damaged entry.
+        flaw: what is wrong with the pack as a whole; None if nothing is known.
 
     Raises:
         IoError: it cannot be opened now.
     """
 
-    def __init__(self, path: str, index: PackIndex | MadeIndex) -> None:
+    def __init__(self, path: str, index: PackIndex | RebuiltIndex) -> None:
         self.path = path
         self.name = os.path.basename(path)
         self.index = index
         self.damaged: set[ObjectId] = set()
         self.flaw: str | None = None
-        self.file: PackFile | None = None
+        self.file: PackReader | None = None
         try:
-            self.file = PackFile(f"{path}.pack", index)
+            with reading(f"{path}.pack"):
+                self.file = PackReader(f"{path}.pack", ObjectCache(CACHED_BYTES, CACHED_BYTES))
         except FileNotFoundError:
             self.flaw = WITHOUT_PACK
         except Damaged as error:
             self.flaw = str(error)
 
     def has(self, oid: ObjectId) -> bool:
-        """Whether a copy is in it that is not known to be damaged."""
+        """Whether the pack has a copy that is not known to be damaged."""
         return self.file is not None and oid not in self.damaged and oid in self.index
 
-    def read(self, oid: ObjectId) -> tuple[str, bytes] | None:
-        """Its kind and bytes, which match the id; None where it has no sound copy: that is noted.
+    def read(self, oid: ObjectId) -> tuple[ObjectKind, bytes] | None:
+        """The type and the bytes of an object, which match the id; None without a sound copy.
 
         Raises:
             IoError: it cannot be read now.
@@ -76,22 +78,23 @@ class Pack:
         file = self.file
         if file is None or oid in self.damaged or oid not in self.index:
             return None
-        return self._noting(file, oid, lambda: file.read(oid))
+        return self._remembering_damage(file, oid, lambda: _read(file, oid, self.index))
 
-    def check(self, oid: ObjectId, offset: int) -> tuple[str, int, bytes] | None:
-        """As `PackFile.check`, of a pack that is open; None where it is damaged: that is noted.
+    def check(self, oid: ObjectId, offset: int) -> tuple[ObjectKind, int, bytes] | None:
+        """As `PackReader.check`, for an open pack. None if the object is damaged, which is remembered.
 
         Raises:
             IoError: it cannot be read now.
         """
         assert self.file is not None
         file = self.file
-        return self._noting(file, oid, lambda: file.check(oid, offset))
+        return self._remembering_damage(file, oid, lambda: file.check(oid, offset, self.index.offset_of))
 
-    def _noting(self, file: PackFile, oid: ObjectId, read: Callable[[], T]) -> T | None:
+    def _remembering_damage(self, file: PackReader, oid: ObjectId, read: Callable[[], T]) -> T | None:
         def anew() -> T:
             try:
-                return read()
+                with reading(f"{self.path}.pack"):
+                    return read()
             except Damaged:
                 file.forget()
                 raise
@@ -103,23 +106,33 @@ class Pack:
             return None
 
 
+def _read(file: PackReader, oid: ObjectId, index: PackIndex | RebuiltIndex) -> tuple[ObjectKind, bytes]:
+    offset = index.offset_of(oid)
+    assert offset is not None
+    kind, data = file.object_at(offset, index.offset_of)
+    if object_id(kind, data) != oid:
+        raise Damaged("its bytes are those of another object")
+    return kind, data
+
+
 class Holdings:
-    """The objects in one `objects` directory; a context manager that lets go of them.
+    """The objects in one `objects` directory; a context manager that closes their files.
 
     Args:
         directory: the `objects` directory.
-        is_ours: whether it is a store's; what cannot be read of another's counts as not there, unless for want of
-            open files or memory.
+        is_ours: whether it belongs to a store. Files of others that cannot be read count as missing, unless file
+            descriptors or memory are lacking.
 
     Attributes:
-        directory: see above.
-        packs: the packs, by name; those whose index is missing or damaged from `index_anew` on.
-        unindexed: the paths of these, without an ending, by name; whether they have a damaged one.
-        damaged_loose: the loose objects that are not what they should be, and what is wrong.
-        journal: the bytes of the loose files of objects that a journal has, and the next opening places.
+        directory: as given.
+        packs: the packs, by name; those without a sound index only after `index_anew`.
+        unindexed: the packs without a sound index, by name: the path without an ending, and whether there is a damaged
+            index.
+        damaged_loose: the damaged loose objects, with what is wrong.
+        journal: the loose files of the objects in the journal, which the next opening writes.
 
     Raises:
-        IoError: it cannot be listed, or something in it cannot be opened now. Reading raises that, too.
+        IoError: the directory cannot be listed, or a file cannot be opened now. All methods that read raise it too.
     """
 
     def __init__(self, directory: str, *, is_ours: bool = True) -> None:
@@ -152,7 +165,7 @@ class Holdings:
 
     @contextlib.contextmanager
     def _unless_theirs(self) -> Iterator[None]:
-        """Has what cannot be read of another's count as not there."""
+        """Ignores files of others that cannot be read."""
         with contextlib.nullcontext() if self._is_ours else unless_theirs():
             yield
 
@@ -165,24 +178,24 @@ class Holdings:
                 pack.file.close()
 
     def index_anew(self, call: Call) -> None:
-        """Has packs without a sound index tell themselves what is in them.
+        """Rebuilds the indexes of packs without a sound one, and adds these packs.
 
         Args:
-            call: what this is for.
+            call: the request.
 
         Raises:
-            IoError: one cannot be read now.
-            Cancelled: it is not wanted any more.
+            IoError: a pack cannot be read now.
+            Cancelled: the request was cancelled.
         """
         for name, (path, _) in self.unindexed.items():
-            # one of which nothing is there but a damaged index has nothing to tell
+            # there may be only a damaged index, and no pack
             with contextlib.suppress(FileNotFoundError):
-                pack = Pack(path, MadeIndex(f"{path}.pack", call))
+                pack = Pack(path, RebuiltIndex(f"{path}.pack", call))
                 pack.flaw = pack.flaw or UNINDEXED
                 self.packs[name] = pack
 
     def has(self, oid: ObjectId) -> bool:
-        """Whether there is a copy that is not known to be damaged."""
+        """Whether an object has a copy that is not known to be damaged."""
         if any(pack.has(oid) for pack in self.packs.values()):
             return True
         if oid in self.journal:
@@ -190,13 +203,13 @@ class Holdings:
         return oid not in self.damaged_loose and is_there(object_path(self.directory, oid))
 
     def is_there(self, oid: ObjectId) -> bool:
-        """Whether there is any copy, sound or not."""
+        """Whether an object has any copy, sound or damaged."""
         if any(oid in pack.index for pack in self.packs.values()):
             return True
         return is_there(object_path(self.directory, oid))
 
-    def read(self, oid: ObjectId) -> tuple[str, bytes] | None:
-        """The kind and the bytes of an object, which match its id, from the first sound copy; None without one."""
+    def read(self, oid: ObjectId) -> tuple[ObjectKind, bytes] | None:
+        """The type and the bytes of an object, which match its id, from the first sound copy; None without one."""
         found = None
         for read in (*(pack.read for pack in self.packs.values()), self.loose_copy):
             with self._unless_theirs():
@@ -205,28 +218,27 @@ class Holdings:
                 break
         return found
 
-    def loose_copy(self, oid: ObjectId) -> tuple[str, bytes] | None:
-        """As `read`, from its own file or the journal alone."""
+    def loose_copy(self, oid: ObjectId) -> tuple[ObjectKind, bytes] | None:
+        """As `read`, only from its loose file or the journal."""
         if oid not in self.damaged_loose:
             try:
-                return twice(lambda: read_loose(object_path(self.directory, oid), oid))
-            except FileNotFoundError:
-                pass
+                found = twice(lambda: read_loose(object_path(self.directory, oid), oid))
             except Damaged as error:
                 self.damaged_loose[oid] = str(error)
+            else:
+                if found is not None:
+                    return found
         return expand_loose(self.journal.get(oid, b""), oid)
 
     def loose(self) -> Iterator[tuple[ObjectId, str]]:
-        """The loose objects and their files; raises `IoError`."""
+        """The loose objects and the paths of their files; raises `IoError`."""
         for oid, entry in loose_files(self.directory):
             yield oid, entry.path
 
-    def check_one(self, oid: ObjectId, path: str) -> tuple[str, int, bytes] | None:
-        """Reads a loose object: its kind, size and, of a commit, its bytes; None where it is damaged or just went."""
+    def check_one(self, oid: ObjectId, path: str) -> tuple[ObjectKind, int, bytes] | None:
+        """As `check_loose`. None if the file is missing, or damaged, which is remembered."""
         try:
             return twice(lambda: check_loose(path, oid))
-        except FileNotFoundError:
-            return None
         except Damaged as error:
             self.damaged_loose[oid] = str(error)
             return None
@@ -236,10 +248,10 @@ class Sources:
     """Object directories of the user's own git, read and never written.
 
     Args:
-        directories: absolute; those that are missing or may not be read have nothing.
+        directories: absolute paths; those that are missing or cannot be read are skipped.
 
     Raises:
-        IoError: no more files can be opened, which says nothing of what they have.
+        IoError: too few file descriptors or too little memory.
     """
 
     def __init__(self, directories: tuple[bytes, ...]) -> None:
@@ -256,8 +268,8 @@ class Sources:
     def __exit__(self, *_: object) -> None:
         self._stack.close()
 
-    def read(self, oid: ObjectId) -> tuple[str, bytes] | None:
-        """The kind and the bytes of an object, which match its id; None where none of them has it."""
+    def read(self, oid: ObjectId) -> tuple[ObjectKind, bytes] | None:
+        """The type and the bytes of an object, which match its id; None if no directory has it."""
         for holdings in self._holdings:
             found = holdings.read(oid)
             if found is not None:

@@ -1,7 +1,7 @@
-"""Finds the records and events again that hang on a reference or a commit that is lost, and puts the chains together.
+"""Rebuilds chains of records and events that have lost a reference or a commit.
 
-Every commit of snapd says by itself which chain it belongs to and where its place is there, so a chain follows from its
-commits. What is left out is what cannot be read, and events that cannot stand without one of these.
+Every commit of snapd states its chain and its position there, so a chain follows from its commits. Commits that cannot
+be read are left out, and so are events that depend on them.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ _PARENT = re.compile(rb"\A(tree [0-9a-f]{40}\n)(?:parent [0-9a-f]{40}\n)?")
 
 @attrs.define
 class Rebuilt:
-    """The chains as they are to be.
+    """Rebuilt chains.
 
     Attributes:
-        targets: what references are to point to, by name; None where nothing is left for one.
-        commits: new commits that this needs, by their ids.
-        left_out: events that cannot stand without one that is lost.
+        targets: the new targets of references, by name; None if nothing is left for one.
+        commits: the new commits, by their ids.
+        left_out: the events that depend on a lost one.
     """
 
     targets: dict[str, ObjectId | None] = attrs.field(factory=dict)
@@ -55,12 +55,12 @@ class Rebuilt:
 
 @attrs.define
 class _Stray:
-    """Commits of snapd that no reference leads to.
+    """Commits of snapd that no reference reaches.
 
     Attributes:
         records: the records of snapshots.
         links: the events.
-        followed: the commits that one of a newer snapd has for the one before it.
+        followed: the parents of commits of a newer snapd.
     """
 
     records: dict[ObjectId, Record] = attrs.field(factory=dict)
@@ -71,17 +71,17 @@ class _Stray:
 def lost_references(
     named: Named, references: References, commits: Mapping[ObjectId, bytes], known: Mapping[str, ObjectId]
 ) -> list[str]:
-    """The names of references that are gone though nothing let them go.
+    """The names of references that were lost, and not removed by snapd.
 
-    The newest record and the newest event always stay, and so does a record of each tree that an event names. What
-    else no reference leads to has expired; but where packed references are illegible, all of it may be theirs. Where a
-    newer snapd wrote some of it, nobody knows here what it let go.
+    snapd always keeps the newest record, the newest event, and a record of each tree that an event names. Other
+    unreachable commits have expired, unless packed references are unreadable, which may have reached them. What a newer
+    snapd removed is unknown, so nothing counts as lost if it wrote to the store.
 
     Args:
-        named: what the references lead to.
-        references: those that there are.
+        named: what the references reach.
+        references: of the store.
         commits: all commits of snapd.
-        known: the newest commits of the timeline's chains, where its database can be believed.
+        known: the newest commits of the timeline's chains, if its database is sound.
     """
     if named.newer:
         return []
@@ -101,16 +101,16 @@ def lost_references(
     gone |= {name for name, commit in known.items() if commit in commits}
     gone -= there
     if gone:
-        # what cannot stand was left out by an earlier repair
+        # an earlier repair has left out events that depend on a lost one
         found |= {link.chain for link in _fitting(Rebuilt(), _candidates(Rebuilt(), gone, named, stray))} & gone
     return sorted(found - there)
 
 
 def ours_to_rebuild(named: Named, commits: Mapping[ObjectId, bytes], names: Iterable[str]) -> list[str]:
-    """Those of some chains that nothing of a newer snapd is a part of, or may be.
+    """The chains that cannot contain anything of a newer snapd.
 
     Args:
-        named: what the references lead to.
+        named: what the references reach.
         commits: all commits of snapd.
         names: the references that are lost or damaged, or break off.
     """
@@ -121,16 +121,16 @@ def ours_to_rebuild(named: Named, commits: Mapping[ObjectId, bytes], names: Iter
     }
     newer |= {link.chain for commit, link in stray.links.items() if commit in stray.followed}
     newer |= {chain.name for chain in named.chains if stray.followed & set(chain.commits)}
-    # events fit together, or do not, all of them
+    # the events of all chains depend on each other
     is_timeline = any(name.startswith(_EVENTS) for name in newer)
     return [name for name in names if name not in newer and not (is_timeline and name.startswith(_EVENTS))]
 
 
 def rebuild(named: Named, commits: Mapping[ObjectId, bytes], holdings: Holdings, names: Iterable[str]) -> Rebuilt:
-    """Puts chains together.
+    """Rebuilds chains.
 
     Args:
-        named: what the references lead to.
+        named: what the references reach.
         commits: all commits of snapd that can be read.
         holdings: of the store.
         names: the references that are lost or damaged, or break off.
@@ -173,7 +173,7 @@ def _rebuild_events(
 
 
 def _candidates(rebuilt: Rebuilt, asked: set[str], named: Named, stray: _Stray) -> list[Link]:
-    """All events that there may be, in their order; a session whose beginning is lost begins anew."""
+    """All events that can be part of the chains, in order; a session without its beginning gets a new one."""
     links = dict(named.links)
     taken = {link.event.seq for link in links.values()}
     for commit, link in stray.links.items():
@@ -194,7 +194,7 @@ def _candidates(rebuilt: Rebuilt, asked: set[str], named: Named, stray: _Stray) 
 
 
 def _beginning(rebuilt: Rebuilt, chain: str, first: Link, seq: int) -> Link:
-    """The beginning of a session, of which no more is known than what its first step says."""
+    """A new beginning of a session, with what its first step states."""
     assert isinstance(first.event.what, StepBegun)
     what = SessionStarted(first.event.what.session_id, None, None)
     event = Event(seq, first.event.milliseconds, None, None, what)
@@ -207,7 +207,7 @@ def _beginning(rebuilt: Rebuilt, chain: str, first: Link, seq: int) -> Link:
 
 
 def _fitting(rebuilt: Rebuilt, links: list[Link]) -> list[Link]:
-    """Those of some events that can follow each other."""
+    """The events without those that depend on a lost one."""
     database = Database(None)
     try:
         database.create(())
@@ -228,7 +228,7 @@ def _fitting(rebuilt: Rebuilt, links: list[Link]) -> list[Link]:
 
 
 def _linked(rebuilt: Rebuilt, ordered: list[ObjectId], commits: Mapping[ObjectId, bytes]) -> ObjectId | None:
-    """Has each commit follow the one before it; gives the last one."""
+    """Makes each commit the parent of the next one; returns the last."""
     before: ObjectId | None = None
     for commit in ordered:
         parent = b"" if before is None else b"parent %s\n" % before.hex().encode()
@@ -265,7 +265,7 @@ def _stray(named: Named, commits: Mapping[ObjectId, bytes]) -> _Stray:
                 found.followed |= _before(data)
                 continue
             except StoreCorrupt:
-                # somebody's own: no chain of ours can want it
+                # a commit of somebody else is not part of our chains
                 continue
             events.append((commit, link))
             if isinstance(link.event.what, StepBegun):
@@ -274,7 +274,7 @@ def _stray(named: Named, commits: Mapping[ObjectId, bytes]) -> _Stray:
         what = link.event.what
         if isinstance(what, StepEnded):
             if what.step_id not in sessions:
-                # the session of a step whose beginning is lost: it cannot stand without it
+                # the step has lost its beginning, so its session is unknown
                 continue
             session_id: str | None = sessions[what.step_id]
         else:

@@ -1,7 +1,7 @@
-"""Repairs a store: what is damaged is put aside, what can be had elsewhere is written anew, chains are put together.
+"""Repairs a store: moves damaged files to quarantine, recovers lost objects from elsewhere, and rebuilds chains.
 
-In this order, so that a kill at any place leaves the store no worse: first what replaces something is durable, and what
-is damaged is kept aside; only then does the damaged file go, or is replaced by a rename.
+A kill at any point leaves the store no worse: first the replacement is made durable and the damaged file is kept in
+quarantine; only then is it removed, or replaced by a rename.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from snapd.store.journal.journal import JOURNAL
 from snapd.store.log import COVERAGE
 from snapd.store.objects.codec import ObjectKind, decode_tree, object_id
 from snapd.store.objects.loose import object_path
-from snapd.store.objects.pack_encoding import packed
+from snapd.store.objects.pack_encoding import pack_object
 from snapd.store.objects.pack_writer import PackWriter, write_index
 from snapd.store.refs.database import ReferenceDatabase
 from snapd.store.refs.packed import PACKED
@@ -30,12 +30,12 @@ from snapd.store.timeline.numbers import Numbers
 
 from .examine import is_needed, is_only_in_flawed
 from .files import ROOT
-from .madeindex import MadeIndex
 from .rebuild import rebuild
+from .rebuilt_index import RebuiltIndex
 from .scan import flaw_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
     from snapd.core.call import Call
     from snapd.core.model import ObjectId, RelPath
@@ -43,20 +43,19 @@ if TYPE_CHECKING:
     from .examine import Examination
     from .holdings import Holdings, Pack, Sources
 
-_KINDS: dict[str, ObjectKind] = {"commit": "commit", "tree": "tree", "blob": "blob"}
 _MODES = 0o077
 
 
 def repair_files(store: str, problems: Iterable[Problem], quarantine: Quarantine) -> None:
-    """Repairs what is no object and no reference.
+    """Repairs files that are neither objects nor references.
 
     Args:
         store: its directory.
-        problems: what is wrong.
-        quarantine: for what is replaced.
+        problems: from the check.
+        quarantine: for files that are replaced.
 
     Raises:
-        StorageFull, IoError: some may be repaired and others not.
+        StorageFull, IoError: some files may be repaired and others not.
     """
     for problem in problems:
         path = os.path.join(store, problem.subject)
@@ -69,9 +68,9 @@ def repair_files(store: str, problems: Iterable[Problem], quarantine: Quarantine
         elif problem.kind == "damagedJournal":
             quarantine.keep(path, problem.message)
             if problem.subject == JOURNAL or os.path.isdir(path):
-                # nothing can be replayed of it
+                # nothing in it can be replayed
                 remove(path)
-            # else the next step replays what is whole of it, and removes it
+            # otherwise the next step replays its undamaged frames, and removes it
         elif problem.kind == "damagedNumbers":
             _make_way(path, problem.message, quarantine)
             Numbers(store).reserve(1)
@@ -81,14 +80,14 @@ def repair_files(store: str, problems: Iterable[Problem], quarantine: Quarantine
 
 
 def _make_way(path: str, reason: str, quarantine: Quarantine) -> None:
-    """Keeps aside what a file is about to replace, which a directory does not let it."""
+    """Keeps what a file is about to replace in quarantine, and removes a directory of that name."""
     quarantine.keep(path, reason)
     if os.path.isdir(path):
         remove(path)
 
 
 def repair_chains(found: Examination, quarantine: Quarantine) -> list[Problem]:
-    """Puts chains together that break off, or that no reference leads to.
+    """Rebuilds chains that break off, or that have lost their reference.
 
     Args:
         found: the check.
@@ -98,13 +97,13 @@ def repair_chains(found: Examination, quarantine: Quarantine) -> list[Problem]:
         The events that had to be left out.
 
     Raises:
-        StorageFull, IoError: some references may point to the chains put together, and others not.
+        StorageFull, IoError: some references may point to rebuilt chains, and others not.
     """
     rebuilt = rebuild(found.named, found.scan.commits, found.holdings, found.broken_chains)
-    _write(found.holdings, [("commit", data, oid) for oid, data in rebuilt.commits.items()])
+    _write_commits(found.holdings, rebuilt.commits)
     database = ReferenceDatabase(found.store)
     if PACKED in found.references.damaged:
-        quarantine.keep(os.path.join(found.store, PACKED), "lines of it are illegible")
+        quarantine.keep(os.path.join(found.store, PACKED), "lines of it are unreadable")
         database.mend_packed()
     for name, target in rebuilt.targets.items():
         path = os.path.join(found.store, name)
@@ -112,48 +111,48 @@ def repair_chains(found: Examination, quarantine: Quarantine) -> list[Problem]:
         if target == before and target is not None:
             continue
         if target is None:
-            _let_go(found, name, "nothing is left of what hung on it", quarantine)
+            _remove_reference(found, name, "nothing is left of its chain", quarantine)
         else:
-            quarantine.keep(path, "it is put together anew")
+            quarantine.keep(path, "its chain is rebuilt")
             database.move({name: target}, durable=True)
     return [_left_out(link.commit.hex()) for link in rebuilt.left_out]
 
 
 def _left_out(event: str) -> Problem:
-    return Problem("lostEvent", event, f"event {event} is left out: it cannot stand without one that is lost")
+    return Problem("lostEvent", event, f"event {event} is left out: it depends on an event that is lost")
 
 
 def keep_coverages(found: Examination, written: Collection[ObjectId], quarantine: Quarantine) -> None:
-    """Sees to it that each coverage that a record needs has its reference, and one that is lost has none.
+    """Sets a reference for each coverage that a record needs, and removes those of lost ones.
 
-    So a coverage that is lost is stored again with the next snapshot that has the same.
+    A lost coverage is then stored again with the next snapshot that has the same.
 
     Args:
         found: the check.
-        written: objects that were missing then, and are not any more.
+        written: the objects that were recovered since.
         quarantine: for references that are replaced.
 
     Raises:
-        StorageFull, IoError: some have, and others not.
+        StorageFull, IoError: some references may be set and others not.
     """
     database = ReferenceDatabase(found.store)
     for coverage in sorted({record.coverage for record in found.named.records.values()} | found.named.coverages):
         name = COVERAGE + coverage.hex()
         path = os.path.join(found.store, name)
         if coverage in found.named.missing and coverage not in written:
-            _let_go(found, name, "what it points to is lost", quarantine)
+            _remove_reference(found, name, "its target is lost", quarantine)
         elif found.references.targets.get(name) != coverage:
-            quarantine.keep(path, "it points to something else")
+            quarantine.keep(path, "it points to another object")
             database.move({name: coverage}, durable=True)
     used = {COVERAGE + record.coverage.hex() for record in found.named.records.values()}
     wrong = {name for name, target in found.references.targets.items() if name != COVERAGE + target.hex()}
     for name in sorted(wrong.union(found.references.damaged) - used):
         if name.startswith(COVERAGE):
-            _let_go(found, name, "it points to nothing, or to something else", quarantine)
+            _remove_reference(found, name, "it points to nothing, or to another object", quarantine)
 
 
-def _let_go(found: Examination, name: str, reason: str, quarantine: Quarantine) -> None:
-    """Removes a reference, durably, be it packed or a file; keeps aside what said where it pointed."""
+def _remove_reference(found: Examination, name: str, reason: str, quarantine: Quarantine) -> None:
+    """Removes a reference, packed or not, durably; keeps its file in quarantine."""
     path = os.path.join(found.store, name)
     quarantine.keep(path if os.path.lexists(path) else os.path.join(found.store, PACKED), reason)
     ReferenceDatabase(found.store).delete(name)
@@ -163,11 +162,11 @@ def _let_go(found: Examination, name: str, reason: str, quarantine: Quarantine) 
 
 @attrs.frozen
 class Elsewhere:
-    """Where objects may be had that the store has lost; what is given is compared with the id.
+    """Where to look for lost objects; whatever is found is compared with the id.
 
     Attributes:
         sources: the project's own git.
-        work_tree: gives the bytes of a file of the work tree, None where there is no such file.
+        work_tree: returns the bytes of a file of the work tree; None if there is no such file.
     """
 
     sources: Sources
@@ -177,25 +176,25 @@ class Elsewhere:
 def repair_objects(
     found: Examination, elsewhere: Elsewhere, quarantine: Quarantine, call: Call
 ) -> Collection[ObjectId]:
-    """Writes anew what can be had elsewhere, and puts damaged files aside.
+    """Recovers lost objects from elsewhere, and moves damaged files to quarantine.
 
     Args:
         found: the check.
-        elsewhere: where lost objects are looked for.
+        elsewhere: where to look for lost objects.
         quarantine: for damaged files.
-        call: what this is for.
+        call: the request.
 
     Returns:
-        What was written anew.
+        The objects that were written.
 
     Raises:
-        StorageFull, IoError: nothing that could be read before cannot be read now.
+        StorageFull, IoError: everything that could be read before can still be read.
     """
     holdings = found.holdings
     flawed = [pack for pack in holdings.packs.values() if pack.flaw is not None]
     reindexed = [pack for pack in flawed if _can_be_indexed(pack, call)]
-    going = [pack for pack in flawed if pack not in reindexed and _is_our_business(found, pack)]
-    writing = _Anew(holdings)
+    going = [pack for pack in flawed if pack not in reindexed and _is_to_repair(found, pack)]
+    writing = _NewPack(holdings)
     try:
         for pack in going:
             for oid in found.named.needed:
@@ -224,8 +223,8 @@ def repair_objects(
     return writing.written
 
 
-def _fetch(found: Examination, elsewhere: Elsewhere, writing: _Anew, call: Call) -> None:
-    """Looks for what is missing elsewhere, and sees to what lies below the trees that are found: nobody knew of it."""
+def _fetch(found: Examination, elsewhere: Elsewhere, writing: _NewPack, call: Call) -> None:
+    """Recovers missing objects; then those in recovered trees, which the check could not know."""
     holdings = found.holdings
     pending: dict[ObjectId, tuple[RelPath, ...]] = {
         oid: tuple(touches.files) for oid, touches in found.touched.objects.items()
@@ -252,7 +251,7 @@ def _below(oid: ObjectId, data: bytes) -> list[tuple[bytes, ObjectId]]:
         return []
 
 
-def _in_work_tree(elsewhere: Elsewhere, oid: ObjectId, paths: Iterable[RelPath]) -> tuple[str, bytes] | None:
+def _in_work_tree(elsewhere: Elsewhere, oid: ObjectId, paths: Iterable[RelPath]) -> tuple[ObjectKind, bytes] | None:
     for path in paths:
         data = elsewhere.work_tree(path)
         if data is not None and object_id("blob", data) == oid:
@@ -260,14 +259,14 @@ def _in_work_tree(elsewhere: Elsewhere, oid: ObjectId, paths: Iterable[RelPath])
     return None
 
 
-class _Anew:
-    """One new pack, begun with the first object that it is to have.
+class _NewPack:
+    """A new pack for recovered objects, created with the first of them.
 
     Args:
         holdings: of the store.
 
     Attributes:
-        written: the objects that it has.
+        written: the objects in it.
     """
 
     def __init__(self, holdings: Holdings) -> None:
@@ -277,49 +276,48 @@ class _Anew:
 
     @property
     def count(self) -> int:
-        """How many objects it has."""
+        """The number of objects in it."""
         return len(self.written)
 
-    def add(self, oid: ObjectId, whole: tuple[str, bytes] | None) -> None:
-        """Adds an object, if it is one of snapd's kinds and not there yet."""
-        if whole is None or oid in self.written or whole[0] not in _KINDS:
+    def add(self, oid: ObjectId, whole: tuple[ObjectKind, bytes] | None) -> None:
+        """Adds an object, unless it is None, a tag, or there already."""
+        if whole is None or oid in self.written or whole[0] == "tag":
             return
         if self._writer is None:
             make_directories(self._directory)
             self._writer = PackWriter(self._directory)
-        kind, data = whole
-        self._writer.add(oid, packed(_KINDS[kind], data))
+        self._writer.add(oid, pack_object(*whole))
         self.written.add(oid)
 
     def finish(self) -> str | None:
-        """Makes it part of the store, durably; gives its path without an ending, None where it has nothing."""
+        """Adds the pack to the store, durably; returns its path without an ending, or None if it has no objects."""
         return self._writer.finish() if self._writer is not None else None
 
     def discard(self) -> None:
-        """Leaves nothing of it but what is finished."""
+        """Removes the pack unless it is finished."""
         if self._writer is not None:
             self._writer.discard()
 
 
-def _write(holdings: Holdings, objects: list[tuple[str, bytes, ObjectId]]) -> None:
-    writing = _Anew(holdings)
+def _write_commits(holdings: Holdings, commits: Mapping[ObjectId, bytes]) -> None:
+    writing = _NewPack(holdings)
     try:
-        for kind, data, oid in objects:
-            writing.add(oid, (kind, data))
+        for oid, data in commits.items():
+            writing.add(oid, ("commit", data))
         writing.finish()
     finally:
         writing.discard()
 
 
 def _can_be_indexed(pack: Pack, call: Call) -> bool:
-    """Whether nothing is wrong with a pack but its index."""
-    if not isinstance(pack.index, MadeIndex) or not pack.index.is_whole or pack.damaged:
+    """Whether only the index of a pack is damaged."""
+    if not isinstance(pack.index, RebuiltIndex) or not pack.index.is_whole or pack.damaged:
         return False
     return flaw_of(f"{pack.path}.pack", call, count=pack.index.count, checksum=pack.index.checksum) is None
 
 
-def _is_our_business(found: Examination, pack: Pack) -> bool:
-    """Not a pack without an index that a crash left, and of which nothing is needed: a cleanup removes it."""
+def _is_to_repair(found: Examination, pack: Pack) -> bool:
+    """Whether to repair a pack: not one that a crash left without an index, if nothing in it is needed."""
     unindexed = found.holdings.unindexed.get(pack.name)
     return unindexed is None or unindexed[1] or is_needed(found.holdings, found.named, pack)
 
@@ -333,11 +331,11 @@ def _keep_pack(found: Examination, pack: Pack, quarantine: Quarantine) -> None:
 
 
 def _is_only_its_index(pack: Pack) -> bool:
-    return isinstance(pack.index, MadeIndex) and pack.index.is_whole and not pack.damaged
+    return isinstance(pack.index, RebuiltIndex) and pack.index.is_whole and not pack.damaged
 
 
 def _index(pack: Pack) -> None:
-    assert isinstance(pack.index, MadeIndex)
+    assert isinstance(pack.index, RebuiltIndex)
     path = f"{pack.path}.idx"
     temporary = os.path.join(os.path.dirname(path), f"tmp_pack_{secrets.token_hex(8)}")
     with os_errors(path):
@@ -356,7 +354,7 @@ def _remove_if_there(path: str) -> None:
 
 
 def _make_private(path: str) -> None:
-    """Takes others' permissions away; what somebody else owns is left to them."""
+    """Removes the permissions of other users; a file of another user is left alone."""
     with os_errors(path):
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         try:

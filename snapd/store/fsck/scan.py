@@ -1,4 +1,4 @@
-"""Reads every object of a store, inflates it and hashes it: loose ones, packs, and what packs say of themselves."""
+"""Reads, expands and hashes every object of a store, and checks the checksums of packs."""
 
 from __future__ import annotations
 
@@ -12,41 +12,42 @@ from typing import TYPE_CHECKING
 import attrs
 
 from snapd.store.files.disk_errors import Damaged, reading, twice
+from snapd.store.objects.codec import ID_BYTES
+from snapd.store.objects.compression import CHUNK_BYTES
 
 from .holdings import WITHOUT_PACK
-from .packfile import ID_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from snapd.core.call import Call
     from snapd.core.model import ObjectId
+    from snapd.store.objects.codec import ObjectKind
 
     from .holdings import Holdings, Pack
 
-_CHUNK = 1 << 20
 _WINDOW_BYTES = 64 << 20
-"""The objects in so much of a pack are put in order at once."""
+"""How much of a pack is sorted by offset at once."""
 _PACK_HEADER = struct.Struct(">4sII")
 _OURS = b"\ncommitter snapd <snapd@localhost> "
 
 
 @attrs.define
 class Scan:
-    """What was read.
+    """The result of a scan.
 
     Attributes:
-        objects: how many objects, copies of the same counted each.
-        size: what they take when they are inflated.
-        commits: those that snapd wrote, by their ids, with their bytes.
+        objects: the number of objects; every copy counts.
+        size: of all of them, expanded, in bytes.
+        commits: the commits that snapd wrote: their bytes, by id.
     """
 
     objects: int = 0
     size: int = 0
     commits: dict[ObjectId, bytes] = attrs.field(factory=dict)
 
-    def took(self, oid: ObjectId, found: tuple[str, int, bytes]) -> None:
-        """Counts an object."""
+    def took(self, oid: ObjectId, found: tuple[ObjectKind, int, bytes]) -> None:
+        """Adds an object."""
         kind, size, data = found
         self.objects += 1
         self.size += size
@@ -55,15 +56,15 @@ class Scan:
 
 
 def scan(holdings: Holdings, call: Call) -> Scan:
-    """Reads all objects; what is damaged is noted in the holdings.
+    """Reads all objects; the holdings remember the damaged ones.
 
     Args:
         holdings: of the store.
-        call: what this is for; told how many objects were read.
+        call: the request; gets the number of objects read as its progress.
 
     Raises:
-        IoError: something cannot be listed, or read now.
-        Cancelled: it is not wanted any more.
+        IoError: a file cannot be listed or read now.
+        Cancelled: the request was cancelled.
     """
     found = Scan()
     total = sum(pack.index.count for pack in holdings.packs.values()) + sum(1 for _ in holdings.loose())
@@ -93,8 +94,8 @@ def _scan_pack(pack: Pack, found: Scan, call: Call, total: int) -> None:
 
 
 def _in_order(pack: Pack) -> Iterator[tuple[ObjectId, int]]:
-    """The objects of a pack in the order of their places, so that deltas come soon after what they stand on."""
-    # the index is gone through once, and of a window's objects no more is kept than which they are
+    """The objects of a pack by offset, so that deltas come soon after their bases."""
+    # the index is read once, and only the positions of the objects of each window are kept
     windows: dict[int, array[int]] = {}
     for position, (_, offset) in enumerate(pack.index.entries()):
         windows.setdefault(offset // _WINDOW_BYTES, array("L")).append(position)
@@ -103,17 +104,17 @@ def _in_order(pack: Pack) -> Iterator[tuple[ObjectId, int]]:
 
 
 def flaw_of(path: str, call: Call, *, count: int | None = None, checksum: bytes | None = None) -> str | None:
-    """What is wrong with a pack as a whole, None where nothing is.
+    """What is wrong with a pack as a whole; None if nothing is.
 
     Args:
         path: the `.pack` file.
-        call: what this is for.
-        count: how many objects its index has, where there is one.
-        checksum: the checksum that its index has of it.
+        call: the request.
+        count: the number of objects in its index, if there is one.
+        checksum: of the pack, from its index.
 
     Raises:
         IoError: it cannot be read now.
-        Cancelled: it is not wanted any more.
+        Cancelled: the request was cancelled.
     """
     try:
         twice(lambda: _check_whole(path, call, count, checksum))
@@ -133,15 +134,15 @@ def _check_whole(path: str, call: Call, count: int | None, checksum: bytes | Non
             raise Damaged("it is cut short")
         magic, version, said = _PACK_HEADER.unpack(start)
         if magic != b"PACK" or version != 2 or (count is not None and said != count):
-            raise Damaged("it does not begin as the pack of its index")
+            raise Damaged("its header does not match its index")
         digest.update(start)
         left -= len(start)
-        while left and (data := file.read(min(_CHUNK, left))):
+        while left and (data := file.read(min(CHUNK_BYTES, left))):
             digest.update(data)
             left -= len(data)
             call.check()
         end = file.read(ID_BYTES)
     if digest.digest() != end:
-        raise Damaged("its checksum is another's")
+        raise Damaged("its checksum does not match")
     if checksum is not None and checksum != end:
-        raise Damaged("its index is another pack's")
+        raise Damaged("its index belongs to another pack")

@@ -1,4 +1,4 @@
-"""What a missing object touches: the files and snapshots that have it, and what of the timeline names these."""
+"""What a missing object affects: files, snapshots, and the steps and operations that refer to them."""
 
 from __future__ import annotations
 
@@ -17,37 +17,37 @@ if TYPE_CHECKING:
 
     from .walk import Named
 
-MAX_PLACES = 100_000
-"""So many pairs of file and snapshot are told; where a whole pack is lost there can be far more."""
+MAX_PAIRS = 100_000
+"""The most pairs of file and snapshot in a report; if a whole pack is lost there can be far more."""
 
 
 @attrs.define
 class Touches:
-    """What an object touches.
+    """What a missing object affects.
 
     Attributes:
-        files: by path, the trees of the snapshots that have it there.
-        snapshots: the trees of the snapshots of which it is the coverage.
-        steps: what of the timeline names these.
+        files: the trees of the snapshots that have it, by its path there.
+        snapshots: the trees of the snapshots whose coverage it is.
+        steps: the steps and operations that refer to these snapshots.
     """
 
     files: dict[RelPath, list[ObjectId]] = attrs.field(factory=dict)
     snapshots: set[ObjectId] = attrs.field(factory=set)
     steps: dict[TouchedStep, None] = attrs.field(factory=dict)
 
-    def told(self) -> tuple[TouchedFile, ...]:
-        """The files, ordered."""
+    def touched_files(self) -> tuple[TouchedFile, ...]:
+        """The files, sorted by path."""
         return tuple(TouchedFile(path, tuple(sorted(trees))) for path, trees in sorted(self.files.items()))
 
 
 @attrs.define
 class Touched:
-    """What all missing objects touch.
+    """What all missing objects affect.
 
     Attributes:
-        objects: by object.
-        broken: the trees of the snapshots that cannot be restored whole, ordered.
-        is_cut: whether there was more than `MAX_PLACES`; `broken` has all nevertheless.
+        objects: for each missing object.
+        broken: the trees of the snapshots that cannot be restored completely, sorted.
+        is_cut: whether there are more pairs than `MAX_PAIRS`; `broken` is complete nevertheless.
     """
 
     objects: dict[ObjectId, Touches]
@@ -56,7 +56,7 @@ class Touched:
 
 
 def touched(named: Named) -> Touched:
-    """What everything that is missing touches."""
+    """What the missing objects affect."""
     found = {oid: Touches() for oid in named.missing}
     of_snapshot: dict[ObjectId, list[ObjectId]] = {}
     covered: dict[ObjectId, set[ObjectId]] = {}
@@ -65,15 +65,15 @@ def touched(named: Named) -> Touched:
     for link in named.links.values():
         for snapshot in snapshots(link.event).values():
             covered.setdefault(snapshot.tree, set()).add(snapshot.coverage)
-    places = 0
+    pairs = 0
     broken = []
     for tree, coverages in covered.items():
         lacking: dict[ObjectId, None] = {}
-        for path, oid in named.lacking(tree) if places < MAX_PLACES else ():
+        for path, oid in named.lacking(tree) if pairs < MAX_PAIRS else ():
             lacking[oid] = None
-            places += 1
+            pairs += 1
             found[oid].files.setdefault(path, []).append(tree)
-            if places >= MAX_PLACES:
+            if pairs >= MAX_PAIRS:
                 break
         for coverage in coverages & named.missing:
             lacking[coverage] = None
@@ -84,7 +84,7 @@ def touched(named: Named) -> Touched:
     if found:
         for link in named.links.values():
             _touch_steps(found, of_snapshot, named, link)
-    return Touched(found, tuple(sorted(broken)), places >= MAX_PLACES)
+    return Touched(found, tuple(sorted(broken)), pairs >= MAX_PAIRS)
 
 
 def _touch_steps(
@@ -102,7 +102,7 @@ def _touch_steps(
 
 
 def named_by(link: Link, session_id: SessionId | None) -> list[TouchedStep]:
-    """What an event is about.
+    """The steps or the operation of an event.
 
     Args:
         link: the event.

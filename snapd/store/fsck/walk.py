@@ -1,6 +1,6 @@
-"""Walks all that is named, from the references down, and finds what is not there or has no sound copy.
+"""Walks everything that is reachable from the references, and finds objects that are missing or have no sound copy.
 
-A tree is looked at once however many snapshots share it; which were is a bit for each object of a pack.
+A tree is read once however many snapshots share it; one bit for each object of a pack marks those that were seen.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ if TYPE_CHECKING:
 
 @attrs.define
 class Chain:
-    """What hangs on one reference, newest first.
+    """The commits that one reference reaches, newest first.
 
     Attributes:
         name: of the reference.
-        target: what it points to.
-        commits: the commits that could be read.
-        lost: the one that could not, where the chain breaks off; None where it does not.
+        target: of the reference.
+        commits: those that could be read.
+        lost: the commit that could not be read, at which the chain breaks off; None if it does not.
     """
 
     name: str
@@ -51,18 +51,18 @@ class Chain:
 
 @attrs.define
 class Named:
-    """All that is named.
+    """Everything that is reachable.
 
     Attributes:
         chains: the chains of snapshots and events.
         records: the records of snapshots, by their commits.
         links: the events, by their commits.
-        sessions: the session of each chain of events, None where it has none.
-        coverages: the blobs that have a reference of their own.
-        missing: trees, blobs and coverages that are named and of which there is no sound copy.
-        tainted: trees with something missing below: by id, the entries through which it is reached.
-        needed: what is named and lies in packs that are not sound.
-        loosely: events whose tree does not keep what they name.
+        sessions: the session of each chain of events; None if it has none.
+        coverages: the coverage blobs with a reference.
+        missing: the trees, blobs and coverages without a sound copy.
+        tainted: the trees in which something is missing, each with the entries that lead to it.
+        needed: the reachable objects in damaged packs.
+        loosely: the events whose tree does not keep all objects that they name.
         newer: records and events of a newer snapd, by their commits, each with the name of its chain.
     """
 
@@ -78,11 +78,11 @@ class Named:
     newer: dict[ObjectId, str] = attrs.field(factory=dict)
 
     def is_broken(self, tree: ObjectId) -> bool:
-        """Whether something of a tree that was walked is missing."""
+        """Whether a walked tree, or anything in it, is missing."""
         return tree in self.missing or tree in self.tainted
 
     def lacking(self, tree: ObjectId) -> Iterator[tuple[bytes, ObjectId]]:
-        """What is missing of a tree, with its path."""
+        """The missing objects in a tree, with their paths."""
         pending = [(b"", tree)]
         while pending:
             path, oid = pending.pop()
@@ -94,16 +94,16 @@ class Named:
 
 
 def walk(holdings: Holdings, references: References, call: Call, *, deep: bool) -> Named:
-    """Walks all that is named.
+    """Walks everything that is reachable.
 
     Args:
         holdings: of the store.
         references: of the store.
-        call: what this is for; told how many trees were looked at.
-        deep: whether to look into trees; else whether the tree of each record is there.
+        call: the request; gets the number of trees read as its progress.
+        deep: whether to read trees; if not, only their presence is checked.
 
     Raises:
-        Cancelled: it is not wanted any more.
+        Cancelled: the request was cancelled.
     """
     walker = _Walker(holdings, call, deep)
     for name, target in references.targets.items():
@@ -112,7 +112,7 @@ def walk(holdings: Holdings, references: References, call: Call, *, deep: bool) 
 
 
 class _Frame:
-    """A tree that is being looked at."""
+    """A tree that is being read."""
 
     def __init__(self, oid: ObjectId, entries: tuple[TreeEntry, ...]) -> None:
         self.oid = oid
@@ -132,7 +132,7 @@ class _Walker:
         self._trees = 0
 
     def follow(self, name: str, target: ObjectId) -> None:
-        """Walks what a reference names."""
+        """Walks what a reference reaches."""
         if name.startswith(COVERAGE):
             self.named.coverages.add(target)
             self._coverage(target)
@@ -187,7 +187,7 @@ class _Walker:
             commit = above
 
     def _newer(self, chain: Chain, commit: ObjectId, data: bytes) -> ObjectId | None:
-        """Walks what a commit of a newer snapd keeps, as any git would; gives the one before it."""
+        """Walks the tree of a commit of a newer snapd, as git would; returns its parent."""
         chain.commits.append(commit)
         self.named.newer[commit] = chain.name
         tree, above = commit_links(data)
@@ -211,7 +211,7 @@ class _Walker:
             self.named.missing.add(oid)
 
     def _either(self, oid: ObjectId) -> None:
-        """Walks what an event names, a tree or a blob."""
+        """Walks an object that an event names, a tree or a blob."""
         found = self._holdings.read(oid)
         if found is not None and found[0] == "tree":
             self._tree(oid)
@@ -238,7 +238,7 @@ class _Walker:
                     stack[-1].lacking.append((stack[-1].name, frame.oid))
 
     def _step(self, frame: _Frame) -> _Frame | None:
-        """Goes on with the entries of a tree, until there is a tree to look at first."""
+        """Goes on with the entries of a tree, up to one that is a tree to read first."""
         for entry in frame.entries:
             self._call.check()
             if entry.mode != TREE:
@@ -256,7 +256,7 @@ class _Walker:
         return None
 
     def _known(self, tree: ObjectId) -> bool | None:
-        """Whether something of a tree is missing; None where it was not looked at yet."""
+        """Whether something in a tree is missing; None if it was not read yet."""
         if tree == EMPTY_TREE:
             return False
         if self.named.is_broken(tree):
@@ -272,7 +272,7 @@ class _Walker:
             if found is not None and found[0] == "tree" and _is_sound(entries := decode_tree(found[1], tree)):
                 return _Frame(tree, entries)
         except StoreCorrupt:
-            # its name vouches for the bytes, and they are no tree all the same: nobody can restore it
+            # the bytes match the id, and yet they are not a tree: nobody can restore it
             pass
         self.named.missing.add(tree)
         return None
@@ -292,21 +292,21 @@ class _Walker:
 
 
 def _is_sound(entries: tuple[TreeEntry, ...]) -> bool:
-    """Whether each entry can be in a work tree, by a name of its own, in git's order."""
+    """Whether each entry can be in a work tree, the names are unique, and the order is git's."""
     keys = [entry.sort_key for entry in entries]
     names = {entry.name for entry in entries}
     return len(names) == len(keys) and keys == sorted(keys) and all(map(is_restorable_name, names))
 
 
 class _Marks:
-    """Which objects were looked at: a bit for each in a pack, and the ids of the others."""
+    """The objects that were seen: a bit for each in a pack, and the ids of the others."""
 
     def __init__(self, holdings: Holdings) -> None:
         self._packs = [(pack.index, bytearray((pack.index.count + 7) // 8)) for pack in holdings.packs.values()]
         self._others: set[ObjectId] = set()
 
     def seen(self, oid: ObjectId) -> bool:
-        """Whether it was asked about before."""
+        """Whether an object was seen before; marks it as seen."""
         for index, bits in self._packs:
             position = index.position(oid)
             if position >= 0:

@@ -1,8 +1,8 @@
-"""The form of a journal file: a start that is its own, then frames, each written and read as a whole.
+"""The format of a journal file: a unique start, then frames.
 
 File: 8 bytes that name the format, 8 random bytes. Frame: the same random bytes, the length of its payload, the CRC-32
-of length and payload, the payload. Payload: the number of objects, of each its id, the length and the bytes of its
-loose file; the number of references, of each the length of its name, the name, the id. Numbers are big-endian.
+of length and payload, the payload. Payload: the number of objects, for each its id, the length and the bytes of its
+loose file; the number of references, for each the length of its name, the name, the id. Numbers are big-endian.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ _NAME = struct.Struct(">H")
 
 @attrs.frozen
 class Frame:
-    """What became durable in one step.
+    """What becomes durable at once.
 
     Attributes:
-        objects: by id, the bytes of the loose file.
-        references: by name, what it points to from then on.
+        objects: the bytes of the loose files, by id.
+        references: the new targets, by name.
     """
 
     objects: Mapping[ObjectId, bytes]
@@ -46,15 +46,15 @@ class Frame:
 
 def file_start() -> bytes:
     """The first bytes of a new journal file."""
-    # what a file of the user contains cannot look like a frame to the one who reads on after a damaged one
+    # random, so that the contents of a captured file cannot look like a frame after a damaged one
     return _FORMAT + secrets.token_bytes(_TOKEN_BYTES)
 
 
 def encode_frame(start: bytes, frame: Frame) -> bytes:
-    """A frame as it stands in the file that begins with `start`."""
+    """The bytes of a frame in the file that begins with `start`."""
     parts = [_LENGTH.pack(len(frame.objects))]
-    for oid, packed in frame.objects.items():
-        parts += (_OBJECT.pack(oid, len(packed)), packed)
+    for oid, compressed in frame.objects.items():
+        parts += (_OBJECT.pack(oid, len(compressed)), compressed)
     parts.append(_LENGTH.pack(len(frame.references)))
     for name, oid in frame.references.items():
         raw = name.encode("ascii")
@@ -64,7 +64,7 @@ def encode_frame(start: bytes, frame: Frame) -> bytes:
 
 
 def decode_frames(data: bytes) -> Iterator[Frame]:
-    """The whole and undamaged frames of a journal file, in their order; what is torn or damaged is passed over."""
+    """The undamaged frames of a journal file, in order; torn and damaged ones are skipped."""
     if len(data) < _START_BYTES or not data.startswith(_FORMAT):
         return
     for _, payload in _payloads(data):
@@ -75,7 +75,7 @@ def newer_format(data: bytes) -> int | None:
     """The format of a journal file that only a newer snapd can read; None for any other file.
 
     Args:
-        data: of the file; the first `FORMAT_BYTES` are enough.
+        data: the first `FORMAT_BYTES` of the file, or more.
     """
     found = _ANY_FORMAT.match(data)
     number = int(found[1]) if found else 0
@@ -83,10 +83,10 @@ def newer_format(data: bytes) -> int | None:
 
 
 def has_gap(data: bytes) -> bool:
-    """Whether something in a journal file is damaged that no crash can have torn.
+    """Whether a journal file is damaged in a way that no crash explains.
 
-    A power cut leaves a file empty, torn at its end, or with zeros where bytes were never written. So damage is what
-    stands before a whole frame, and a beginning that is neither ours nor followed by nothing but zeros.
+    A power cut leaves a file empty, torn at its end, or with zeros in place of bytes that were never written. So damage
+    is anything before an undamaged frame, and a start that is neither ours nor followed only by zeros.
     """
     if not data.startswith(_FORMAT):
         return bool(data.strip(b"\0")) and not _FORMAT.startswith(data.rstrip(b"\0"))
@@ -101,7 +101,7 @@ def has_gap(data: bytes) -> bool:
 
 
 def _payloads(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """The payloads of whole and undamaged frames, and where these begin."""
+    """The payloads of the undamaged frames, with the offsets of the frames."""
     token = data[len(_FORMAT) : _START_BYTES]
     at = data.find(token, _START_BYTES)
     while at >= 0:

@@ -1,11 +1,11 @@
 """The journal: what a step stores becomes durable by one append and one `fdatasync`.
 
 A small batch waits in memory until a snapshot is recorded. Then one frame with its objects and the references that move
-goes to the journal file, and only then do they become files of the repository, which nobody waits to see on the disk.
-After a crash the frames are written into the repository again. So no object of the repository is ever there without
-being either on the disk or in a journal.
+is appended to the journal file, and only then are they written as files of the repository, without a sync. After a
+crash the frames are written into the repository again. So every object of the repository is either synced or in a
+journal.
 
-Every so often a new journal file is begun, and a thread makes durable what the old one stands for, and removes it.
+From time to time a new journal file is begun; a thread syncs the files that the old one covers, and removes it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from snapd.store.files.durable import (
     write_all,
 )
 from snapd.store.files.quarantine import Quarantine
-from snapd.store.objects.loose import kind_of, loose_files, object_path, place
+from snapd.store.objects.loose import kind_of, loose_files, object_path, write_loose
 
 from .frames import FORMAT_BYTES, Frame, decode_frames, encode_frame, file_start, has_gap, newer_format
 from .replay import replayed
@@ -51,10 +51,10 @@ JOURNAL = "journal"
 
 FILE_FRAMES = 256
 FILE_BYTES = 8 << 20
-"""From this many frames or bytes on a new file is begun: what an opening after a crash has to write again, at most."""
+"""From this many frames or bytes on, a new file is begun: this is the most that an opening after a crash replays."""
 
 WAITING_BYTES = 8 << 20
-"""What may wait in memory for a record: steps that fail before theirs must not add up."""
+"""The most bytes that wait in memory for a record, so that steps that fail before it do not add up."""
 
 
 @attrs.define(eq=False)
@@ -62,15 +62,15 @@ class _File:
     """A journal file.
 
     Attributes:
-        path: where it lies.
+        path: of the file.
         start: its first bytes.
-        descriptor: open for writing, None where it is not written to any more.
-        objects: what its frames hold.
-        references: the names that its frames move.
+        descriptor: open for writing; None if it is complete.
+        objects: the objects in its frames.
+        references: the names of the references that its frames move.
         frames: their number.
-        size: bytes.
-        doubted: a sync of something in it failed once: a later one that succeeds says nothing then, so all of it is
-            written anew from here.
+        size: of the frames, in bytes.
+        doubted: whether a sync failed once. A later sync that succeeds proves nothing then, so everything in the file
+            is written to the repository again.
     """
 
     path: str
@@ -88,10 +88,10 @@ class Journal:
 
     Args:
         path: the store's directory, which the caller owns.
-        references: those of the repository.
+        references: the references of the repository.
 
     Attributes:
-        placed: how many loose objects steps have put into the repository since it was opened.
+        loose_written: the number of loose objects that were written since the repository was opened.
     """
 
     def __init__(self, path: str, references: ReferenceDatabase) -> None:
@@ -106,10 +106,10 @@ class Journal:
         self._file: _File | None = None
         self._old: list[_File] = []
         self._number = 0
-        self.placed = 0
+        self.loose_written = 0
 
     def __contains__(self, oid: ObjectId) -> bool:
-        """Whether the object waits here and is no file of the repository yet."""
+        """Whether the object waits in memory and is not a file of the repository yet."""
         return oid in self._waiting
 
     def __bool__(self) -> bool:
@@ -117,13 +117,13 @@ class Journal:
         return bool(self._waiting)
 
     def add(self, objects: Mapping[ObjectId, bytes]) -> None:
-        """Has objects become durable, and part of the repository, with the next `flush`.
+        """Adds objects that the next `flush` makes durable and part of the repository.
 
         Args:
-            objects: by id, the bytes of the loose file.
+            objects: the bytes of the loose files, by id.
 
         Raises:
-            StorageFull, IoError: too much waited already and could not be stored; nothing was added.
+            StorageFull, IoError: too much waited already, and could not be written; nothing was added.
         """
         with self._lock:
             if self._waiting_bytes > WAITING_BYTES:
@@ -132,15 +132,15 @@ class Journal:
             self._waiting_bytes += sum(map(len, objects.values()))
 
     def flush(self, references: Mapping[str, ObjectId] | None = None) -> None:
-        """Makes durable what was added, and moves references.
+        """Makes the added objects durable, and moves references.
 
         Args:
-            references: by name, what each is to point to.
+            references: the new targets, by name.
 
         Raises:
-            StorageFull, IoError: the references did not move, and the commits that they were to point to are given up;
-                the other objects wait for the next flush. (Where the disk fails more than once here, some may have
-                moved, or may when the store is next opened after a crash.)
+            StorageFull, IoError: the references did not move, and their new commits are dropped; the other objects wait
+                for the next flush. (If the disk fails more than once here, some references may have moved, or may move
+                when the store is next opened after a crash.)
         """
         with self._lock:
             frame = Frame(self._waiting, references or {})
@@ -150,8 +150,8 @@ class Journal:
                 with os_errors(self._directory):
                     file, at = self._append(frame)
                 try:
-                    for oid, packed in frame.objects.items():
-                        place(self._objects, oid, packed)
+                    for oid, compressed in frame.objects.items():
+                        write_loose(self._objects, oid, compressed)
                     self._references.move(frame.references)
                 except BaseException:
                     self._take_back(file, at, frame)
@@ -159,25 +159,25 @@ class Journal:
             except BaseException:
                 self._give_up(_heads(frame))
                 raise
-            self.placed += len(frame.objects)
+            self.loose_written += len(frame.objects)
             self._waiting = {}
             self._waiting_bytes = 0
             if file.frames >= FILE_FRAMES or file.size >= FILE_BYTES:
                 self._retire()
-                # whichever of these threads comes second finds nothing left to do
+                # a second thread of these finds nothing left to do
                 threading.Thread(target=self._settle_behind, name="snapd journal", daemon=True).start()
 
     def discard(self) -> frozenset[ObjectId]:
-        """Gives up what waits; gives its ids. Some of it may be in the repository all the same."""
+        """Drops the objects that wait; returns their ids. Some may be in the repository nevertheless."""
         with self._lock:
             waiting, self._waiting, self._waiting_bytes = self._waiting, {}, 0
         return frozenset(waiting)
 
     def checkpoint(self) -> None:
-        """Makes everything durable in the repository itself, and leaves no journal.
+        """Makes everything durable in the repository itself, and removes the journal.
 
         Raises:
-            StorageFull, IoError: what is not done is in a journal still.
+            StorageFull, IoError: the rest is still in a journal.
         """
         self.flush()
         with self._lock:
@@ -187,7 +187,7 @@ class Journal:
     # -- writing
 
     def _append(self, frame: Frame) -> tuple[_File, int]:
-        """Gives the file that has the frame, and where in it the frame begins."""
+        """Writes a frame; returns its file and its offset there."""
         file = self._file or self._begin()
         assert file.descriptor is not None
         data = encode_frame(file.start, frame)
@@ -197,8 +197,8 @@ class Journal:
             failpoint("journal.sync")
             sync_data(file.descriptor)
         except BaseException:
-            # nobody knows what of it is on the disk, and a second sync would not tell; where there was no room for all
-            # of it, the part must not go on taking what there is
+            # nobody knows which part is on the disk, and a second sync would prove nothing; a part of a frame must not
+            # go on taking space on a full disk
             with contextlib.suppress(OSError):
                 os.ftruncate(file.descriptor, len(file.start) + file.size if file.frames else 0)
             self._retire()
@@ -211,27 +211,27 @@ class Journal:
         return file, at
 
     def _take_back(self, file: _File, at: int, frame: Frame) -> None:
-        """Writes a frame over by one that moves nothing: of its objects some may be placed, and need their frame."""
+        """Overwrites a frame by one that moves no reference: its objects that are loose files already need a frame."""
         assert file.descriptor is not None
         gone = self._remove(_heads(frame))
         file.objects -= gone
-        objects = {oid: packed for oid, packed in frame.objects.items() if oid not in gone}
+        objects = {oid: compressed for oid, compressed in frame.objects.items() if oid not in gone}
         data = encode_frame(file.start, Frame(objects, {}))
         try:
             failpoint("journal.take_back")
-            # shorter than what it replaces, so it needs no space
+            # it is shorter than the frame that it replaces, so it needs no space
             os.pwrite(file.descriptor, data, at)
             os.ftruncate(file.descriptor, at + len(data))
             sync_data(file.descriptor)
         except OSError as error:
-            logger.warning("%s may move references that were given up: %s", file.path, error.strerror)
+            logger.warning("%s may move references of a step that failed: %s", file.path, error.strerror)
         self._retire()
 
     def _remove(self, heads: Collection[ObjectId]) -> frozenset[ObjectId]:
-        """Removes commits that were placed and that no reference names: a check would take them for lost.
+        """Removes loose commits that no reference names: a check would take them for lost ones.
 
         Returns:
-            Those that are gone for good; the others still need their frame.
+            Those that are removed durably; the others still need their frame.
         """
         try:
             named = set(self._references.read().targets.values())
@@ -242,12 +242,12 @@ class Journal:
                     remove_if_there(path)
                     sync_if_there(os.path.dirname(path))
         except SnapdError as error:
-            logger.warning("a commit that was given up may lie in %s: %s", self._objects, error.message)
+            logger.warning("a commit of a step that failed may be left in %s: %s", self._objects, error.message)
             return frozenset()
         return gone
 
     def _give_up(self, heads: Collection[ObjectId]) -> None:
-        """Has commits wait no more: who tries again makes others."""
+        """Drops waiting commits: the next attempt makes others."""
         for oid in heads:
             self._waiting_bytes -= len(self._waiting.pop(oid))
 
@@ -266,12 +266,12 @@ class Journal:
         return self._file
 
     def _retire(self) -> None:
-        """Has the next frame begin a new file."""
+        """Lets the next frame begin a new file."""
         file, self._file = self._file, None
         if file is not None:
             self._old.append(file)
             if file.descriptor is not None:
-                # what a close could still tell of, the sync has told
+                # the sync has reported every error that a close could report
                 with contextlib.suppress(OSError):
                     os.close(file.descriptor)
                 file.descriptor = None
@@ -282,11 +282,11 @@ class Journal:
         try:
             self._settle_old()
         except SnapdError as error:
-            # nothing is at stake: the journal stays, and the next checkpoint or opening starts over
-            logger.warning("a journal could not be settled yet: %s", error.message)
+            # nothing is lost: the journal stays, and the next checkpoint or opening tries again
+            logger.warning("a journal could not be written to the repository yet: %s", error.message)
 
     def _settle_old(self) -> None:
-        # in their order, each gone for good before the next goes: an older one alone would set references back
+        # in order, each removed durably before the next: an older one alone would set references back
         with self._settling:
             while self._old:
                 file = self._old[0]
@@ -306,8 +306,7 @@ class Journal:
         failpoint("journal.settle")
         if file.doubted:
             self._write_anew(file)
-        # what is not there any more was packed, or swept, by somebody who saw to it
-        # a git that packed some of it meanwhile has synced its pack, but not the name
+        # a missing object was packed or swept, durably; but a git that packed it has synced its pack and not the name
         directories = {self._objects, os.path.join(self._objects, "pack")}
         for oid in file.objects:
             path = object_path(self._objects, oid)
@@ -320,21 +319,21 @@ class Journal:
 
     def _write_anew(self, file: _File) -> None:
         for frame in decode_frames(_read(file.path)):
-            for oid, packed in frame.objects.items():
-                place(self._objects, oid, packed, durable=True)
+            for oid, compressed in frame.objects.items():
+                write_loose(self._objects, oid, compressed, durable=True)
         self._references.write_anew(file.references)
 
     # -- opening
 
     def replay(self, before: Before) -> None:
-        """Brings in what a crash left; to be called once, before anything else.
+        """Writes the journal that a crash left into the repository; called once, before anything else.
 
         Args:
-            before: reads the chains of the repository.
+            before: returns the parent of a commit.
 
         Raises:
             WrittenByNewer: a newer snapd wrote a part of it; nothing was done.
-            StorageFull, IoError: it could not be brought in; it is still there.
+            StorageFull, IoError: the journal is still there.
         """
         refuse_newer_journal(self._store)
         with os_errors(self._directory):
@@ -343,17 +342,19 @@ class Journal:
                 failpoint("journal.replay")
                 file = _File(os.path.join(self._directory, str(number)))
                 data = _read(file.path)
-                # one that has a second name was kept by the repair that this opening is a part of
+                # a file with a second name was put aside by the repair that opens the store now
                 if has_gap(data) and os.stat(file.path).st_nlink == 1:
-                    logger.warning("%s is damaged: what can be read of it is replayed, and it is kept aside", file.path)
+                    logger.warning(
+                        "%s is damaged: its readable frames are replayed, and the file is kept in quarantine", file.path
+                    )
                     Quarantine(self._store).keep(file.path, "a part of the journal is damaged")
                 for frame in decode_frames(data):
                     file.objects |= frame.objects.keys()
                     file.references |= frame.references.keys()
                     moving.update(frame.references)
-                    # what lies in the repository may be in the page cache alone, so all of it is written again
-                    for oid, packed in frame.objects.items():
-                        place(self._objects, oid, packed, durable=True)
+                    # the files of the repository may be in the page cache only, so all objects are written again
+                    for oid, compressed in frame.objects.items():
+                        write_loose(self._objects, oid, compressed, durable=True)
                 self._old.append(file)
                 self._number = number
             if moving:
@@ -364,8 +365,10 @@ class Journal:
         present = self._references.read().targets
         targets = replayed(present, moving, before)
         if targets != moving:
-            logger.warning("a part of the journal %s is damaged: references are further on", self._directory)
-            # nobody knows what else was in it, and it may be in the page cache alone
+            logger.warning(
+                "a part of the journal %s is damaged: some references are newer than it, and stay", self._directory
+            )
+            # nobody knows what else was in it; that may be in the page cache only
             targets = {**present, **targets}
             self._old[-1].references |= targets.keys()
             self._old[-1].objects |= {oid for oid, _ in loose_files(self._objects)}
@@ -373,7 +376,7 @@ class Journal:
 
 
 def _heads(frame: Frame) -> frozenset[ObjectId]:
-    """The commits of a frame that its references are to point to; no other commit of ours leads to one of these."""
+    """The commits of a frame to which its references move; no other commit of ours has one of them as its parent."""
     targets = frame.objects.keys() & frame.references.values()
     return frozenset(oid for oid in targets if kind_of(frame.objects[oid]) == "commit")
 
@@ -396,13 +399,13 @@ def journal_numbers(store: str) -> Collection[int]:
 
 
 def refuse_newer_journal(store: str) -> None:
-    """Raises `WrittenByNewer` where a newer snapd wrote a part of the journal of a store; raises `IoError`."""
+    """Raises `WrittenByNewer` if a newer snapd wrote a part of the journal of a store, and `IoError`."""
     directory = os.path.join(store, JOURNAL)
     with os_errors(directory):
         try:
             numbers = journal_numbers(store)
         except NotADirectoryError:
-            # that is damage, and found later
+            # this damage is found later
             return
         for number in numbers:
             name = os.path.join(JOURNAL, str(number))

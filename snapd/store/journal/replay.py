@@ -1,4 +1,4 @@
-"""What references point to once a journal is replayed: a journal of which a part is damaged sets none of them back."""
+"""The targets of references after a journal is replayed: a damaged journal sets none of them back."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ if TYPE_CHECKING:
     from snapd.core.model import ObjectId
 
     Before = Callable[[ObjectId], ObjectId | None]
-    """Gives the commit before a commit in its chain; None where there is none, or it cannot be read."""
+    """Returns the parent of a commit; None if there is none, or it cannot be read."""
 
 
 def replayed(present: Mapping[str, ObjectId], moving: Mapping[str, ObjectId], before: Before) -> dict[str, ObjectId]:
-    """What the references that a journal moves are to point to.
+    """The targets of the references that a journal moves.
 
-    A reference moves after its frame is on the disk, so one that is further on than the journal says was moved by a
-    frame that is damaged: what it leads to was acknowledged.
+    A reference moves after its frame is on the disk. So if one is newer than the journal, a damaged frame has moved it,
+    and its target was acknowledged.
 
     Args:
-        present: what references point to.
-        moving: what the journal says.
-        before: reads the chains.
+        present: the targets in the repository.
+        moving: the targets in the journal.
+        before: returns the parent of a commit.
     """
     return {
         name: present[name] if name in present and _leads(present[name], target, before) else target
@@ -33,7 +33,7 @@ def replayed(present: Mapping[str, ObjectId], moving: Mapping[str, ObjectId], be
 def _leads(newer: ObjectId, older: ObjectId, before: Before) -> bool:
     """Whether a chain leads from one commit to another."""
     down: ObjectId | None = newer
-    # walked from both, so that it costs what lies between them, whichever is the newer
+    # walked from both ends, so that the cost is the distance between them, whichever is newer
     other: ObjectId | None = older
     while down is not None or other is not None:
         if down == older:

@@ -1,4 +1,4 @@
-"""The permission to change a repository behind somebody's back, which can be withdrawn at any time."""
+"""Lets a background job change a repository until somebody else takes that right back."""
 
 from __future__ import annotations
 
@@ -11,55 +11,55 @@ if TYPE_CHECKING:
 
 
 class Revoked(Exception):
-    """The permission was withdrawn; nothing was dropped."""
+    """The token was revoked; nothing was dropped."""
 
 
 class CancelToken:
-    """Lets a consolidation drop files, until it is revoked. Safe to use from several threads."""
+    """Lets a repack drop files until the token is revoked. Safe to use from several threads."""
 
     def __init__(self) -> None:
         self._changing = threading.Lock()
         self._lock = threading.Lock()
-        self._otherwise: Callable[[], None] | None = None
+        self._on_cancel: Callable[[], None] | None = None
         self.revoked = False
 
     def revoke(self) -> None:
-        """Withdraws it: nothing of the repository is changed once this returns. Waits for files that go right now."""
-        self.withdraw()
+        """Revokes the token, and waits for a change under way: afterwards the job changes nothing any more."""
+        self.cancel()
         with self._changing:
             pass
 
-    def withdraw(self) -> None:
-        """As `revoke`, without the wait."""
+    def cancel(self) -> None:
+        """Revokes the token without waiting."""
         with self._lock:
             self.revoked = True
-            if self._otherwise is not None:
-                self._otherwise()
+            if self._on_cancel is not None:
+                self._on_cancel()
 
     def check(self) -> None:
-        """Raises `Revoked` where it was withdrawn."""
+        """Raises `Revoked` if the token was revoked."""
         if self.revoked:
             raise Revoked
 
     @contextlib.contextmanager
     def on_cancel(self, end: Callable[[], None]) -> Iterator[None]:
-        """While something works for it that only `end` can end: that is called where it is revoked.
+        """Calls `end` if the token is revoked while the block runs.
 
         Raises:
-            Revoked: it was withdrawn before.
+            Revoked: it was revoked before.
         """
         with self._lock:
             self.check()
-            self._otherwise = end
+            self._on_cancel = end
         try:
             yield
         finally:
             with self._lock:
-                self._otherwise = None
+                self._on_cancel = None
 
     @contextlib.contextmanager
-    def used(self) -> Iterator[None]:
-        """While the repository is changed; raises `Revoked` where that may not be any more."""
+    def changing(self) -> Iterator[None]:
+        """Surrounds a change of the repository, for which `revoke` waits; raises `Revoked` if the token was revoked."""
         with self._changing:
             self.check()
             yield

@@ -1,7 +1,7 @@
-"""Empties a store: every snapshot and every event goes, and nothing is left of what they held.
+"""Empties a store: removes every snapshot and every event with all their objects.
 
-It is noted first, durably. Whoever opens a store where that is noted ends it before anything is read: what is half
-there would be no history that anybody understands.
+That is noted first, durably. If the process dies, the next opening finishes the work before it reads anything: half a
+history would make no sense.
 """
 
 from __future__ import annotations
@@ -31,28 +31,28 @@ _FILES = ("packed-refs", "intent", "unswept", "worktree", "timeline.db", "timeli
 
 
 def note_erasing(path: str) -> None:
-    """Notes durably that a store is to be emptied; raises `StorageFull`, `IoError`: it is not noted."""
+    """Notes durably that a store is to be emptied; after `StorageFull` or `IoError`, it is not noted."""
     note = os.path.join(path, NOTE)
     try:
         write_file(note, b"1\n")
     except BaseException:
-        # its name may be there, and it is the name that counts
+        # the file may exist already, and only its existence counts
         with contextlib.suppress(OSError):
             remove_if_there(note)
         raise
 
 
 def erase_noted(path: str) -> bool:
-    """Empties a store where that is noted.
+    """Empties a store if that is noted.
 
     Args:
-        path: its directory, which is this process's alone.
+        path: its directory, which this process owns.
 
     Returns:
-        Whether it was.
+        Whether it was noted.
 
     Raises:
-        IoError: some of it is there still, and the note as well.
+        IoError: a part is left, and so is the note.
     """
     note = os.path.join(path, NOTE)
     with os_errors(path):
@@ -64,7 +64,7 @@ def erase_noted(path: str) -> bool:
             remove_any(name)
         for name in _in(os.path.join(path, "objects", "pack")):
             remove_any(os.path.join(path, "objects", "pack", name))
-        # a removal that was cut short may have left none of these
+        # an earlier attempt may have removed these
         make_directories(os.path.join(path, "objects", "info"))
         for above in ("refs/snapd", "objects/pack", "objects", ""):
             sync_if_there(os.path.join(path, above))
@@ -74,7 +74,7 @@ def erase_noted(path: str) -> bool:
 
 
 def _contents(path: str) -> Iterator[str]:
-    """What goes as a whole: references first, so that nothing refers to what is gone."""
+    """What to remove: references first, so that nothing refers to a removed object."""
     for name in _in(os.path.join(path, "refs", "snapd")):
         yield os.path.join(path, "refs", "snapd", name)
     for name in _DIRECTORIES:

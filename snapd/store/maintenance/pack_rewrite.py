@@ -1,6 +1,6 @@
-"""Writes a pack anew without some of its objects: the bytes of the others are copied as they are, deltas too.
+"""Rewrites a pack without some of its objects: the entries of the others are copied as they are, deltas too.
 
-Only a delta that stands on what goes is written whole. So what it takes is known before a byte is written.
+Only a delta whose base is dropped is written as a whole object, so the size is known before a byte is written.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import attrs
 
 from snapd.core.errors import StoreCorrupt, os_errors
 from snapd.store.files.disk_errors import Damaged
-from snapd.store.objects.pack_encoding import CRC_BYTES, packed
+from snapd.store.objects.codec import ID_BYTES
+from snapd.store.objects.pack_encoding import CRC_BYTES, pack_object
 from snapd.store.objects.pack_entry import HEADER_BYTES, offset_delta_head, read_head
-from snapd.store.objects.pack_index import ID_BYTES
 from snapd.store.objects.pack_writer import PackWriter
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from snapd.store.repository import ShadowRepository
 
 _ENDS = 64
-"""What a pack has beside its entries, and an index beside its lines of `_LINE` bytes, at most."""
+"""The most bytes that a pack has beside its entries, and an index beside its table and lines of `_LINE` bytes."""
 _LINE = 20 + 4 + 4 + 8
 _INDEX = 8 + 4 * 256 + _ENDS
 
@@ -39,11 +39,11 @@ class _Entry:
 
     Attributes:
         oid: the object.
-        offset: where it begins, bytes.
-        length: bytes that it takes.
-        head: what stands before its stream.
-        base: where what it stands on begins; None where it stands on nothing that stays.
-        is_whole: whether it is to be written whole: it stands on what goes.
+        offset: of the entry in the old pack, in bytes.
+        length: of the entry, in bytes.
+        head: of the entry.
+        base: the offset of the base of a delta; None if it has no base in the pack.
+        is_whole: whether to write it as a whole object, because its base is dropped.
     """
 
     oid: ObjectId
@@ -55,20 +55,20 @@ class _Entry:
 
 
 class PackRewrite:
-    """A pack that is to be written anew.
+    """A pack that is to be rewritten.
 
     Args:
-        repository: where it lies.
-        path: without an ending.
+        repository: of the pack.
+        path: of the pack, without an ending.
         index: of the pack.
-        staying: those of its objects that stay.
+        staying: the objects to keep.
 
     Attributes:
-        needed: bytes that the new pack and its index take, at most.
+        needed: the most bytes that the new pack and its index take.
 
     Raises:
         StoreCorrupt: the pack is damaged.
-        IoError: it cannot be read for now.
+        IoError: it cannot be read now.
     """
 
     def __init__(
@@ -87,31 +87,31 @@ class PackRewrite:
             raise
 
     def close(self) -> None:
-        """Lets go of the pack."""
+        """Closes the pack."""
         os.close(self._descriptor)
 
     def write(self, call: Call) -> None:
-        """Makes the new pack part of the repository, durably; the old one stays as it is.
+        """Adds the new pack to the repository, durably; the old one stays.
 
         Raises:
             StoreCorrupt: an object is damaged.
-            StorageFull, IoError, Cancelled: as `call` and the disk have it.
+            StorageFull, IoError, Cancelled: the pack could not be written, or the request was cancelled.
 
-        Whatever is raised, nothing became part of the repository, and nothing is left behind.
+        After an error, the repository is unchanged and no file is left behind.
         """
         writer = PackWriter(self._repository.pack_directory)
-        places: dict[int, int] = {}
+        offsets: dict[int, int] = {}
         try:
             for entry in self._entries:
                 call.check()
-                places[entry.offset] = writer.size
-                writer.add(entry.oid, self._packed(entry, places))
+                offsets[entry.offset] = writer.size
+                writer.add(entry.oid, self._packed(entry, offsets))
             writer.finish()
         finally:
             writer.discard()
 
     def _find(self, index: PackIndex, staying: frozenset[ObjectId]) -> list[_Entry]:
-        """The entries that stay, in the order in which they lie in the pack."""
+        """The entries that stay, by offset."""
         with os_errors(self._path):
             end = os.fstat(self._descriptor).st_size - ID_BYTES
         entries = sorted((offset, oid) for oid, offset in index.entries())
@@ -133,23 +133,23 @@ class PackRewrite:
         return found
 
     def _takes(self, entry: _Entry) -> int:
-        """The bytes that an entry takes in the new pack, at most."""
+        """The most bytes that an entry takes in the new pack."""
         if not entry.is_whole:
-            # the distance to what it stands on may take more bytes than before
+            # the distance to the base may take more bytes than before
             return entry.length + HEADER_BYTES
         _, size = self._repository.describe(entry.oid)
-        # more than the compressor makes of what cannot be compressed
+        # the most that the compressor makes of bytes that cannot be compressed
         return size + (size >> 8) + HEADER_BYTES + _ENDS
 
-    def _packed(self, entry: _Entry, places: dict[int, int]) -> bytes:
+    def _packed(self, entry: _Entry, offsets: dict[int, int]) -> bytes:
         if entry.is_whole:
-            return packed(*self._repository.read(entry.oid))
+            return pack_object(*self._repository.read(entry.oid))
         data = self._bytes(entry.length, entry.offset)
         if zlib.crc32(data) != self._index.checksum_of(entry.oid):
             raise self._damaged(entry.oid)
         if entry.head.distance:
             assert entry.base is not None
-            distance = places[entry.offset] - places[entry.base]
+            distance = offsets[entry.offset] - offsets[entry.base]
             data = offset_delta_head(entry.head.size, distance) + data[entry.head.length :]
         return zlib.crc32(data).to_bytes(CRC_BYTES, "big") + data
 

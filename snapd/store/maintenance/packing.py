@@ -1,9 +1,8 @@
-"""Writes one pack with deltas of loose objects and packs, aside: the part of a consolidation that takes long.
+"""Writes one pack with deltas of loose objects and packs: the part of a repack that takes long.
 
-It changes nothing of the repository. Nothing is judged here: what is in a file that goes is in the new pack, wanted by
-a snapshot or not. Packs roll up as with `git repack --geometric=2`: each that stays holds at least twice as many
-objects as all smaller ones together, so an object is packed again a number of times that grows with the logarithm of
-all there are.
+It changes nothing in the repository. Every object of a replaced file is in the new pack, whether a snapshot needs it or
+not. Packs are rolled up as by `git repack --geometric=2`: each pack that stays holds at least twice as many objects as
+all smaller ones together, so the number of times that an object is packed grows with the logarithm of their number.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from snapd.store.files.durable import make_directories
 from snapd.store.objects.codec import KINDS, decode_commit, decode_tree
 from snapd.store.objects.libgit2 import with_packs
 from snapd.store.objects.loose import loose_files, read_whole
-from snapd.store.objects.pack_encoding import packed
+from snapd.store.objects.pack_encoding import pack_object
 from snapd.store.objects.pack_index import PackIndex
 from snapd.store.objects.pack_writer import PackWriter
 
@@ -36,10 +35,10 @@ if TYPE_CHECKING:
     from snapd.store.objects.codec import ObjectKind
 
 LARGE_BYTES = 8 << 20
-"""A loose file above this stays loose: libgit2 would hold all of it in memory."""
+"""Larger loose objects stay loose: libgit2 would hold all of one in memory."""
 
 SOURCES = "sources"
-"""The directory beside the new pack that holds what libgit2 is to read: nothing else reaches it."""
+"""The directory beside the new pack with the packs that libgit2 reads: it sees no others."""
 
 
 @attrs.frozen
@@ -48,12 +47,12 @@ class Order:
 
     Attributes:
         store: the git directory.
-        directory: an empty one for the new pack.
-        due_loose: where there are no more loose objects than this, and
-        due_packs: no more packs than this, nothing is done; -1 for both has something done in any case.
-        roll_up: whether to take, of the packs, only those that weigh little against the rest; else all.
+        directory: an empty directory for the new pack.
+        due_loose: with no more loose objects than this, and
+        due_packs: no more packs than this, nothing is done; -1 for both packs in any case.
+        roll_up: whether to take only packs that are small compared with the rest; else all.
         threads: how many look for deltas; 0 for one on each processor.
-        behind: whether it is to give way to other work of the machine.
+        behind: whether to give way to other processes.
     """
 
     store: str
@@ -66,16 +65,16 @@ class Order:
 
 
 @attrs.frozen
-class Packed:
+class PackResult:
     """What was packed.
 
     Attributes:
-        name: of the new pack, without an ending; empty where there is none.
-        count: the objects in it.
-        loose: those of them that had files of their own.
-        packs: the names of those that it replaces; its own may be among them.
-        loose_left: loose objects that could have been packed and were not.
-        packs_left: packs that stay, and are no reason to pack again.
+        name: of the new pack, without an ending; empty if there is none.
+        count: the number of objects in it.
+        loose: those of them that were loose.
+        packs: the names of the packs that it replaces; its own may be among them.
+        loose_left: the number of loose objects that could have been packed and were not.
+        packs_left: the number of other packs.
     """
 
     name: str
@@ -87,13 +86,14 @@ class Packed:
 
 
 @attrs.frozen
-class Holdings:
-    """What could be packed together.
+class Packable:
+    """What can be packed together.
 
     Attributes:
         loose: the file of each loose object that is ours alone and not large.
-        packs: by name, those that are ours alone and not large, ascending by their number of objects.
-        others: how many packs there are besides.
+        packs: the indexes of the packs that are ours alone and not large, by name, with the smallest number of objects
+            first.
+        others: the number of other packs.
     """
 
     loose: Mapping[ObjectId, str]
@@ -101,31 +101,31 @@ class Holdings:
     others: int
 
 
-def pack(order: Order, check: Callable[[], None]) -> Packed:
+def pack(order: Order, check: Callable[[], None]) -> PackResult:
     """Packs what is due.
 
     Args:
         order: what that is.
-        check: called now and then; what it raises ends the work.
+        check: is called now and then; what it raises ends the work.
 
     Raises:
         StoreCorrupt: an object or a pack is damaged.
-        StorageFull, IoError: as the system has it.
+        StorageFull, IoError: the new pack could not be written.
     """
-    holdings = survey(order.store)
+    packable = survey(order.store)
     check()
-    total = len(holdings.packs) + holdings.others
-    chosen = rolled_up(holdings) if order.roll_up else list(holdings.packs)
-    if len(holdings.loose) <= order.due_loose and len(holdings.packs) <= order.due_packs:
-        return Packed("", 0, [], [], len(holdings.loose), holdings.others)
-    name, count, loose = _write(order, holdings, chosen, check)
+    total = len(packable.packs) + packable.others
+    chosen = rolled_up(packable) if order.roll_up else list(packable.packs)
+    if len(packable.loose) <= order.due_loose and len(packable.packs) <= order.due_packs:
+        return PackResult("", 0, [], [], len(packable.loose), packable.others)
+    name, count, loose = _write(order, packable, chosen, check)
     if not count:
-        return Packed("", 0, [], [], 0, total)
-    return Packed(name, count, loose, chosen, 0, total - len(chosen))
+        return PackResult("", 0, [], [], 0, total)
+    return PackResult(name, count, loose, chosen, 0, total - len(chosen))
 
 
-def survey(store: str) -> Holdings:
-    """Lists what could be packed together; what the user's git has too, or would take long, is left alone.
+def survey(store: str) -> Packable:
+    """Lists what can be packed together. Files that the user's git shares, and large ones, are left alone.
 
     Args:
         store: the git directory.
@@ -155,22 +155,22 @@ def survey(store: str) -> Holdings:
             raise StoreCorrupt(f"{path} is damaged, or its index is not of version 2", object=name)
         packs[name] = index
     ascending = dict(sorted(packs.items(), key=lambda item: (item[1].count, item[0])))
-    return Holdings(loose, ascending, len(names) - len(packs))
+    return Packable(loose, ascending, len(names) - len(packs))
 
 
-def rolled_up(holdings: Holdings) -> list[str]:
-    """The packs to bring together with the loose objects, so that each of the rest outweighs all below it twice."""
-    below = len(holdings.loose)
+def rolled_up(packable: Packable) -> list[str]:
+    """The packs to put together with the loose objects; each other one has twice as many objects as all below it."""
+    below = len(packable.loose)
     chosen = 0
-    for place, index in enumerate(holdings.packs.values(), 1):
+    for number, index in enumerate(packable.packs.values(), 1):
         if index.count < 2 * below:
-            chosen = place
+            chosen = number
         below += index.count
-    return list(holdings.packs)[:chosen]
+    return list(packable.packs)[:chosen]
 
 
 class _PackBuilder(pygit2.PackBuilder):
-    """Tells libgit2 the name of a file, by which it finds versions of the same; pygit2 itself has none to tell."""
+    """Passes libgit2 the names of files, by which it finds versions of the same file; pygit2 itself passes none."""
 
     def add_named(self, oid: ObjectId, name: bytes) -> None:
         target = ffi.new("git_oid *")
@@ -180,21 +180,21 @@ class _PackBuilder(pygit2.PackBuilder):
 
 
 def _write(
-    order: Order, holdings: Holdings, chosen: list[str], check: Callable[[], None]
+    order: Order, packable: Packable, chosen: list[str], check: Callable[[], None]
 ) -> tuple[str, int, list[ObjectId]]:
-    """Writes the pack; gives its name without an ending, its number of objects, and which of them were loose."""
+    """Writes the pack; returns its name without an ending, its number of objects, and those that were loose."""
     packs = [os.path.join(order.store, "objects", "pack", name) for name in chosen]
     members: set[ObjectId] = set()
     for name in chosen:
         check()
-        if not holdings.packs[name].check_deltas():
-            raise StoreCorrupt(f"pack {name} is damaged: it holds what is no object", object=name)
-        members |= holdings.packs[name].ids()
-    # below the directory of the result, so that whoever clears that away clears this away too
+        if not packable.packs[name].check_deltas():
+            raise StoreCorrupt(f"pack {name} is damaged: an entry is not an object", object=name)
+        members |= packable.packs[name].ids()
+    # below the directory of the result, so that both are removed together
     sources = os.path.join(order.directory, SOURCES)
     loose: list[ObjectId] = []
-    if holdings.loose:
-        path, loose = _pack_loose(holdings, sources, check)
+    if packable.loose:
+        path, loose = _pack_loose(packable, sources, check)
         packs.append(path)
         members.update(loose)
     if not members:
@@ -209,22 +209,22 @@ def _write(
         builder.write(order.directory)
     except (KeyError, pygit2.GitError, MemoryError) as error:
         check()
-        raise _told(order, error) from error
+        raise _typed_error(order, error) from error
     with os_errors(order.directory):
         failpoint("packing.check")
         names = [entry[:-4] for entry in os.listdir(order.directory) if entry.endswith(".idx")]
     if len(names) != 1:
         raise StoreCorrupt(f"{order.directory} holds {len(names)} packs instead of one", object=order.directory)
     path = os.path.join(order.directory, names[0])
-    # libgit2 made the index from the bytes of the pack, not from what it was asked to write
+    # libgit2 made the index from the bytes of the pack, not from its list of objects
     index = PackIndex.load(f"{path}.idx", f"{path}.pack")
     if index is None or index.among(members) != members:
         raise StoreCorrupt(f"{path}.pack does not hold what was packed", object=names[0])
     return names[0], len(members), loose
 
 
-def _told(order: Order, error: Exception) -> SnapdError:
-    """The typed error of one by libgit2, which says nothing of the system but in words."""
+def _typed_error(order: Order, error: Exception) -> SnapdError:
+    """The typed error for one of libgit2, which states the error of the system only as text."""
     if isinstance(error, MemoryError):
         return from_os_error(OSError(errno.ENOMEM, os.strerror(errno.ENOMEM)), order.store)
     for number in (*FULL, *EXHAUSTED):
@@ -233,23 +233,23 @@ def _told(order: Order, error: Exception) -> SnapdError:
     return StoreCorrupt(f"{order.store} cannot be packed: {error}", object=order.store)
 
 
-def _pack_loose(holdings: Holdings, directory: str, check: Callable[[], None]) -> tuple[str, list[ObjectId]]:
-    """Checks the loose objects and writes them into one pack without deltas, which libgit2 is given instead of them.
+def _pack_loose(packable: Packable, directory: str, check: Callable[[], None]) -> tuple[str, list[ObjectId]]:
+    """Checks the loose objects and writes them into one pack without deltas, which libgit2 reads in place of them.
 
     Returns:
-        Its path without an ending, and what is in it.
+        The path of the pack without an ending, and the objects in it.
     """
     with os_errors(directory):
         make_directories(directory)
     writer = PackWriter(directory)
     written = []
     try:
-        for oid, path in holdings.loose.items():
+        for oid, path in packable.loose.items():
             check()
             found = read_whole(path, oid)
-            # a git that somebody runs on the store may have packed it in this moment
+            # a git command run on the store may just have packed it
             if found is not None:
-                writer.add(oid, packed(*found))
+                writer.add(oid, pack_object(*found))
                 written.append(oid)
         return writer.finish(), written
     finally:
@@ -257,9 +257,9 @@ def _pack_loose(holdings: Holdings, directory: str, check: Callable[[], None]) -
 
 
 def _in_order(handle: pygit2.Repository, members: set[ObjectId], check: Callable[[], None]) -> dict[ObjectId, bytes]:
-    """The members, newest first, each with the name that a tree gives it.
+    """The members, newest first, each with its name in a tree.
 
-    libgit2 looks for deltas among objects of one name and size in the order in which it was told of them.
+    Among objects of one name and size, libgit2 looks for deltas in the order in which they were inserted.
     """
     below: dict[ObjectId, list[tuple[ObjectId, bytes]]] = {}
     commits: dict[ObjectId, tuple[ObjectId, ObjectId | None]] = {}
@@ -286,7 +286,7 @@ def _in_order(handle: pygit2.Repository, members: set[ObjectId], check: Callable
             if oid not in found:
                 found[oid] = name
                 pending += below.get(oid, ())
-    # what hangs on no commit among the members
+    # members that no member commit reaches
     for entries in below.values():
         for oid, name in entries:
             found.setdefault(oid, name)
@@ -294,7 +294,7 @@ def _in_order(handle: pygit2.Repository, members: set[ObjectId], check: Callable
 
 
 def _member(handle: pygit2.Repository, oid: ObjectId) -> tuple[ObjectKind, bytes]:
-    """Type and bytes of a member; of a blob, which libgit2 checks as it packs it, no bytes."""
+    """The type and the bytes of a member; no bytes for a blob, which libgit2 checks when it packs it."""
     key = pygit2.Oid(raw=oid)
     kind = KINDS[int(handle.odb.read_header(key)[0])]
     return (kind, b"") if kind == "blob" else (kind, bytes(handle.odb.read(key)[1]))

@@ -1,6 +1,6 @@
-"""What a dead process may have left undone: a file says so, before references go, until their objects are gone.
+"""Notes in a file that objects are to be swept: from before references are removed until their objects are gone.
 
-Without it, objects that nothing refers to any more would stay until the next time that something is dropped.
+Without it, a crash would leave unreachable objects in the store until the next time that something is dropped.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ class PendingSweep:
         self._path = os.path.join(directory, NAME)
 
     def note(self, *, wholly: bool) -> None:
-        """References are about to go.
+        """Notes durably that references are about to be removed.
 
         Args:
-            wholly: whether no pack is to keep what they held, whatever it takes to write it anew.
+            wholly: whether no pack may keep their objects, whatever it costs to rewrite it.
 
         Raises:
-            StorageFull, IoError: it is not noted.
+            StorageFull, IoError: the note was not written.
         """
         write_file(self._path, _WHOLLY if wholly or self.wholly else _PARTLY)
 
     def __bool__(self) -> bool:
-        """Whether something is left to be swept; raises `IoError`."""
+        """Whether a sweep is pending; raises `IoError`."""
         with os_errors(self._path):
             return os.path.exists(self._path)
 
     @property
     def wholly(self) -> bool:
-        """See `note`; raises `IoError`."""
+        """Whether a sweep is pending that was noted with `wholly`; raises `IoError`."""
         with os_errors(self._path):
             try:
                 with open(self._path, "rb") as file:
@@ -54,7 +54,7 @@ class PendingSweep:
                 return False
 
     def forget(self) -> None:
-        """All was swept; raises `IoError`."""
+        """Removes the note, after a sweep; raises `IoError`."""
         with os_errors(self._path):
             remove_if_there(self._path)
             sync_directory(self._directory)

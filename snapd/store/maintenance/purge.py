@@ -1,12 +1,13 @@
-"""Takes the contents of some files out of every snapshot and every event, for a secret that was captured.
+"""Removes the contents of some files from every snapshot and every event, such as a secret that was captured.
 
-What is named is files, what goes is contents: every version that stood at one of these paths, wherever it stands. A
-snapshot that held any becomes another one, with the id that git gives what is left, so that no id ever says something
-else than before; its coverage tells the files as skipped, so that nothing takes them for deleted. Events follow. An
-effect of an operation on such a file is forgotten, and with it how to take that back; all else is as it was.
+The caller names files, and their contents go: every version that was ever at one of these paths, at whatever path it
+is. A snapshot with such a file is replaced by one without it, whose id is the one that git gives to the new tree, so an
+id never changes its meaning; its coverage lists the file as skipped, so that it is not taken for deleted. Events are
+changed accordingly. The effect of an operation on such a file is forgotten, and so is how to undo it; nothing else
+changes.
 
-The references move all at once, with one frame of the journal. That nothing may stay of what they held is noted before,
-so that whoever opens the store after a crash goes on with that.
+All references move at once, with one frame of the journal. Before that, a note says that none of the old objects may
+stay, so that the next opening after a crash goes on with the sweep.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from snapd.core.timeline.model import Operated, SnapshotId
 from snapd.core.trees import files, is_among, lookup
 from snapd.store.coverage import encode
 from snapd.store.objects.codec import encode_tree, object_id
-from snapd.store.objects.loose import object_path, pack_loose
+from snapd.store.objects.loose import encode_loose, object_path
 from snapd.store.objects.pack_index import PackIndex
 
 from .sweep import pack_names
@@ -38,28 +39,28 @@ if TYPE_CHECKING:
     from snapd.store.timeline import Timeline
 
 EMPTY_BLOB: ObjectId = object_id("blob", b"")
-"""A file without contents has nothing to hide, and every other empty file has the same."""
+"""An empty file has nothing to hide, and all empty files share this blob, so it is never purged."""
 
 Located = tuple[tuple["RelPath", ObjectId], ...]
 
 
 class PurgePlan:
-    """The contents that are to go, and where they stand. For one who has the store for themselves.
+    """The contents to purge, and where they are. Nobody else may use the store meanwhile.
 
     Args:
-        repository: the store's.
+        repository: of the store.
         log: its snapshots.
         timeline: its events.
-        load: gives the snapshot that an event names.
-        paths: the files and directories that are named.
+        load: returns the snapshot that an event refers to.
+        paths: the files and directories to purge.
         call: the request.
 
     Attributes:
-        contents: the blobs.
+        contents: the blobs to purge.
 
     Raises:
         StoreCorrupt: the store cannot be read.
-        Cancelled: as asked.
+        Cancelled: the request was cancelled.
     """
 
     def __init__(
@@ -85,7 +86,7 @@ class PurgePlan:
         self.contents = frozenset(self._contents_at(paths)) - {EMPTY_BLOB}
 
     def standing(self) -> dict[RelPath, frozenset[ObjectId]]:
-        """All paths where they stand in any snapshot or event, with the versions there."""
+        """The paths that have such a blob in any snapshot or event, with all these blobs."""
         found: dict[RelPath, set[ObjectId]] = {}
         for tree in self._roots:
             for path, oid in self.located(tree):
@@ -96,11 +97,11 @@ class PurgePlan:
         return {path: frozenset(found[path]) for path in sorted(found)}
 
     def snapshots(self) -> int:
-        """How many recorded snapshots have any of them."""
+        """The number of recorded snapshots that have such a blob."""
         return sum(bool(self.located(tree)) for _, (_, tree, _) in self._log.roots_by_seq())
 
     def located(self, tree: ObjectId) -> Located:
-        """Where they stand in a tree."""
+        """The paths of a tree that have such a blob, each with it."""
         for below in self._bottom_up(tree, self._located):
             found: list[tuple[RelPath, ObjectId]] = []
             for entry in self._entries(below):
@@ -112,13 +113,13 @@ class PurgePlan:
         return self._located[tree]
 
     def is_in_any(self, path: RelPath) -> bool:
-        """Whether a file or directory is in any snapshot, or in what an event is about, with contents or without."""
+        """Whether any snapshot or event has this file or directory, even an empty one."""
         return any(lookup(self._repository.entry_in, tree, path) is not None for tree in self._roots) or any(
             is_among(file, (path,)) for file, _ in self._timeline.blobs()
         )
 
     def is_linked(self) -> bool:
-        """Whether a file of the store has any of them that the user's own git has too: there they stay."""
+        """Whether the user's own git shares a file of the store with such a blob: there it stays."""
         for name in pack_names(self._repository.pack_directory):
             self._call.check()
             path = os.path.join(self._repository.pack_directory, name)
@@ -133,7 +134,7 @@ class PurgePlan:
         return False
 
     def take_out(self) -> None:
-        """Has the references of snapshots and events move to where they are without them, durably and all at once.
+        """Moves the references to snapshots and events without these blobs, durably and all at once.
 
         Raises:
             StoreCorrupt: the store cannot be read; nothing moved.
@@ -142,13 +143,13 @@ class PurgePlan:
         self._paths = frozenset(self.standing())
         days, commits = self._log.rewritten(self._snapshot)
         chains, objects = self._timeline.rewritten(self._event)
-        made = {object_id("commit", data): pack_loose("commit", data) for data in commits}
+        made = {object_id("commit", data): encode_loose("commit", data) for data in commits}
         journal = self._repository.journal
         for part in (self._objects, made, objects):
             journal.add(part)
         journal.flush({**days, **chains})
 
-    # -- what goes
+    # -- what to purge
 
     def _trees_of_events(self) -> set[ObjectId]:
         _, chains, _ = self._timeline.history()
@@ -172,10 +173,10 @@ class PurgePlan:
     def _entries(self, tree: ObjectId) -> tuple[TreeEntry, ...]:
         return () if tree == EMPTY_TREE else self._repository.read_tree(tree)
 
-    # -- what is left
+    # -- what stays
 
     def _without(self, tree: ObjectId) -> ObjectId:
-        """The tree without them; a directory goes that had nothing else."""
+        """A tree without these blobs; a directory that becomes empty goes too."""
         for whole in self._bottom_up(tree, self._left):
             if not self.located(whole):
                 self._left[whole] = whole
@@ -192,7 +193,7 @@ class PurgePlan:
         return self._left[tree]
 
     def _bottom_up(self, tree: ObjectId, known: Mapping[ObjectId, Any]) -> Iterator[ObjectId]:
-        """The trees below one, and itself, that are not known yet: each after those below it, which are known then."""
+        """The trees in a tree, and itself, that are not in `known`; each comes after the trees in it."""
         pending = [tree]
         while pending:
             below = pending[-1]
@@ -212,7 +213,7 @@ class PurgePlan:
             known = snapshot
             coverage = self._load(snapshot).coverage
             gone = self.located(snapshot.tree)
-            # what had them captured though they are ignored would have them captured again
+            # a forced path would capture an ignored file again
             forced = tuple(path for path in coverage.forced if not any(is_among(file, (path,)) for file in self._paths))
             if gone or forced != coverage.forced:
                 skipped = {skip.path: skip for skip in coverage.skipped}
@@ -246,5 +247,5 @@ class PurgePlan:
 
     def _add(self, kind: ObjectKind, data: bytes) -> ObjectId:
         oid = object_id(kind, data)
-        self._objects[oid] = pack_loose(kind, data)
+        self._objects[oid] = encode_loose(kind, data)
         return oid

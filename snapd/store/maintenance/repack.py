@@ -1,6 +1,6 @@
-"""Brings loose objects and packs of ours together in one pack with deltas, and drops the files that it replaces.
+"""Puts loose objects and packs of ours into one pack with deltas, and drops the files that it replaces.
 
-What is found and packed is the work of another process (`packer.py`); here the pack becomes part of the repository.
+Another process finds the objects and writes the pack (`worker.py`); this module makes it part of the repository.
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ import attrs
 from snapd.core.errors import StorageFull, os_errors
 from snapd.failpoints import failpoint
 from snapd.store.files.durable import PRIVATE_FILE, make_directories, remove_if_there, sync_directory, sync_if_there
+from snapd.store.files.free_space import free_bytes
 from snapd.store.objects.loose import loose_files, object_path
 
 from .packing import Order
-from .sweep import CHEAP_BYTES, PACK_ENDINGS, RESERVE_BYTES, drop_summaries, pack_names, room
+from .sweep import CHEAP_BYTES, PACK_ENDINGS, RESERVE_BYTES, drop_summaries, pack_names
 from .worker import pack
 
 if TYPE_CHECKING:
@@ -29,25 +30,25 @@ if TYPE_CHECKING:
     from snapd.store.repository import ShadowRepository
 
     from .cancel_token import CancelToken
-    from .packing import Packed
+    from .packing import PackResult
 
 PACKING = "packing"
-"""The directory in the store where new packs are written."""
+"""The directory of the store in which new packs are written."""
 
 _NEW_SECONDS = 60.0
 
 _LOOSE_COPIES = 2.25
-"""One in the new pack, and one in that which libgit2 is given, which is compressed faster and less (`deflate.py`)."""
+"""A copy in the new pack, and a larger one in the pack that libgit2 reads, which is compressed for speed."""
 
 
 @attrs.frozen
 class Due:
-    """What is worth a consolidation in the background.
+    """How many files make a repack in the background worthwhile.
 
     Attributes:
         loose: more loose objects than this, or
-        packs: more packs than this; -1 for both where it is due in any case.
-        everything: whether all packs are to be put together, and not only those that weigh little against the rest.
+        packs: more packs than this; with -1 for both, a repack is always due.
+        everything: whether to put all packs together, and not only those that are small compared with the rest.
     """
 
     loose: int
@@ -56,13 +57,13 @@ class Due:
 
 
 @attrs.frozen
-class Consolidated:
-    """What a consolidation left.
+class RepackResult:
+    """What a repack did and left.
 
     Attributes:
-        packed: objects that were packed.
-        loose: loose objects that stayed, among those that could have been packed.
-        packs: packs that there are now, and are no reason for another.
+        packed: the number of objects that were packed.
+        loose: the number of loose objects that were not packed and could be.
+        packs: the number of packs afterwards.
     """
 
     packed: int
@@ -70,44 +71,44 @@ class Consolidated:
     packs: int
 
 
-def repack(repository: ShadowRepository, due: Due | None, permission: CancelToken) -> Consolidated:
-    """Writes one pack of the loose objects and of some packs, and drops these.
+def repack(repository: ShadowRepository, due: Due | None, token: CancelToken) -> RepackResult:
+    """Writes one pack of the loose objects and of some packs, and drops those.
 
-    Others may read and write meanwhile. Whenever it ends, each object is in a durable file of the repository.
+    Others may read and write meanwhile. Whenever it ends, even by a crash, each object is in a durable file.
 
     Args:
-        repository: where to.
-        due: what makes it worth the work, which rolls up small packs then, with one thread, and gives way to others;
-            None to pack everything at once.
-        permission: asked before each phase.
+        repository: the repository.
+        due: what makes it worthwhile; small packs are rolled up, by one thread in the background. None to pack
+            everything now.
+        token: is checked before each phase.
 
     Raises:
-        Revoked: as the permission has it.
+        Revoked: the token was revoked.
         StoreCorrupt: an object is damaged; nothing was dropped.
-        StorageFull, IoError: what was not dropped is there twice, at most.
+        StorageFull, IoError: at worst, some objects are stored twice.
     """
     directory = os.path.join(repository.path, PACKING, secrets.token_hex(8))
-    with permission.used():
+    with token.changing():
         drop_packing(repository)
         with os_errors(directory):
             failpoint("consolidate.directory")
             make_directories(directory)
     try:
-        packed = pack(_order(repository, directory, due), permission)
-        if packed.name:
-            _replace(repository, packed, directory, permission)
+        result = pack(_order(repository, directory, due), token)
+        if result.name:
+            _replace(repository, result, directory, token)
     finally:
-        # what cannot be removed is a leftover for the next time
+        # the next repack removes what cannot be removed now
         shutil.rmtree(directory, ignore_errors=True)
-    return Consolidated(packed.count, packed.loose_left, packed.packs_left + bool(packed.name))
+    return RepackResult(result.count, result.loose_left, result.packs_left + bool(result.name))
 
 
-def check_room(repository: ShadowRepository) -> None:
-    """Makes sure that there is room for a second copy of what would be packed, and a third of loose objects.
+def ensure_space(repository: ShadowRepository) -> None:
+    """Makes sure that there is space for a second copy of what would be packed, and a third of loose objects.
 
     Raises:
-        StorageFull: there is not.
-        IoError: nobody can tell.
+        StorageFull: there is too little.
+        IoError: the repository cannot be listed.
     """
     needed = RESERVE_BYTES
     for path, copies in _packable(repository):
@@ -115,20 +116,20 @@ def check_room(repository: ShadowRepository) -> None:
             status = os.lstat(path)
         except FileNotFoundError:
             continue
-        # as `packing.survey` has it
+        # as in `packing.survey`
         if status.st_nlink == 1 and status.st_size <= CHEAP_BYTES:
             needed += int(copies * status.st_size)
-    free = room(repository.path)
+    free = free_bytes(repository.path)
     if free < needed:
         raise StorageFull(
-            f"{free} bytes are free and {needed} are needed to pack {repository.path}",
+            f"{free} bytes are free and {needed} are needed to pack {repository.path}: free some space",
             path=repository.path,
             errno="ENOSPC",
         )
 
 
 def _packable(repository: ShadowRepository) -> Iterator[tuple[str, float]]:
-    """The files of which something could be packed, each with how many copies of it there are meanwhile."""
+    """The files that could be packed, each with the number of additional copies that exist meanwhile."""
     for _, entry in loose_files(repository.objects):
         yield entry.path, _LOOSE_COPIES
     for name in pack_names(repository.pack_directory):
@@ -136,7 +137,7 @@ def _packable(repository: ShadowRepository) -> Iterator[tuple[str, float]]:
 
 
 def tidy(repository: ShadowRepository) -> None:
-    """Removes empty directories of loose objects and packs without an index; nobody may write meanwhile."""
+    """Removes empty directories of loose objects, and packs without an index. Nobody may write meanwhile."""
     drop_unindexed(repository)
     with os_errors(repository.objects):
         failpoint("consolidate.tidy")
@@ -146,16 +147,16 @@ def tidy(repository: ShadowRepository) -> None:
 
 
 def drop_unindexed(repository: ShadowRepository) -> bool:
-    """Removes packs without an index, which nobody can read; nobody may write meanwhile.
+    """Removes packs without an index, which cannot be read. Nobody may write meanwhile.
 
-    A git that somebody runs on the store names a pack just before its index, and drops what is in it after that: a new
-    one is left alone.
+    A git command run on the store renames a pack just before its index, and then drops the objects in it, so new packs
+    are left alone.
 
     Returns:
-        Whether there is none now.
+        Whether none is left.
 
     Raises:
-        IoError: some may be there still.
+        IoError: some may be left.
     """
     indexed = set(pack_names(repository.pack_directory))
     is_done = True
@@ -175,14 +176,14 @@ def _order(repository: ShadowRepository, directory: str, due: Due | None) -> Ord
     return Order(repository.path, directory, due.loose, due.packs, roll_up=not due.everything, threads=1, behind=True)
 
 
-def _replace(repository: ShadowRepository, packed: Packed, directory: str, permission: CancelToken) -> None:
+def _replace(repository: ShadowRepository, result: PackResult, directory: str, token: CancelToken) -> None:
     try:
-        with permission.used(), os_errors(repository.pack_directory):
-            _move_in(repository, packed.name, directory)
-            # before anything goes: whoever misses an object from here on looks at the new pack
+        with token.changing(), os_errors(repository.pack_directory):
+            _move_in(repository, result.name, directory)
+            # before anything is dropped: whoever misses an object from now on looks into the new pack
             repository.swept()
             failpoint("consolidate.drop")
-            _drop(repository, packed)
+            _drop(repository, result)
     finally:
         repository.swept()
 
@@ -193,7 +194,7 @@ def _move_in(repository: ShadowRepository, name: str, directory: str) -> None:
         failpoint("consolidate.sync")
         os.chmod(path, PRIVATE_FILE)
         sync_if_there(path)
-    # git takes a pack for there when it sees the index, so the pack comes first
+    # git reads a pack as soon as its index exists, so the pack is renamed first
     for ending in ("pack", "idx"):
         failpoint("consolidate.rename")
         os.rename(
@@ -202,20 +203,20 @@ def _move_in(repository: ShadowRepository, name: str, directory: str) -> None:
     sync_directory(repository.pack_directory)
 
 
-def _drop(repository: ShadowRepository, packed: Packed) -> None:
+def _drop(repository: ShadowRepository, result: PackResult) -> None:
     drop_summaries(repository)
-    for name in packed.packs:
-        if name != packed.name:
+    for name in result.packs:
+        if name != result.name:
             for ending in PACK_ENDINGS:
                 failpoint("consolidate.drop_pack")
                 remove_if_there(os.path.join(repository.pack_directory, f"{name}.{ending}"))
-    for oid in packed.loose:
+    for oid in result.loose:
         failpoint("consolidate.drop_loose")
         remove_if_there(object_path(repository.objects, oid))
 
 
 def drop_packing(repository: ShadowRepository) -> None:
-    """Removes what a consolidation that was killed has left; none may run now. Raises `IoError`."""
+    """Removes the files of a repack that was killed; none may run now. Raises `IoError`."""
     path = os.path.join(repository.path, PACKING)
     with os_errors(path), contextlib.suppress(FileNotFoundError):
         shutil.rmtree(path)

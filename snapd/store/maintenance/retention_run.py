@@ -1,7 +1,7 @@
-"""Keeps a store as small as it should be: drops what retention does not keep, and packs what stays.
+"""Keeps a store small: drops what retention does not keep, and repacks the rest.
 
-Packing needs room for a second copy of what it packs; where that is not there, it is told in the log and left out.
-What is dropped needs hardly any, so that a full disk can always be helped.
+Packing needs space for a second copy of what it packs; without it, packing is skipped with a line in the log. Dropping
+needs hardly any space, so it works on a full disk.
 """
 
 from __future__ import annotations
@@ -38,37 +38,37 @@ logger = logging.getLogger(__name__)
 
 
 class Maintenance:
-    """What is done to one store now and then. Nobody may write to it meanwhile.
+    """Maintains one store. Nobody may write to it meanwhile.
 
     Args:
-        repository: it.
+        repository: of the store.
         log: its snapshots.
         timeline: its events.
-        upkeep: packs it.
+        scheduler: repacks it.
     """
 
     def __init__(
-        self, repository: ShadowRepository, log: SnapshotLog, timeline: Timeline, upkeep: MaintenanceScheduler
+        self, repository: ShadowRepository, log: SnapshotLog, timeline: Timeline, scheduler: MaintenanceScheduler
     ) -> None:
         self._repository = repository
         self._log = log
         self._timeline = timeline
-        self._upkeep = upkeep
-        self._unswept = PendingSweep(repository.path)
+        self._scheduler = scheduler
+        self._pending_sweep = PendingSweep(repository.path)
 
     def clean(self, limits: Limits, keep: ObjectId | None, call: Call) -> tuple[int, int]:
-        """Drops what is beyond the limits, and packs the rest anew.
+        """Drops snapshots and events beyond the limits, and repacks the rest.
 
         Args:
-            limits: what is to be kept.
-            keep: a tree that stays, with its newest snapshot if there is one, however old.
-            call: the request; may be cancelled until the first thing goes.
+            limits: what to keep.
+            keep: a tree that stays however old it is, with its newest snapshot if there is one.
+            call: the request; can be cancelled until the first snapshot is dropped.
 
         Returns:
-            How many snapshots were dropped, and the bytes freed.
+            The number of snapshots that were dropped, and the bytes that were freed.
 
         Raises:
-            StoreCorrupt, StorageFull, IoError: some may be dropped; what is left is whole.
+            StoreCorrupt, StorageFull, IoError: some snapshots may be dropped; the others are whole.
             Cancelled: nothing was dropped.
         """
         self._begin()
@@ -82,52 +82,52 @@ class Maintenance:
         return removed, max(0, before - self._repository.bytes_on_disk())
 
     def clean_behind(self, limits: Limits, keep: ObjectId | None, call: Call) -> int:
-        """Drops what is beyond the limits, as long as nobody minds; packs behind, see `MaintenanceScheduler.catch_up`.
+        """Does the same in the background, until somebody else wants to write.
 
-        Size is a matter only where no packing is due that could change it.
+        The limit of size is applied only if no repack is due, which could change the size.
 
         Args:
-            limits: as of `clean`.
-            keep: as of `clean`.
-            call: asked before each step whether it is to go on.
+            limits: as for `clean`.
+            keep: as for `clean`.
+            call: is checked before each step.
 
         Returns:
-            How many snapshots were dropped.
+            The number of snapshots that were dropped.
 
         Raises:
-            StoreCorrupt, StorageFull, IoError, Cancelled: some may be dropped, and the rest is as it was.
+            StoreCorrupt, StorageFull, IoError, Cancelled: some snapshots may be dropped; the others are whole.
         """
-        if self._upkeep.is_running:
+        if self._scheduler.is_running:
             return 0
         self._begin()
         sweep_leftovers(self._repository.path)
         removed = self._drop(going(self._history(), limits, _trees(keep)), keep, call)
-        if not self._upkeep.catch_up(all_of_it=removed > 0):
+        if not self._scheduler.catch_up(all_of_it=removed > 0):
             removed = self._drop(self._too_much(limits, keep, call), keep, call)
-            self._upkeep.catch_up(all_of_it=removed > 0)
+            self._scheduler.catch_up(all_of_it=removed > 0)
         return removed
 
     def sweep_wholly(self, call: Call) -> None:
-        """Removes every object that nothing refers to, from every pack; `note_wholly` came before.
+        """Removes every unreachable object from every pack, after `note_wholly`.
 
         Raises:
-            StoreCorrupt, StorageFull, IoError: it is gone from all that refers to anything, and is swept next time.
+            StoreCorrupt, StorageFull, IoError: some are left; the next sweep removes them.
         """
         self._sweep(None, call)
         self._pack(call)
 
     def note_wholly(self) -> None:
-        """Notes durably that references are about to go, and that nothing of what they held is to stay."""
-        self._unswept.note(wholly=True)
+        """Notes durably that references are about to be removed, and that none of their objects may stay."""
+        self._pending_sweep.note(wholly=True)
 
     @property
     def is_unpurged(self) -> bool:
-        """Whether what `note_wholly` is about is not done."""
-        return self._unswept.wholly
+        """Whether the sweep that `note_wholly` announced is not finished."""
+        return self._pending_sweep.wholly
 
     def _begin(self) -> None:
-        self._upkeep.stop()
-        # a replay must not set a reference back to what is dropped here
+        self._scheduler.stop()
+        # a replay must not set a reference back to something that is dropped here
         self._repository.journal.checkpoint()
 
     def _history(self) -> History:
@@ -136,12 +136,12 @@ class Maintenance:
         return History(taken, self._log.newest, times, chains, links)
 
     def _drop(self, gone: Going, keep: ObjectId | None, call: Call) -> int:
-        if not gone and not self._unswept:
+        if not gone and not self._pending_sweep:
             return 0
         call.commit()
         removed = 0
         if gone:
-            self._unswept.note(wholly=False)
+            self._pending_sweep.note(wholly=False)
             failpoint("expire.timeline")
             self._timeline.drop(gone.chains)
             failpoint("expire.log")
@@ -150,33 +150,33 @@ class Maintenance:
         return removed
 
     def _sweep(self, keep: ObjectId | None, call: Call) -> None:
-        repository, wholly = self._repository, self._unswept.wholly
+        repository, wholly = self._repository, self._pending_sweep.wholly
         if wholly:
-            # what a dead process left aside may have what is to go, and so may what was put aside as damaged
+            # temporary files and the quarantine may hold contents that must go
             sweep_leftovers(repository.path, at_once=True)
             drop_packing(repository)
             remove_quarantine(repository.path)
-        # whoever was killed between a drop and this has left some
+        # a process that was killed before this may have left some
         self._log.drop_unused()
         roots = [*self._log.roots(), *self._timeline.roots()]
         expire(repository, roots, keep, call, wholly=wholly)
         if drop_unindexed(repository) or not wholly:
-            self._unswept.forget()
+            self._pending_sweep.forget()
 
     def _pack(self, call: Call) -> None:
         call.check()
         try:
-            self._upkeep.consolidate_all(call)
+            self._scheduler.repack_all(call)
         except Revoked:
             call.check()
-            # what was asked for is done, and the rest is packed another time
-            logger.info("%s: packing was broken off", self._repository.path)
+            # the request is done; the rest is packed another time
+            logger.info("%s: packing was interrupted", self._repository.path)
         except StorageFull as error:
-            # nothing is lost, and what was dropped may be just what makes room for it the next time
+            # nothing is lost, and the next repack may have space, because objects were dropped
             logger.warning("%s could not be packed: %s", self._repository.path, error.message)
 
     def _too_much(self, limits: Limits, keep: ObjectId | None, call: Call) -> Going:
-        """What goes so that the store takes no more than it may."""
+        """What to drop so that the store is not larger than the limit."""
         if limits.max_bytes is None:
             return Going()
         excess = own_bytes(self._repository.path) - limits.max_bytes
@@ -184,7 +184,9 @@ class Maintenance:
         if not pieces:
             if excess > 0:
                 logger.warning(
-                    "%s takes %d bytes more than it may, and nothing more may go", self._repository.path, excess
+                    "%s is %d bytes larger than its limit, and nothing more can be dropped",
+                    self._repository.path,
+                    excess,
                 )
             return Going()
         freed = accumulate(self._weights(pieces, keep, call))
@@ -192,9 +194,9 @@ class Maintenance:
         return together(pieces[:count])
 
     def _weights(self, pieces: Sequence[Going], keep: ObjectId | None, call: Call) -> list[int]:
-        """The bytes that each piece alone holds, where those before it are gone; as they lie on the disk now."""
-        snapshots = {seq: place for place, piece in enumerate(pieces) for seq in piece.snapshots}
-        chains = {name: place for place, piece in enumerate(pieces) for name in piece.chains}
+        """The bytes on disk that dropping each piece frees, after the pieces before it are dropped."""
+        snapshots = {seq: at for at, piece in enumerate(pieces) for seq in piece.snapshots}
+        chains = {name: at for at, piece in enumerate(pieces) for name in piece.chains}
         roots: dict[int, list[tuple[ObjectId, ...]]] = {}
         for seq, root in self._log.roots_by_seq():
             roots.setdefault(snapshots.get(seq, len(pieces)), []).append(root)
@@ -203,13 +205,13 @@ class Maintenance:
         size = sizes(self._repository.objects).own
         seen = held_by(self._repository, roots.get(len(pieces), ()), keep, call)
         found = []
-        for place in reversed(range(len(pieces))):
-            new = self._new(roots.get(place, ()), seen, call)
+        for at in reversed(range(len(pieces))):
+            new = self._new(roots.get(at, ()), seen, call)
             found.append(sum(size.get(oid, 0) for oid in new))
         return found[::-1]
 
     def _new(self, roots: Sequence[tuple[ObjectId, ...]], seen: set[ObjectId], call: Call) -> set[ObjectId]:
-        """What is reachable and was not seen; it is from now on."""
+        """The reachable objects that are not in `seen`; adds them to it."""
         new: set[ObjectId] = set()
         pending: list[ObjectId] = []
         for commit, tree, *blobs in roots:

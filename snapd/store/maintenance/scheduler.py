@@ -1,4 +1,4 @@
-"""Keeps the number of files in a store small, beside its work: decides when to consolidate, and runs it behind."""
+"""Keeps the number of files in a store small: decides when a repack is due, and runs it in the background."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from snapd.core.errors import SnapdError
 from snapd.heap import give_back
 
 from .cancel_token import CancelToken, Revoked
-from .repack import Due, check_room, repack, tidy
+from .repack import Due, ensure_space, repack, tidy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,32 +23,32 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 LOOSE_LIMIT = 6700
-"""So many loose objects, beyond those that the last consolidation left, make the next one due: as `git gc --auto`."""
+"""A repack is due when there are more new loose objects than this since the last one, as for `git gc --auto`."""
 
 PACK_LIMIT = 40
-"""So many packs, beyond those that the last consolidation left, make the next one due."""
+"""A repack is due when there are more new packs than this since the last one."""
 
 IDLE_LOOSE_LIMIT = 500
 IDLE_PACK_LIMIT = 10
-"""Likewise, where nobody has anything else to do."""
+"""The limits for a repack while the daemon is idle."""
 
 _SAMPLE = "17"
 _DIRECTORIES = 256
 
 
 class _OneAtATime:
-    """Consolidations of all repositories, one after the other: together they would take the whole machine."""
+    """Repacks of all repositories run one after the other: together they would take the whole machine."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
         self._busy = False
 
     @contextlib.contextmanager
-    def turn(self, permission: CancelToken) -> Iterator[None]:
-        """Waits for a turn; raises `Revoked` where the permission is withdrawn meanwhile."""
-        with permission.on_cancel(self._look_again), self._changed:
-            self._changed.wait_for(lambda: permission.revoked or not self._busy)
-            permission.check()
+    def turn(self, token: CancelToken) -> Iterator[None]:
+        """Waits for a turn; raises `Revoked` if the token is revoked meanwhile."""
+        with token.on_cancel(self._look_again), self._changed:
+            self._changed.wait_for(lambda: token.revoked or not self._busy)
+            token.check()
             self._busy = True
         try:
             yield
@@ -66,35 +66,35 @@ _queue = _OneAtATime()
 
 
 class MaintenanceScheduler:
-    """Consolidates one repository when it is due. Safe to use from several threads.
+    """Repacks one repository when that is due. Safe to use from several threads.
 
     Args:
-        repository: it; whoever made this says when snapshots were stored.
+        repository: the repository; the caller calls `consider` after it has stored a snapshot.
     """
 
     def __init__(self, repository: ShadowRepository) -> None:
         self._repository = repository
         self._lock = threading.Lock()
-        self._permission: CancelToken | None = None
+        self._token: CancelToken | None = None
         self._thread: threading.Thread | None = None
-        # ids are spread evenly: one directory tells how many there are in all of them, as `git gc --auto` has it
+        # ids are spread evenly, so one directory is enough to estimate the number: `git gc --auto` does the same
         self._loose = _DIRECTORIES * _count(os.path.join(repository.objects, _SAMPLE))
-        self._placed = repository.journal.placed
+        self._loose_written = repository.journal.loose_written
         self._packs_left = 0
 
     def consider(self) -> None:
-        """Begins a consolidation where one is due and none runs; costs no system call else."""
+        """Starts a repack if one is due and none runs; costs no system call otherwise."""
         if self._thread is None and self._is_due(LOOSE_LIMIT, PACK_LIMIT):
             self._start(Due(LOOSE_LIMIT, PACK_LIMIT))
 
     def catch_up(self, *, all_of_it: bool) -> bool:
-        """Begins a consolidation behind, for which less has to have come together than for `consider`.
+        """Starts a repack in the background, with lower limits than `consider`.
 
         Args:
-            all_of_it: whether everything is to be packed anew, because objects went.
+            all_of_it: whether to repack everything, because objects were removed.
 
         Returns:
-            Whether one runs now.
+            Whether a repack runs now.
         """
         if all_of_it:
             self._start(Due(-1, -1, everything=True))
@@ -104,75 +104,77 @@ class MaintenanceScheduler:
 
     @property
     def is_running(self) -> bool:
-        """Whether a consolidation is under way."""
+        """Whether a repack runs."""
         return self._thread is not None
 
     def _start(self, due: Due) -> None:
         with self._lock:
             if self._thread is None:
-                self._permission = CancelToken()
+                self._token = CancelToken()
                 self._thread = threading.Thread(
-                    target=self._run, args=(self._permission, due), name="snapd upkeep", daemon=True
+                    target=self._run, args=(self._token, due), name="snapd maintenance", daemon=True
                 )
                 self._thread.start()
 
     def stop(self) -> None:
-        """Ends a consolidation that runs: it changes nothing any more, and no process and no file is left of it."""
+        """Ends a repack that runs. Afterwards it changes nothing any more, and its process and its files are gone."""
         with self._lock:
-            permission, self._permission = self._permission, None
+            token, self._token = self._token, None
             thread, self._thread = self._thread, None
-        if permission is not None and thread is not None:
-            permission.revoke()
+        if token is not None and thread is not None:
+            token.revoke()
             thread.join()
 
-    def consolidate_all(self, call: Call) -> None:
-        """Packs all that is ours, at once; nobody may write to the repository meanwhile.
+    def repack_all(self, call: Call) -> None:
+        """Repacks everything now. Nobody may write to the repository meanwhile.
 
         Args:
-            call: the request; where it is cancelled, all stays as it is, whatever was committed before.
+            call: the request; cancelling it ends the repack even after `Call.commit`.
 
         Raises:
-            Revoked: it was cancelled.
-            StoreCorrupt, StorageFull, IoError: see `repack`; `StorageFull` before it begins, too.
+            Revoked: the request was cancelled; nothing was dropped.
+            StoreCorrupt, StorageFull, IoError: as `repack`; `StorageFull` also before it begins.
         """
         self.stop()
-        check_room(self._repository)
-        placed = self._repository.journal.placed
-        permission = CancelToken()
-        with call.ended_by(permission.withdraw):
-            done = repack(self._repository, None, permission)
+        ensure_space(self._repository)
+        loose_written = self._repository.journal.loose_written
+        token = CancelToken()
+        with call.ended_by(token.cancel):
+            done = repack(self._repository, None, token)
         tidy(self._repository)
-        self._settle(placed, 0, done.packs)
+        self._settle(loose_written, 0, done.packs)
         give_back()
 
     def _is_due(self, loose_limit: int, pack_limit: int) -> bool:
         repository = self._repository
-        loose = self._loose + repository.journal.placed - self._placed
+        loose = self._loose + repository.journal.loose_written - self._loose_written
         return loose > loose_limit or repository.packs.known - self._packs_left > pack_limit
 
-    def _run(self, permission: CancelToken, due: Due) -> None:
-        placed = self._repository.journal.placed
+    def _run(self, token: CancelToken, due: Due) -> None:
+        loose_written = self._repository.journal.loose_written
         packs = self._repository.packs.known
         loose = 0
         try:
-            with contextlib.suppress(Revoked), _queue.turn(permission):
-                check_room(self._repository)
-                done = repack(self._repository, due, permission)
+            with contextlib.suppress(Revoked), _queue.turn(token):
+                ensure_space(self._repository)
+                done = repack(self._repository, due, token)
                 loose, packs = done.loose, done.packs
         except SnapdError as error:
-            # nothing is at stake; what there is now is let be, and the next try comes when as much was added
-            if not permission.revoked:
-                logger.warning("%s could not be consolidated: %s", self._repository.path, error.message)
+            # nothing is lost: the next repack is due when as much was added again
+            if not token.revoked:
+                logger.warning(
+                    "%s could not be repacked: %s; it is tried again later", self._repository.path, error.message
+                )
         finally:
-            # as good a time as any for what thousands of objects left between others
+            # thousands of objects were freed: give their memory back to the system
             give_back()
             with self._lock:
-                if self._permission is permission:
-                    self._settle(placed, loose, packs)
-                    self._thread = self._permission = None
+                if self._token is token:
+                    self._settle(loose_written, loose, packs)
+                    self._thread = self._token = None
 
-    def _settle(self, placed: int, loose: int, packs: int) -> None:
-        self._placed, self._loose, self._packs_left = placed, loose, packs
+    def _settle(self, loose_written: int, loose: int, packs: int) -> None:
+        self._loose_written, self._loose, self._packs_left = loose_written, loose, packs
 
 
 def _count(directory: str) -> int:

@@ -1,4 +1,4 @@
-"""What objects take on disk, as they lie there: compressed, and in packs often as the difference to another."""
+"""The sizes of objects on disk: compressed, and in packs often as deltas."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import attrs
 
 from snapd.core.errors import StoreCorrupt
 from snapd.store.files.walking import walked
+from snapd.store.objects.codec import ID_BYTES
 from snapd.store.objects.loose import loose_files
-from snapd.store.objects.pack_index import ID_BYTES, PackIndex
+from snapd.store.objects.pack_index import PackIndex
 
 from .sweep import pack_names
 
@@ -21,11 +22,11 @@ if TYPE_CHECKING:
 
 @attrs.frozen
 class Sizes:
-    """What the objects of a repository take.
+    """The sizes of the objects of a repository, in bytes by id; an object that is stored twice counts twice.
 
     Attributes:
-        own: bytes by id, of the files that nobody else has; an object that is stored twice counts twice.
-        linked: likewise, of the files that the user's own git has too: to drop them frees nothing.
+        own: those in files that only the store has.
+        linked: those in files that the user's own git has too, so that dropping them frees nothing.
     """
 
     own: dict[ObjectId, int] = attrs.field(factory=dict)
@@ -33,10 +34,10 @@ class Sizes:
 
 
 def sizes(objects: str) -> Sizes:
-    """Looks at all files of a repository's objects.
+    """Adds up the sizes of all objects of a repository.
 
     Args:
-        objects: its `objects` directory; what goes meanwhile does not count.
+        objects: its `objects` directory; files that are removed meanwhile do not count.
 
     Raises:
         StoreCorrupt: a pack is damaged, or its index is not of version 2.
@@ -56,7 +57,7 @@ def sizes(objects: str) -> Sizes:
 
 
 def own_bytes(path: str) -> int:
-    """What a directory takes, in bytes of its files that have no other name elsewhere; raises `IoError`."""
+    """The bytes of all files in a directory that have no other hard link; raises `IoError`."""
     total = 0
     for directory, _, names in walked(path):
         for name in names:
@@ -76,7 +77,7 @@ def _add_pack(found: Sizes, path: str) -> None:
     except FileNotFoundError:
         return
     if index is None and not os.path.exists(f"{path}.idx"):
-        # it is just going
+        # it is being removed
         return
     if index is None:
         raise StoreCorrupt(f"{path} is damaged, or its index is not of version 2", object=os.path.basename(path))

@@ -1,13 +1,12 @@
-"""Takes out of a shadow repository what no snapshot holds any more.
+"""Removes objects that no snapshot and no event needs from a shadow repository.
 
-Mark and sweep: everything reachable from the snapshots stays; loose objects beyond are removed. A pack of which nothing
-stays is removed; one of which some stays is written anew without the rest, where that is worth it (`_is_worth_it`).
+Mark and sweep: everything that is reachable from them stays, other loose objects are removed. A pack with no reachable
+object is removed; a pack with some is rewritten with only those, if that is worth it (`_is_worth_it`).
 """
 
 from __future__ import annotations
 
 import os
-import shutil
 from contextlib import closing
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,7 @@ from snapd.core.errors import StorageFull, StoreCorrupt, os_errors
 from snapd.core.model import EMPTY_TREE, TREE, ObjectId
 from snapd.failpoints import failpoint
 from snapd.store.files.durable import remove_any, remove_if_there
+from snapd.store.files.free_space import free_bytes
 from snapd.store.objects.loose import loose_files
 from snapd.store.objects.pack_index import PackIndex
 
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from snapd.store.repository import ShadowRepository
 
 CHEAP_BYTES = 64 << 20
-"""A pack of up to this size is written anew for the sake of any object."""
+"""A pack of up to this size is rewritten to remove even one object."""
 
 RESERVE_BYTES = 16 << 20
-"""What maintenance leaves free for those who work: it does without what needs more."""
+"""Maintenance leaves this much of the disk free for other work, and skips what would need it."""
 
 PACK_ENDINGS = ("idx", "pack", "rev", "bitmap", "mtimes")
-"""The files of a pack, in the order in which they go."""
+"""The files of a pack, in the order in which they are removed."""
 
 
 def expire(
@@ -44,18 +44,18 @@ def expire(
     *,
     wholly: bool = False,
 ) -> None:
-    """Removes every object that is not held.
+    """Removes every object that is not reachable.
 
     Args:
         repository: nobody may write to it meanwhile.
-        roots: of every snapshot and every event that stays, the commit, its tree, and the blobs that it has besides.
-        keep: a tree that stays besides, recorded or not.
-        call: asked before each step whether it is to go on.
-        wholly: whether no pack is to keep anything that is not held, whatever it takes to write it anew.
+        roots: the commit, the tree and the other blobs of every snapshot and every event.
+        keep: a tree that stays too, recorded or not.
+        call: the request; is checked before each step.
+        wholly: whether to rewrite every pack that has an unreachable object, whatever that costs.
 
     Raises:
         StoreCorrupt: a snapshot that stays is damaged; nothing was removed.
-        IoError, StorageFull, Cancelled: what is held is all still there.
+        IoError, StorageFull, Cancelled: some unreachable objects may be left.
     """
     held = held_by(repository, roots, keep, call)
     failpoint("expire.mark")
@@ -71,7 +71,7 @@ def expire(
 def held_by(
     repository: ShadowRepository, roots: Iterable[tuple[ObjectId, ...]], keep: ObjectId | None, call: Call
 ) -> set[ObjectId]:
-    """The objects that are reachable; arguments and errors as of `expire`."""
+    """The objects that are reachable. Arguments and errors as for `expire`."""
     held: set[ObjectId] = set()
     pending: list[ObjectId] = [keep] if keep is not None else []
     for commit, tree, *blobs in roots:
@@ -94,7 +94,7 @@ def held_by(
 
 
 def drop_summaries(repository: ShadowRepository) -> None:
-    """Removes what a git run by hand made of commits and packs: it would speak of some that are about to go."""
+    """Removes commit graphs and multi-pack indexes of a git run by hand: they list objects that will be removed."""
     for directory in (os.path.join(repository.objects, "info"), repository.pack_directory):
         with os_errors(directory):
             failpoint("expire.summaries")
@@ -104,7 +104,7 @@ def drop_summaries(repository: ShadowRepository) -> None:
 
 
 def pack_names(directory: str) -> list[str]:
-    """The packs in `objects/pack` that have an index, each by its name without an ending."""
+    """The names, without an ending, of the packs in `objects/pack` that have an index."""
     with os_errors(directory):
         names = os.listdir(directory)
     return sorted(name[:-4] for name in names if name.startswith("pack-") and name.endswith(".idx"))
@@ -123,15 +123,15 @@ def _sweep_pack(repository: ShadowRepository, name: str, held: set[ObjectId], ca
         return
     if staying:
         with closing(PackRewrite(repository, path, index, staying)) as repack:
-            free = room(repository.pack_directory)
+            free = free_bytes(repository.pack_directory)
             if free < repack.needed + (0 if wholly else RESERVE_BYTES):
                 if wholly:
                     raise StorageFull(
-                        f"{free} bytes are free and {repack.needed} are needed to write a pack anew: free some space",
+                        f"{free} bytes are free and {repack.needed} are needed to rewrite a pack: free some space",
                         path=path,
                         errno="ENOSPC",
                     )
-                # nothing is lost by keeping it; it goes with a later sweep
+                # a later sweep rewrites it
                 return
             repack.write(call)
     with os_errors(path):
@@ -141,20 +141,14 @@ def _sweep_pack(repository: ShadowRepository, name: str, held: set[ObjectId], ca
 
 
 def _is_worth_it(pack: str, staying: int, count: int) -> bool:
-    """Whether to write a pack anew that holds more than what stays.
+    """Whether to rewrite a pack that has unreachable objects.
 
-    Not while the user's own git has it too: to remove our name of it frees nothing. Where it is large, as one that was
-    adopted and is ours alone by now, writing takes long: only to get rid of most of its objects.
+    Not while the user's own git has it too, because removing our link frees nothing. A large pack, such as an adopted
+    one that is ours alone by now, takes long to write: only if most of its objects are unreachable.
     """
     with os_errors(pack):
         status = os.stat(pack)
     return status.st_nlink == 1 and (status.st_size <= CHEAP_BYTES or 2 * staying < count)
-
-
-def room(directory: str) -> int:
-    """Bytes that are free for the user on the file system of a directory; raises `IoError`."""
-    with os_errors(directory):
-        return shutil.disk_usage(directory).free
 
 
 def _sweep_loose(repository: ShadowRepository, held: set[ObjectId], call: Call) -> None:

@@ -1,9 +1,9 @@
-"""Clears away the temporary files in a store that a dead process left.
+"""Removes the temporary files in a store that a dead process left.
 
-Each of them was to be renamed, or removed, by the one who made it; its name says that it is one. While the store is
-ours and nobody writes to it, nobody is left who would. What is known of the work tree is written beside everything
-else: of that, what is older than this process's ownership is a leftover. Locks of references and other temporary files
-may be those of a git that somebody runs on the store: these are left for an hour.
+Their names mark them as temporary. While this process owns the store and nobody writes to it, nobody will rename or
+remove them any more. Only the state of the work tree may be written at any time: of its files, those older than this
+process's ownership are removed. Locks and temporary files of git may belong to a git command run on the store: they are
+left for an hour.
 """
 
 from __future__ import annotations
@@ -23,28 +23,28 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 AGE = 3600
-"""Seconds."""
+"""How long files of git are left, in seconds."""
 
 _OWN = re.compile(r"tmp_[a-z]+_[0-9a-f]{16}.*|.+\.[0-9a-f]{12}\.tmp")
-"""What `loose`, `pack` and `adopt` call theirs; `durable` and the memory of the work tree."""
+"""The names of `loose`, `pack_writer` and `adopt`; and those of `durable` and of the state of the work tree."""
 _GITS = re.compile(r"\.?tmp[-_].+|.+\.lock")
-"""What git calls its; `refdb` takes git's locks."""
+"""The names of git; `refs.database` uses git's locks."""
 _BESIDE = "worktree."
 
 
 def sweep_leftovers(path: str, *, at_once: bool = False) -> int:
-    """Removes them.
+    """Removes temporary files.
 
     Args:
-        path: the directory of a store that is this process's, and that nobody writes to meanwhile.
-        at_once: whether files of a git that somebody runs on the store go as well, which fails then: they may have
-            what must not stay. Never its locks.
+        path: the directory of a store that this process owns, and that nobody writes to meanwhile.
+        at_once: whether to remove young files of a git command run on the store too, which then fails: they may hold
+            contents that must not stay. Its locks are never removed.
 
     Returns:
-        How many there were.
+        The number of removed files.
 
     Raises:
-        IoError: some may be there still.
+        IoError: some may be left.
     """
     count = 0
     with os_errors(path):

@@ -1,74 +1,70 @@
-"""Has a process of its own pack: what libgit2 takes for it goes with the process, and nobody waits for its lock."""
+"""Packs in a process of its own: it frees the memory that libgit2 takes, and does not hold our interpreter lock."""
 
 from __future__ import annotations
 
 import errno
-import os
 import signal
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import attrs
 
 from snapd.core.errors import IoError, StorageFull, os_errors
 from snapd.failpoints import failpoint
-from snapd.workers.processes import ChildProcess, can_start
+from snapd.store.files.free_space import free_bytes
+from snapd.workers.job import WorkerEnded, run_job, serve
+from snapd.workers.processes import can_start
 
 from . import packing
-from .sweep import RESERVE_BYTES, room
-from .worker_protocol import Garbled, decode_answer, encode_order
+from .packing import Order, PackResult
+from .sweep import RESERVE_BYTES
 
 if TYPE_CHECKING:
+    from snapd.workers.job import Report
+
     from .cancel_token import CancelToken
-    from .packing import Order, Packed
 
-_READ_BYTES = 1 << 16
 _BUS_ERROR = getattr(signal, "SIGBUS", None)
-"""libgit2 writes through maps: where the disk is full, that is no error but a signal."""
+"""libgit2 writes through maps: if the disk is full, it gets this signal and no error."""
 
 
-def pack(order: Order, permission: CancelToken) -> Packed:
-    """Packs what is due, as `packing.pack`; in this process only where there can be no other.
+def pack(order: Order, token: CancelToken) -> PackResult:
+    """Does the same as `packing.pack`; in this process only if no other can be started.
 
     Args:
-        order: what that is.
-        permission: ends the work when it is revoked; no process is left then.
+        order: what to pack.
+        token: ends the process when it is revoked.
 
     Raises:
-        Revoked: as the permission has it.
-        StoreCorrupt, StorageFull, IoError: see `packing.pack`; an `IoError` too where the process ended before it had
-            answered, or cannot be started.
+        Revoked: the token was revoked.
+        StoreCorrupt, StorageFull, IoError: as `packing.pack`; `IoError` also if the process cannot be started, or
+            ended before it had answered.
     """
     if not can_start():
-        return packing.pack(order, permission.check)
+        return packing.pack(order, token.check)
     with os_errors(sys.executable):
         failpoint("packer.start")
-        child = ChildProcess("snapd.store.maintenance.worker_process")
-    line = b""
     try:
-        with permission.on_cancel(child.kill):
-            line = _ask(child, encode_order(order))
-    finally:
-        # one that has answered has nothing left to do
-        status = child.end()
-    permission.check()
-    try:
-        return decode_answer(line)
-    except Garbled as error:
-        if -status == _BUS_ERROR and room(order.directory) < RESERVE_BYTES:
+        packed = run_job(
+            __name__,
+            attrs.asdict(order),
+            in_background=order.behind,
+            check=token.check,
+        )
+    except WorkerEnded as error:
+        if -error.status == _BUS_ERROR and free_bytes(order.directory) < RESERVE_BYTES:
             raise StorageFull(
                 f"no space left to pack {order.store}", path=order.store, errno=errno.errorcode[errno.ENOSPC]
             ) from error
-        raise IoError(f"the process that packs {order.store} ended with {status}", path=order.store) from error
+        raise IoError(f"the process that packs {order.store} ended with {error.status}", path=order.store) from error
+    return PackResult(**{**packed, "loose": [bytes.fromhex(oid) for oid in packed["loose"]]})
 
 
-def _ask(child: ChildProcess, question: bytes) -> bytes:
-    """All that it says until it ends."""
-    pieces = []
-    try:
-        # the rest of the pipe stays open: its end tells the process that this one is gone
-        os.write(child.input, question)
-        while piece := os.read(child.output, _READ_BYTES):
-            pieces.append(piece)
-    except OSError:
-        # it is gone; what it said, and how it ended, tells why
-        return b"".join(pieces)
-    return b"".join(pieces)
+def main(_: str) -> None:
+    """Runs in the other process."""
+    serve(_pack)
+
+
+def _pack(question: dict[str, Any], _: Report) -> PackResult:
+    # a cancelled job ends the process
+    return packing.pack(Order(**question), lambda: None)

@@ -15,18 +15,21 @@ if TYPE_CHECKING:
 ObjectKind = Literal["commit", "tree", "blob", "tag"]
 
 KINDS: dict[int, ObjectKind] = {1: "commit", 2: "tree", 3: "blob", 4: "tag"}
-"""The types by the number that git gives them in packs. snapd writes no tag, but packs of the user's git have some."""
+"""The types of objects by their numbers in packs. snapd writes no tags, but packs of the user's git have some."""
+
+ID_BYTES = 20
+"""The length of an object's id."""
 
 NUMBERS: dict[ObjectKind, int] = {kind: number for number, kind in KINDS.items()}
 
 
 def header(kind: ObjectKind, size: int) -> bytes:
-    """What git puts before an object's bytes when it hashes them."""
+    """The header that git puts before the bytes of an object to hash them."""
     return b"%s %d\0" % (kind.encode(), size)
 
 
 def object_id(kind: ObjectKind, data: bytes) -> ObjectId:
-    """The id that git gives the object."""
+    """The id of an object, as git computes it."""
     digest = hashlib.sha1(header(kind, len(data)))
     digest.update(data)
     return digest.digest()
@@ -36,7 +39,7 @@ def decode_tree(data: bytes, oid: ObjectId) -> tuple[TreeEntry, ...]:
     """The entries of a tree object, in git's order.
 
     Raises:
-        StoreCorrupt: the bytes are no tree.
+        StoreCorrupt: the bytes are not a tree.
     """
     if _ENTRIES.fullmatch(data) is None:
         raise StoreCorrupt(f"tree {oid.hex()} is damaged", object=oid.hex())
@@ -44,7 +47,7 @@ def decode_tree(data: bytes, oid: ObjectId) -> tuple[TreeEntry, ...]:
 
 
 def encode_tree(entries: Iterable[TreeEntry]) -> bytes:
-    """The bytes of a tree object; `decode_tree` is the contrary."""
+    """The bytes of a tree object; the inverse of `decode_tree`."""
     ordered = sorted(entries, key=lambda entry: entry.sort_key)
     return b"".join([b"%o %s\0%s" % (entry.mode, entry.name, entry.oid) for entry in ordered])
 
@@ -52,16 +55,16 @@ def encode_tree(entries: Iterable[TreeEntry]) -> bytes:
 def differing_entries(
     old: tuple[ObjectId, bytes], new: tuple[ObjectId, bytes]
 ) -> list[tuple[TreeEntry | None, TreeEntry | None]]:
-    """The entries in which two trees differ, each before and after; in no order.
+    """The entries in which two trees differ, each as (old, new), in no order.
 
-    Entries are compared as they are stored, and decoded only where they differ: most are the same.
+    Entries are compared as stored, and decoded only if they differ: most are the same.
 
     Args:
-        old: id and bytes of a tree object.
-        new: likewise.
+        old: the id and the bytes of a tree object.
+        new: the id and the bytes of another.
 
     Raises:
-        StoreCorrupt: the bytes of either are no tree.
+        StoreCorrupt: the bytes of either are not a tree.
     """
     before, after = _lines(*old), _lines(*new)
     if len(before) == len(after):
@@ -92,14 +95,14 @@ _ENTRIES = re.compile(rb"(?:[0-7]+ [^\0/]+\0.{20})*", re.DOTALL)
 
 
 def commit_links(data: bytes) -> tuple[ObjectId, ObjectId | None]:
-    """The tree of a commit and its first parent, whatever else it says.
+    """The tree of a commit and its first parent, whoever wrote it.
 
     Raises:
-        ValueError: it is no commit.
+        ValueError: it is not a commit.
     """
     found = _COMMIT_START.match(data)
     if found is None:
-        raise ValueError("no commit")
+        raise ValueError("it is not a commit")
     return bytes.fromhex(found[1].decode()), bytes.fromhex(found[2].decode()) if found[2] else None
 
 
@@ -107,8 +110,8 @@ def encode_commit(tree: ObjectId, parent: ObjectId | None, seconds: int, message
     """The bytes of a commit object by snapd.
 
     Args:
-        tree: the snapshot.
-        parent: the record before it, if any.
+        tree: the tree of the snapshot.
+        parent: the previous commit, if any.
         seconds: since 1970, UTC.
         message: subject, blank line, trailers.
     """
@@ -124,7 +127,7 @@ def decode_commit(data: bytes, oid: ObjectId) -> tuple[ObjectId, ObjectId | None
     """The tree of a commit, and its first parent.
 
     Raises:
-        StoreCorrupt: the bytes are no commit.
+        StoreCorrupt: the bytes are not a commit.
     """
     found = _COMMIT.match(data)
     if found is None:

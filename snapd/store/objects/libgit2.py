@@ -1,7 +1,7 @@
-"""libgit2 as snapd uses it: it reads no file that we have not checked, keeps little, heeds nobody's configuration.
+"""Sets up libgit2 so that it reads only checked objects, caches little and ignores the user's configuration.
 
-It never returns from a loose object that is cut short, nor from deltas that stand on each other in a circle, and holds
-the interpreter lock meanwhile. So no database of its objects is ever opened as libgit2 would by itself.
+libgit2 never returns from a loose object that is cut short, nor from deltas that form a circle, and it holds the
+interpreter lock meanwhile. So its own object database is never opened.
 """
 
 from __future__ import annotations
@@ -27,37 +27,37 @@ if TYPE_CHECKING:
 
 WINDOW_BYTES = 1 << 20
 MAPPED_BYTES = 16 << 20
-"""What is mapped of packs at once, and in all: else every page of a pack that was ever looked at counts for us."""
+"""How much of packs is mapped at once, and in total: else every page that was ever read would count as our memory."""
 CACHED_BYTES = 8 << 20
-"""What may be kept of small trees and commits that were read."""
+"""The cache of small trees and commits that were read."""
 
 pygit2.settings.mwindow_size = WINDOW_BYTES
 pygit2.settings.mwindow_mapped_limit = MAPPED_BYTES
 pygit2.settings.cache_max_size(CACHED_BYTES)
-# nor may a broken file of the user's close a store
+# a broken configuration of the user must not make a store unusable
 for _level in (ConfigLevel.PROGRAMDATA, ConfigLevel.SYSTEM, ConfigLevel.XDG, ConfigLevel.GLOBAL):
     pygit2.settings.search_path[_level] = ""
 
 
 class Objects(Protocol):
-    """Where our own code reads objects."""
+    """Reads objects with our own code."""
 
     def read(self, oid: ObjectId) -> tuple[ObjectKind, bytes]:
-        """The type and the bytes of an object; raises where it cannot be had."""
+        """The type and the bytes of an object; raises if it cannot be read."""
 
     def describe(self, oid: ObjectId) -> tuple[ObjectKind, int]:
-        """The type and the size in bytes of an object; raises where it cannot be had."""
+        """The type and the size in bytes of an object; raises if it cannot be read."""
 
 
 class Supplied(pygit2.OdbBackend):
-    """Objects in memory, and others that our own code reads one by one as libgit2 asks for them.
+    """Objects in memory, and others that our own code reads when libgit2 asks for them.
 
     Args:
-        others: reads those that are not in memory.
+        others: reads the objects that are not in memory.
 
     Attributes:
-        objects: what is in memory: type, as git numbers it, and bytes, by id.
-        error: what `others` raised, which libgit2 only tells as an error of its own.
+        objects: those in memory: the number of the type and the bytes, by id.
+        error: what `others` raised; libgit2 raises an error of its own for it.
     """
 
     def __init__(self, others: Objects | None = None) -> None:
@@ -67,7 +67,7 @@ class Supplied(pygit2.OdbBackend):
         self.error: SnapdError | None = None
 
     def read_cb(self, oid: pygit2.Oid) -> tuple[int, bytes]:
-        """See `git_odb_backend`, and so for the others."""
+        """Type and bytes. This method and the following ones implement `git_odb_backend`."""
         key = bytes(oid.raw)
         if self._others is None or key in self.objects:
             return self.objects[key]
@@ -94,15 +94,15 @@ class Supplied(pygit2.OdbBackend):
             raise KeyError(oid) from error
 
     def exists_cb(self, oid: pygit2.Oid) -> bool:
-        """Whether it is in memory: libgit2 asks before it writes."""
+        """Whether an object is in memory: libgit2 asks before it writes."""
         return bytes(oid.raw) in self.objects
 
     def write_cb(self, oid: pygit2.Oid, data: bytes, kind: int) -> None:
-        """Keeps it in memory."""
+        """Keeps an object in memory."""
         self.objects[bytes(oid.raw)] = (kind, data)
 
     def refresh_cb(self) -> None:
-        """What is asked for is read at that moment."""
+        """Does nothing: objects are always read when they are asked for."""
 
 
 def supplied(backend: Supplied) -> pygit2.Repository:
@@ -115,15 +115,15 @@ def supplied(backend: Supplied) -> pygit2.Repository:
 
 
 def with_packs(store: str, packs: Iterable[str], directory: str) -> pygit2.Repository:
-    """A repository that has a store's configuration, and of objects those in some packs alone.
+    """A repository with the configuration of a store, and only the objects of some packs.
 
     Args:
         store: its git directory.
-        packs: paths without an ending. They were checked, see `PackIndex.check_deltas`.
-        directory: an empty one, which is to stay as long as the repository is used.
+        packs: their paths without an ending; checked with `PackIndex.check_deltas`.
+        directory: an empty directory, which must stay as long as the repository is used.
 
     Raises:
-        StoreCorrupt: it is no repository.
+        StoreCorrupt: it is not a repository.
         IoError, StorageFull: the directory cannot be filled.
     """
     above = os.path.join(directory, "pack")
@@ -138,5 +138,5 @@ def with_packs(store: str, packs: Iterable[str], directory: str) -> pygit2.Repos
         database.add_backend(pygit2.OdbBackendPack(directory), 1)
         handle.set_odb(database)
     except pygit2.GitError as error:
-        raise StoreCorrupt(f"{store} is no git repository: {error}", object=store) from error
+        raise StoreCorrupt(f"{store} is not a git repository: {error}", object=store) from error
     return handle

@@ -10,58 +10,69 @@ import stat
 from functools import partial
 from typing import TYPE_CHECKING, BinaryIO
 
-from snapd.core.errors import StoreCorrupt, os_errors
+from snapd.core.errors import StoreCorrupt, from_os_error, os_errors
 from snapd.core.model import ObjectId
 from snapd.failpoints import failpoint
+from snapd.store.files.disk_errors import Damaged, reading
 from snapd.store.files.durable import PRIVATE_DIRECTORY, PRIVATE_FILE, remove_if_there, sync_if_there, write_all
 
-from .codec import KINDS, ObjectKind, header
-from .compression import ERRORS, MOST_EXPANDED, NoStream, deflate_small, deflater, expand, expanded, inflater
+from .codec import ID_BYTES, KINDS, ObjectKind, header
+from .compression import (
+    CHUNK_BYTES,
+    ERRORS,
+    MOST_EXPANDED,
+    NoStream,
+    deflate_small,
+    deflater,
+    expand,
+    expanded,
+    inflater,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-CHUNK = 1 << 20
-ID_BYTES = 20
 _TRIES = 16
 _START_BYTES = 4096
-"""So many bytes of a loose file hold its header, and the codes that git compressed it by."""
+"""The start of a loose file that is enough to read its header: most of it is the stream's code tables."""
 _HEADER_BYTES = 32
+
+_OTHER = "its bytes are those of another object"
 
 _KINDS: dict[bytes, ObjectKind] = {kind.encode(): kind for kind in KINDS.values()}
 
 
 def object_path(objects: str, oid: ObjectId) -> str:
-    """Where the loose object lies below the `objects` directory."""
+    """The path of a loose object."""
     name = oid.hex()
     return os.path.join(objects, name[:2], name[2:])
 
 
-def pack_loose(kind: ObjectKind, data: bytes) -> bytes:
+def encode_loose(kind: ObjectKind, data: bytes) -> bytes:
     """The bytes of the loose file of a small object."""
     return deflate_small(header(kind, len(data)) + data)
 
 
-def kind_of(packed: bytes) -> ObjectKind | None:
-    """The kind of an object by the bytes of its loose file; None where they say none."""
+def kind_of(compressed: bytes) -> ObjectKind | None:
+    """The type of an object by the bytes of its loose file; None if they do not state one."""
     try:
-        start = inflater().decompress(packed)
+        start = inflater().decompress(compressed)
     except ERRORS:
         return None
     return _KINDS.get(start.partition(b" ")[0])
 
 
-def place(objects: str, oid: ObjectId, packed: bytes, *, durable: bool = False) -> None:
-    """Writes one loose object: there and whole, or not there.
+def write_loose(objects: str, oid: ObjectId, compressed: bytes, *, durable: bool = False) -> None:
+    """Writes one loose object: afterwards it is there whole, or not at all.
 
     Args:
         objects: the `objects` directory of the repository.
         oid: its id.
-        packed: the bytes of the file.
-        durable: whether the bytes are to be on the disk before the name; syncing the name is left to the caller.
+        compressed: the bytes of the file.
+        durable: whether to sync the bytes before the rename; the caller syncs the name.
 
     Raises:
-        StorageFull, IoError: it was not stored.
+        StorageFull, IoError: it was not written.
     """
     path = object_path(objects, oid)
     temporary = os.path.join(objects, f"tmp_obj_{secrets.token_hex(8)}")
@@ -70,7 +81,7 @@ def place(objects: str, oid: ObjectId, packed: bytes, *, durable: bool = False) 
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE_FILE)
         try:
             try:
-                write_all(descriptor, packed)
+                write_all(descriptor, compressed)
                 if durable:
                     os.fsync(descriptor)
             finally:
@@ -82,29 +93,29 @@ def place(objects: str, oid: ObjectId, packed: bytes, *, durable: bool = False) 
 
 
 def move_in(temporary: str, path: str) -> None:
-    """Gives a loose object its name; makes the directory where it is the first in it.
+    """Gives a loose object its name; makes its directory if it is the first one there.
 
     Raises:
-        OSError: as of `rename`.
+        OSError: as `os.rename`.
     """
     failpoint("loose.name")
     for _ in range(_TRIES):
         with contextlib.suppress(FileNotFoundError):
             os.rename(temporary, path)
             return
-        # not made yet; or a `git gc` that somebody runs on the store removes directories as they become empty
+        # the directory is missing: nobody made it yet, or a `git gc` run on the store removed it when it became empty
         with contextlib.suppress(FileExistsError):
             os.mkdir(os.path.dirname(path), PRIVATE_DIRECTORY)
     os.rename(temporary, path)
 
 
 def prepare(objects: str) -> None:
-    """Makes the directories for loose objects ahead of need: each is a tenth of what a small step takes.
+    """Makes all directories for loose objects in advance: making one takes a tenth of the time of a small step.
 
     Args:
         objects: the `objects` directory of a repository.
     """
-    # what cannot be made now is made, or its reason told, when an object needs it; see `move_in`
+    # a directory that cannot be made now is made, or raises, when an object needs it: see `move_in`
     with contextlib.suppress(OSError):
         for number in range(256):
             with contextlib.suppress(FileExistsError):
@@ -112,7 +123,7 @@ def prepare(objects: str) -> None:
 
 
 def loose_files(objects: str) -> Iterator[tuple[ObjectId, os.DirEntry[str]]]:
-    """The files of loose objects, and the ids that their names say.
+    """The files of loose objects, with the ids that their names state.
 
     Args:
         objects: the `objects` directory of a repository.
@@ -149,7 +160,7 @@ class LooseWriter:
         self._directories: set[str] = set()
 
     def write(self, kind: ObjectKind, size: int, chunks: Iterable[bytes]) -> ObjectId:
-        """Hashes, compresses and stores one object in a single pass.
+        """Hashes, compresses and writes one object in a single pass.
 
         Args:
             kind: its type.
@@ -161,7 +172,7 @@ class LooseWriter:
 
         Raises:
             StorageFull, IoError: it was not stored.
-            ValueError: the chunks are not of that size; it was not stored.
+            ValueError: the chunks have another size; it was not stored.
         """
         temporary = os.path.join(self._objects, f"tmp_obj_{secrets.token_hex(8)}")
         start = header(kind, size)
@@ -195,141 +206,202 @@ class LooseWriter:
         return oid
 
     def sync(self) -> None:
-        """Makes the names of what was written durable."""
+        """Syncs the names of the objects that were written."""
         for directory in sorted({*self._directories, self._objects} if self._directories else ()):
             with os_errors(directory):
-                # gone where a git that somebody runs on the store has packed what was in it, and synced the pack
+                # missing if a git command run on the store has packed its objects, and synced the pack
                 sync_if_there(directory)
         self._directories.clear()
 
 
 def read_chunks(path: str, oid: ObjectId) -> Iterator[bytes] | None:
-    """The bytes of a loose object, chunk by chunk, checked against its id at the end.
+    """The bytes of a loose object, piece by piece, compared with its id at the end.
 
     Returns:
-        None where there is no such loose object.
+        None if there is no such loose object.
 
     Raises:
-        StoreCorrupt: from the iterator, before its last chunk is handed out, where the bytes do not match.
-        IoError: it cannot be opened; from the iterator, where it cannot be read.
+        StoreCorrupt: from the iterator, before it gives the last piece, if the bytes do not match the id.
+        IoError: it cannot be opened, or from the iterator, cannot be read.
     """
-    file = _open(path, oid)
-    return None if file is None else _inflate(file, path, oid)
+    with _ours(path, oid):
+        file = _open(path)
+    return None if file is None else _chunks(file, path, oid)
 
 
 def read_whole(path: str, oid: ObjectId) -> tuple[ObjectKind, bytes] | None:
-    """The type and the bytes of a loose object, checked; libgit2 never returns from one that is cut short.
+    """Reads a loose object and compares it with its id. libgit2 never returns from one that is cut short.
 
     Returns:
-        None where there is no such loose object.
+        Its type and its bytes; None if there is no such loose object.
 
     Raises:
-        StoreCorrupt: the bytes are not those of the object.
+        StoreCorrupt: the bytes do not match the id.
         IoError: they cannot be read.
     """
-    file = _open(path, oid)
-    if file is None:
-        return None
-    with file, os_errors(path):
-        packed = file.read()
-    found = expand_loose(packed, oid)
-    if found is None:
-        raise _damaged(oid)
-    return found
+    with _ours(path, oid):
+        return _read(path, oid)
 
 
 def describe(path: str, oid: ObjectId) -> tuple[ObjectKind, int] | None:
-    """The type of a loose object and its size in bytes, as it says itself.
+    """The type and the size in bytes that a loose object states.
 
     Returns:
-        None where there is no such loose object.
+        None if there is no such loose object.
 
     Raises:
-        StoreCorrupt: it does not say.
+        StoreCorrupt: it does not state them.
         IoError: it cannot be read.
     """
-    file = _open(path, oid)
-    if file is None:
-        return None
-    with file, os_errors(path):
-        head = _head(file.read(_START_BYTES))
-    if head is None:
-        raise _damaged(oid)
-    return head[:2]
+    with _ours(path, oid):
+        file = _open(path)
+        if file is None:
+            return None
+        with file:
+            return _head(file.read(_START_BYTES))[:2]
 
 
-def expand_loose(packed: bytes, oid: ObjectId) -> tuple[ObjectKind, bytes] | None:
+def expand_loose(compressed: bytes, oid: ObjectId) -> tuple[ObjectKind, bytes] | None:
     """The type and the bytes of an object.
 
     Args:
-        packed: its loose file.
-        oid: what it must be.
+        compressed: the bytes of its loose file.
+        oid: the expected id.
 
     Returns:
-        None where it is another, or none.
+        None if they are those of another object, or of none.
     """
-    head = _head(packed)
-    if head is None:
+    try:
+        return _expand(compressed, oid)
+    except Damaged:
         return None
-    kind, size, length = head
-    data = expand(packed, length + size) if size <= MOST_EXPANDED * len(packed) else None
-    if data is None or hashlib.sha1(data).digest() != oid:
-        return None
-    return kind, data[length:]
 
 
-def _open(path: str, oid: ObjectId) -> BinaryIO | None:
-    """The file of a loose object, None where there is none; raises `StoreCorrupt` where it is no file, `IoError`."""
-    with os_errors(path):
-        try:
-            # there may be a pipe by its name, which nobody ever writes to
-            descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        except FileNotFoundError:
+def read_loose(path: str, oid: ObjectId) -> tuple[ObjectKind, bytes] | None:
+    """As `read_whole`, for fsck.
+
+    Raises:
+        Damaged: the bytes do not match the id, or the disk has lost them.
+        IoError: they cannot be read now.
+    """
+    with reading(path):
+        return _read(path, oid)
+
+
+def check_loose(path: str, oid: ObjectId) -> tuple[ObjectKind, int, bytes] | None:
+    """Reads a loose object, however large, and compares it with its id; raises as `read_loose`.
+
+    Returns:
+        Its type, its size in bytes, and for a commit its bytes, else nothing; None if there is no such loose object.
+    """
+    with reading(path):
+        file = _open(path)
+        if file is None:
             return None
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            os.close(descriptor)
-            raise _damaged(oid)
-        return os.fdopen(descriptor, "rb")
+        with file:
+            kind, size, _ = _head(file.read(_START_BYTES))
+            file.seek(0)
+            pieces = _checked(file, oid, size)
+            return kind, size, b"".join(data for data in pieces if kind == "commit")
 
 
-def _head(start: bytes) -> tuple[ObjectKind, int, int] | None:
-    """The type and the size of an object by the start of its loose file, and how many bytes of it say so."""
+def _open(path: str) -> BinaryIO | None:
+    """Opens a loose object; None if there is none. Raises `OSError`, and `Damaged` if it is not a regular file."""
+    try:
+        # a pipe to which nobody writes must not block
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return None
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise Damaged("it is no regular file")
+    return os.fdopen(descriptor, "rb")
+
+
+def _read(path: str, oid: ObjectId) -> tuple[ObjectKind, bytes] | None:
+    """The type and the bytes of a loose object; None if there is none. Raises `OSError`, `Damaged`."""
+    file = _open(path)
+    if file is None:
+        return None
+    with file:
+        return _expand(file.read(), oid)
+
+
+@contextlib.contextmanager
+def _ours(path: str, oid: ObjectId) -> Iterator[None]:
+    """Raises `StoreCorrupt` for `Damaged`, and `IoError` or `StorageFull` for errors of the system."""
+    try:
+        yield
+    except OSError as error:
+        raise from_os_error(error, path) from error
+    except Damaged as error:
+        raise StoreCorrupt(f"object {oid.hex()} is damaged", object=oid.hex()) from error
+
+
+def _head(start: bytes) -> tuple[ObjectKind, int, int]:
+    """The type, the size and the length of the header; `start` has the first bytes of the file; raises `Damaged`."""
     try:
         said, end, _ = inflater().decompress(start, _HEADER_BYTES).partition(b"\0")
-    except ERRORS:
-        return None
+    except ERRORS as error:
+        raise Damaged(f"it cannot be expanded: {error}") from error
     name, _, size = said.partition(b" ")
     kind = _KINDS.get(name)
     if kind is None or not end or not size.isdigit():
-        return None
+        raise Damaged("it does not state its type and size")
     return kind, int(size), len(said) + 1
 
 
-def _inflate(file: BinaryIO, path: str, oid: ObjectId) -> Iterator[bytes]:
+def _expand(compressed: bytes, oid: ObjectId) -> tuple[ObjectKind, bytes]:
+    """The type and the bytes of an object by the bytes of its file; raises `Damaged`."""
+    kind, size, length = _head(compressed)
+    data = expand(compressed, length + size) if size <= MOST_EXPANDED * len(compressed) else None
+    if data is None:
+        raise Damaged("it cannot be expanded to the size that it states")
+    if hashlib.sha1(data).digest() != oid:
+        raise Damaged(_OTHER)
+    return kind, data[length:]
+
+
+def _chunks(file: BinaryIO, path: str, oid: ObjectId) -> Iterator[bytes]:
+    with _ours(path, oid), file:
+        yield from _checked(file, oid)
+
+
+def _checked(file: BinaryIO, oid: ObjectId, size: int | None = None) -> Iterator[bytes]:
+    """The bytes of an object without its header, piece by piece, the last one only if all of them match the id.
+
+    Args:
+        file: of the object, at its beginning.
+        oid: the expected id.
+        size: the expected number of bytes, if any number is expected.
+
+    Raises:
+        Damaged: from the iterator: they are not the bytes of the object.
+        OSError: from the iterator: the file cannot be read.
+    """
     digest = hashlib.sha1()
     start: bytes | None = b""
     held = b""
-    with file, os_errors(path):
-        try:
-            for data in expanded(iter(partial(file.read, CHUNK), b""), CHUNK):
-                digest.update(data)
-                piece = data
-                if start is not None:
-                    start += data
-                    if b"\0" not in start[:_HEADER_BYTES]:
-                        continue
-                    piece = start.split(b"\0", 1)[1]
-                    start = None
-                if held:
-                    yield held
-                held = piece
-        except NoStream as error:
-            raise _damaged(oid) from error
-    if digest.digest() != oid:
-        raise _damaged(oid)
+    seen = 0
+    try:
+        for data in expanded(iter(partial(file.read, CHUNK_BYTES), b""), CHUNK_BYTES):
+            digest.update(data)
+            piece = data
+            if start is not None:
+                start += data
+                if b"\0" not in start[:_HEADER_BYTES]:
+                    continue
+                piece = start.split(b"\0", 1)[1]
+                start = None
+            seen += len(piece)
+            if size is not None and seen > size:
+                raise Damaged("it has more bytes than it states")
+            if held:
+                yield held
+            held = piece
+    except NoStream as error:
+        raise Damaged(f"it cannot be expanded: {error}") from error
+    if digest.digest() != oid or (size is not None and seen != size):
+        raise Damaged(_OTHER)
     if held:
         yield held
-
-
-def _damaged(oid: ObjectId) -> StoreCorrupt:
-    return StoreCorrupt(f"object {oid.hex()} is damaged", object=oid.hex())

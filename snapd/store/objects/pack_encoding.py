@@ -1,7 +1,7 @@
-"""Objects as they stand in a pack (gitformat-pack(5)): the part of the work that any process can do.
+"""Encodes objects for a pack (gitformat-pack(5)); any process can do this part of the work.
 
-An object *packed* is the CRC-32 that the index of the pack has of it, big-endian, and then its entry in the pack: type,
-size, and the bytes as a zlib stream.
+A *packed* object is the CRC-32 for the index of the pack, big-endian, followed by its entry in the pack: type, size,
+and the bytes as a zlib stream.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 CRC_BYTES = 4
 
 
-def packed(kind: ObjectKind, data: bytes) -> bytes:
-    """An object, given as its bytes, packed."""
+def pack_object(kind: ObjectKind, data: bytes) -> bytes:
+    """Packs an object, given as its bytes."""
     entry = entry_start(NUMBERS[kind], len(data)) + deflate(data)
     return zlib.crc32(entry).to_bytes(CRC_BYTES, "big") + entry
 
 
 def packed_blob(data: bytes) -> tuple[ObjectId, bytes]:
-    """The id of a file's bytes as a blob, and the blob packed."""
-    return object_id("blob", data), packed("blob", data)
+    """The id of the blob with the bytes of a file, and the packed blob."""
+    return object_id("blob", data), pack_object("blob", data)

@@ -1,4 +1,4 @@
-"""The entries of a pack as bytes (gitformat-pack(5)): what stands before the stream of each, and what a delta says."""
+"""The entries of a pack (gitformat-pack(5)): the head before the stream of each, and deltas."""
 
 from __future__ import annotations
 
@@ -6,28 +6,27 @@ from typing import NamedTuple
 
 from snapd.store.files.disk_errors import Damaged
 
-from .codec import KINDS, ObjectKind
+from .codec import ID_BYTES, KINDS, ObjectKind
 
 HEADER_BYTES = 32
-"""What stands before the stream of an entry is never longer, unless its size is a lie."""
+"""The head of an entry is never longer, unless its size is wrong."""
 
 DEEPEST = 5000
-"""More deltas are not applied one on the other: git makes no longer chains than 4,095."""
+"""The longest chain of deltas that is read: git makes none of more than 4,095."""
 
-_ID_BYTES = 20
 _OFFSET_DELTA = 6
 _NAMED_DELTA = 7
 
 
 class EntryHead(NamedTuple):
-    """What stands before the stream of an entry.
+    """The head of an entry: what comes before its stream.
 
     Attributes:
-        number: of its type; one of `KINDS` where it is stored whole.
-        size: of what the stream holds, bytes: the object, or the delta.
-        length: bytes before the stream.
-        distance: of a delta, how many bytes before this entry the one begins that it stands on; 0 where `base` says it.
-        base: of a delta, the id of what it stands on.
+        number: of its type; a key of `KINDS` for a whole object.
+        size: of the object or the delta in the stream, in bytes when it is expanded.
+        length: of the head, in bytes.
+        distance: for a delta, how many bytes before this entry its base begins; 0 if `base` names it.
+        base: for a delta, the id of its base; None if `distance` gives it.
     """
 
     number: int
@@ -38,23 +37,23 @@ class EntryHead(NamedTuple):
 
     @property
     def is_delta(self) -> bool:
-        """Whether it stands on another entry."""
+        """Whether the entry is a delta."""
         return self.number in (_OFFSET_DELTA, _NAMED_DELTA)
 
     @property
     def kind(self) -> ObjectKind | None:
-        """Its type; None for a delta."""
+        """The type of the object; None for a delta."""
         return KINDS.get(self.number)
 
 
 def read_head(data: bytes) -> EntryHead:
-    """Reads what stands before the stream of an entry.
+    """Reads the head of an entry.
 
     Args:
-        data: the entry, from its beginning; `HEADER_BYTES` are enough.
+        data: the first `HEADER_BYTES` of the entry, or more.
 
     Raises:
-        Damaged: it is none.
+        Damaged: it is not an entry.
     """
     try:
         byte = data[0]
@@ -76,17 +75,17 @@ def read_head(data: bytes) -> EntryHead:
                 return EntryHead(number, size, at, distance)
     except IndexError as error:
         raise Damaged("it is cut short") from error
-    if number == _NAMED_DELTA and len(data) >= at + _ID_BYTES:
-        return EntryHead(number, size, at + _ID_BYTES, base=data[at : at + _ID_BYTES])
-    raise Damaged("no entry of a pack")
+    if number == _NAMED_DELTA and len(data) >= at + ID_BYTES:
+        return EntryHead(number, size, at + ID_BYTES, base=data[at : at + ID_BYTES])
+    raise Damaged("it is not an entry of a pack")
 
 
 def offset_delta_head(size: int, distance: int) -> bytes:
-    """What stands before the stream of a delta on an entry before it.
+    """The head of a delta whose base is an earlier entry.
 
     Args:
-        size: of the delta, bytes.
-        distance: how many bytes before it the other begins.
+        size: of the delta, in bytes.
+        distance: how many bytes before it its base begins.
     """
     back = bytearray((distance & 0x7F,))
     while distance := distance >> 7:
@@ -100,7 +99,7 @@ def entry_start(number: int, size: int) -> bytes:
 
     Args:
         number: of its type.
-        size: of what its stream holds, bytes.
+        size: of the expanded stream, in bytes.
     """
     first = (number << 4) | (size & 0x0F)
     size >>= 4
@@ -117,25 +116,25 @@ def delta_size(delta: bytes) -> int:
     """The size of what a delta makes, bytes, by its first bytes.
 
     Raises:
-        Damaged: it is no delta.
+        Damaged: it is not a delta.
     """
     try:
         return _number(delta, _number(delta, 0)[1])[0]
     except IndexError as error:
-        raise Damaged("a delta that is cut short") from error
+        raise Damaged("the delta is cut short") from error
 
 
 def apply_delta(base: bytes, delta: bytes) -> bytes:
-    """What a delta makes of its base.
+    """Applies a delta to its base.
 
     Raises:
-        Damaged: it is no delta of this base.
+        Damaged: it is not a delta of this base.
     """
     try:
         base_size, at = _number(delta, 0)
         size, at = _number(delta, at)
         if base_size != len(base):
-            raise Damaged("a delta of something else")
+            raise Damaged("the delta has another base")
         pieces = []
         made, end = 0, len(delta)
         while at < end:
@@ -166,7 +165,7 @@ def apply_delta(base: bytes, delta: bytes) -> bytes:
                     at += 1
                 length = length or 0x10000
                 if start + length > base_size:
-                    raise Damaged("a delta of more than there is")
+                    raise Damaged("the delta copies more than its base has")
                 pieces.append(base[start : start + length])
                 made += length
             elif code and at + code <= end:
@@ -174,14 +173,14 @@ def apply_delta(base: bytes, delta: bytes) -> bytes:
                 at += code
                 made += code
             else:
-                raise Damaged("no delta")
-            # before it takes the memory: a few bytes of a delta can stand for any number
+                raise Damaged("it is not a delta")
+            # before the memory is taken: a few bytes of a delta can expand to any number
             if made > size:
-                raise Damaged("a delta that makes more than it says")
+                raise Damaged("the delta makes more bytes than it states")
     except IndexError as error:
-        raise Damaged("a delta that is cut short") from error
+        raise Damaged("the delta is cut short") from error
     if made != size:
-        raise Damaged("a delta that makes something else")
+        raise Damaged("the delta makes fewer bytes than it states")
     return b"".join(pieces)
 
 

@@ -1,6 +1,6 @@
-"""Which objects the packs hold, read from their indexes (gitformat-pack(5)) without libgit2.
+"""The objects of packs, by their indexes (gitformat-pack(5)), without libgit2.
 
-A question costs one `stat` of the pack directory and a bisection in each index.
+A lookup costs one `stat` of the pack directory and a bisection in each index.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from snapd.core.errors import from_os_error, os_errors
 from snapd.core.model import ObjectId
 from snapd.store.files.disk_errors import EXHAUSTED, Damaged, reading, twice
 
+from .codec import ID_BYTES
+from .compression import CHUNK_BYTES
 from .pack_reader import PackReader
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
 
     from .codec import ObjectKind
-
-ID_BYTES = 20
 
 _MAGIC = b"\377tOc\0\0\0\2"
 _FANOUT = struct.Struct(">256I")
@@ -41,26 +41,25 @@ _OLD_LINE = struct.Struct(">4s20s")
 _LONG = struct.Struct(">Q")
 _LARGE = 0x80000000
 _NOWHERE = 1 << 62
-"""Where an index says that an object lies that has no place: beyond the end of any pack."""
+"""The offset of an object for which an index has none: beyond the end of any pack."""
 _PACK_HEADER = struct.Struct(">4sII")
-_CHUNK = 1 << 20
 
-# a directory's time moves by ticks of the kernel's clock, at most 10 ms each: within one, a change leaves no mark
+# the time of a directory advances by ticks of at most 10 ms: two changes within a tick look like one
 _TICK_NS = 20_000_000
-# up to so many objects in the index for each one asked about, one pass over all of them beats bisections
+# up to this many objects in the index for each wanted one, one pass over all of them is faster than bisections
 _SCAN_RATIO = 8
-# a few ids are searched as bytes: a bisection to the end takes twice as long
+# the last few ids are searched as bytes: a bisection to the end takes twice as long
 _SEARCHED_IDS = 64
-# a pack of few is one of many: all of them are asked for each object of the next step
+# small packs are many, and each is asked for every object of the next step
 _FEW_IDS = 1024
 
 
 class PackIndex:
-    """The ids in one pack, sorted; made by `load`.
+    """The index of one pack; made by `load`.
 
     Attributes:
-        count: the objects in the pack.
-        checksum: the pack's own, its last 20 bytes.
+        count: the number of objects in the pack.
+        checksum: the last 20 bytes of the pack.
     """
 
     def __init__(self, data: mmap.mmap | bytes, fanout: tuple[int, ...], checksum: bytes, pack: str) -> None:
@@ -74,25 +73,25 @@ class PackIndex:
 
     @classmethod
     def load(cls, index: str, pack: str) -> PackIndex | None:
-        """Reads an index and sees whether it and its pack belong together.
+        """Reads an index, and checks that it belongs to its pack.
 
-        The sizes, the counts and the checksum that both hold are compared; the objects themselves are not read.
+        The sizes, the counts and the checksum in both are compared; the objects are not read.
 
         Args:
             index: the `.idx` file.
             pack: the `.pack` file.
 
         Returns:
-            None where either is missing, unreadable, damaged, or no index of version 2 with 20-byte ids.
+            None if either is missing, unreadable or damaged, or the index is not of version 2 with 20-byte ids.
 
         Raises:
-            IoError: the process, or the system, can open no more files.
+            IoError: too few file descriptors or too little memory.
         """
         return cls._loaded(_map, index, pack)
 
     @classmethod
     def load_old(cls, index: str, pack: str) -> PackIndex | None:
-        """As `load`, of an index of version 1, which a git run by hand can have written.
+        """As `load`, for an index of version 1, which a git command run by hand may have written.
 
         Raises:
             IoError: as `load`.
@@ -111,24 +110,24 @@ class PackIndex:
                 return None
         except OSError as error:
             if error.errno in EXHAUSTED:
-                # that says nothing of the pack, and must not be remembered of it
+                # that says nothing about the pack, so the pack must not count as unusable
                 raise from_os_error(error, index) from error
             return None
         return cls(data, fanout, checksum, pack)
 
     @classmethod
     def load_alone(cls, index: str, pack: str) -> PackIndex | None:
-        """Reads an index that its own checksum vouches for, whatever became of its pack.
+        """Reads an index that matches its own checksum, whatever state its pack is in.
 
         Args:
             index: the `.idx` file.
             pack: the `.pack` file, which may be damaged or missing.
 
         Returns:
-            None where the index is missing, damaged, or not of version 2 with 20-byte ids.
+            None if the index is missing, damaged, or not of version 2 with 20-byte ids.
 
         Raises:
-            IoError: it cannot be read now.
+            IoError: the index cannot be read now.
         """
         try:
             data = twice(lambda: _map_checked(index))
@@ -145,49 +144,49 @@ class PackIndex:
         return oid in self._few
 
     def offset_of(self, oid: ObjectId) -> int | None:
-        """Where in the pack an object begins, bytes; None where it is not there."""
+        """The offset of an object in the pack, in bytes; None if it is not there."""
         position = self.position(oid)
         return self._offset(position) if position >= 0 else None
 
     def checksum_of(self, oid: ObjectId) -> int:
-        """The CRC-32 of the bytes of an object that is in the pack."""
+        """The CRC-32 of the entry of an object that is in the pack."""
         at = _IDS_AT + ID_BYTES * self.count + 4 * self.position(oid)
         return int(_WORD.unpack_from(self._data, at)[0])
 
     def entries(self) -> Iterator[tuple[ObjectId, int]]:
-        """All objects, by their ids, each with the place in the pack where it begins, bytes."""
+        """All objects, sorted by id, with their offsets in bytes."""
         return map(self.entry, range(self.count))
 
     def entry(self, position: int) -> tuple[ObjectId, int]:
-        """An object by its place among all, and where in the pack it begins, bytes."""
+        """The object at a position, and its offset in bytes."""
         at = _IDS_AT + ID_BYTES * position
         return self._data[at : at + ID_BYTES], self._offset(position)
 
     def read(self, oid: ObjectId, most: int | None = None) -> tuple[ObjectKind, bytes] | None:
-        """The type and the bytes of an object in the pack, see `PackReader.read`.
+        """The type and the bytes of an object: see `PackReader.read`.
 
         Returns:
-            None where the pack has no such object, or cannot be opened.
+            None if the pack has no such object, or cannot be opened.
 
         Raises:
-            IoError: it cannot be read for now, which says nothing of it.
+            IoError: too few file descriptors or too little memory.
         """
         position = self.position(oid)
         reader = self._opened() if position >= 0 else None
         return None if reader is None else reader.read(oid, self._offset(position), self.offset_of, most)
 
     def describe(self, oid: ObjectId) -> tuple[ObjectKind, int] | None:
-        """The type and the size in bytes of an object in the pack, see `PackReader.describe`; as `read` otherwise."""
+        """The type and the size in bytes of an object: see `PackReader.describe`; returns None and raises as `read`."""
         position = self.position(oid)
         reader = self._opened() if position >= 0 else None
         return None if reader is None else next(reader.describe([self._offset(position)], self.offset_of))
 
     def describe_all(self, wanted: Collection[ObjectId]) -> Iterator[tuple[ObjectId, ObjectKind, int]]:
-        """Those of `wanted` that the pack has, each with its type and its size in bytes; as `describe` otherwise."""
+        """The wanted objects that the pack has, each with its type and its size in bytes; raises as `read`."""
         reader = self._opened()
         if reader is None:
             return
-        # in the order in which they lie there
+        # ascending offsets are fastest
         entries = sorted(self._offsets(wanted))
         for (_, oid), found in zip(
             entries, reader.describe((offset for offset, _ in entries), self.offset_of), strict=True
@@ -196,14 +195,14 @@ class PackIndex:
                 yield oid, *found
 
     def _offsets(self, wanted: Collection[ObjectId]) -> list[tuple[int, ObjectId]]:
-        """Where those of `wanted` begin that are in the pack."""
+        """The offsets of the wanted objects that are in the pack."""
         if self.count > _SCAN_RATIO * len(wanted):
             return [(self._offset(self.position(oid)), oid) for oid in wanted if oid in self]
         chosen = wanted if isinstance(wanted, (set, frozenset)) else set(wanted)
-        places = zip(struct.iter_unpack(">I", self._short_offsets()), self._listed(), range(self.count), strict=True)
+        lines = zip(struct.iter_unpack(">I", self._short_offsets()), self._listed(), range(self.count), strict=True)
         return [
             (self._offset(position) if short & _LARGE else short, oid)
-            for (short,), oid, position in places
+            for (short,), oid, position in lines
             if oid in chosen
         ]
 
@@ -212,15 +211,15 @@ class PackIndex:
         return self._data[at : at + 4 * self.count]
 
     def check_deltas(self) -> bool:
-        """Whether every object is one that libgit2 can be given: it would never return from deltas in a circle.
+        """Whether libgit2 can read the pack: it would never return from deltas that form a circle.
 
         Raises:
-            IoError: the pack cannot be read for now, which says nothing of it.
+            IoError: too few file descriptors or too little memory.
         """
         return sum(1 for _ in self.describe_all(self.ids())) == self.count
 
     def _opened(self) -> PackReader | None:
-        """The pack, None where it cannot be opened; raises `IoError` where that says nothing of it."""
+        """The open pack; None if it cannot be opened. Raises `IoError` as `read`."""
         if self._reader is None:
             try:
                 self._reader = PackReader(self._pack)
@@ -241,7 +240,7 @@ class PackIndex:
         return min(int(offset), _NOWHERE)
 
     def position(self, oid: ObjectId) -> int:
-        """The place of an id among all of them, sorted; -1 where it is not there."""
+        """The position of an id among all, sorted; -1 if it is not there."""
         first = oid[0]
         low = self._fanout[first - 1] if first else 0
         high = self._fanout[first]
@@ -261,29 +260,29 @@ class PackIndex:
         return -1 if found < 0 else low + found // ID_BYTES
 
     def among(self, wanted: Collection[ObjectId]) -> set[ObjectId]:
-        """Those of `wanted` that are in the pack."""
+        """The wanted objects that are in the pack."""
         if self.count > _SCAN_RATIO * len(wanted):
             return {oid for oid in wanted if oid in self}
         chosen = wanted if isinstance(wanted, (set, frozenset)) else set(wanted)
         return self.ids().intersection(chosen)
 
     def ids(self) -> set[ObjectId]:
-        """All that are in the pack."""
+        """The ids of all objects."""
         return set(self._listed())
 
     def _listed(self) -> Iterator[ObjectId]:
-        """All ids, in their order."""
+        """All ids, sorted."""
         table = self._data[_IDS_AT : _IDS_AT + ID_BYTES * self.count]
         return map(itemgetter(0), struct.iter_unpack("20s", table))
 
     def is_copy_of(self, other: PackIndex) -> bool:
-        """Whether both are of the same pack, and end in the same checksum of their own."""
+        """Whether both indexes are of the same pack, with the same checksums."""
         return (self.count, self._data[-_CHECKSUMS:]) == (other.count, other._data[-_CHECKSUMS:])
 
 
 def _map(path: str) -> mmap.mmap | None:
-    """The bytes of an index; None where it is no regular file, or does not start as one of version 2."""
-    # what lies in somebody's git directory may be a pipe
+    """The bytes of an index; None if it is not a regular file, or not of version 2."""
+    # a file in the user's git directory may be a pipe
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         status = os.fstat(descriptor)
@@ -296,7 +295,7 @@ def _map(path: str) -> mmap.mmap | None:
 
 
 def _as_version_2(path: str) -> bytes | None:
-    """What an index of version 1 says, in the form of version 2 but for the CRCs; None where it is none."""
+    """An index of version 1 in the form of version 2, without CRCs; None if it is not of version 1."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     with open(descriptor, "rb") as file:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -321,33 +320,33 @@ def _as_version_2(path: str) -> bytes | None:
 
 
 def _map_checked(path: str) -> mmap.mmap:
-    """As `_map`, of an index that its checksum vouches for; raises as `reading`."""
+    """As `_map`, for an index that matches its checksum; raises as `reading`."""
     with reading(path):
         data = _map(path)
         if data is None:
-            raise Damaged("it is no index of version 2")
+            raise Damaged("it is not an index of version 2")
         digest = hashlib.sha1()
-        # not as it is mapped: what the disk has lost would end the process
+        # read and not mapped: a lost block of the disk would end the process
         with open(path, "rb") as file:
             left = len(data) - ID_BYTES
-            while left and (piece := file.read(min(_CHUNK, left))):
+            while left and (piece := file.read(min(CHUNK_BYTES, left))):
                 digest.update(piece)
                 left -= len(piece)
             if digest.digest() != file.read(ID_BYTES):
-                raise Damaged("its checksum is another's")
+                raise Damaged("its checksum does not match")
     return data
 
 
 def _is_sized(size: int, fanout: tuple[int, ...]) -> bool:
     """Whether an index of `size` bytes can have this fan-out table."""
     count = fanout[-1]
-    # offsets beyond 2 GiB stand in a table of 8 bytes each
+    # offsets beyond 2 GiB are in a table of 8 bytes each
     large = size - _IDS_AT - _PER_OBJECT * count - _CHECKSUMS
     return 0 <= large <= 8 * count and large % 8 == 0 and all(a <= b for a, b in pairwise(fanout))
 
 
 def _is_pack(path: str, count: int, checksum: bytes) -> bool:
-    """Whether a file starts and ends as the pack of so many objects with this checksum."""
+    """Whether a file starts and ends as a pack with this number of objects and this checksum."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         status = os.fstat(descriptor)
@@ -362,11 +361,11 @@ def _is_pack(path: str, count: int, checksum: bytes) -> bool:
 
 @attrs.frozen
 class KnownPacks:
-    """What the directory held when it was listed.
+    """The packs of a directory when it was listed.
 
     Attributes:
-        stamp: its times then, None where a change could have left them as they are.
-        indexes: by name.
+        stamp: the times of the directory; None if a later change could have the same times.
+        indexes: by the names of their files.
     """
 
     stamp: tuple[int, int] | None
@@ -377,7 +376,7 @@ class KnownPacks:
 
 
 class PackIndexes:
-    """All packs of a repository, as they come and go. Safe to use from several threads.
+    """All packs of a repository, listed again when they change. Safe to use from several threads.
 
     Args:
         directory: `objects/pack`.
@@ -389,7 +388,7 @@ class PackIndexes:
         self._seen: KnownPacks | None = None
 
     def now(self) -> KnownPacks:
-        """The packs that there are; costs one system call where none came or went."""
+        """The packs that exist now; costs one system call if none changed."""
         seen = self._seen
         with os_errors(self._directory):
             stamp = directory_stamp(self._directory)
@@ -402,18 +401,18 @@ class PackIndexes:
     def read(self, oid: ObjectId, most: int | None = None) -> tuple[ObjectKind, bytes] | None:
         """The type and the bytes of an object that some pack has.
 
-        The packs that are known are asked before it is looked whether others came: what one of them has is checked
-        against its id, so that it is right even where the pack was removed.
+        Known packs are tried before the directory is checked for new ones. The object is compared with its id, so it is
+        right even if the pack was removed.
 
         Args:
-            oid: what is wanted.
-            most: larger objects are not, bytes.
+            oid: its id.
+            most: do not read an object of more bytes than this.
 
         Returns:
-            None where no pack has it so.
+            None if no pack has an undamaged copy, or it is larger.
 
         Raises:
-            IoError: a pack cannot be read for now, which says nothing of it.
+            IoError: too few file descriptors or too little memory.
         """
         seen = self._seen
         found = None if seen is None else _read_first(seen, oid, most)
@@ -422,14 +421,14 @@ class PackIndexes:
         return found
 
     def describe(self, oid: ObjectId) -> tuple[ObjectKind, int] | None:
-        """The type and the size in bytes of an object that some pack has, without reading all of it; as `read`."""
+        """The type and the size in bytes that a pack states for an object; returns None and raises as `read`."""
         for index in self.now().indexes.values():
             if (found := index.describe(oid)) is not None:
                 return found
         return None
 
     def among(self, wanted: Collection[ObjectId]) -> set[ObjectId]:
-        """Those of `wanted` that some pack holds."""
+        """The wanted objects that some pack has."""
         found: set[ObjectId] = set()
         for index in self.now().indexes.values():
             found |= index.among(wanted)
@@ -437,12 +436,12 @@ class PackIndexes:
 
     @property
     def known(self) -> int:
-        """How many packs there were when somebody last asked for an object; costs no look."""
+        """The number of packs at the last lookup; costs no system call."""
         seen = self._seen
         return len(seen.indexes) if seen is not None else 0
 
     def forget(self) -> None:
-        """Has everything read anew: packs were removed."""
+        """Lists the packs again at the next lookup: some were removed."""
         with self._lock:
             self._seen = None
 
@@ -459,12 +458,12 @@ class PackIndexes:
         now = time.time_ns()
         indexes: dict[str, PackIndex] = {}
         names = set(os.listdir(self._directory))
-        # what came last is asked first: most questions are about it
+        # newest first: most lookups are for new objects
         come = sorted((name for name in names - known.keys() if name.endswith(".idx")), key=self._time, reverse=True)
         for name in (*come, *(name for name in known if name in names)):
             pack = f"{name[:-4]}.pack"
             path = os.path.join(self._directory, name)
-            # git names a pack after what is in it, so the same name holds the same objects
+            # git names a pack after its contents, so a pack of the same name has the same objects
             index = known.get(name) if pack in names else None
             file = os.path.join(self._directory, pack)
             index = index or PackIndex.load(path, file) or PackIndex.load_old(path, file)
@@ -482,7 +481,7 @@ def _read_first(seen: KnownPacks, oid: ObjectId, most: int | None) -> tuple[Obje
 
 
 def directory_stamp(directory: str) -> tuple[int, int] | None:
-    """What changes when a name in a directory comes or goes; None where the directory is not there."""
+    """The times of a directory, which change with its names; None if it does not exist."""
     try:
         status = os.stat(directory)
     except FileNotFoundError:

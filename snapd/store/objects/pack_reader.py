@@ -1,7 +1,7 @@
-"""Reads the objects of a pack by our own code, deltas too, which lets go of the interpreter lock for most of it.
+"""Reads the objects of a pack, deltas too, for the daemon and for fsck. Most of the work releases the interpreter lock.
 
-Nothing of the pack is believed: what is given out matches its id. libgit2 has no part in it, since it never returns
-from deltas that stand on each other in a circle.
+The pack is not trusted: a damaged one never leads to a wrong object, an endless loop, or more memory than its entries
+can fill. libgit2 is not used here, because it never returns from deltas that form a circle.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 from snapd.core.errors import from_os_error
 from snapd.store.files.disk_errors import EXHAUSTED, Damaged
 
-from .codec import KINDS, header
-from .compression import ERRORS, MOST_EXPANDED, expand, inflater
+from .codec import ID_BYTES, KINDS, header, object_id
+from .compression import CHUNK_BYTES, ERRORS, MOST_EXPANDED, NoStream, expand, expanded, inflater
 from .pack_entry import DEEPEST, HEADER_BYTES, EntryHead, apply_delta, delta_size, read_head
 
 if TYPE_CHECKING:
@@ -28,23 +28,69 @@ if TYPE_CHECKING:
     from snapd.core.model import ObjectId
 
     from .codec import ObjectKind
+    from .compression import Inflater
 
-    Places = Callable[[ObjectId], int | None]
-    """Where in the pack an object begins, bytes; None where it is not there."""
+    OffsetOf = Callable[[ObjectId], int | None]
+    """The offset in the pack at which an object begins, in bytes; None if the pack does not have it."""
 
-CACHED_BYTES = 8 << 20
-"""What is kept of objects that deltas stand on, of all packs together: they are asked for again soon."""
-
-_CHECKSUM_BYTES = 20
 _INLINE_BYTES = 8192
-"""What is read at once; enough for most source files."""
+"""How much is read at once; enough for most source files."""
 _DELTA_BYTES = 512
-"""So many bytes of an entry say how large the object is that a delta makes; the codes of its stream take most."""
+"""This much of an entry is enough to read the size of a delta's result; most of it is the stream's code tables."""
 _SIZES_BYTES = 32
-"""The two sizes at the beginning of a delta are never longer, unless they are a lie."""
+"""The two sizes at the beginning of a delta are never longer than this, unless they are wrong."""
 _LARGEST_DELTA = 1 << 30
-"""A delta makes nothing larger, and stands on nothing larger: git by itself has none for what is over 512 MiB."""
+"""The largest result and base of a delta: git makes none for objects over 512 MiB (`core.bigFileThreshold`)."""
 _READ_BYTES = 1 << 30
+_STREAM_FROM = 8 << 20
+"""`check` hashes whole objects larger than this piece by piece."""
+
+
+class ObjectCache:
+    """The objects that were read last. Safe to use from several threads.
+
+    Args:
+        capacity: bytes of all objects together.
+        largest: an object of more bytes is not kept: it would push out all the others.
+    """
+
+    def __init__(self, capacity: int, largest: int) -> None:
+        self._capacity = capacity
+        self._largest = largest
+        self._lock = threading.Lock()
+        self._objects: OrderedDict[tuple[int, int], tuple[ObjectKind, bytes]] = OrderedDict()
+        self._bytes = 0
+
+    def get(self, key: tuple[int, int]) -> tuple[ObjectKind, bytes] | None:
+        """The object at (number of the reader, offset in its pack), or None."""
+        with self._lock:
+            found = self._objects.get(key)
+            if found is not None:
+                self._objects.move_to_end(key)
+        return found
+
+    def keep(self, key: tuple[int, int], found: tuple[ObjectKind, bytes]) -> None:
+        """Keeps an object, and drops those that were not used for the longest time."""
+        if len(found[1]) > self._largest:
+            return
+        with self._lock:
+            before = self._objects.pop(key, None)
+            self._objects[key] = found
+            self._bytes += len(found[1]) - (len(before[1]) if before is not None else 0)
+            while self._bytes > self._capacity:
+                _, (_, oldest) = self._objects.popitem(last=False)
+                self._bytes -= len(oldest)
+
+    def clear(self) -> None:
+        """Drops everything."""
+        with self._lock:
+            self._objects.clear()
+            self._bytes = 0
+
+
+_numbers = count()
+_shared_cache = ObjectCache(8 << 20, 1 << 20)
+"""The bases of deltas, of all packs that the daemon has open: the next deltas need them again."""
 
 
 class PackReader:
@@ -52,73 +98,77 @@ class PackReader:
 
     Args:
         path: the `.pack` file.
+        cache: keeps the bases of deltas; all readers share one if it is None.
+
+    Attributes:
+        end: the offset at which the entries end and the checksum begins, in bytes; 0 if this is not a regular file.
 
     Raises:
-        OSError: it cannot be opened.
+        OSError: the file cannot be opened.
     """
 
-    def __init__(self, path: str) -> None:
-        # not mapped: a file that somebody cuts short would end the process
+    def __init__(self, path: str, cache: ObjectCache | None = None) -> None:
+        # not mapped: if somebody truncated the file, a map would end the process; it may also be a pipe
         self._descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        weakref.finalize(self, os.close, self._descriptor)
+        self.close = weakref.finalize(self, os.close, self._descriptor)
         status = os.fstat(self._descriptor)
-        self._end = status.st_size - _CHECKSUM_BYTES if stat.S_ISREG(status.st_mode) else 0
+        self.end = max(0, status.st_size - ID_BYTES) if stat.S_ISREG(status.st_mode) else 0
         self._path = path
         self._number = next(_numbers)
+        self._cache = cache or _shared_cache
 
     def read(
-        self, oid: ObjectId, offset: int, places: Places, most: int | None = None
+        self, oid: ObjectId, offset: int, offset_of: OffsetOf, most: int | None = None
     ) -> tuple[ObjectKind, bytes] | None:
-        """The object at a place in the pack.
+        """Reads an object and compares it with its id.
 
         Args:
-            oid: what it must be.
-            offset: from the beginning of the file.
-            places: where the objects of the pack begin.
-            most: a larger object is not wanted, bytes.
+            oid: the expected id.
+            offset: of its entry, in bytes.
+            offset_of: finds the bases of deltas in the pack.
+            most: do not read an object of more bytes than this.
 
         Returns:
-            Its type and bytes, which match the id; None where it is larger, or is not what it should be.
+            Its type and its bytes; None if it is larger than `most`, damaged, or another object.
 
         Raises:
-            IoError: it cannot be read for now, which says nothing of it.
+            IoError: too few file descriptors or too little memory to read it now.
         """
         try:
             start = self._bytes(_INLINE_BYTES, offset)
             head = read_head(start)
-            if head.is_delta:
-                if most is not None and self._size_of_delta(head, start) > most:
-                    return None
-                kind, content = self._undeltified(offset, head, start, places)
-            elif head.kind is None or (most is not None and head.size > most):
+            if most is not None and (self._size_of_delta(head, start) if head.is_delta else head.size) > most:
                 return None
+            if head.kind is None:
+                kind, content = self._resolve(offset, head, start, offset_of)
             else:
                 kind, content = head.kind, self._content(offset, head, start)
         except Damaged:
             return None
-        digest = hashlib.sha1(header(kind, len(content)))
-        digest.update(content)
-        return (kind, content) if digest.digest() == oid else None
+        except OSError as error:
+            self._raise_if_exhausted(error)
+            return None
+        return (kind, content) if object_id(kind, content) == oid else None
 
-    def describe(self, offsets: Iterable[int], places: Places) -> Iterator[tuple[ObjectKind, int] | None]:
-        """What the objects at some places are, as far as the pack says, without reading all of them.
+    def describe(self, offsets: Iterable[int], offset_of: OffsetOf) -> Iterator[tuple[ObjectKind, int] | None]:
+        """The types and sizes that the pack states for objects, without reading their bytes.
 
         Args:
-            offsets: from the beginning of the file; in ascending order it is fastest.
-            places: where the objects of the pack begin.
+            offsets: of their entries, in bytes; ascending is fastest.
+            offset_of: finds the bases of deltas in the pack.
 
         Returns:
-            Of each its type and its size in bytes, of which nothing is checked but that no delta stands on itself; None
-            where the pack has no object there.
+            For each object its type and its size in bytes, or None if there is no object. Only one thing is checked:
+            every chain of deltas ends in a whole object.
 
         Raises:
-            IoError: from the iterator, where the pack cannot be read for now, which says nothing of it.
+            IoError: from the iterator: too few file descriptors or too little memory to read the pack now.
         """
         known: dict[int, ObjectKind | None] = {}
         for offset in offsets:
             try:
                 start = self._bytes(_DELTA_BYTES, offset)
-                # a first look asks for every file of a project: most are stored whole, and have short sizes
+                # the first snapshot describes every file of a project: most are stored whole, and their sizes are short
                 kind = KINDS.get(start[0] >> 4 & 7) if start else None
                 if kind is not None and len(start) > 4 and not (start[1] & start[2] & 0x80):
                     size = start[0] & 0x0F
@@ -128,42 +178,116 @@ class PackReader:
                             size |= start[2] << 11
                     known[offset] = kind
                 else:
-                    kind, size = self._described(offset, start, places, known)
+                    kind, size = self._described(offset, start, offset_of, known)
             except Damaged:
+                yield None
+                continue
+            except OSError as error:
+                self._raise_if_exhausted(error)
                 yield None
                 continue
             yield None if kind is None else (kind, size)
 
+    def object_at(self, offset: int, offset_of: OffsetOf) -> tuple[ObjectKind, bytes]:
+        """Reads the object at an offset, whatever its id is.
+
+        Args:
+            offset: of its entry, in bytes.
+            offset_of: finds the bases of deltas in the pack.
+
+        Raises:
+            Damaged: there is no object.
+            OSError: the pack cannot be read.
+        """
+        start = self._bytes(_INLINE_BYTES, offset)
+        return self._resolve(offset, read_head(start), start, offset_of)
+
+    def check(self, oid: ObjectId, offset: int, offset_of: OffsetOf) -> tuple[ObjectKind, int, bytes]:
+        """Reads an object, however large, and compares it with its id. Arguments as for `read`.
+
+        Returns:
+            Its type, its size in bytes, and for a commit its bytes, else nothing.
+
+        Raises:
+            Damaged: there is another object, or none.
+            OSError: the pack cannot be read.
+        """
+        head = self._head(offset)
+        if head.kind is not None and head.size > _STREAM_FROM:
+            kind, size, data = head.kind, head.size, b""
+            digest = hashlib.sha1(header(kind, size))
+            for piece in self._pieces(offset, head, inflater()):
+                digest.update(piece)
+            found = digest.digest()
+        else:
+            kind, data = self.object_at(offset, offset_of)
+            found, size = object_id(kind, data), len(data)
+        if found != oid:
+            raise Damaged("its bytes are those of another object")
+        return kind, size, data if kind == "commit" else b""
+
+    def length_at(self, offset: int) -> int:
+        """How many bytes of the pack an entry takes; needs no index.
+
+        Raises:
+            Damaged: there is no entry.
+            OSError: the pack cannot be read.
+        """
+        head, stream = self._head(offset), inflater()
+        read = 0
+
+        def compressed() -> Iterator[bytes]:
+            nonlocal read
+            for piece in self._compressed(offset, head):
+                read += len(piece)
+                yield piece
+
+        for _ in self._pieces(offset, head, stream, compressed()):
+            pass
+        return head.length + read - len(stream.unused_data)
+
+    def forget(self) -> None:
+        """Clears the cache, so that everything is read from the disk again."""
+        self._cache.clear()
+
+    def _raise_if_exhausted(self, error: OSError) -> None:
+        """Raises `IoError` if the error says nothing about the pack."""
+        if error.errno in EXHAUSTED:
+            raise from_os_error(error, self._path) from error
+
+    def _head(self, offset: int) -> EntryHead:
+        return read_head(self._bytes(HEADER_BYTES, offset))
+
     def _described(
-        self, offset: int, start: bytes, places: Places, known: dict[int, ObjectKind | None]
+        self, offset: int, start: bytes, offset_of: OffsetOf, known: dict[int, ObjectKind | None]
     ) -> tuple[ObjectKind | None, int]:
-        """As `describe`, of one."""
+        """As `describe`, for one object."""
         head = read_head(start)
         self._check_size(offset, head)
         if head.is_delta:
-            return self._kind(offset, head, places, known), self._size_of_delta(head, start)
+            return self._kind(offset, head, offset_of, known), self._size_of_delta(head, start)
         known[offset] = head.kind
         return head.kind, head.size
 
     def _kind(
-        self, offset: int, head: EntryHead, places: Places, known: dict[int, ObjectKind | None]
+        self, offset: int, head: EntryHead, offset_of: OffsetOf, known: dict[int, ObjectKind | None]
     ) -> ObjectKind | None:
-        """The type of what a chain of deltas ends in; None where it ends in nothing, or never."""
+        """The type of the object in which a chain of deltas ends; None if it ends in nothing, or is a circle."""
         passed: list[int] = []
         at, kind = offset, None
         while True:
             if at in known:
                 kind = known[at]
                 break
-            # a chain that comes here again finds that there is nothing
+            # a circle that returns to this entry ends here
             known[at] = None
             passed.append(at)
             if not head.is_delta:
                 kind = head.kind
                 break
             try:
-                at = _base(at, head, places)
-                head = read_head(self._bytes(HEADER_BYTES, at))
+                at = _base(at, head, offset_of)
+                head = self._head(at)
             except Damaged:
                 break
         if len(passed) > DEEPEST:
@@ -171,40 +295,42 @@ class PackReader:
         known.update(dict.fromkeys(passed, kind))
         return kind
 
-    def _undeltified(self, offset: int, head: EntryHead, start: bytes, places: Places) -> tuple[ObjectKind, bytes]:
-        deltas: dict[int, bytes] = {}
-        at = offset
-        while (found := _cache.get((self._number, at))) is None:
-            if head.size > _LARGEST_DELTA or len(deltas) > DEEPEST or at in deltas:
-                raise Damaged("no delta that git makes")
-            content = self._content(at, head, start)
-            if not head.is_delta:
-                found = (KINDS[head.number], content)
-                _cache.keep((self._number, at), found)
-                break
-            deltas[at] = content
-            at = _base(at, head, places)
-            start = self._bytes(_INLINE_BYTES, at)
-            head = read_head(start)
-        kind, content = found
-        for place, delta in reversed(deltas.items()):
-            if delta_size(delta) > _LARGEST_DELTA:
-                raise Damaged("no delta that git makes")
-            content = apply_delta(content, delta)
-            _cache.keep((self._number, place), (kind, content))
-        return kind, content
-
-    def _content(self, offset: int, head: EntryHead, start: bytes) -> bytes:
-        """What the stream of an entry holds.
+    def _resolve(self, offset: int, head: EntryHead, start: bytes, offset_of: OffsetOf) -> tuple[ObjectKind, bytes]:
+        """The object of an entry: follows its deltas to a whole object, and applies them.
 
         Args:
             offset: of the entry.
-            head: what stands before the stream.
+            head: of the entry.
             start: the first bytes of the entry.
+            offset_of: as for `read`.
         """
+        deltas: dict[int, bytes] = {}
+        at = offset
+        while (found := self._cache.get((self._number, at))) is None:
+            is_large = head.size > _LARGEST_DELTA and (head.is_delta or deltas)
+            if is_large or len(deltas) > DEEPEST or at in deltas:
+                raise Damaged("it is a delta that git does not make")
+            content = self._content(at, head, start)
+            if head.kind is not None:
+                found = (head.kind, content)
+                self._cache.keep((self._number, at), found)
+                break
+            deltas[at] = content
+            at = _base(at, head, offset_of)
+            start = self._bytes(_INLINE_BYTES, at)
+            head = read_head(start)
+        kind, content = found
+        for at, delta in reversed(deltas.items()):
+            if delta_size(delta) > _LARGEST_DELTA:
+                raise Damaged("it is a delta that git does not make")
+            content = apply_delta(content, delta)
+            self._cache.keep((self._number, at), (kind, content))
+        return kind, content
+
+    def _content(self, offset: int, head: EntryHead, start: bytes) -> bytes:
+        """What the stream of an entry expands to. Arguments as for `_resolve`."""
         self._check_size(offset, head)
-        # more than zlib makes of what cannot be compressed
-        length = head.length + head.size + (head.size >> 8) + 64
+        length = _longest(head)
         if length > len(start) == _INLINE_BYTES:
             pieces, have = [start], len(start)
             while have < length and (piece := self._bytes(min(length - have, _READ_BYTES), offset + have)):
@@ -216,71 +342,58 @@ class PackReader:
             raise Damaged("it cannot be expanded")
         return content
 
+    def _pieces(
+        self, offset: int, head: EntryHead, stream: Inflater, compressed: Iterator[bytes] | None = None
+    ) -> Iterator[bytes]:
+        """As `_content`, piece by piece; `compressed` has the bytes of the stream if they are read by the caller."""
+        seen = 0
+        try:
+            for piece in expanded(compressed or self._compressed(offset, head), CHUNK_BYTES, stream):
+                seen += len(piece)
+                if seen > head.size:
+                    break
+                yield piece
+        except NoStream as error:
+            raise Damaged(str(error)) from error
+        if seen != head.size:
+            raise Damaged("its size is not the one that it states")
+
+    def _compressed(self, offset: int, head: EntryHead) -> Iterator[bytes]:
+        at, end = offset + head.length, offset + _longest(head)
+        while at < end and (data := self._bytes(min(CHUNK_BYTES, end - at), at)):
+            yield data
+            at += len(data)
+
     @staticmethod
     def _size_of_delta(head: EntryHead, start: bytes) -> int:
-        """The size of what a delta makes; `start` has the first bytes of the entry."""
+        """The size of a delta's result, in bytes; `start` has the first bytes of the entry."""
         try:
             size = delta_size(inflater().decompress(start[head.length :], _SIZES_BYTES))
         except ERRORS as error:
             raise Damaged(str(error)) from error
         if size > _LARGEST_DELTA:
-            raise Damaged("no delta that git makes")
+            raise Damaged("it is a delta that git does not make")
         return size
 
     def _check_size(self, offset: int, head: EntryHead) -> None:
-        """Raises `Damaged` where no stream that fits into the pack holds as much as an entry says."""
-        if head.size > MOST_EXPANDED * (self._end - offset):
+        """Raises `Damaged` if no stream that fits into the pack can expand to the size that the entry states."""
+        if head.size > MOST_EXPANDED * (self.end - offset):
             raise Damaged("it is cut short")
 
     def _bytes(self, size: int, at: int) -> bytes:
-        # nothing lies beyond the end, and no file is as large as a damaged index may say
-        left = self._end - at
-        if left <= 0:
-            return b""
-        size = min(size, left)
-        try:
-            return os.pread(self._descriptor, size, at)
-        except OSError as error:
-            if error.errno in EXHAUSTED:
-                raise from_os_error(error, self._path) from error
-            raise Damaged(os.strerror(error.errno or 0)) from error
+        # a damaged index may state any offset and any size
+        left = self.end - at
+        return os.pread(self._descriptor, min(size, left), at) if left > 0 else b""
 
 
-def _base(offset: int, head: EntryHead, places: Places) -> int:
-    """Where what a delta stands on begins; raises `Damaged`."""
-    base = places(head.base) if head.base is not None else offset - head.distance
+def _longest(head: EntryHead) -> int:
+    """The most bytes that an entry takes: what zlib makes of bytes that it cannot compress."""
+    return head.length + head.size + (head.size >> 8) + 64
+
+
+def _base(offset: int, head: EntryHead, offset_of: OffsetOf) -> int:
+    """The offset of the base of a delta; raises `Damaged`."""
+    base = offset_of(head.base) if head.base is not None else offset - head.distance
     if base is None or base <= 0:
-        raise Damaged("a delta of what is not in the pack")
+        raise Damaged("it is a delta of an object that is not in the pack")
     return base
-
-
-class _Cache:
-    """Objects that were read lately, by their pack and their place in it. Safe to use from several threads."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._objects: OrderedDict[tuple[int, int], tuple[ObjectKind, bytes]] = OrderedDict()
-        self._bytes = 0
-
-    def get(self, place: tuple[int, int]) -> tuple[ObjectKind, bytes] | None:
-        with self._lock:
-            found = self._objects.get(place)
-            if found is not None:
-                self._objects.move_to_end(place)
-        return found
-
-    def keep(self, place: tuple[int, int], found: tuple[ObjectKind, bytes]) -> None:
-        # one large object would drive out all the others
-        if len(found[1]) > CACHED_BYTES // 8:
-            return
-        with self._lock:
-            before = self._objects.pop(place, None)
-            self._objects[place] = found
-            self._bytes += len(found[1]) - (len(before[1]) if before is not None else 0)
-            while self._bytes > CACHED_BYTES:
-                _, (_, oldest) = self._objects.popitem(last=False)
-                self._bytes -= len(oldest)
-
-
-_numbers = count()
-_cache = _Cache()

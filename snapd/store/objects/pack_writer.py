@@ -1,6 +1,6 @@
-"""Writes many objects at once: a pack and its index, version 2 each (gitformat-pack(5)).
+"""Writes many objects at once: a pack and its index, both of version 2 (gitformat-pack(5)).
 
-Objects are stored whole, without deltas: that is left to maintenance, off the hot path.
+Objects are stored whole: maintenance makes deltas later, off the hot path.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _READ_SIZE = 1 << 20
 _ENTRY = struct.Struct(">20sIQ")
-"""What the index is to say of an object: its id, the CRC-32 of its bytes in the pack, and where they begin."""
+"""A line of the index: the id of an object, the CRC-32 of its entry, and its offset."""
 
 
 class PackWriter:
@@ -39,7 +39,7 @@ class PackWriter:
     def __init__(self, directory: str) -> None:
         self._directory = directory
         self._temporary = os.path.join(directory, f"tmp_pack_{secrets.token_hex(8)}")
-        # packed: tens of thousands of objects, each with some of its own, would leave holes in the memory behind them
+        # one bytearray: tens of thousands of small objects would fragment the memory
         self._entries = bytearray()
         with os_errors(directory):
             failpoint("pack.begin")
@@ -49,18 +49,18 @@ class PackWriter:
 
     @property
     def size(self) -> int:
-        """Bytes so far: where the next object begins."""
+        """The bytes so far, which are the offset of the next object."""
         return self._offset
 
     def add(self, oid: ObjectId, packed: bytes) -> None:
         """Appends one object.
 
         Args:
-            oid: its id; each id once.
-            packed: the object, see `packed.py`.
+            oid: its id; each id only once.
+            packed: the object as `pack_encoding.pack_object` returns it.
 
         Raises:
-            StorageFull, IoError: the pack is of no use any more; `discard` it.
+            StorageFull, IoError: the pack is unusable; `discard` it.
         """
         entry = memoryview(packed)[CRC_BYTES:]
         self._entries += _ENTRY.pack(oid, int.from_bytes(packed[:CRC_BYTES], "big"), self._offset)
@@ -70,13 +70,13 @@ class PackWriter:
         self._offset += len(entry)
 
     def finish(self) -> str:
-        """Makes the pack part of the repository, durably.
+        """Adds the pack to the repository, durably.
 
         Returns:
             Its path, without an ending.
 
         Raises:
-            StorageFull, IoError: nothing became part of it.
+            StorageFull, IoError: it was not added.
         """
         with os_errors(self._temporary):
             checksum = self._seal()
@@ -84,7 +84,7 @@ class PackWriter:
             index = f"{self._temporary}.idx"
             try:
                 write_index(index, _ENTRY.iter_unpack(self._entries), checksum)
-                # git takes a pack for there when it sees the index, so the pack comes first
+                # git reads a pack as soon as its index exists, so the pack is renamed first
                 failpoint("pack.rename")
                 os.rename(self._temporary, f"{name}.pack")
                 failpoint("pack.rename_index")
@@ -96,8 +96,8 @@ class PackWriter:
         return name
 
     def discard(self) -> None:
-        """Leaves nothing behind; raises `IoError` where that cannot be done."""
-        # closing writes what is still buffered, which fails again where space ran out
+        """Removes the temporary file; raises `IoError` if that fails."""
+        # closing writes the buffer, which fails again on a full disk
         with contextlib.suppress(OSError):
             self._file.close()
         with os_errors(self._temporary):
@@ -119,15 +119,15 @@ class PackWriter:
 
 
 def write_index(path: str, lines: Iterable[tuple[ObjectId, int, int]], checksum: bytes) -> None:
-    """Writes the index of a pack, durably but for its name.
+    """Writes the index of a pack, and syncs the file but not its name.
 
     Args:
-        path: the file to make.
-        lines: of each object the id, the CRC-32 of its bytes in the pack, and where they begin.
-        checksum: of the pack, its last 20 bytes.
+        path: of the new file.
+        lines: for each object its id, the CRC-32 of its entry, and its offset in bytes.
+        checksum: the last 20 bytes of the pack.
 
     Raises:
-        OSError: there may be a part of it.
+        OSError: a part of the file may be left.
     """
     entries = sorted(lines)
     counts = [0] * 256

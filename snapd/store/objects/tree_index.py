@@ -1,4 +1,4 @@
-"""Finds one name in a directory of the store: a directory that is asked for many names is read and indexed once."""
+"""Finds names in directories of the store; a directory is read and indexed once for many names."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ if TYPE_CHECKING:
     from snapd.core.model import ObjectId, TreeEntry
 
 _KEPT_ENTRIES = 32_768
-"""Entries kept in all, about 10 MB; a directory that has more by itself is kept until another one is asked for."""
+"""The most entries that are kept, about 10 MB; a larger directory is kept until another one is needed."""
 
 
 class EntryIndex:
-    """The entries of the directories that were asked for last, by name. Safe to use from several threads.
+    """The entries of the directories that were used last, by name. Safe to use from several threads.
 
-    It does not know its repository: a cycle would keep the packs open after the store is closed, until Python looks for
-    garbage, which a daemon rarely does.
+    It has no reference to its repository: a cycle would keep the packs open after the store is closed, until the
+        garbage
+    collector runs, which is rare in the daemon.
     """
 
     def __init__(self) -> None:
@@ -31,15 +32,15 @@ class EntryIndex:
         self._lock = threading.Lock()
 
     def find(self, tree: ObjectId, name: bytes, read: Callable[[ObjectId], tuple[TreeEntry, ...]]) -> TreeEntry | None:
-        """What a directory has under a name; None where it has nothing.
+        """The entry of a directory with a name, or None.
 
         Args:
             tree: the directory.
             name: one part of a path.
-            read: gives the entries of a stored directory.
+            read: returns the entries of a stored directory.
 
         Raises:
-            StoreCorrupt: the directory is missing or damaged, or has a name twice, as only a forged one does.
+            StoreCorrupt: the directory is missing or damaged, or has a name twice, so it was forged.
         """
         if tree == EMPTY_TREE:
             return None
@@ -56,7 +57,7 @@ class EntryIndex:
         return directory.get(name)
 
     def forget(self) -> None:
-        """Drops all of it: objects are about to go from the store."""
+        """Drops everything: objects are about to be removed from the store."""
         with self._lock:
             self._directories.clear()
             self._entries = 0

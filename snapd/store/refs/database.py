@@ -41,10 +41,10 @@ logger = logging.getLogger(__name__)
 LOCK = ".lock"
 
 LOCK_PATIENCE = 1.0
-"""Seconds. Who holds a reference does a few calls to the system; one that is held for so long is held by the dead."""
+"""Seconds after which the lock of a reference counts as left by a dead process: it is held for a few system calls."""
 
 PACKED_PATIENCE = 10.0
-"""Likewise for all that are packed, which git writes anew as a whole."""
+"""The same in seconds for packed references, which git rewrites as a whole."""
 
 _LOCK_EVERY = 0.005
 _LINE = re.compile(rb"([0-9a-f]{40})\n?")
@@ -52,21 +52,21 @@ _LINE = re.compile(rb"([0-9a-f]{40})\n?")
 
 @attrs.frozen
 class References:
-    """What they say.
+    """The references of a store.
 
     Attributes:
-        targets: what each points to, by name; snapd's own alone.
-        damaged: the names of those that point to nothing legible; `packed-refs` where lines in there are illegible.
+        targets: of snapd's own references, by name.
+        damaged: the names of unreadable references; `packed-refs` if that has unreadable lines.
     """
 
     targets: dict[str, ObjectId]
     damaged: tuple[str, ...]
 
     def whole(self) -> dict[str, ObjectId]:
-        """What each points to: to go on without one would drop all that hangs on it.
+        """The targets, if no reference is damaged: without one, everything that it keeps would be dropped.
 
         Raises:
-            StoreCorrupt: one is damaged.
+            StoreCorrupt: a reference is damaged.
         """
         for name in self.damaged:
             raise StoreCorrupt(f"{name} is damaged", object=name)
@@ -81,7 +81,7 @@ def read_references(store: str) -> References:
     """
     targets = {}
     damaged = set()
-    # files first: one that goes meanwhile was packed before it went
+    # files first: one that is removed meanwhile was packed before
     for name in _files(store):
         data = _read_file(os.path.join(store, name))
         if data is None:
@@ -92,7 +92,7 @@ def read_references(store: str) -> References:
         else:
             targets[name] = bytes.fromhex(found[1].decode())
     packed = read_packed(store)
-    # a file hides what was packed, also where it is damaged
+    # a file hides the packed reference, even a damaged file
     shown = {name: target for name, target in packed.targets.items() if name not in damaged}
     if packed.is_damaged:
         damaged.add(PACKED)
@@ -112,19 +112,19 @@ class ReferenceDatabase:
         self._expected: dict[str, ObjectId] = {}
 
     def read(self) -> References:
-        """All of them; raises `IoError`."""
+        """All references; raises `IoError`."""
         return read_references(self._store)
 
     def move(self, targets: Mapping[str, ObjectId], *, durable: bool = False) -> None:
-        """Moves references: all of them, unless a rename itself fails.
+        """Moves references: all of them, unless a rename fails.
 
         Args:
-            targets: by name, what each is to point to.
-            durable: whether all of it is to be on the disk, each reference the old or the new one at any time; else a
-                journal has it until `settle`.
+            targets: the new targets, by name.
+            durable: whether to sync them, so that each has its old or its new target after a crash; if not, a journal
+                has the moves until `settle`.
 
         Raises:
-            StorageFull, IoError: none moved; or, where a rename failed, some.
+            StorageFull, IoError: no reference moved; or some, if a rename failed.
         """
         held: list[tuple[str, str]] = []
         with self._lock:
@@ -156,12 +156,10 @@ class ReferenceDatabase:
             self.settle(targets)
 
     def delete(self, name: str) -> None:
-        """Removes a reference; what an attempt before this one removed is gone already.
-
-        To sync the directory that it was in is left to the caller, who removes many.
+        """Removes a reference, if it exists. The caller, who removes many, syncs its directory.
 
         Raises:
-            StorageFull, IoError: it may be there still.
+            StorageFull, IoError: it may still exist.
         """
         path = os.path.join(self._store, name)
         with self._lock, os_errors(path):
@@ -169,17 +167,18 @@ class ReferenceDatabase:
             self._expected.pop(name, None)
             os.close(_take_lock(path, LOCK_PATIENCE))
             try:
-                # first, as git has it: else it would be what was packed for a moment
+                # the packed one first, as in git: without its file, the reference would have the packed target for a
+                # moment
                 self._drop_packed(name)
                 remove_if_there(path)
             finally:
                 remove_if_there(path + LOCK)
 
     def settle(self, names: Collection[str]) -> None:
-        """Makes durable what references point to, also where git packed them; sees that they are as they were moved.
+        """Syncs references, packed or not, and moves those again that somebody else has changed.
 
         Raises:
-            StorageFull, IoError: it is not done.
+            StorageFull, IoError: some may not be durable.
         """
         directories = set()
         for name in names:
@@ -187,29 +186,29 @@ class ReferenceDatabase:
             with self._lock:
                 target = self._expected.get(name)
                 if target is not None and self._get(name) != target:
-                    logger.warning("somebody else set the reference %s back, or removed it", name)
+                    logger.warning("another process set the reference %s back or removed it; it is moved again", name)
                     self.move({name: target})
             with os_errors(path):
                 if not sync_if_there(path):
                     sync_if_there(os.path.join(self._store, PACKED))
             parts = name.split("/")[:-1]
-            # with the store's own, which has the name of what is packed
+            # up to the store itself, which has the name `packed-refs`
             directories |= {os.path.join(self._store, *parts[:depth]) for depth in range(len(parts) + 1)}
         for directory in sorted(directories):
             with os_errors(directory):
                 sync_if_there(directory)
 
     def write_anew(self, names: Collection[str]) -> None:
-        """Writes references again as they are, on other blocks of the disk; raises `StorageFull`, `IoError`."""
+        """Writes references again, unchanged, to other blocks of the disk; raises `StorageFull`, `IoError`."""
         for name in names:
-            # one that moves meanwhile must not be set back
+            # a reference that moves meanwhile must not be set back
             with self._lock:
                 target = self._get(name)
                 if target is not None:
                     self.move({name: target})
 
     def clear_locks(self) -> None:
-        """Removes what a process before this one left as it moved references; raises `IoError`."""
+        """Removes the locks that a dead process of snapd left; raises `IoError`."""
         for path in _locks(self._store):
             with os_errors(path), contextlib.suppress(FileNotFoundError):
                 # git's own are empty
@@ -217,10 +216,10 @@ class ReferenceDatabase:
                     remove_if_there(path)
 
     def mend_packed(self) -> None:
-        """Writes anew what can be read of the packed references, durably.
+        """Rewrites `packed-refs` with its readable lines, durably.
 
         Raises:
-            StorageFull, IoError: they are as they were.
+            StorageFull, IoError: it is unchanged.
         """
         with self._lock, os_errors(os.path.join(self._store, PACKED)):
             self._write_packed(lambda: encode_packed(read_packed(self._store).legible))
@@ -236,7 +235,7 @@ class ReferenceDatabase:
         self._write_packed(others)
 
     def _write_packed(self, content: Callable[[], bytes]) -> None:
-        """Writes them anew; what with is asked while nobody else writes them."""
+        """Rewrites `packed-refs`; calls `content` while it holds the lock."""
         path = os.path.join(self._store, PACKED)
         descriptor = _take_lock(path, PACKED_PATIENCE)
         try:
@@ -260,7 +259,7 @@ class ReferenceDatabase:
 
 
 def _take_lock(path: str, patience: float) -> int:
-    """Gives the lock of a file, open for writing; one that was held for so many seconds is taken away."""
+    """Locks a file; returns the lock, open for writing. Breaks a lock that is older than `patience` seconds."""
     lock = path + LOCK
     seen: tuple[int, int] | None = None
     until = 0.0
@@ -268,12 +267,12 @@ def _take_lock(path: str, patience: float) -> int:
         try:
             return os.open(lock, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE_FILE)
         except FileNotFoundError:
-            # not made yet; or git removed it as it became empty
+            # the directory does not exist yet, or git removed it when it became empty
             make_directories(os.path.dirname(path))
         except FileExistsError:
             held = _identity(lock)
             if held is not None and held == seen and time.monotonic() > until:
-                logger.warning("%s is removed: nobody holds it for so long", lock)
+                logger.warning("%s is removed: a dead process left it", lock)
                 remove_if_there(lock)
                 continue
             if held != seen:
@@ -290,7 +289,7 @@ def _identity(lock: str) -> tuple[int, int] | None:
 
 
 def _files(store: str) -> Iterator[str]:
-    """The names of the references of snapd's own that have a file."""
+    """The names of snapd's own references that have a file."""
     for above, _, files in walked(os.path.join(store, OURS)):
         for file in files:
             name = os.path.relpath(os.path.join(above, file), store)

@@ -1,7 +1,7 @@
-"""The file of packed references: `packed-refs`, which a git makes that somebody runs on a store (see git-pack-refs).
+"""The file `packed-refs`, which git-pack-refs writes when somebody runs git on a store.
 
-A line is an id and a name; below it may stand what a tag leads to, behind a `^`. The first line may say what git may
-take for granted of the others.
+A line is an id and a name; the next line may be the target of a tag, after `^`. The first line may state what git can
+assume about the others.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ _BELOW = re.compile(rb"\^[0-9a-f]{40}")
 
 @attrs.frozen
 class PackedReferences:
-    """What it says.
+    """The contents of `packed-refs`.
 
     Attributes:
-        targets: what each points to, by name; snapd's own alone.
-        legible: the lines of references that can be read, those of others too.
-        is_damaged: whether that is not all that it once said.
+        targets: of snapd's own references, by name.
+        legible: the readable lines, of others' references too.
+        is_damaged: whether other lines are unreadable.
     """
 
     targets: dict[str, ObjectId]
@@ -46,15 +46,15 @@ class PackedReferences:
 
 
 def is_ours(name: str) -> bool:
-    """Whether snapd gives a reference such a name; what else lies below `refs/snapd` is somebody else's, or litter."""
+    """Whether this is the name of a reference of snapd; other files below `refs/snapd` are somebody else's."""
     return _NAME.fullmatch(name) is not None
 
 
 def read_packed(store: str) -> PackedReferences:
-    """Reads it; nothing is packed where there is none. Raises `IoError`.
+    """Reads `packed-refs`, which need not exist; raises `IoError`.
 
     Args:
-        store: the directory that it is in.
+        store: the directory of the store.
     """
     path = os.path.join(store, PACKED)
     with os_errors(path):
@@ -66,12 +66,12 @@ def read_packed(store: str) -> PackedReferences:
     targets: dict[str, ObjectId] = {}
     legible: list[bytes] = []
     *lines, rest = data.split(b"\n")
-    # git writes its first line also where nothing is left to be packed, and ends each
+    # git always writes the first line, and ends every line
     is_damaged = bool(rest) or not lines
     is_below_one = False
     for at, line in enumerate(lines):
         entry = _ENTRY.fullmatch(line)
-        # snapd's own names are plain
+        # names of snapd's own references are ASCII
         if entry is not None and (entry[2].isascii() or not entry[2].startswith(OURS.encode())):
             name = os.fsdecode(entry[2])
             if is_ours(name):
@@ -88,12 +88,12 @@ def read_packed(store: str) -> PackedReferences:
 
 
 def encode_packed(legible: Iterable[bytes]) -> bytes:
-    """The bytes of such a file, of which git takes nothing for granted."""
+    """The bytes of a `packed-refs` with these lines, about which git assumes nothing."""
     return b"%b \n%b" % (_HEADER, b"".join(legible))
 
 
 def without(lines: Iterable[bytes], name: str) -> Iterator[bytes]:
-    """The lines of such a file without those of one reference."""
+    """The lines of a `packed-refs` without those of one reference."""
     drops = False
     for line in lines:
         drops = line[41:].rstrip(b"\n") == os.fsencode(name) or (drops and line.startswith(b"^"))

@@ -20,7 +20,7 @@ from snapd.core.model import EMPTY_TREE
 from snapd.store.files.durable import sync_if_there
 from snapd.store.log import day_of
 from snapd.store.objects.codec import encode_commit, object_id
-from snapd.store.objects.loose import pack_loose
+from snapd.store.objects.loose import encode_loose
 from snapd.store.refs.database import read_references
 
 from .codec import decode_event, encode_event, name_of
@@ -70,7 +70,7 @@ def chain_of(event: Event, session_id: SessionId | None) -> str:
 
     Args:
         event: the event.
-        session_id: its session, None where it has none.
+        session_id: its session, None if it has none.
     """
     if session_id is None:
         return OPERATIONS + day_of(event.milliseconds // 1000)
@@ -78,11 +78,11 @@ def chain_of(event: Event, session_id: SessionId | None) -> str:
 
 
 def supposed_link(event: Event, session_id: SessionId | None, previous: int | None) -> Link:
-    """An event that only might happen: it has its place in a chain, and no commit.
+    """An event that only might happen: it has its place in a chain, and not a commit.
 
     Args:
         event: the event.
-        session_id: its session, None where it has none.
+        session_id: its session, None if it has none.
         previous: the `seq` of the event before it in the timeline.
 
     Raises:
@@ -120,7 +120,7 @@ class Chains:
 
         Args:
             event: the event.
-            session_id: its session, None where it has none.
+            session_id: its session, None if it has none.
             previous: the `seq` of the event before it in the timeline.
 
         Returns:
@@ -138,9 +138,9 @@ class Chains:
         message = f"{name_of(event.what)}\n\n{payload}"
         data = encode_commit(kept.tree, self.heads.get(chain), event.milliseconds // 1000, message)
         commit = object_id("commit", data)
-        objects = {oid: pack_loose("tree", tree) for oid, tree in kept.trees.items() if not self._is_stored(oid)}
+        objects = {oid: encode_loose("tree", tree) for oid, tree in kept.trees.items() if not self._is_stored(oid)}
         self._offered = {*kept.named, *kept.trees}
-        self._repository.journal.add({**objects, commit: pack_loose("commit", data)})
+        self._repository.journal.add({**objects, commit: encode_loose("commit", data)})
         return Link(chain, commit, kept.tree, event, payload)
 
     def attach(self, link: Link) -> None:
@@ -195,15 +195,15 @@ class Chains:
             if event != link.event:
                 payload = encode_event(event, decode_event(link.payload, link.commit)[1])
             kept = pins(event)
-            objects |= {oid: pack_loose("tree", tree) for oid, tree in kept.trees.items()}
+            objects |= {oid: encode_loose("tree", tree) for oid, tree in kept.trees.items()}
             message = f"{name_of(event.what)}\n\n{payload}"
             data = encode_commit(kept.tree, heads.get(link.chain), event.milliseconds // 1000, message)
             heads[link.chain] = object_id("commit", data)
-            objects[heads[link.chain]] = pack_loose("commit", data)
+            objects[heads[link.chain]] = encode_loose("commit", data)
         return {chain: head for chain, head in heads.items() if head != self.heads[chain]}, objects
 
     def _check_stored(self, named: Collection[ObjectId]) -> None:
-        """Raises `StoreCorrupt` where a commit would hold what is not there: every git would take it for damaged."""
+        """Raises `StoreCorrupt` if a commit would hold what is not there: every git would take it for damaged."""
         for oid in named:
             # every git has the empty tree
             if oid != EMPTY_TREE and not self._is_stored(oid):

@@ -60,7 +60,7 @@ def encode_event(event: Event, previous: int | None) -> str:
 
     Args:
         event: the event.
-        previous: the `seq` of the event before it in the timeline, None where it is the first.
+        previous: the `seq` of the event before it in the timeline, None if it is the first.
 
     Raises:
         InvalidParams: a text in it is not valid Unicode.
@@ -91,7 +91,7 @@ def decode_event(payload: str, commit: ObjectId) -> tuple[Event, int | None]:
 
     Raises:
         WrittenByNewer: it is one of a newer snapd.
-        StoreCorrupt: it is no event.
+        StoreCorrupt: it is not an event.
     """
     try:
         document = json.loads(payload)

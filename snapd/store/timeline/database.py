@@ -265,7 +265,7 @@ class Database:
             self._one("DELETE FROM undone WHERE step_id = ? AND operation_id = ?", step_id, operation_id)
 
     def _take_back(self, seq: int, place: int, operation_id: OperationId, turned: StepTurned) -> bool:
-        """An operation took a step back, or an older snapd turned it; gives whether it is turned by that."""
+        """An operation took a step back, or an older snapd turned it; returns whether it is turned by that."""
         if turned.left is None:
             if turned.state == "undone" and not (
                 turned.effects or turned.made_directories or turned.removed_directories

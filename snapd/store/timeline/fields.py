@@ -23,7 +23,7 @@ class Fields:
         value: what was parsed.
 
     Raises:
-        ValueError: it is no object.
+        ValueError: it is not an object.
     """
 
     def __init__(self, value: object) -> None:
@@ -32,7 +32,7 @@ class Fields:
         self._left: dict[str, Any] = dict(value)
 
     def take(self, name: str, read: Callable[[object], T]) -> T:
-        """The value of a field; raises `ValueError` where it is missing or `read` does."""
+        """The value of a field; raises `ValueError` if it is missing or `read` does."""
         if name not in self._left:
             raise ValueError(f"no {name}")
         return read(self._left.pop(name))
@@ -42,7 +42,7 @@ class Fields:
         return self.take(name, read) if name in self._left else otherwise
 
     def end(self) -> None:
-        """Raises `ValueError` where a field was not taken."""
+        """Raises `ValueError` if a field was not taken."""
         if self._left:
             raise ValueError(f"unknown {min(self._left)}")
 

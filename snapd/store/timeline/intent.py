@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from snapd.core.errors import SnapdError, os_errors
 from snapd.failpoints import failpoint
 from snapd.store.files.durable import remove_if_there, sync_directory, write_file
-from snapd.store.files.free_space import check_room
+from snapd.store.files.free_space import ensure_space
 from snapd.store.files.quarantine import Quarantine
 
 from .codec import decode_intent, encode_intent
@@ -29,7 +29,7 @@ _TIMES_TOLD = 4
 
 
 class IntentFile:
-    """Where the intent of a store is kept.
+    """The file that keeps the intent of a store.
 
     Args:
         directory: the store's, which the caller owns.
@@ -48,7 +48,7 @@ class IntentFile:
         """
         data = encode_intent(intent)
         # this file, and its event: as JSON in the journal, in an object, and in the database
-        check_room(self._directory, _TIMES_TOLD * len(data))
+        ensure_space(self._directory, _TIMES_TOLD * len(data))
         try:
             write_file(self._path, _FORMAT + _sum(data) + data)
         except BaseException:
@@ -58,7 +58,7 @@ class IntentFile:
             raise
 
     def read(self) -> Intent | None:
-        """What is kept, None where nothing is.
+        """What is kept, None if nothing is.
 
         It was written aside and renamed, so a crash leaves all of it or none. What is there and damaged all the same
         tells nobody what was meant; it is put in quarantine, so that it keeps nobody from the store.

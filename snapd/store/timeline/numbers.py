@@ -69,6 +69,6 @@ class Numbers:
 
 
 def decode_numbers(data: bytes) -> int | None:
-    """The number that the bytes of the file say, None where they are damaged."""
+    """The number that the bytes of the file say, None if they are damaged."""
     found = _LINE.fullmatch(data)
     return int(found[1]) if found is not None and zlib.crc32(found[1]) == int(found[2], 16) else None

@@ -27,7 +27,7 @@ FROM steps
 
 
 def snapshot(tree: ObjectId | None, coverage: ObjectId | None) -> SnapshotId | None:
-    """Which snapshot; None where there is none."""
+    """Which snapshot; None if there is none."""
     return SnapshotId(tree, coverage) if tree is not None and coverage is not None else None
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 VERSION = 4
-"""Of the tables: a database of another version is made anew from the events."""
+"""Of the tables: a database of another version is made again from the events."""
 
 TABLES = (
     # append-only; `previous` is the event before, `chain` and `commit_id` say where it stands in the repository, `pins`

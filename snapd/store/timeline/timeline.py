@@ -2,13 +2,13 @@
 
 The commits of `chain` are the truth. The database is made of them, and is there so that questions are answered fast: it
 is believed only where it was closed in order (`sealed`) and knows the same newest commits as the references; else it is
-made anew. So an event is added in this order:
+made again. So an event is added in this order:
 
 1. A transaction of the database takes the event in: one that cannot follow is refused, and nothing is written.
 2. The journal takes its commit, its reference and the snapshot that is its head, with one sync: from then on it stands.
-   Where that fails, the transaction is rolled back, and there is neither event nor snapshot.
+   If that fails, the transaction is rolled back, and there is neither event nor snapshot.
 3. The transaction is committed. A process that is killed before leaves a database that is not as it was closed, and is
-   made anew when it is next asked. Where it fails (no space), the event stands, and the database goes on in memory.
+   made again when it is next asked. If it fails (no space), the event stands, and the database goes on in memory.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ class Timeline:
 
         Yields:
             The references that move with it. The block is to make them durable, with all that waits in the journal;
-            there is no event where it raises.
+            the event was not added if it raises.
 
         Raises:
             ValueError: the event cannot follow those that are there.
@@ -159,7 +159,7 @@ class Timeline:
         return link
 
     def _end(self, how: Callable[[Database], None]) -> None:
-        """Ends the transaction; a database that cannot do it is made anew when it is next asked."""
+        """Ends the transaction; a database that cannot do it is made again when it is next asked."""
         assert self._database is not None
         try:
             how(self._database)
@@ -224,7 +224,7 @@ class Timeline:
     # -- checking
 
     def agrees(self) -> bool:
-        """Whether the database says what the events come to; raises `StoreCorrupt` where these cannot be read."""
+        """Whether the database says what the events come to; raises `StoreCorrupt` if these cannot be read."""
         with self._lock:
             links = Chains(self._repository).read()
             try:
@@ -237,7 +237,7 @@ class Timeline:
                 raise _unfitting(error) from error
 
     def forget(self) -> None:
-        """Has the database made anew of the events when it is next asked; raises `IoError`."""
+        """Has the database made again of the events when it is next asked; raises `IoError`."""
         with self._lock, os_errors(self._path):
             self.reload()
             if self._in_file and os.path.exists(self._path):
@@ -293,7 +293,7 @@ class Timeline:
             return self._opened_chains().rewritten(change)
 
     def reload(self) -> None:
-        """Has the events read anew, since their references were moved; nothing that was known of them is kept.
+        """Has the events read again, since their references were moved; nothing that was known of them is kept.
 
         Raises:
             IoError: the database is there still, and will not be believed.
@@ -353,7 +353,7 @@ class Timeline:
         return self._ask(lambda database: database.steps(session_id))
 
     def session_page(self, after: int | None, limit: int | None) -> tuple[tuple[Session, ...], int | None]:
-        """Up to `limit` sessions from where a page ended, and where this one ended; None where it is the last."""
+        """Up to `limit` sessions from where a page ended, and where this one ended; None if it is the last."""
         return self._ask(lambda database: database.session_page(after, limit))
 
     def step_page(
@@ -432,7 +432,7 @@ class Timeline:
         return self._chains
 
     def _from_file(self, chains: Chains) -> Database:
-        """The database as it was closed; else one that is made anew, in the file if that can be."""
+        """The database as it was closed; else one that is made again, in the file if that can be."""
         try:
             return self._believed(chains) or self._anew(chains)
         except (OSError, sqlite3.Error) as error:
@@ -472,7 +472,7 @@ def _unfitting(error: Exception) -> StoreCorrupt:
 
 
 def _made(path: str | None, chains: Chains) -> Database:
-    """A database that is made of the events; raises `StoreCorrupt` where they do not fit together."""
+    """A database that is made of the events; raises `StoreCorrupt` if they do not fit together."""
     links = chains.read()
     database = Database(path)
     try:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def sealed_heads(path: str) -> dict[str, ObjectId]:
-    """The newest commit of each chain, by a database that was closed in order; nothing where there is none.
+    """The newest commit of each chain, by a database that was closed in order; nothing if there is none.
 
     Args:
         path: of the database.
@@ -41,7 +41,7 @@ def sealed_heads(path: str) -> dict[str, ObjectId]:
 def differs(path: str, links: Iterable[Link], heads: Mapping[str, ObjectId]) -> bool:
     """Whether a database that would be believed says something else than the events.
 
-    One that was not closed in order, is older, or is not there is made anew before anything is asked of it.
+    One that was not closed in order, is older, or is not there is made again before anything is asked of it.
 
     Args:
         path: of the database, which nobody has open.

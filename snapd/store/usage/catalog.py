@@ -1,4 +1,4 @@
-"""The stores of a user, whether their folders are there or not."""
+"""The stores of a user, whether or not their folders still exist."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Found:
 
     Attributes:
         path: its directory.
-        root: the folder that it belongs to; None where nobody knows.
+        root: the folder of the store; None if that is unknown.
     """
 
     path: str
@@ -28,15 +28,15 @@ class Found:
 
     @property
     def is_missing(self) -> bool:
-        """Whether there is no such folder now: it was deleted or moved, or its disk is not there."""
+        """Whether the folder does not exist: it was deleted or moved, or its disk is not mounted."""
         return self.root is not None and not os.path.isdir(self.root)
 
 
 def stores(directory: str) -> list[Found]:
-    """The stores in a directory, ordered by their folders.
+    """The stores in a directory, sorted by their folders.
 
     Args:
-        directory: where stores lie side by side.
+        directory: the parent directory of the stores.
 
     Raises:
         IoError: it cannot be listed.
@@ -52,7 +52,7 @@ def stores(directory: str) -> list[Found]:
 
 
 def remove(path: str) -> int:
-    """Removes a store with all that is in it.
+    """Removes a store.
 
     Args:
         path: its directory.
@@ -62,7 +62,7 @@ def remove(path: str) -> int:
 
     Raises:
         StoreLocked: a process owns it.
-        IoError: some of it is there still.
+        IoError: a part is left.
     """
     ownership = Ownership(path, None)
     try:
@@ -70,7 +70,7 @@ def remove(path: str) -> int:
             size = sum(
                 os.lstat(os.path.join(above, name)).st_size for above, _, names in walked(path) for name in names
             )
-            # whoever opens what is left of it, should this be cut short, ends the erasing first
+            # if this is interrupted, the next opening of the rest finishes the erasing
             note_erasing(path)
             erase_noted(path)
             shutil.rmtree(path)

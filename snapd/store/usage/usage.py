@@ -1,8 +1,7 @@
-"""What uses the space of a store: looked at from outside, whoever owns it, without changing anything.
+"""What uses the space of a store; works without owning the store, and changes nothing.
 
-Each object counts once, with all copies of it. One that a single session leads to is that session's; one that several
-lead to, or a session and the snapshots that belong to none, is shared. What a session leads to is what it would free
-if it alone went, for what is its own, and nothing for the rest.
+Each object counts once, with all its copies. An object that only one session reaches belongs to that session; dropping
+the session would free it. An object that several sessions reach, or a session and snapshots without one, is shared.
 """
 
 from __future__ import annotations
@@ -34,16 +33,16 @@ Owner = str | None
 
 @attrs.frozen
 class Usage:
-    """What a store takes, bytes; the parts add up to `total`.
+    """The size of a store in bytes; the parts add up to `total`.
 
     Attributes:
         total: of all files.
-        sessions: what each session alone leads to, by its name.
-        no_session: what snapshots and operations alone lead to that belong to none.
-        shared: what several of these lead to.
-        unused: objects that nothing leads to: the next maintenance removes them.
-        linked: objects in files that the user's own git has too: they take nothing of their own.
-        other: all else: indexes of packs, the timeline's database, the journal, what is known of the work tree.
+        sessions: of the objects that only one session reaches, by its id.
+        no_session: of the objects that only snapshots and operations without a session reach.
+        shared: of the objects that several of these reach.
+        unused: of unreachable objects: the next maintenance removes them.
+        linked: of the objects in files that the user's own git has too: they take no additional space.
+        other: of everything else: indexes of packs, the timeline's database, the journal, the state of the work tree.
     """
 
     total: int
@@ -56,16 +55,16 @@ class Usage:
 
 
 def usage(path: str) -> Usage:
-    """Looks at a store.
+    """Measures a store.
 
     Args:
         path: its directory. What its owner writes meanwhile may be counted or not.
 
     Raises:
-        StoreCorrupt: it cannot be read.
-        IoError: likewise.
+        StoreCorrupt: the store is damaged.
+        IoError: the store cannot be read.
     """
-    # first the sizes: what is packed meanwhile is then counted as it was
+    # sizes first: an object that is packed meanwhile keeps its old size
     size = sizes(os.path.join(path, "objects"))
     owners = _Owners(path)
     sessions = dict.fromkeys(owners.sessions, 0)
@@ -86,18 +85,18 @@ def usage(path: str) -> Usage:
 
 
 class _Shared:
-    """Several lead to it."""
+    """Marks an object that several owners reach."""
 
 
 _SHARED = _Shared()
 
 
 class _Owners:
-    """Which objects belong to whom.
+    """The owners of the objects of a store.
 
     Attributes:
-        of: the owner of each object that anything leads to.
-        sessions: the names of all sessions.
+        of: the owner of each reachable object.
+        sessions: the ids of all sessions.
     """
 
     def __init__(self, path: str) -> None:
@@ -138,7 +137,7 @@ class _Owners:
             commit = above
 
     def _mark(self, roots: Iterable[tuple[ObjectId, bool]], owner: Owner) -> None:
-        """Says that an owner leads to some objects, each a tree or not, and to all below."""
+        """Marks objects, and for trees everything in them, as reached by an owner."""
         pending = list(roots)
         while pending:
             oid, is_tree = pending.pop()
@@ -157,7 +156,7 @@ class _Owners:
                 yield entry.oid, entry.mode == TREE
 
     def _read(self, oid: ObjectId) -> bytes:
-        # the packs again: it may have been put into one in this moment
+        # packs twice: the object may just have been packed
         found = self._packs.read(oid) or read_whole(object_path(self._objects, oid), oid) or self._packs.read(oid)
         if found is None:
             raise StoreCorrupt(f"object {oid.hex()} is missing or damaged", object=oid.hex())

@@ -124,7 +124,7 @@ class Reader:
                     if found is None:
                         yield node, self._read(directories, path, [(name, False)])
                     else:
-                        self.batch.packed_blob(oid_of(found.record), found.packed)
+                        self.batch.add_packed_blob(oid_of(found.record), found.packed)
                         yield node, [(name, found.record)]
         except ReaderLost:
             logger.warning("a process that reads files ended early: reading without")

@@ -16,11 +16,10 @@ from snapd.core.errors import FileNotInSnapshot, InvalidParams, IoError, SnapdEr
 from snapd.store import log
 from snapd.store import store as store_module
 from snapd.store.log import SnapshotLog
-from snapd.store.maintenance import erase
-from snapd.store.maintenance import scheduler as upkeep
+from snapd.store.maintenance import erase, scheduler
 from snapd.store.maintenance.pending_sweep import PendingSweep
 from snapd.store.maintenance.purge import PurgePlan
-from snapd.store.objects.loose import pack_loose
+from snapd.store.objects.loose import encode_loose
 from snapd.store.usage import catalog
 from tests.support.git import run_git
 from tests.support.secrets import check_gone
@@ -205,13 +204,13 @@ def test_what_a_killed_process_left_aside_goes_with_a_purge(
     bench.remove("key")
     left = Path(bench.store, what)
     left.parent.mkdir(parents=True, exist_ok=True)
-    left.write_bytes(pack_loose("blob", SECRET))
+    left.write_bytes(encode_loose("blob", SECRET))
 
     def full(_: object) -> None:
         raise StorageFull("no room", path=what, errno="ENOSPC")
 
     if not room:
-        monkeypatch.setattr(upkeep, "check_room", full)
+        monkeypatch.setattr(scheduler, "ensure_space", full)
     purge(bench, "key")
     check_gone(bench.store, SECRET)
 

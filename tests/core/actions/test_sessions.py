@@ -1171,7 +1171,7 @@ def test_an_operation_that_fails_after_its_files_were_moved(
         results = apply(*arguments)
         if where == "sync":
             raise Interrupted
-        monkeypatch.setattr(*((work_tree, "capture") if where == "look" else (store, "tell")), fail)
+        monkeypatch.setattr(*((work_tree, "capture") if where == "look" else (store, "append_event")), fail)
         return results
 
     monkeypatch.setattr(work_tree, "apply", apply_and_fail)

@@ -525,7 +525,7 @@ POINTS = (
     (Applier, "_make_directory"),
     (Applier, "_sync"),
     (Store, "intend"),
-    (Store, "tell"),
+    (Store, "append_event"),
     (Store, "append"),
     (Journal, "flush"),
     (Journal, "_append"),

@@ -135,16 +135,16 @@ def test_a_full_disk(agents: Agents, monkeypatch: pytest.MonkeyPatch, failing: i
     first = agents.begin("s", client="c")
     agents.bench.write({"a": b"1\n"})
     store = agents.bench.workspace._store
-    real, times = store.tell, 0
+    real, times = store.append_event, 0
 
-    def tell(event: Event, snapshot: Snapshot, kind: RecordKind | None = None) -> None:
+    def append_event(event: Event, snapshot: Snapshot, kind: RecordKind | None = None) -> None:
         nonlocal times
         times += 1
         if times == failing:
             raise StorageFull("full")
         real(event, snapshot)
 
-    monkeypatch.setattr(store, "tell", tell)
+    monkeypatch.setattr(store, "append_event", append_event)
     with pytest.raises(StorageFull):
         agents.begin("s", client="c", ends=first)
     monkeypatch.undo()

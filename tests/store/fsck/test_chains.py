@@ -51,7 +51,7 @@ def add_session(steps: Steps, session_id: str, count: int) -> list[ObjectId]:
         if number is not None:
             tree = steps.take(step(number))
             snapshot = steps.store.identify(Snapshot(tree, Coverage()))
-        steps.store.tell(Event(timeline.next_seq, 1_700_000_000_000, snapshot, None, what))
+        steps.store.append_event(Event(timeline.next_seq, 1_700_000_000_000, snapshot, None, what))
 
     tell(SessionStarted(session_id, None, None), None)
     for index in range(count):
@@ -199,7 +199,7 @@ def test_a_chain_is_put_together_with_what_only_the_journal_has(tmp_path: Path, 
     chain = f"refs/snapd/{above}"
     old = steps.git("for-each-ref", "--format=%(objectname)", chain).decode().strip()
     steps.take(step(10))
-    steps.store.tell(Event(steps.store.timeline.next_seq, 1_700_000_000_000, None, None, SessionEnded("A")))
+    steps.store.append_event(Event(steps.store.timeline.next_seq, 1_700_000_000_000, None, None, SessionEnded("A")))
     new = steps.git("for-each-ref", "--format=%(objectname)", chain).decode().strip()
     assert new != old
     where = tmp_path / "cut"
@@ -516,8 +516,8 @@ def test_a_timeline_from_which_a_session_was_dropped_is_sound(steps: Steps) -> N
     add_session(steps, "A", 1)
     timeline = steps.store.timeline
     (chain,) = timeline._opened_chains().heads
-    steps.store.tell(Event(timeline.next_seq, 1_700_000_000_000, None, None, SessionEnded("A")))
-    steps.store.tell(Event(timeline.next_seq, 1_700_000_000_001, None, None, SessionStarted("B", None, None)))
+    steps.store.append_event(Event(timeline.next_seq, 1_700_000_000_000, None, None, SessionEnded("A")))
+    steps.store.append_event(Event(timeline.next_seq, 1_700_000_000_001, None, None, SessionStarted("B", None, None)))
     timeline.drop([chain])
     assert kinds(steps.store.check(Call(), quick=True, alone=True)) == []
     steps.store.close()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import attrs
 import pytest
 
 from snapd.core.call import Call
@@ -15,11 +17,11 @@ from snapd.core.check_report import CheckReport, Leftovers, Problem, TouchedFile
 from snapd.core.errors import Cancelled, IoError, StoreCorrupt
 from snapd.store.fsck import checker
 from snapd.store.fsck.checker import check_apart
-from snapd.store.fsck.checker_wire import Found, Garbled, Progress, decode_answer, encode_answer
 from snapd.store.fsck.checkers import check
 from snapd.store.fsck.holdings import Holdings
 from snapd.store.fsck.scan import _in_order
 from snapd.store.objects.pack_index import PackIndex
+from snapd.workers import job
 from snapd.workers.processes import ChildProcess
 from tests.rpc.machine import wait_until
 from tests.store.fsck import damage
@@ -50,7 +52,7 @@ def children(monkeypatch: pytest.MonkeyPatch) -> list[ChildProcess]:
             super().__init__(*args, **more)
             found.append(self)
 
-    monkeypatch.setattr(checker, "ChildProcess", Noted)
+    monkeypatch.setattr(job, "ChildProcess", Noted)
     return found
 
 
@@ -137,22 +139,13 @@ def test_its_death_is_told(steps: Steps, children: list[ChildProcess]) -> None:
     assert "ended with -9" in str(raised[0])
 
 
-def test_it_ends_with_whoever_asked(steps: Steps) -> None:
-    stuck(steps)
-    child = ChildProcess("snapd.store.fsck.checker_process")
-    os.write(child.input, b'{"store": "%s"}\n' % os.fsencode(steps.path))
-    child._process.stdin.close()  # type: ignore[union-attr]
-    assert child.wait() == 1
-    child._process.stdout.close()  # type: ignore[union-attr]
-
-
 def test_without_processes_it_checks_here(steps: Steps, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checker, "can_start", lambda: False)
-    monkeypatch.setattr(checker, "ChildProcess", None)
+    monkeypatch.setattr(job, "ChildProcess", None)
     assert check_apart(str(steps.path), Call(), lambda: True).problems == ()
 
 
-def test_the_lines_say_what_was_found() -> None:
+def test_a_report_arrives_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = Problem(
         "damagedObject",
         "ab",
@@ -161,15 +154,10 @@ def test_the_lines_say_what_was_found() -> None:
         (b"y" * 20,),
         (TouchedStep("s", None, "o"),),
     )
-    checkup = CheckReport("/s", False, 1, 2, 3, 4, (problem,), (), (b"z" * 20,), Leftovers(5, 6), True, None)
-    for answer in (Progress("reading", 3, None), Found(checkup, True)):
-        line = encode_answer(answer)
-        assert line.endswith(b"\n")
-        assert decode_answer(line) == answer
-        with pytest.raises(Garbled):
-            decode_answer(line[:-5])
-    with pytest.raises(IoError, match="no disk"):
-        decode_answer(encode_answer(IoError("no disk", path="p", errno="EIO")))
+    report = CheckReport("/s", False, 1, 2, 3, 4, (problem,), (problem,), (b"z" * 20,), Leftovers(5, 6), True, None)
+    line = job._line({"result": attrs.asdict(checker._Checked(report, False))})
+    monkeypatch.setattr(checker, "run_job", lambda *_, **__: json.loads(line)["result"])
+    assert check_apart("/s", Call(), lambda: True) == report
 
 
 def test_an_index_is_gone_through_once(steps: Steps, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,7 +31,7 @@ def end_as_newer(steps: Steps, session_id: str, monkeypatch: pytest.MonkeyPatch)
         patch.setattr(codec, "VERSION", NEWER)
         steps.reopen()
         ended = SessionEnded(session_id)
-        steps.store.tell(Event(steps.store.timeline.next_seq, 1_700_000_000_000, None, None, ended))
+        steps.store.append_event(Event(steps.store.timeline.next_seq, 1_700_000_000_000, None, None, ended))
         steps.store.close()
 
 

@@ -28,7 +28,7 @@ from snapd.store.fsck.checkers import check_closed
 from snapd.store.journal import journal
 from snapd.store.journal.frames import Frame, decode_frames, encode_frame, file_start
 from snapd.store.objects.codec import encode_commit, object_id
-from snapd.store.objects.loose import pack_loose
+from snapd.store.objects.loose import encode_loose
 from tests.store.fsck import damage
 from tests.store.steps import Disk, Files, Steps, expire_all, read_files
 from tests.support.trees import encode_tree
@@ -492,7 +492,7 @@ def test_a_purge_is_replayed_though_it_leads_to_nothing_that_was(
     repository = steps.store._repository
     with monkeypatch.context() as patch:
         patch.setattr(type(repository.references), "move", lambda *_, **__: None)
-        repository.journal.add({commit: pack_loose("commit", data)})
+        repository.journal.add({commit: encode_loose("commit", data)})
         repository.journal.flush({day: commit})
     steps.kill()
     assert steps.git("rev-parse", day).decode().strip() == commit.hex()
@@ -647,7 +647,7 @@ def test_what_was_refused_is_not_taken_for_lost(
     with monkeypatch.context() as patch:
         patch.setattr(failpoints, "listener", full)
         with pytest.raises(StorageFull):
-            steps.store.tell(event)
+            steps.store.append_event(event)
         tree = steps.store_files(step(1))
         with pytest.raises(StorageFull):
             steps.store.append(Snapshot(tree, Coverage()), RecordKind.TRACK)
@@ -664,7 +664,7 @@ def test_what_was_refused_is_not_taken_for_lost(
     steps.open()
     assert steps.store.timeline.sessions() == ()
     assert not steps.store.knows(tree)
-    steps.store.tell(attrs.evolve(event, seq=steps.store.timeline.next_seq))
+    steps.store.append_event(attrs.evolve(event, seq=steps.store.timeline.next_seq))
     steps.take(step(1))
     steps.check()
     assert len(steps.store.timeline.sessions()) == 1

@@ -105,7 +105,7 @@ def test_a_sweep_keeps_deltas_and_looks_for_the_room_that_it_takes(
     assert before < whole / 2
     asked: list[int] = []
     free = [expiry.RESERVE_BYTES + before + 10_000]
-    monkeypatch.setattr(expiry, "room", lambda _: asked.append(1) or free[0])
+    monkeypatch.setattr(expiry, "free_bytes", lambda _: asked.append(1) or free[0])
     # one version of one file goes
     sweep(steps.store._repository, set(ids[1:]))
     assert asked
@@ -119,7 +119,7 @@ def test_without_room_nothing_is_written(steps: Steps, monkeypatch: pytest.Monke
     path, ids = with_deltas(steps, texts(random.Random(2), 3, 10))
     repository = steps.store._repository
     before = {name: Path(f"{path}.{name}").read_bytes() for name in ("pack", "idx")}
-    monkeypatch.setattr(expiry, "room", lambda _: 3000)
+    monkeypatch.setattr(expiry, "free_bytes", lambda _: 3000)
     sweep(repository, set(ids[1:]))
     with pytest.raises(StorageFull, match="free some space"):
         sweep(repository, set(ids[1:]), wholly=True)

@@ -15,9 +15,8 @@ from pathlib import Path
 import pytest
 
 from snapd.core.errors import SnapdError, StoreCorrupt
-from snapd.store.maintenance import packing
+from snapd.store.maintenance import packing, scheduler
 from snapd.store.maintenance import repack as module
-from snapd.store.maintenance import scheduler as upkeep
 from snapd.store.maintenance import worker as packer
 from snapd.store.maintenance.cancel_token import CancelToken, Revoked
 from snapd.store.maintenance.packing import survey
@@ -65,9 +64,9 @@ def repository(steps: Steps) -> ShadowRepository:
     return steps.store._repository
 
 
-def run(steps: Steps, permission: CancelToken | None = None) -> int:
+def run(steps: Steps, token: CancelToken | None = None) -> int:
     """Consolidates all there is, as a cleanup does, beside an open store."""
-    return repack(repository(steps), None, permission or CancelToken()).packed
+    return repack(repository(steps), None, token or CancelToken()).packed
 
 
 @pytest.fixture
@@ -139,21 +138,21 @@ def test_nothing_happens_below_the_limits(steps: Steps) -> None:
     session(steps, 8)
     pack_steps(steps, 3)
     before = {path: path.stat().st_ino for path in [*loose(steps), *packs(steps)]}
-    assert steps.store._upkeep._thread is None
-    steps.store._upkeep._run(CancelToken(), Due(upkeep.LOOSE_LIMIT, upkeep.PACK_LIMIT))
+    assert steps.store._scheduler._thread is None
+    steps.store._scheduler._run(CancelToken(), Due(scheduler.LOOSE_LIMIT, scheduler.PACK_LIMIT))
     assert {path: path.stat().st_ino for path in [*loose(steps), *packs(steps)]} == before
 
 
 def wait(steps: Steps) -> None:
-    thread = steps.store._upkeep._thread
+    thread = steps.store._scheduler._thread
     if thread is not None:
         thread.join(60)
 
 
 @pytest.mark.parametrize("kind", ["loose", "packs"])
 def test_it_runs_by_itself_when_it_is_due(steps: Steps, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
-    monkeypatch.setattr(upkeep, "LOOSE_LIMIT", 50)
-    monkeypatch.setattr(upkeep, "PACK_LIMIT", 5)
+    monkeypatch.setattr(scheduler, "LOOSE_LIMIT", 50)
+    monkeypatch.setattr(scheduler, "PACK_LIMIT", 5)
     for _ in range(3):
         if kind == "loose":
             session(steps, 25)
@@ -168,7 +167,7 @@ def test_it_runs_by_itself_when_it_is_due(steps: Steps, monkeypatch: pytest.Monk
 @pytest.mark.usefixtures("here")
 def test_objects_are_packed_again_seldom(steps: Steps, monkeypatch: pytest.MonkeyPatch) -> None:
     """All work together is some multiple of n log n: here, an object is packed about five times and not forty."""
-    monkeypatch.setattr(upkeep, "PACK_LIMIT", 10**9)
+    monkeypatch.setattr(scheduler, "PACK_LIMIT", 10**9)
     packed = 0
     rounds = 40
     for at in range(rounds):
@@ -391,16 +390,16 @@ def test_a_large_loose_object_stays(steps: Steps, monkeypatch: pytest.MonkeyPatc
 def test_a_revoked_one_changes_nothing(steps: Steps, monkeypatch: pytest.MonkeyPatch) -> None:
     session(steps, 5)
     before = [*loose(steps), *packs(steps)]
-    permission = CancelToken()
+    token = CancelToken()
     real = packing._PackBuilder.write
 
     def write(self: packing._PackBuilder, path: str) -> None:
         real(self, path)
-        permission.revoke()
+        token.revoke()
 
     monkeypatch.setattr(packing._PackBuilder, "write", write)
     with pytest.raises(Revoked):
-        run(steps, permission)
+        run(steps, token)
     assert [*loose(steps), *packs(steps)] == before
     assert list((steps.path / module.PACKING).iterdir()) == []
     steps.check()
@@ -451,7 +450,7 @@ def test_reads_and_steps_go_on_beside_it(steps: Steps) -> None:
 def test_a_failure_is_told_once_and_tried_again_later(
     steps: Steps, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(upkeep, "LOOSE_LIMIT", 30)
+    monkeypatch.setattr(scheduler, "LOOSE_LIMIT", 30)
     session(steps, 4)
     victim = min(loose(steps))
     data = victim.read_bytes()
@@ -461,7 +460,7 @@ def test_a_failure_is_told_once_and_tried_again_later(
     for at in range(40):
         steps.take({f"x{at}": b"%d" % at})
         wait(steps)
-    warnings = [record for record in caplog.records if "could not be consolidated" in record.getMessage()]
+    warnings = [record for record in caplog.records if "could not be repacked" in record.getMessage()]
     assert 1 <= len(warnings) <= 1 + 40 * 3 // 30
     victim.write_bytes(data)
     steps.check()

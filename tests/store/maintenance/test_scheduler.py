@@ -16,7 +16,7 @@ class Waiting:
     """A thread that wants a turn, has it, and gives it back when told."""
 
     def __init__(self, queue: _OneAtATime) -> None:
-        self.permission = CancelToken()
+        self.token = CancelToken()
         self.has_it, self.give_back, self.called_off = (threading.Event() for _ in range(3))
         self._queue = queue
         self.thread = threading.Thread(target=self._run)
@@ -24,7 +24,7 @@ class Waiting:
 
     def _run(self) -> None:
         try:
-            with self._queue.turn(self.permission):
+            with self._queue.turn(self.token):
                 self.has_it.set()
                 assert self.give_back.wait(PATIENCE)
         except Revoked:
@@ -42,7 +42,7 @@ def test_one_at_a_time() -> None:
     assert first.has_it.wait(PATIENCE)
     others = [Waiting(queue) for _ in range(3)]
     gone = others.pop()
-    gone.permission.revoke()
+    gone.token.revoke()
     assert gone.called_off.wait(PATIENCE)
     gone.end()
     assert not any(other.has_it.is_set() for other in others)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import signal
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,15 +12,12 @@ from typing import Any
 
 import pytest
 
-from snapd.core.errors import IoError, SnapdError, StorageFull, StoreCorrupt
-from snapd.store.maintenance import packing
+from snapd.core.errors import IoError, StoreCorrupt
+from snapd.store.maintenance import packing, scheduler
 from snapd.store.maintenance import repack as module
-from snapd.store.maintenance import scheduler as upkeep
-from snapd.store.maintenance import worker as packer
 from snapd.store.maintenance.cancel_token import CancelToken, Revoked
-from snapd.store.maintenance.packing import Order, Packed
 from snapd.store.maintenance.repack import Due, repack
-from snapd.store.maintenance.worker_protocol import Garbled, decode_answer, decode_order, encode_answer, encode_order
+from snapd.workers import job
 from snapd.workers.processes import ChildProcess
 from tests.store.steps import Steps, expire_nothing
 
@@ -48,7 +43,7 @@ def children(monkeypatch: pytest.MonkeyPatch) -> list[ChildProcess]:
             super().__init__(*args, **more)
             started.append(self)
 
-    monkeypatch.setattr(packer, "ChildProcess", Noted)
+    monkeypatch.setattr(job, "ChildProcess", Noted)
     return started
 
 
@@ -112,8 +107,8 @@ class Behind:
         return self.raised
 
 
-def consolidated(steps: Steps, due: Due | None = None, permission: CancelToken | None = None) -> Behind:
-    return Behind(lambda: repack(steps.store._repository, due, permission or CancelToken()))
+def consolidated(steps: Steps, due: Due | None = None, token: CancelToken | None = None) -> Behind:
+    return Behind(lambda: repack(steps.store._repository, due, token or CancelToken()))
 
 
 @pytest.mark.parametrize("due", [None, ALWAYS])
@@ -178,7 +173,7 @@ def test_one_that_dies_changes_nothing(
                 self.kill()
                 self.wait()
 
-        monkeypatch.setattr(packer, "ChildProcess", Dead)
+        monkeypatch.setattr(job, "ChildProcess", Dead)
     before = files(steps)
     behind = consolidated(steps)
     if how == "at work":
@@ -191,7 +186,7 @@ def test_one_that_dies_changes_nothing(
     assert files(steps) == before
     assert leftovers(steps) == []
     obstacle.remove()
-    monkeypatch.setattr(packer, "ChildProcess", ChildProcess)
+    monkeypatch.setattr(job, "ChildProcess", ChildProcess)
     assert consolidated(steps).end() is None
     steps.check()
 
@@ -201,7 +196,7 @@ def test_one_that_cannot_be_started_changes_nothing(steps: Steps, monkeypatch: p
         raise OSError(errno.EAGAIN, "no more processes")
 
     before = files(steps)
-    monkeypatch.setattr(packer, "ChildProcess", fails)
+    monkeypatch.setattr(job, "ChildProcess", fails)
     error = consolidated(steps).end()
     assert isinstance(error, IoError)
     assert error.data["errno"] == "EAGAIN"
@@ -220,10 +215,10 @@ def test_what_an_earlier_one_left_is_swept(steps: Steps) -> None:
 
 def test_to_revoke_ends_the_process(steps: Steps, obstacle: Obstacle, children: list[ChildProcess]) -> None:
     before = files(steps)
-    permission = CancelToken()
-    behind = consolidated(steps, None, permission)
+    token = CancelToken()
+    behind = consolidated(steps, None, token)
     waited = obstacle.wait()
-    permission.revoke()
+    token.revoke()
     assert isinstance(behind.end(), Revoked)
     assert is_gone(children[0])
     os.close(waited)
@@ -233,18 +228,18 @@ def test_to_revoke_ends_the_process(steps: Steps, obstacle: Obstacle, children: 
 
 @pytest.mark.usefixtures("obstacle")
 def test_who_is_revoked_before_ends_it_too(steps: Steps, monkeypatch: pytest.MonkeyPatch) -> None:
-    permission = CancelToken()
+    token = CancelToken()
     late: list[ChildProcess] = []
 
     class Late(ChildProcess):
         def __init__(self, *args: Any, **more: Any) -> None:
             super().__init__(*args, **more)
             late.append(self)
-            permission.revoke()
+            token.revoke()
 
-    monkeypatch.setattr(packer, "ChildProcess", Late)
+    monkeypatch.setattr(job, "ChildProcess", Late)
     before = files(steps)
-    assert isinstance(consolidated(steps, None, permission).end(), Revoked)
+    assert isinstance(consolidated(steps, None, token).end(), Revoked)
     assert is_gone(late[0])
     assert files(steps) == before
 
@@ -256,9 +251,9 @@ def test_a_close_ends_the_one_behind_it(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    monkeypatch.setattr(upkeep, "LOOSE_LIMIT", 1)
+    monkeypatch.setattr(scheduler, "LOOSE_LIMIT", 1)
     steps.take({"a": b"one more\n"})
-    thread = steps.store._upkeep._thread
+    thread = steps.store._scheduler._thread
     assert thread is not None
     waited = obstacle.wait()
     before = files(steps)
@@ -280,91 +275,14 @@ def test_a_close_ends_the_one_behind_it(
 
 def test_large_work_gives_memory_back_and_steps_do_not(steps: Steps, monkeypatch: pytest.MonkeyPatch) -> None:
     given = []
-    monkeypatch.setattr(upkeep, "give_back", lambda: given.append(1))
+    monkeypatch.setattr(scheduler, "give_back", lambda: given.append(1))
     steps.take({"a": b"nothing is due\n"})
     assert given == []
-    monkeypatch.setattr(upkeep, "LOOSE_LIMIT", 1)
+    monkeypatch.setattr(scheduler, "LOOSE_LIMIT", 1)
     steps.take({"a": b"now it is\n"})
-    thread = steps.store._upkeep._thread
+    thread = steps.store._scheduler._thread
     if thread is not None:
         thread.join(60)
     assert given == [1]
     expire_nothing(steps.store)
     assert given == [1, 1]
-
-
-IDLE = """
-from snapd.workers.processes import ChildProcess
-child = ChildProcess('snapd.store.maintenance.worker_process')
-print(child.pid, flush=True)
-child.wait()
-"""
-
-PARENT = """
-import sys
-from snapd.store.maintenance.packing import Order
-from snapd.store.maintenance.worker import pack
-from snapd.store.maintenance.cancel_token import CancelToken
-pack(Order(sys.argv[1], sys.argv[2], -1, -1, False, 1, False), CancelToken())
-"""
-
-
-@pytest.mark.parametrize("asked", [False, True])
-def test_it_ends_with_whoever_asked(steps: Steps, tmp_path: Path, obstacle: Obstacle, asked: bool) -> None:
-    """Nobody but the process has the other end of the standard error when its parent is gone."""
-    script = PARENT if asked else IDLE
-    with subprocess.Popen(
-        [sys.executable, "-c", script, str(steps.path), str(tmp_path)],
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    ) as parent:
-        if asked:
-            waited = obstacle.wait()
-        else:
-            assert parent.stdout is not None
-            assert parent.stdout.readline()
-        parent.kill()
-        _, said = parent.communicate(timeout=60)
-        assert said == b""
-        if asked:
-            os.close(waited)
-
-
-ORDER = Order("/st\udcffore \u00e9\n", "/tmp/x y", -1, 40, roll_up=True, threads=0, behind=False)
-PACKED = Packed("pack-1", 3, [bytes(range(20)), b"\xff" * 20], ["pack-2", "pack-1"], 4, 5)
-
-
-def test_orders_and_answers_arrive_as_they_were() -> None:
-    assert decode_order(encode_order(ORDER)) == ORDER
-    assert encode_order(ORDER).count(b"\n") == 1
-    assert decode_answer(encode_answer(PACKED)) == PACKED
-
-
-@pytest.mark.parametrize(
-    "error",
-    [
-        StoreCorrupt("gone", object="ab"),
-        StorageFull("no space left: /x", path="/x", errno="ENOSPC"),
-        IoError("/x: \udcff", path="/\udcff", errno="EIO"),
-    ],
-)
-def test_errors_arrive_as_they_were(error: SnapdError) -> None:
-    with pytest.raises(type(error)) as caught:
-        decode_answer(encode_answer(error))
-    assert (caught.value.message, caught.value.data) == (error.message, error.data)
-
-
-@pytest.mark.parametrize(
-    "line", [b"", b"{}\n", b"[]\n", b"7\n", b'{"error": "cancelled", "message": "", "data": {}}\n', b"\xff\n"]
-)
-def test_what_is_no_answer_is_seen(line: bytes) -> None:
-    with pytest.raises(Garbled):
-        decode_answer(line)
-
-
-def test_half_an_answer_is_none() -> None:
-    whole = encode_answer(PACKED)
-    for end in range(len(whole) - 1):
-        with pytest.raises(Garbled):
-            decode_answer(whole[:end])

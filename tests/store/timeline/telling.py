@@ -87,7 +87,7 @@ class Telling:
     def tell(self, what: Happening, kind: RecordKind = RecordKind.TRACK) -> Event:
         """Tells what happened, with a look at the work tree."""
         event = self.event(what)
-        self.store.tell(event, self._snapshot, kind)
+        self.store.append_event(event, self._snapshot, kind)
         self.model.events.append(event)
         if isinstance(what, StepEnded):
             self.model.drop_summaries(what.step_id)

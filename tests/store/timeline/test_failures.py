@@ -67,7 +67,7 @@ def refused(telling: Telling) -> None:
     tree = telling._snapshot.tree
     event = telling.event(StepBegun("refused", "two", 2, None, None, None, None, None))
     with pytest.raises(StorageFull):
-        telling.store.tell(event, telling._snapshot)
+        telling.store.append_event(event, telling._snapshot)
     telling.store.discard()
     assert not telling.store.knows(tree)
     assert telling.store.timeline.events(None, 1000) == tuple(telling.model.events[::-1])
@@ -83,7 +83,7 @@ def test_a_full_disk_leaves_neither(telling: Telling, name: str, at: int) -> Non
         event = telling.event(StepBegun("refused", "two", 2, None, None, None, None, None))
         tree = telling._snapshot.tree
         try:
-            telling.store.tell(event, telling._snapshot)
+            telling.store.append_event(event, telling._snapshot)
         except StorageFull:
             told = False
         else:
@@ -115,7 +115,7 @@ def test_what_was_refused_does_not_come_back(telling: Telling, monkeypatch: pyte
     telling._snapshot = telling.store.load(head)
     later = telling.event(SessionStarted("three", None, None))
     later = attrs.evolve(later, seq=later.seq + 1)
-    telling.store.tell(later, telling._snapshot)
+    telling.store.append_event(later, telling._snapshot)
     telling.model.events.append(later)
     telling.check()
     telling.kill()
@@ -145,7 +145,7 @@ def test_what_a_refused_step_placed_is_durable(
     telling._snapshot = telling._stored(Coverage())
     event = telling.event(StepBegun("again", "two", 2, None, None, None, None, None))
     event = attrs.evolve(event, seq=telling.store.timeline.next_seq)
-    telling.store.tell(event, telling._snapshot)
+    telling.store.append_event(event, telling._snapshot)
     telling.model.events.append(event)
     found = disk.after_a_cut(tmp_path / "found", names_stay)
     disk.close()
@@ -202,7 +202,7 @@ def test_a_kill_between_the_journal_and_the_database(telling: Telling, monkeypat
     monkeypatch.setattr(Database, "commit", killed)
     event = telling.event(StepBegun("d", "two", 2, None, None, None, None, None))
     with pytest.raises(Killed):
-        telling.store.tell(event, telling._snapshot)
+        telling.store.append_event(event, telling._snapshot)
     monkeypatch.undo()
     telling.model.events.append(event)
     telling.kill()

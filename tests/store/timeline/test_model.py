@@ -267,7 +267,7 @@ def test_an_event_that_cannot_follow_is_refused(telling: Telling, illegal: str) 
         event = attrs.evolve(event, head=attrs.evolve(head, tree=telling.edit().tree))
         telling.edit()
     with pytest.raises(ValueError, match=r".+"):
-        telling.store.tell(event, telling._snapshot)
+        telling.store.append_event(event, telling._snapshot)
     telling.check()
     telling.end("c")
     telling.check()

@@ -36,11 +36,11 @@ def fill(steps: Steps, sessions: range) -> None:
     timeline = steps.store.timeline
     for session in sessions:
         name = f"s{session}"
-        steps.store.tell(Event(timeline.next_seq, 1, None, None, SessionStarted(name, None, None)))
+        steps.store.append_event(Event(timeline.next_seq, 1, None, None, SessionStarted(name, None, None)))
         for index in range(STEPS):
             made = f"{(session * STEPS + index) * 7919 % 65536:04x}{index:012x}"
             begun = StepBegun(made, name, index, None, None, None, None, None, True)
-            steps.store.tell(Event(timeline.next_seq, 1, head, None, begun))
+            steps.store.append_event(Event(timeline.next_seq, 1, head, None, begun))
 
 
 QUESTIONS = {

@@ -113,7 +113,7 @@ def test_an_event_that_names_what_is_not_there_is_refused(telling: Telling) -> N
         Operated("o", "undo", "one", SnapshotId(head.tree, b"\7" * 20)),
     ):
         with pytest.raises(StoreCorrupt) as raised:
-            telling.store.tell(telling.event(what))
+            telling.store.append_event(telling.event(what))
         assert raised.value.data["object"] == "07" * 20
     telling.check()
 

@@ -1,4 +1,4 @@
-"""An index that is made from the pack itself, where its own is missing or damaged."""
+"""The index of a pack, made from the pack itself when its own is missing or damaged."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ import zlib
 from typing import TYPE_CHECKING
 
 from snapd.store.files.disk_errors import Damaged, reading
-
-from .packfile import ID_BYTES, PackFile, digest_of
+from snapd.store.objects.codec import ID_BYTES, object_id
+from snapd.store.objects.compression import CHUNK_BYTES
+from snapd.store.objects.pack_reader import ObjectCache, PackReader
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,24 +17,26 @@ if TYPE_CHECKING:
     from snapd.core.call import Call
     from snapd.core.model import ObjectId
 
+CACHED_BYTES = 32 << 20
+"""How much fsck keeps of the objects of one pack: the next deltas need them as bases."""
+
 _FIRST = 12
-_CHUNK = 1 << 20
 
 
-class MadeIndex:
-    """Where the objects of a pack lie, as far as the pack itself tells.
+class RebuiltIndex:
+    """The offsets of the objects of a pack, found in the pack itself.
 
     Args:
         path: the `.pack` file.
-        call: what this is for.
+        call: the request.
 
     Attributes:
-        is_whole: whether everything in the pack is an object.
+        is_whole: whether every entry of the pack is an object.
         checksum: the last 20 bytes of the pack.
 
     Raises:
         FileNotFoundError: there is none.
-        Damaged: it is no file, or its bytes are lost.
+        Damaged: it is not a file, or its bytes are lost.
         IoError: it cannot be read now.
     """
 
@@ -42,7 +45,8 @@ class MadeIndex:
         self._offsets: dict[ObjectId, int] = {}
         self._positions: dict[ObjectId, int] = {}
         self._lengths: dict[int, int] = {}
-        file = PackFile(path, self)
+        with reading(path):
+            file = PackReader(path, ObjectCache(CACHED_BYTES, CACHED_BYTES))
         try:
             self.is_whole = self._list(file, call) & self._resolve(file, call)
         finally:
@@ -62,63 +66,65 @@ class MadeIndex:
         return oid in self._offsets
 
     def offset_of(self, oid: ObjectId) -> int | None:
-        """Where an object begins, bytes; None where it is not there."""
+        """The offset of an object in bytes; None if the pack does not have it."""
         return self._offsets.get(oid)
 
     def position(self, oid: ObjectId) -> int:
-        """The place of an object among all; -1 where it is not there."""
+        """The position of an object among all; -1 if the pack does not have it."""
         return self._positions.get(oid, -1)
 
     def entry(self, position: int) -> tuple[ObjectId, int]:
-        """An object by its place among all, and where it begins."""
+        """The object at a position, and its offset."""
         return self._entries[position]
 
     def entries(self) -> Iterator[tuple[ObjectId, int]]:
-        """All objects, each with where it begins."""
+        """All objects with their offsets."""
         yield from self._offsets.items()
 
     def lines(self) -> list[tuple[ObjectId, int, int]]:
-        """What an index says of each object: its id, the CRC-32 of its bytes in the pack, and where they begin.
+        """What an index states for each object: its id, the CRC-32 of its entry, and its offset.
 
         Raises:
-            Damaged, IoError: as above.
+            Damaged, IoError: the pack cannot be read.
         """
         found = []
         with reading(self._path), open(self._path, "rb") as pack:
             for oid, offset in self._offsets.items():
                 pack.seek(offset)
                 checksum, left = 0, self._lengths[offset]
-                while left and (data := pack.read(min(_CHUNK, left))):
+                while left and (data := pack.read(min(CHUNK_BYTES, left))):
                     checksum = zlib.crc32(data, checksum)
                     left -= len(data)
                 found.append((oid, checksum, offset))
         return found
 
-    def _list(self, file: PackFile, call: Call) -> bool:
-        """Finds where the entries begin, one after the other, until one cannot be read."""
+    def _list(self, file: PackReader, call: Call) -> bool:
+        """Finds the offsets of the entries, one after the other, until one cannot be read."""
         at = _FIRST
         while at < file.end:
             try:
-                self._lengths[at] = file.length_at(at)
+                with reading(self._path):
+                    self._lengths[at] = file.length_at(at)
             except Damaged:
                 return False
             at += self._lengths[at]
             call.progress("listing a pack", at, file.end)
         return at == file.end
 
-    def _resolve(self, file: PackFile, call: Call) -> bool:
-        """Finds out which objects they are; a delta may stand on one that comes later."""
+    def _resolve(self, file: PackReader, call: Call) -> bool:
+        """Finds the ids of the objects; the base of a delta may come later in the pack."""
         pending = list(self._lengths)
         while pending:
             left = []
             for offset in pending:
                 call.check()
                 try:
-                    kind, data = file.object_at(offset)
+                    with reading(self._path):
+                        kind, data = file.object_at(offset, self.offset_of)
                 except Damaged:
                     left.append(offset)
                     continue
-                self._offsets[digest_of(kind, data)] = offset
+                self._offsets[object_id(kind, data)] = offset
             if len(left) == len(pending):
                 return False
             pending = left
