@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 if TYPE_CHECKING:
     from collections.abc import Container
 
-STAMP = struct.Struct("<IQqqQ")
+SIGNATURE = struct.Struct("<IQqqQ")
 """Mode, size, mtime and ctime in nanoseconds, inode: git's index has all but the first and the last four bytes."""
 _OWNER = struct.Struct("<II")
 _FRAME = struct.Struct("<iQQqq?i8I")
-STAMP_BYTES = STAMP.size
+SIGNATURE_BYTES = SIGNATURE.size
 
 
-class Status(Protocol):
+class FileStatus(Protocol):
     """What `lstat` says of a file, as far as it is of interest."""
 
     @property
@@ -60,8 +60,8 @@ class Status(Protocol):
         """Nanoseconds."""
 
 
-class Found(NamedTuple):
-    """A `Status` out of a listing."""
+class ListedFile(NamedTuple):
+    """A `FileStatus` out of a listing."""
 
     st_mode: int
     st_size: int
@@ -86,7 +86,7 @@ class Listing(NamedTuple):
         raced: a name went away while it was listed.
         watch: number of the watch that was put on the directory before, -1 where there was none to put.
         names: of what is no directory, each ended by a zero byte.
-        stamps: their signatures, `STAMP_BYTES` each, in the same order.
+        stamps: their signatures, `SIGNATURE_BYTES` each, in the same order.
         owners: user and group of each, 8 bytes, in the same order.
         directories: names of the directories, each ended by a zero byte.
         directory_stamps: likewise.
@@ -103,10 +103,10 @@ class Listing(NamedTuple):
     raced: bool
     watch: int = -1
     names: bytes = b""
-    stamps: bytes = b""
+    signatures: bytes = b""
     owners: bytes = b""
     directories: bytes = b""
-    directory_stamps: bytes = b""
+    directory_signatures: bytes = b""
     denied: bytes = b""
     several: bytes = b""
     largest: bytes = b""
@@ -114,27 +114,27 @@ class Listing(NamedTuple):
     @property
     def directory_inodes(self) -> list[int]:
         """The inodes of the directories, in the order of their names."""
-        return [fields[-1] for fields in STAMP.iter_unpack(self.directory_stamps)]
+        return [fields[-1] for fields in SIGNATURE.iter_unpack(self.directory_signatures)]
 
-    def found(self, without: Container[bytes] = ()) -> dict[bytes, Found]:
+    def found(self, without: Container[bytes] = ()) -> dict[bytes, ListedFile]:
         """What `lstat` said of each name, but for some."""
         several = frozenset(self.several.split(b"\0"))
-        result: dict[bytes, Found] = {}
+        result: dict[bytes, ListedFile] = {}
         for at, name in enumerate(self.names.split(b"\0")[:-1]):
             if name not in without:
-                stamp = STAMP.unpack_from(self.stamps, at * STAMP_BYTES)
+                fields = SIGNATURE.unpack_from(self.signatures, at * SIGNATURE_BYTES)
                 owner = _OWNER.unpack_from(self.owners, at * _OWNER.size)
-                result[name] = Found._make((*stamp, self.device, 2 if name in several else 1, *owner))
-        for name, stamp in zip(
-            self.directories.split(b"\0")[:-1], STAMP.iter_unpack(self.directory_stamps), strict=True
+                result[name] = ListedFile._make((*fields, self.device, 2 if name in several else 1, *owner))
+        for name, fields in zip(
+            self.directories.split(b"\0")[:-1], SIGNATURE.iter_unpack(self.directory_signatures), strict=True
         ):
-            result[name] = Found._make((*stamp, self.device, 2, 0, 0))
+            result[name] = ListedFile._make((*fields, self.device, 2, 0, 0))
         return result
 
 
-def stamp(status: Status) -> bytes:
+def pack_signature(status: FileStatus) -> bytes:
     """The signature in what `lstat` said, packed."""
-    return STAMP.pack(status.st_mode, status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
+    return SIGNATURE.pack(status.st_mode, status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
 
 
 def failed(error: OSError) -> Listing:
@@ -154,15 +154,15 @@ def list_directory(descriptor: int, watch: int = -1) -> Listing:
     """
     itself = os.fstat(descriptor)
     names: list[str] = []
-    stamps: list[bytes] = []
+    signatures: list[bytes] = []
     owners: list[bytes] = []
     directories: list[str] = []
-    directory_stamps: list[bytes] = []
+    directory_signatures: list[bytes] = []
     denied: list[str] = []
     several: list[str] = []
     largest = 0
     raced = False
-    pack, pack_owner = STAMP.pack, _OWNER.pack
+    pack, pack_owner = SIGNATURE.pack, _OWNER.pack
     with os.scandir(descriptor) as entries:
         # in an order of its own, so that two listings of the same names are the same bytes
         for entry in sorted(entries, key=_name):
@@ -178,10 +178,10 @@ def list_directory(descriptor: int, watch: int = -1) -> Listing:
             packed = pack(mode, found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
             if stat.S_ISDIR(mode):
                 directories.append(entry.name)
-                directory_stamps.append(packed)
+                directory_signatures.append(packed)
                 continue
             names.append(entry.name)
-            stamps.append(packed)
+            signatures.append(packed)
             owners.append(pack_owner(found.st_uid, found.st_gid))
             if found.st_nlink != 1:
                 several.append(entry.name)
@@ -196,10 +196,10 @@ def list_directory(descriptor: int, watch: int = -1) -> Listing:
         raced,
         watch,
         _joined(names),
-        b"".join(stamps),
+        b"".join(signatures),
         b"".join(owners),
         _joined(directories),
-        b"".join(directory_stamps),
+        b"".join(directory_signatures),
         _joined(denied),
         _joined(several),
         largest.to_bytes(8, "little"),

@@ -13,7 +13,7 @@ _Stamp = tuple[int, ...]
 _ABSENT: _Stamp = ()
 
 
-class Stamps:
+class StatCache:
     """What was consulted for an answer. It can be given again while nothing of that changed.
 
     Of a directory only its identity counts, not what it holds. What cannot be looked at counts as absent.
@@ -24,7 +24,7 @@ class Stamps:
         self._beside: dict[tuple[bytes, int], _Stamp] = {}
         self._trusted = True
 
-    def look(self, path: str | bytes, *, follow: bool = True) -> os.stat_result | None:
+    def stat(self, path: str | bytes, *, follow: bool = True) -> os.stat_result | None:
         """Note a path that is about to be read.
 
         Args:
@@ -42,7 +42,7 @@ class Stamps:
             self._trusted = False
         return status
 
-    def look_beside(self, name: bytes, directory: int) -> None:
+    def stat_at(self, name: bytes, directory: int) -> None:
         """Note a name in a directory that is about to be read, a symlink as itself.
 
         Args:
@@ -79,9 +79,9 @@ def _status(path: str | bytes, follow: bool, directory: int | None = None) -> os
         return None
 
 
-def _stamp(status: os.stat_result | None, looked_at: int, stamps: Stamps) -> _Stamp:
+def _stamp(status: os.stat_result | None, looked_at: int, stats: StatCache) -> _Stamp:
     if status is not None and not stat.S_ISDIR(status.st_mode) and is_racy(status.st_ctime_ns, looked_at):
-        stamps.distrust()
+        stats.distrust()
     return _of(status)
 
 

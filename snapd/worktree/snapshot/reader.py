@@ -60,7 +60,7 @@ class Reader:
     batch: ObjectBatch
     call: Call
 
-    def read_all(self, memory: TreeState) -> _Readings:
+    def read_all(self, state: TreeState) -> _Readings:
         """Reads what the memory has down as unread.
 
         Yields:
@@ -71,8 +71,8 @@ class Reader:
         """
         pieces: deque[_Piece] = deque()
         total = 0
-        for node, names in memory.unread.items():
-            path = memory.path_of(node)
+        for node, names in state.unread.items():
+            path = state.path_of(node)
             assert path is not None
             items = list(names.items())
             total += len(items)

@@ -36,7 +36,7 @@ class ReaderLost(Exception):
     """A process ended before it had answered."""
 
 
-class Found(NamedTuple):
+class ReadFile(NamedTuple):
     """A file that was read.
 
     Attributes:
@@ -90,7 +90,7 @@ class _Process(Generic[T]):
         except OSError as error:
             raise ReaderLost from error
 
-    def take(self) -> Iterator[tuple[T, Found | None]]:
+    def take(self) -> Iterator[tuple[T, ReadFile | None]]:
         """Takes what it has answered by now."""
         more = os.read(self.output, _READ_BYTES)
         if not more:
@@ -106,7 +106,7 @@ class _Process(Generic[T]):
             self._asked_bytes -= asked
             found = None
             if data[at:start] != UNREAD:
-                found = Found(record, data[start : start + length])
+                found = ReadFile(record, data[start : start + length])
             at = start + length
             yield what, found
         self._data = data[at:]
@@ -178,7 +178,7 @@ class ReaderPool(Generic[T]):
         ready = (process for process in self._processes if process.has_room)
         min(ready, key=lambda process: process.waiting).ask(path, files)
 
-    def answers(self, seconds: float) -> Iterator[tuple[T, Found | None]]:
+    def answers(self, seconds: float) -> Iterator[tuple[T, ReadFile | None]]:
         """What was answered by now, of each file what was found; None where it was not read as it is.
 
         Args:

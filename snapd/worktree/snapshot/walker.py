@@ -73,23 +73,23 @@ class Walker:
     root: int
     device: int
     clock: Clock
-    sieve: NameClassifier
+    classifier: NameClassifier
     call: Call
     lister: ListerPool[Visit] | None = None
     visited: dict[DirectoryNode, None] = attrs.field(factory=dict)
-    stamps: list[tuple[RelPath, Listing]] = attrs.field(factory=list)
+    listings: list[tuple[RelPath, Listing]] = attrs.field(factory=list)
     raced: bool = False
     unfinished: bool = False
-    memory: TreeState = attrs.field(init=False)
+    state: TreeState = attrs.field(init=False)
     evaluator: RuleEvaluator = attrs.field(init=False)
     _begun: int = attrs.field(factory=time.time_ns)
     _directories: Directories = attrs.field(init=False)
     _deep: bool = False
 
     def __attrs_post_init__(self) -> None:
-        self.memory, self.evaluator = self.sieve.memory, self.sieve.evaluator
+        self.state, self.evaluator = self.classifier.state, self.classifier.evaluator
 
-    def at_everything(self) -> None:
+    def walk_everything(self) -> None:
         """Looks at the whole work tree.
 
         Raises:
@@ -97,7 +97,7 @@ class Walker:
             Cancelled: as asked.
         """
         self.raced = False
-        self.stamps.clear()
+        self.listings.clear()
         self._deep = True
         try:
             self._walk_all()
@@ -105,10 +105,10 @@ class Walker:
             logger.warning("a process that lists directories ended early: looking without")
             self._deep = False
             # a directory may have been judged by new rules, and those in it that were still to come by the old ones
-            self.memory.judge_anew()
+            self.state.invalidate_rules()
             self._walk_all()
 
-    def at(self, marks: Marks, doubted: Iterable[RelPath]) -> None:
+    def walk_marked(self, marks: Marks, doubted: Iterable[RelPath]) -> None:
         """Looks at what may have changed.
 
         Args:
@@ -116,7 +116,7 @@ class Walker:
             doubted: paths whose rules changed: each part of them is judged anew.
 
         Raises:
-            IoError, Cancelled: as `at_everything`.
+            IoError, Cancelled: as `walk_everything`.
         """
         self.raced = False
         self._deep = False
@@ -126,18 +126,18 @@ class Walker:
             seen: set[int] = set()
             for place, names in marks.names.items():
                 assert isinstance(place, DirectoryNode)
-                path_there = self.memory.path_of(place)
+                path_there = self.state.path_of(place)
                 if path_there is not None:
                     self._look_into(path_there, place, names, told=names, seen=seen)
             # nothing is told of what is written through a name that lies outside
-            for place, names in list(self.memory.linked.items()):
+            for place, names in list(self.state.linked.items()):
                 self._look_at_names(place, names, marks.inodes, seen)
             self._look_at_other_names(marks.inodes, seen)
 
     def held_still(self) -> bool:
         """Whether no directory changed while others were listed, so that no rename slipped between."""
         with Directories(self.root) as directories:
-            for path, then in self.stamps:
+            for path, then in self.listings:
                 try:
                     descriptor = directories.open(path)
                     now = os.fstat(descriptor)
@@ -166,15 +166,15 @@ class Walker:
             told: those that something was told of: they are read even where no time says that they changed.
             seen: takes the inode numbers that were found.
         """
-        verdict = node.verdict
+        rules = node.rules
         has_rules = not _RULE_NAMES.isdisjoint(names)
-        if verdict is None or ITSELF in names or has_rules:
-            self._look_again(path, node, deep=verdict is None or has_rules)
+        if rules is None or ITSELF in names or has_rules:
+            self._look_again(path, node, deep=rules is None or has_rules)
             return
         descriptor = self._enter(path, node)
         if descriptor is None:
             return
-        if node.verdict is None:
+        if node.rules is None:
             self._look_again(path, node, deep=True)
             return
         self.visited[node] = None
@@ -187,29 +187,29 @@ class Walker:
                     self._unseen(node, name, error)
                     continue
             seen.add(status.st_ino)
-            self.sieve.consider(path, node, name, status, verdict, known=True, deep=False)
+            self.classifier.consider(path, node, name, status, rules, known=True, deep=False)
             if name in told and stat.S_ISREG(status.st_mode) and name in node.files:
                 # a store to a page that was mapped before changes no time; that the mapping went is told
-                self.memory.ask(node, name, is_link=False)
+                self.state.mark_unread(node, name, is_link=False)
         self._walk()
 
     def _look_again(self, path: RelPath, node: DirectoryNode, *, deep: bool) -> None:
-        above = node.parent.verdict if node.parent is not None else None
-        verdict = self.evaluator.entering(path, above, node.verdict)
-        if verdict is None:
+        above = node.parent.rules if node.parent is not None else None
+        rules = self.evaluator.entering(path, above, node.rules)
+        if rules is None:
             assert node.parent is not None
             self.visited[node.parent] = None
-            self.memory.put_other(node.parent, node.name, Uncaptured.IGNORED_DIRECTORY)
+            self.state.put_other(node.parent, node.name, Uncaptured.IGNORED_DIRECTORY)
             return
-        self.sieve.pending.append((path, node, verdict, deep))
+        self.classifier.pending.append((path, node, rules, deep))
         # at once: what is looked at later must not be judged by what held before
         self._walk()
 
     def _judge_anew(self, path: RelPath) -> None:
         for above in (*reversed(parents(path)), path):
             folder, _, name = above.rpartition(b"/")
-            node = self.memory.root.directory(folder)
-            if node is None or node.verdict is None or (descriptor := self._enter(folder, node)) is None:
+            node = self.state.root.directory(folder)
+            if node is None or node.rules is None or (descriptor := self._enter(folder, node)) is None:
                 return
             self.visited[node] = None
             with os_errors(above):
@@ -218,15 +218,15 @@ class Walker:
                 except OSError as error:
                     self._unseen(node, name, error)
                     return
-            self.sieve.consider(folder, node, name, status, node.verdict, known=False, deep=False)
+            self.classifier.consider(folder, node, name, status, node.rules, known=False, deep=False)
             self._walk()
 
     def _unseen(self, node: DirectoryNode, name: bytes, error: OSError) -> None:
         if error.errno in _DENIED:
             # the directory may be listed, but not what is in it
-            self.memory.put_other(node, name, SkipReason.UNREADABLE)
+            self.state.put_other(node, name, SkipReason.UNREADABLE)
         elif error.errno in GONE:
-            self.memory.drop(node, name)
+            self.state.drop(node, name)
         else:
             raise error
 
@@ -234,7 +234,7 @@ class Walker:
 
     def _walk_all(self) -> None:
         with self._open():
-            self.sieve.pending.append((b"", self.memory.root, self.evaluator.root, True))
+            self.classifier.pending.append((b"", self.state.root, self.evaluator.root, True))
             self._walk()
             self._look_at_other_names(set(), set())
             if self.lister is not None:
@@ -242,48 +242,48 @@ class Walker:
                     self._let_go(listing)
 
     def _walk(self) -> None:
-        while self.sieve.pending or (self.lister is not None and self.lister.is_waiting):
-            if self.sieve.pending and (self.lister is None or self.lister.has_room):
-                self._visit(*self.sieve.pending.pop())
+        while self.classifier.pending or (self.lister is not None and self.lister.is_waiting):
+            if self.classifier.pending and (self.lister is None or self.lister.has_room):
+                self._visit(*self.classifier.pending.pop())
                 continue
             assert self.lister is not None
             for visit, listing in self.lister.answers():
                 self._answered(visit, listing)
 
-    def _visit(self, path: RelPath, node: DirectoryNode, verdict: DirectoryRules, deep: bool) -> None:
-        if not self.memory.holds(node):
+    def _visit(self, path: RelPath, node: DirectoryNode, rules: DirectoryRules, deep: bool) -> None:
+        if not self.state.holds(node):
             return
         self.call.progress("looking", len(self.visited))
         self.visited[node] = None
-        if self.lister is None and self._deep and len(self.sieve.pending) >= _WORTH_HELP:
+        if self.lister is None and self._deep and len(self.classifier.pending) >= _WORTH_HELP:
             self.lister = start_lister(self.root, self.clock)
             self._deep = self.lister is not None
         if self.lister is not None and self.lister.takes(path):
-            self.lister.ask(path, (path, node, verdict, deep))
+            self.lister.ask(path, (path, node, rules, deep))
         else:
-            self._list_here(path, node, verdict, deep)
+            self._list_here(path, node, rules, deep)
 
-    def _list_here(self, path: RelPath, node: DirectoryNode, verdict: DirectoryRules, deep: bool) -> None:
+    def _list_here(self, path: RelPath, node: DirectoryNode, rules: DirectoryRules, deep: bool) -> None:
         descriptor = self._enter(path, node)
         if descriptor is None:
             return
         with os_errors(path or b"."):
             listing = list_directory(descriptor)
-        self._take_in(path, node, listing, verdict, deep)
+        self._take_in(path, node, listing, rules, deep)
 
     def _answered(self, visit: Visit, listing: Listing) -> None:
-        path, node, verdict, deep = visit
-        is_there = self.memory.holds(node)
+        path, node, rules, deep = visit
+        is_there = self.state.holds(node)
         is_told = listing.watch >= 0 or not self.clock.exact
         # by its inode it is the one that the directory above was seen to hold, or still to hold
         if is_there and is_told and not listing.error and (listing.device, listing.inode) == (self.device, node.inode):
             if listing.watch >= 0:
                 self.clock.claim(listing.watch, node)
-            self._take_in(path, node, listing, verdict, deep)
+            self._take_in(path, node, listing, rules, deep)
             return
         self._let_go(listing)
         if is_there:
-            self._list_here(path, node, verdict, deep)
+            self._list_here(path, node, rules, deep)
 
     def _let_go(self, listing: Listing) -> None:
         if listing.watch >= 0:
@@ -298,16 +298,16 @@ class Walker:
             if above is None or error.errno not in GONE + _DENIED:
                 raise from_os_error(error, path or b".") from error
             if error.errno in _DENIED:
-                self.memory.put_other(above, node.name, SkipReason.UNREADABLE)
+                self.state.put_other(above, node.name, SkipReason.UNREADABLE)
             else:
-                self.memory.drop_directory(above, node.name)
+                self.state.drop_directory(above, node.name)
                 self.raced = True
             self.visited[above] = None
             return None
         with os_errors(path or b"."):
             found = os.fstat(descriptor)
             if above is not None and found.st_dev != self.device:
-                self.memory.put_other(above, node.name, SkipReason.SPECIAL)
+                self.state.put_other(above, node.name, SkipReason.SPECIAL)
                 self.visited[above] = None
                 return None
             if found.st_ino != node.inode:
@@ -322,39 +322,37 @@ class Walker:
 
     def _empty(self, node: DirectoryNode) -> None:
         for name in (*node.files, *node.directories, *node.others):
-            self.memory.drop(node, name)
-        self.memory.unread.pop(node, None)
-        node.verdict = None
+            self.state.drop(node, name)
+        self.state.unread.pop(node, None)
+        node.rules = None
 
-    def _take_in(
-        self, path: RelPath, node: DirectoryNode, listing: Listing, verdict: DirectoryRules, deep: bool
-    ) -> None:
+    def _take_in(self, path: RelPath, node: DirectoryNode, listing: Listing, rules: DirectoryRules, deep: bool) -> None:
         """Considers each name of a directory.
 
         Args:
             path: the directory.
             node: the same.
             listing: what it holds.
-            verdict: of the directory above, with this one's reach.
+            rules: of the directory above, with this one's scope.
             deep: all below it is looked at as well, not only what is new.
         """
         self.raced = self.raced or listing.raced
-        self.stamps.append((path, listing))
-        if verdict.reach is not Scope.ALL:
+        self.listings.append((path, listing))
+        if rules.scope is not Scope.ALL:
             node.gitignore = self._gitignore(node, path) if _holds(listing.names, b".gitignore") else None
             has_git = _holds(listing.names, b".git") or _holds(listing.directories, b".git")
-            verdict = self.evaluator.inside(verdict, path, node.gitignore, has_git)
-        known = verdict.decides_as(node.verdict)
+            rules = self.evaluator.inside(rules, path, node.gitignore, has_git)
+        known = rules.decides_as(node.rules)
         deep = deep or not known
-        node.verdict = verdict
+        node.rules = rules
         if known and self._is_as_remembered(node, listing):
             if deep:
                 for name, child in node.directories.items():
-                    self._push(_join(path, name), child, verdict, deep)
+                    self._push(_join(path, name), child, rules, deep)
             return
-        if self.sieve.seed is not None and _holds(listing.names, b".gitattributes"):
-            self._regard_attributes(path, self.sieve.seed.seed)
-        self.sieve.take(path, node, listing, verdict, known, deep)
+        if self.classifier.seed is not None and _holds(listing.names, b".gitattributes"):
+            self._regard_attributes(path, self.classifier.seed.seed)
+        self.classifier.take(path, node, listing, rules, known, deep)
 
     def _is_as_remembered(self, node: DirectoryNode, listing: Listing) -> bool:
         """Whether nothing in a directory differs, which is quicker to say of all its files than of each."""
@@ -362,12 +360,12 @@ class Walker:
             not node.others
             and not listing.denied
             and not listing.several
-            and int.from_bytes(listing.largest, "little") <= self.sieve.limit
-            and node not in self.memory.unread
-            and all(child.verdict is not None for child in node.directories.values())
+            and int.from_bytes(listing.largest, "little") <= self.classifier.limit
+            and node not in self.state.unread
+            and all(child.rules is not None for child in node.directories.values())
             and listing.directories == _ended(node.directories)
             and listing.directory_inodes == [child.inode for child in node.directories.values()]
-            and node.has_just(listing.names, listing.stamps)
+            and node.has_just(listing.names, listing.signatures)
         )
 
     def _regard_attributes(self, path: RelPath, seed: IndexSeed) -> None:
@@ -377,7 +375,7 @@ class Walker:
             if error.errno not in GONE + _DENIED:
                 raise from_os_error(error, path or b".") from error
             # what says how its files were converted is out of reach: they are read
-            self.raced, self.sieve.seed = True, None
+            self.raced, self.classifier.seed = True, None
         else:
             seed.entering(path, (b".gitattributes",), descriptor)
 
@@ -396,16 +394,16 @@ class Walker:
         return IgnoreFile.parse(text, base)
 
     def _push(self, path: RelPath, node: DirectoryNode, above: DirectoryRules, deep: bool) -> None:
-        assert node.verdict is not None
-        reach = node.verdict.reach
-        verdict = above if reach is above.reach else attrs.evolve(above, reach=reach)
-        self.sieve.pending.append((path, node, verdict, deep))
+        assert node.rules is not None
+        scope = node.rules.scope
+        rules = above if scope is above.scope else attrs.evolve(above, scope=scope)
+        self.classifier.pending.append((path, node, rules, deep))
 
     # -- before and after
 
     @contextmanager
     def _open(self) -> Iterator[None]:
-        self.sieve.pending.clear()
+        self.classifier.pending.clear()
         with Directories(self.root) as self._directories:
             try:
                 yield
@@ -421,19 +419,19 @@ class Walker:
             written: inode numbers of files that were written to.
             seen: those that were found under the names that were looked at.
         """
-        several = self.sieve.several_names
+        several = self.classifier.several_names
         wanted = (written - seen) | several
         settled: set[int] = set()
         while wanted and self.clock.exact:
             settled |= wanted
-            for node, names in self.memory.named(wanted).items():
+            for node, names in self.state.names_of_inodes(wanted).items():
                 # what is known to have several names was looked at before
-                self._look_at_names(node, names.difference(self.memory.linked.get(node, ())), written, seen)
+                self._look_at_names(node, names.difference(self.state.linked.get(node, ())), written, seen)
             wanted = several - settled
         several.clear()
 
     def _look_at_names(self, node: DirectoryNode, names: Iterable[bytes], written: set[int], seen: set[int]) -> None:
-        path = self.memory.path_of(node)
+        path = self.state.path_of(node)
         if path is not None:
             records = ((name, node.files.get(name)) for name in names)
             told = {name for name, record in records if record is not None and inode_of(record) in written}

@@ -27,7 +27,7 @@ from snapd.core.model import CaptureSettings
 from snapd.watch import inotify_clock
 from snapd.watch.fanotify import Fanotify
 from snapd.watch.inotify import OVERFLOW, Event, Inotify
-from snapd.worktree.snapshot import walker as look
+from snapd.worktree.snapshot import walker
 from snapd.worktree.snapshot.lister_pool import ListerPool
 from tests.support.git import run_git
 from tests.support.workspace import close_all, make
@@ -128,7 +128,7 @@ def faults(case: Case, dice: random.Random) -> Iterator[None]:
         if not case.inodes:
             patch(Fanotify, "__init__", forbidden)
         if case.helpers:
-            patch(look, "_WORTH_HELP", 2)
+            patch(walker, "_WORTH_HELP", 2)
             patch(ListerPool, "_take", dying)
         yield
 

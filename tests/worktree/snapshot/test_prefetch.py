@@ -13,7 +13,7 @@ import attrs
 import pytest
 
 from snapd.watch.inotify_clock import InotifyClock
-from snapd.worktree.snapshot import walker as look
+from snapd.worktree.snapshot import walker
 from snapd.worktree.snapshot.lister_pool import ListerLost, ListerPool
 from snapd.worktree.snapshot.prefetch import remembered, tracked
 from snapd.worktree.state.nodes import DirectoryNode
@@ -91,7 +91,7 @@ CHANGES = (edit, remove, replace, replace_from_outside, swap, move_inside, recre
 
 @pytest.fixture(autouse=True)
 def _help_for_few(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(look, "_WORTH_HELP", 1)
+    monkeypatch.setattr(walker, "_WORTH_HELP", 1)
 
 
 @attrs.define

@@ -25,7 +25,7 @@ from snapd.core.model import Signature
 from snapd.store.batch import ObjectBatch
 from snapd.worktree.fs.stable_read import STREAM_FROM
 from snapd.worktree.snapshot import reader as reading
-from snapd.worktree.snapshot.reader_pool import Found, ReaderLost, ReaderPool
+from snapd.worktree.snapshot.reader_pool import ReaderLost, ReaderPool, ReadFile
 from snapd.worktree.state.file_state import oid_of, signature_of
 from tests.support.processes import descriptors, own_children
 from tests.support.workspace import Bench, Executable, Items, Symlink, make, without_rights, write
@@ -63,10 +63,10 @@ def readers_of(folder: Path, limit: int = LIMIT) -> Iterator[ReaderPool[bytes]]:
         os.close(root)
 
 
-def all_answers(readers: ReaderPool[bytes], directory: bytes, names: list[bytes]) -> dict[bytes, Found | None]:
+def all_answers(readers: ReaderPool[bytes], directory: bytes, names: list[bytes]) -> dict[bytes, ReadFile | None]:
     """Asks as a capture does: for as many as there is room, then for answers."""
     left = list(names)
-    found: dict[bytes, Found | None] = {}
+    found: dict[bytes, ReadFile | None] = {}
     while left or readers.is_waiting:
         while left and readers.has_room:
             readers.ask(directory, [(name, name) for name in left[:16]])
@@ -209,7 +209,7 @@ def test_processes_that_are_killed_cost_time_alone(
     bench = make(tmp_path, FILES)
     real, given = ReaderPool.answers, [0]
 
-    def killed(readers: ReaderPool[Any], seconds: float) -> Iterator[tuple[Any, Found | None]]:
+    def killed(readers: ReaderPool[Any], seconds: float) -> Iterator[tuple[Any, ReadFile | None]]:
         for answer in real(readers, seconds):
             if given[0] == answers:
                 kill_readers(before)
