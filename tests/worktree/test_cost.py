@@ -165,7 +165,7 @@ def _old_files(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(disk, "_TICK_NS", 0)
     monkeypatch.setattr(disk, "_COARSE_NS", 0)
     monkeypatch.setattr(packindex, "_TICK_NS", 0)
-    monkeypatch.setattr(walker, "_WORTH_HELP", 1 << 30)
+    monkeypatch.setattr(walker, "_LISTER_FROM", 1 << 30)
 
 
 def project(directories: int, files: int = 10) -> dict[str, bytes]:

@@ -22,9 +22,8 @@ from snapd.worktree.state.tree_state import TreeState
 
 from .classifier import NameClassifier, SeededFiles
 from .drift import DriftFinder
-from .prefetch import remembered, tracked
 from .reader import Reader
-from .walker import Walker, start_lister, stop_lister
+from .walker import Walker, needs_lister, start_lister, stop_lister
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -36,6 +35,9 @@ if TYPE_CHECKING:
     from snapd.watch.clock import Clock
     from snapd.worktree.ignore.rules import RuleSource, WorkspaceRules
     from snapd.worktree.state.nodes import DirectoryNode
+
+    from .classifier import Visit
+    from .lister_pool import ListerPool
 
 _WORTH_KEEPING = 5000
 """Files and directories that a new process would have to read again."""
@@ -267,18 +269,23 @@ class Scanner:
     def _look(self, settings: CaptureSettings, forced: tuple[RelPath, ...], taken: Marks, call: Call) -> Walker | None:
         """Brings the memory up to date, but for what has to be read; None where nothing can have changed."""
         self._wait_for_keeping()
-        # before anything is watched by other processes: what an overflow loses from here on is told by another take
+        # before other processes watch anything: the next `take` reports what an overflow loses from here on
         marks = self._take(taken)
-        lister = start_lister(self._root, self._clock, remembered(self.state.root)) if self._rules is None else None
+        lister: ListerPool[Visit] | None = None
+        # the processes start while this one reads the rules and the index
+        if self._rules is None and needs_lister(path for path, _ in self.state.root.walk()):
+            lister = start_lister(self._root, self._clock)
         try:
             rules = self._source.read(settings.exclude)
             if self._saved_rules_digest is not None:
                 if self._saved_rules_digest != digest(rules.tracked, forced):
                     self.state.invalidate_rules()
                 self._saved_rules_digest = None
+            seed = None
             if self.state.root.inode == 0:
-                lister = start_lister(self._root, self._clock, tracked(rules.tracked.paths))
-            seed = self._seed() if self.state.root.inode == 0 else None
+                if needs_lister(path.rpartition(b"/")[0] for path in rules.tracked.paths):
+                    lister = start_lister(self._root, self._clock)
+                seed = self._seed()
         except BaseException:
             stop_lister(lister, self._clock)
             raise

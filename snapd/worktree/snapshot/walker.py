@@ -21,6 +21,7 @@ from snapd.core.model import SkipReason
 from snapd.core.paths import parents
 from snapd.core.rules.ignore import IgnoreFile
 from snapd.watch.clock import ITSELF
+from snapd.workers.pool import WorkerLost
 from snapd.worktree.fs.directories import Directories
 from snapd.worktree.fs.listing import Listing, list_directory
 from snapd.worktree.fs.stable_read import is_racy, read_small
@@ -28,7 +29,7 @@ from snapd.worktree.ignore.directory_rules import Scope
 from snapd.worktree.state.file_state import inode_of
 from snapd.worktree.state.nodes import DirectoryNode, Uncaptured
 
-from .lister_pool import ListerLost, ListerPool
+from .lister_pool import ListerPool
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Container, Iterable, Iterator
@@ -45,8 +46,10 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_WORTH_HELP = 32
-"""Directories that wait to be listed: from here on it is worth while to have processes do it."""
+_LISTER_FROM = 32
+"""From this many directories on, it pays to have processes list them."""
+_POLL_SECONDS = 0.1
+"""How soon a cancelled request stops waiting for a listing."""
 
 GONE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ESTALE)
 _DENIED = (errno.EACCES, errno.EPERM)
@@ -101,8 +104,8 @@ class Walker:
         self._deep = True
         try:
             self._walk_all()
-        except ListerLost:
-            logger.warning("a process that lists directories ended early: looking without")
+        except WorkerLost as error:
+            logger.warning("a process that lists directories failed (%s): this process lists them", error)
             self._deep = False
             # a directory may have been judged by new rules, and those in it that were still to come by the old ones
             self.state.invalidate_rules()
@@ -237,9 +240,6 @@ class Walker:
             self.classifier.pending.append((b"", self.state.root, self.evaluator.root, True))
             self._walk()
             self._look_at_other_names(set(), set())
-            if self.lister is not None:
-                for listing in self.lister.unwanted():
-                    self._let_go(listing)
 
     def _walk(self) -> None:
         while self.classifier.pending or (self.lister is not None and self.lister.is_waiting):
@@ -247,7 +247,8 @@ class Walker:
                 self._visit(*self.classifier.pending.pop())
                 continue
             assert self.lister is not None
-            for visit, listing in self.lister.answers():
+            self.call.check()
+            for visit, listing in self.lister.answers(_POLL_SECONDS):
                 self._answered(visit, listing)
 
     def _visit(self, path: RelPath, node: DirectoryNode, rules: DirectoryRules, deep: bool) -> None:
@@ -255,11 +256,12 @@ class Walker:
             return
         self.call.progress("looking", len(self.visited))
         self.visited[node] = None
-        if self.lister is None and self._deep and len(self.classifier.pending) >= _WORTH_HELP:
+        if self.lister is None and self._deep and len(self.classifier.pending) >= _LISTER_FROM:
             self.lister = start_lister(self.root, self.clock)
             self._deep = self.lister is not None
-        if self.lister is not None and self.lister.takes(path):
-            self.lister.ask(path, (path, node, rules, deep))
+        # the root is opened here: its inode and device are what the others are compared with
+        if self.lister is not None and path:
+            self.lister.list_directory(path, (path, node, rules, deep))
         else:
             self._list_here(path, node, rules, deep)
 
@@ -278,7 +280,7 @@ class Walker:
         # by its inode it is the one that the directory above was seen to hold, or still to hold
         if is_there and is_told and not listing.error and (listing.device, listing.inode) == (self.device, node.inode):
             if listing.watch >= 0:
-                self.clock.claim(listing.watch, node)
+                self.clock.adopt_watch(listing.watch, node)
             self._take_in(path, node, listing, rules, deep)
             return
         self._let_go(listing)
@@ -287,7 +289,7 @@ class Walker:
 
     def _let_go(self, listing: Listing) -> None:
         if listing.watch >= 0:
-            self.clock.disclaim(listing.watch)
+            self.clock.drop_watch(listing.watch)
 
     def _enter(self, path: RelPath, node: DirectoryNode) -> int | None:
         """Opens a directory, has it watched, and checks that it is the one that is meant; None where there is none."""
@@ -438,36 +440,36 @@ class Walker:
             self._look_into(path, node, list(names), told, seen)
 
 
-def start_lister(root: int, clock: Clock, early: Collection[RelPath] | None = None) -> ListerPool[Visit] | None:
-    """Starts the processes that list directories for a look.
+def needs_lister(directories: Iterable[RelPath]) -> bool:
+    """Whether these are so many directories, the root aside, that it pays to have processes list them."""
+    seen = {b""}
+    for path in directories:
+        seen.add(path)
+        if len(seen) > _LISTER_FROM:
+            return True
+    return False
+
+
+def start_lister(root: int, clock: Clock) -> ListerPool[Visit] | None:
+    """Starts the processes that list directories for a look; returns None where they cannot be started.
 
     Args:
         root: descriptor of the workspace.
-        clock: has every directory watched before it is listed.
-        early: directories that the look will be at, in that order, as far as can be told; without them it is for the
-            one who calls to know that the processes are worth while.
-
-    Returns:
-        None where they cannot be started, or are not worth while.
+        clock: watches every directory before it is listed.
     """
-    if early is not None and len(early) < _WORTH_HELP:
-        return None
-    lister: ListerPool[Visit] | None = None
     try:
-        lister = ListerPool(root, clock.lend())
-        lister.ask_early(early or ())
-    except (OSError, ListerLost) as error:
-        logger.warning("no processes that list directories can be started: %s", error)
-        stop_lister(lister, clock)
+        return ListerPool(root, clock.share_queues())
+    except OSError as error:
+        logger.warning("cannot start processes that list directories, this process lists them: %s", error)
+        stop_lister(None, clock)
         return None
-    return lister
 
 
 def stop_lister(lister: ListerPool[Visit] | None, clock: Clock) -> None:
     """Ends the processes, if there are any, and what they had of the clock."""
     if lister is not None:
         lister.close()
-    clock.settle()
+    clock.end_sharing()
 
 
 def _holds(names: bytes, name: bytes) -> bool:

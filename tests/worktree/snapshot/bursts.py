@@ -9,6 +9,7 @@ import errno
 import os
 import random
 import shutil
+import signal
 import sys
 import tempfile
 import traceback
@@ -95,7 +96,7 @@ def faults(case: Case, dice: random.Random) -> Iterator[None]:
         def patch(target: Any, name: str, value: Any) -> None:
             stack.enter_context(mock.patch.object(target, name, value))
 
-        read, add, take = Inotify.read, Inotify.add, ListerPool._take
+        read, add, answers = Inotify.read, Inotify.add, ListerPool.answers
 
         def overflowing(self: Inotify) -> Iterator[Event]:
             events = list(read(self))
@@ -114,10 +115,10 @@ def faults(case: Case, dice: random.Random) -> Iterator[None]:
         def forbidden(*_: object) -> None:
             raise OSError(errno.EPERM, os.strerror(errno.EPERM))
 
-        def dying(self: ListerPool[Any]) -> None:
+        def dying(self: ListerPool[Any], seconds: float) -> Iterator[Any]:
             if dice.random() < 0.2:
-                dice.choice(self._processes).kill()
-            take(self)
+                os.kill(dice.choice(self.pids), signal.SIGKILL)
+            return answers(self, seconds)
 
         if case.overflow:
             patch(Inotify, "read", overflowing)
@@ -128,8 +129,8 @@ def faults(case: Case, dice: random.Random) -> Iterator[None]:
         if not case.inodes:
             patch(Fanotify, "__init__", forbidden)
         if case.helpers:
-            patch(walker, "_WORTH_HELP", 2)
-            patch(ListerPool, "_take", dying)
+            patch(walker, "_LISTER_FROM", 2)
+            patch(ListerPool, "answers", dying)
         yield
 
 
