@@ -147,6 +147,7 @@ class WorkTree:
         read_tree: Callable[[ObjectId], tuple[TreeEntry, ...]],
         settings: CaptureSettings,
         forced: tuple[RelPath, ...],
+        *,
         max_files: int,
         max_bytes: int,
         call: Call,
@@ -157,7 +158,9 @@ class WorkTree:
             WorkspaceGone: the folder is not there any more.
         """
         with self._present():
-            return self._scanner.drift(base, read_tree, settings, forced, max_files, max_bytes, call)
+            return self._scanner.drift(
+                base, read_tree, settings, forced, max_files=max_files, max_bytes=max_bytes, call=call
+            )
 
     def own_excludes(self) -> tuple[str, ...]:
         """The patterns in the folder's own file; raises as `rules.workspace_excludes`."""

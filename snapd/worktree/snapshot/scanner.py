@@ -202,6 +202,7 @@ class Scanner:
         read_tree: Callable[[ObjectId], tuple[TreeEntry, ...]],
         settings: CaptureSettings,
         forced: tuple[RelPath, ...],
+        *,
         max_files: int,
         max_bytes: int,
         call: Call,
