@@ -1,6 +1,6 @@
-"""What one directory holds, in a form that is compared as a whole with what is remembered, and that fits into a pipe.
+"""The contents of one directory, in a form that can be compared with the known state as a whole and sent over a pipe.
 
-Of the standard library alone: the processes that list many directories at once (`lister.py`) load nothing else.
+Imports only the standard library: the processes that list directories (`lister_process.py`) load little else.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from collections.abc import Container
 
 SIGNATURE = struct.Struct("<IQqqQ")
-"""Mode, size, mtime and ctime in nanoseconds, inode: git's index has all but the first and the last four bytes."""
+"""A packed signature: mode, size, mtime and ctime in nanoseconds, inode. Git's index has bytes 4 to 32 of it."""
 _OWNER = struct.Struct("<II")
 _FRAME = struct.Struct("<iQQqq?i8I")
 SIGNATURE_BYTES = SIGNATURE.size
 
 
 class FileStatus(Protocol):
-    """What `lstat` says of a file, as far as it is of interest."""
+    """The part of an `os.stat_result` that snapd uses."""
 
     @property
     def st_mode(self) -> int:
@@ -61,7 +61,7 @@ class FileStatus(Protocol):
 
 
 class ListedFile(NamedTuple):
-    """A `FileStatus` out of a listing."""
+    """A `FileStatus` from a listing."""
 
     st_mode: int
     st_size: int
@@ -75,23 +75,23 @@ class ListedFile(NamedTuple):
 
 
 class Listing(NamedTuple):
-    """A directory, listed.
+    """One directory's listing.
 
     Attributes:
-        error: why it could not be (errno); 0 where it could.
+        error: the errno if the directory could not be listed; else 0.
         device: of the directory.
         inode: of the directory.
         mtime_ns: of the directory, before it was listed.
-        ctime_ns: likewise.
+        ctime_ns: of the directory, before it was listed.
         raced: a name went away while it was listed.
-        watch: number of the watch that was put on the directory before, -1 where there was none to put.
-        names: of what is no directory, each ended by a zero byte.
-        stamps: their signatures, `SIGNATURE_BYTES` each, in the same order.
-        owners: user and group of each, 8 bytes, in the same order.
+        watch: number of the watch that the listing process put on the directory first; -1 if it put none.
+        names: of everything but directories, each ended by a zero byte.
+        signatures: of those names, `SIGNATURE_BYTES` each, in the same order.
+        owners: user and group of those names, 8 bytes each, in the same order.
         directories: names of the directories, each ended by a zero byte.
-        directory_stamps: likewise.
-        denied: names of which nothing may be known, each ended by a zero byte.
-        several: the names of `names` that are not their file's only name, each ended by a zero byte.
+        directory_signatures: of the directories, `SIGNATURE_BYTES` each, in the same order.
+        denied: names whose status may not be read, each ended by a zero byte.
+        several: those of `names` whose files have other names too, each ended by a zero byte.
         largest: size of the largest file, bytes.
     """
 
@@ -117,7 +117,7 @@ class Listing(NamedTuple):
         return [fields[-1] for fields in SIGNATURE.iter_unpack(self.directory_signatures)]
 
     def found(self, without: Container[bytes] = ()) -> dict[bytes, ListedFile]:
-        """What `lstat` said of each name, but for some."""
+        """The status of each name that is not in `without`."""
         several = frozenset(self.several.split(b"\0"))
         result: dict[bytes, ListedFile] = {}
         for at, name in enumerate(self.names.split(b"\0")[:-1]):
@@ -133,7 +133,7 @@ class Listing(NamedTuple):
 
 
 def pack_signature(status: FileStatus) -> bytes:
-    """The signature in what `lstat` said, packed."""
+    """The packed signature in a status."""
     return SIGNATURE.pack(status.st_mode, status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
 
 
@@ -164,7 +164,7 @@ def list_directory(descriptor: int, watch: int = -1) -> Listing:
     raced = False
     pack, pack_owner = SIGNATURE.pack, _OWNER.pack
     with os.scandir(descriptor) as entries:
-        # in an order of its own, so that two listings of the same names are the same bytes
+        # sorted, so that two listings of the same names are the same bytes
         for entry in sorted(entries, key=_name):
             try:
                 found = entry.stat(follow_symlinks=False)
@@ -213,7 +213,7 @@ def encode(listing: Listing) -> list[bytes]:
 
 
 def decode(data: bytes, at: int) -> tuple[Listing, int] | None:
-    """The listing that begins at a place in some bytes, and where it ends; None where not all of it is there yet."""
+    """The listing that begins at an offset, and the offset of its end; None while it is not complete."""
     if len(data) - at < _FRAME.size:
         return None
     fields = _FRAME.unpack_from(data, at)
