@@ -15,7 +15,7 @@ import attrs
 from snapd.config import OF_THE_CLIENT, Settings, read_file
 from snapd.core.errors import InvalidParams
 from snapd.core.ports.policy import SettingInUse
-from snapd.worktree.fs.stat_cache import Stamps
+from snapd.worktree.fs.stat_cache import StatCache
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping
@@ -51,8 +51,8 @@ class SettingsFile:
         self._path = path
         self._lock = threading.Lock()
         self._problem: str | None = None
-        self._stamps = Stamps()
-        self._stamps.look(path)
+        self._stats = StatCache()
+        self._stats.stat(path)
         self._layer = read_file(path)
 
     def read(self) -> tuple[Layer, str | None]:
@@ -62,10 +62,10 @@ class SettingsFile:
             The settings: those that it said last without a mistake. The mistake, None where there is none.
         """
         with self._lock:
-            if not self._stamps.unchanged():
+            if not self._stats.unchanged():
                 # noted before it is read: what changes meanwhile is read next time
-                self._stamps = Stamps()
-                self._stamps.look(self._path)
+                self._stats = StatCache()
+                self._stats.stat(self._path)
                 self._read_again()
             return self._layer, self._problem
 

@@ -36,7 +36,7 @@ of which Linux gives 128."""
 
 
 @attrs.frozen
-class _Place:
+class _Location:
     """Where a workspace and its store are."""
 
     root: bytes
@@ -128,13 +128,13 @@ class Workspaces:
             when that is: then to be tried again. It fails as that opening does.
         """
         settings = options.settings
-        place = self._place(folder, settings)
+        location = self._locate(folder, settings)
         policy = FolderSettings(options)
         while True:
             with self._lock:
-                found = self._open.get(place.store)
+                found = self._open.get(location.store)
                 if found is None:
-                    opening = self._open[place.store] = _Open(None, policy, 1, Future())
+                    opening = self._open[location.store] = _Open(None, policy, 1, Future())
                     break
                 if found.changing is not None:
                     return found.changing
@@ -144,7 +144,7 @@ class Workspaces:
             if self._is_still_there(found, workspace, options):
                 found.settings.add(options)
                 return workspace
-        workspace = self._open_now(place, settings, opening)
+        workspace = self._open_now(location, settings, opening)
         opening.settings.add(options)
         return workspace
 
@@ -158,7 +158,7 @@ class Workspaces:
         Raises:
             WorkspaceRefused: it can have none.
         """
-        return self._place(folder, settings).store
+        return self._locate(folder, settings).store
 
     @property
     def all_open(self) -> list[Workspace]:
@@ -197,11 +197,11 @@ class Workspaces:
 
     # `_lock` is held for looking at the table alone: a store takes as long to open or to close as its disk does
 
-    def _open_now(self, place: _Place, settings: Settings, opening: _Open) -> Workspace:
+    def _open_now(self, location: _Location, settings: Settings, opening: _Open) -> Workspace:
         changing = opening.changing
         assert changing is not None
         try:
-            workspace = self._make(place, opening.settings, settings)
+            workspace = self._make(location, opening.settings, settings)
             try:
                 for listener in self._listeners:
                     listener(workspace)
@@ -210,7 +210,7 @@ class Workspaces:
                 raise
         except BaseException as error:
             with self._lock:
-                del self._open[place.store]
+                del self._open[location.store]
             changing.set_exception(error)
             raise
         with self._lock:
@@ -274,7 +274,7 @@ class Workspaces:
         self._close_all(closing)
         return False
 
-    def _place(self, folder: bytes, settings: Settings) -> _Place:
+    def _locate(self, folder: bytes, settings: Settings) -> _Location:
         root = canonical_root(folder)
         configured = settings.data_dir
         data = os.path.join(root, os.fsencode(configured)) if configured else os.fsencode(self._locations.data)
@@ -283,20 +283,22 @@ class Workspaces:
         check_root(root, os.fsencode(self._locations.home), data, inside, allowed)
         real = os.path.realpath(data)
         hidden = os.path.relpath(real, root) if real.startswith(root + b"/") else None
-        return _Place(root, store_path(os.fsdecode(real), project_id(root)), hidden)
+        return _Location(root, store_path(os.fsdecode(real), project_id(root)), hidden)
 
-    def _make(self, place: _Place, policy: FolderSettings, settings: Settings) -> Workspace:
-        work_tree = WorkTree(place.root, self._user, self._umask, place.hidden, settings.watcher)
+    def _make(self, location: _Location, policy: FolderSettings, settings: Settings) -> Workspace:
+        work_tree = WorkTree(location.root, self._user, self._umask, location.hidden, settings.watcher)
         try:
-            for directory in store_directories(place.store):
+            for directory in store_directories(location.store):
                 make_directories(directory)
                 check_private(directory, "the data directory", "SNAPD_DATA_DIR")
-            store = Store(place.store, self._socket)
+            store = Store(location.store, self._socket)
             try:
-                store.remember_root(place.root, work_tree.identity)
-                work_tree.attach(os.path.join(place.store, "worktree"), store.knows, store.adopt, store.project_blobs)
+                store.remember_root(location.root, work_tree.identity)
+                work_tree.attach(
+                    os.path.join(location.store, "worktree"), store.knows, store.adopt, store.project_blobs
+                )
                 return Workspace(
-                    project_id(place.root),
+                    project_id(location.root),
                     work_tree,
                     store,
                     policy,

@@ -1,8 +1,9 @@
-"""Decides which texts go to the worker process, shares it among requests, and outlives it."""
+"""Compares large texts in a worker process, which requests share and which is replaced when it dies."""
 
 from __future__ import annotations
 
 import logging
+import os
 import threading
 from time import monotonic
 from typing import TYPE_CHECKING
@@ -11,28 +12,34 @@ import attrs
 
 from snapd.core.compare.text import compare_lines, hunks, known_changes
 from snapd.core.errors import IoError
+from snapd.workers import processes
+from snapd.workers.pool import WorkerLost, WorkerPool
+from snapd.workers.processes import ChildProcess
 
-from .frames import COUNT, COUNTS, HUNKS, QUESTION
-from .process import WorkerEnded, WorkerProcess, can_start
+from .frames import ANSWER, COUNT, COUNTS, HUNKS, QUESTION
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from snapd.core.call import Call
 
 logger = logging.getLogger(__name__)
 
-_QUEUE_SECONDS = 0.02
+_POLL_SECONDS = 0.02
+"""How soon a cancelled request stops waiting."""
+_START_SECONDS = 30.0
 _RETRY_SECONDS = 60.0
-"""How long nothing is started after a worker could not be."""
+"""How long no worker is started after one failed to start."""
 
 
 @attrs.frozen
 class Limits:
-    """Which texts go to the worker. Of random lines from few, 8,000 take 5 ms; of 1 MiB the hash alone takes as long.
+    """Which texts go to the worker. To compare 8,000 random lines out of few takes 5 ms; so does the hash of 1 MiB.
 
     Attributes:
-        large_bytes: both sides together; from here on in any case.
-        large_lines: likewise, lines.
-        idle_seconds: after which a worker that is not asked is ended.
+        large_bytes: of both sides together; texts of this size and over go there.
+        large_lines: of both sides together; texts with as many lines and over go there.
+        idle_seconds: after which an idle worker is ended.
     """
 
     large_bytes: int = 1 << 20
@@ -44,32 +51,33 @@ class Limits:
         size = len(old) + len(new)
         if size >= self.large_bytes:
             return True
-        # lines that differ from others have two bytes at least
+        # lines that differ from each other have at least two bytes
         return size >= 2 * self.large_lines and old.count(b"\n") + new.count(b"\n") >= self.large_lines
 
 
 class ProcessDiffer:
-    """A `snapd.core.ports.TextDiffer` with a process of its own; safe to use from several threads.
+    """A `TextDiffer` with a process of its own; safe to use from several threads.
 
     Args:
-        limits: which texts go there.
+        limits: which texts go to the worker.
     """
 
     def __init__(self, limits: Limits | None = None) -> None:
         self._limits = limits or Limits()
         self._turn = threading.Lock()
-        self._worker: WorkerProcess | None = None
+        self._worker: _Worker | None = None
         self._used = 0.0
         self._not_before = 0.0
-        self._closed = not can_start()
+        # elsewhere, nothing can wait for a pipe
+        self._closed = not (os.name == "posix" and processes.can_start())
         if self._closed:
-            logger.warning("no process can be started here to compare texts in: large ones hold up other requests")
+            logger.warning("no process can be started here to compare texts in: large texts hold up other requests")
 
     @property
     def pid(self) -> int | None:
-        """The worker's process id, None where there is none."""
+        """The worker's process id; None while there is none."""
         worker = self._worker
-        return None if worker is None else worker.pid
+        return None if worker is None else next(iter(worker.pids), None)
 
     def line_changes(self, old: bytes, new: bytes, call: Call) -> tuple[int, int]:
         """See `ports.TextDiffer.line_changes`."""
@@ -88,15 +96,15 @@ class ProcessDiffer:
         return hunks(old, new) if answer is None else answer
 
     def close(self) -> None:
-        """Ends the worker when its question is answered; what is asked from now on is compared here."""
+        """Ends the worker once it has answered; later texts are compared in this process."""
         with self._turn:
             self._closed = True
             self._drop()
 
-    # -- inside; who holds the turn may start, ask and end the worker
+    # -- inside; whoever holds the turn may start, ask and end the worker
 
     def _ask(self, kind: int, old: bytes, new: bytes, call: Call) -> bytes | None:
-        """The worker's answer; None where the texts are small, or there is no worker to be had.
+        """The worker's answer; None where the texts are small or no worker can be started.
 
         Raises:
             Cancelled: the request was taken back.
@@ -104,61 +112,61 @@ class ProcessDiffer:
         """
         if not self._limits.are_reached(old, new):
             return None
-        data = b"".join((QUESTION.pack(kind, len(old), len(new)), old, new))
-        while not self._turn.acquire(timeout=_QUEUE_SECONDS):
+        question = b"".join((QUESTION.pack(kind, len(old), len(new)), old, new))
+        while not self._turn.acquire(timeout=_POLL_SECONDS):
             call.check()
         try:
-            return self._surely(data, call)
+            return self._ask_twice(question, call)
         except BaseException:
-            # in the middle of what nobody waits for any more
+            # the worker may be busy with an answer that nobody waits for any more
             self._drop()
             raise
         finally:
             self._used = monotonic()
             self._turn.release()
 
-    def _surely(self, data: bytes, call: Call) -> bytes | None:
+    def _ask_twice(self, question: bytes, call: Call) -> bytes | None:
         worker = self._start(call)
         if worker is None:
             return None
         try:
-            return worker.ask(data, call.check)
-        except WorkerEnded as error:
-            logger.warning("the process that compares texts is gone: %s; another takes its place", error)
+            return worker.ask_once(question, call.check)
+        except WorkerLost as error:
+            logger.warning("the process that compares texts is gone (%s): starting another", error)
         self._drop()
         worker = self._start(call)
         try:
             if worker is None:
-                # not here: what ended it might end this process too
-                raise WorkerEnded("another could not be started")
-            return worker.ask(data, call.check)
-        except WorkerEnded as error:
+                # not compared here: what ended the worker might end this process too
+                raise WorkerLost("no other process could be started")
+            return worker.ask_once(question, call.check)
+        except WorkerLost as error:
             raise IoError(f"the process that compares texts is gone: {error}") from error
 
     def _drop(self) -> None:
         worker, self._worker = self._worker, None
         if worker is not None:
-            worker.end()
+            worker.close()
+            worker.ended.set()
 
-    def _start(self, call: Call) -> WorkerProcess | None:
-        """The worker, ready; None where there is none to be had."""
+    def _start(self, call: Call) -> _Worker | None:
+        """The worker, ready for questions; None where none can be started."""
         if self._worker is not None:
             return self._worker
         if self._closed or monotonic() < self._not_before:
             return None
         try:
-            worker = self._worker = WorkerProcess()
+            worker = self._worker = _Worker()
             worker.wait_ready(call.check)
-        except (OSError, WorkerEnded) as error:
+        except (OSError, WorkerLost) as error:
             self._drop()
             self._not_before = monotonic() + _RETRY_SECONDS
             logger.warning("no process to compare texts in: %s; they are compared here instead", error)
             return None
-        threading.Thread(target=self._tend, args=(worker,), name="snapd-differ", daemon=True).start()
+        threading.Thread(target=self._end_when_idle, args=(worker,), name="snapd-differ", daemon=True).start()
         return worker
 
-    def _tend(self, worker: WorkerProcess) -> None:
-        """Ends a worker that is idle."""
+    def _end_when_idle(self, worker: _Worker) -> None:
         while not worker.ended.wait(self._limits.idle_seconds):
             if self._turn.acquire(blocking=False):
                 try:
@@ -166,3 +174,42 @@ class ProcessDiffer:
                         self._drop()
                 finally:
                     self._turn.release()
+
+
+class _Worker(WorkerPool[None, bytes]):
+    """The worker process.
+
+    Attributes:
+        ended: set when it was ended.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(1, lambda: ChildProcess("snapd.differ.worker"), _decode, 1)
+        self.ended = threading.Event()
+
+    def wait_ready(self, check: Callable[[], None]) -> None:
+        """Waits for its first answer; raises `WorkerLost`, or what `check` raises."""
+        deadline = monotonic() + _START_SECONDS
+
+        def check_deadline() -> None:
+            check()
+            if monotonic() > deadline:
+                raise WorkerLost(f"it was not ready after {_START_SECONDS:.0f} s")
+
+        self.ask_once(b"", check_deadline)
+
+    def ask_once(self, question: bytes, check: Callable[[], None]) -> bytes:
+        """Asks a question and waits for the answer, while `check` raises nothing; raises `WorkerLost`."""
+        self.ask(question, (None,))
+        while True:
+            for _, answer in list(self.answers(_POLL_SECONDS)):
+                return answer
+            check()
+
+
+def _decode(data: bytes, at: int) -> tuple[bytes, int] | None:
+    start = at + ANSWER.size
+    if start > len(data):
+        return None
+    end = start + ANSWER.unpack_from(data, at)[0]
+    return (data[start:end], end) if end <= len(data) else None

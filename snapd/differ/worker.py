@@ -1,4 +1,4 @@
-"""The process that compares texts: questions on standard input, answers on standard output, until there are no more."""
+"""The process that compares texts: questions on standard input, answers on standard output, until the input ends."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ import os
 
 from snapd.core.compare.text import compare_lines, hunks
 
-from .frames import ANSWER, COUNT, COUNTS, GREETING, QUESTION
+from .frames import ANSWER, COUNT, COUNTS, QUESTION
 
 _BUFFER = 1 << 20
 
 
 def serve(questions: int, answers: int) -> None:
-    """Answers questions in their order.
+    """Says that it is ready, then answers questions in their order.
 
     Args:
-        questions: descriptor to read from; its end, also within a question, is the end of the work.
+        questions: descriptor to read from; when it ends, even within a question, so does the work.
         answers: descriptor to write to.
     """
-    _write(answers, GREETING)
+    _write(answers, ANSWER.pack(0))
     with open(questions, "rb", buffering=_BUFFER) as stream:
         while len(header := stream.read(QUESTION.size)) == QUESTION.size:
             kind, old_size, new_size = QUESTION.unpack(header)
@@ -36,11 +36,11 @@ def _write(descriptor: int, data: bytes) -> None:
 
 
 def main(_: str) -> None:
-    """Serves standard input and output; what is printed by anyone goes to standard error."""
+    """Serves standard input and output; what any module prints goes to standard error."""
     answers = os.dup(1)
     os.dup2(2, 1)
     try:
         serve(0, answers)
     except BrokenPipeError:
-        # who asked is gone, and has said so in no better way
+        # the process that asked is gone
         return

@@ -1,7 +1,7 @@
-"""What may have changed in a work tree since it was last asked: the seam between the watchers and the look.
+"""What may have changed in a work tree since the last question: the seam between the watchers and the look.
 
-A clock is a hint that errs on one side only: what it does not name has not changed. Where it cannot promise that it
-says so (`Marks.everything`), and who asks looks at the whole work tree: rather look at all than tell a lie.
+A clock may err on one side only: what it does not mark has not changed. Where it cannot promise that, it says so
+(`Marks.everything`), and the caller looks at the whole work tree: rather a full look than a wrong answer.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-class Place(Protocol):
-    """A directory under watch, as the one who asks knows it."""
+class WatchedDirectory(Protocol):
+    """A directory under watch, as the caller knows it."""
 
     watch: int
-    """The number of its watch; -1 while it has none. The clock's own."""
+    """The number of its watch; -1 while it has none. Only the clock writes it."""
 
 
 ITSELF = b""
-"""Among the names of a directory: it may have changed as a whole."""
+"""Among the marked names of a directory: the directory as a whole may have changed."""
 
 
 @attrs.define
@@ -30,14 +30,14 @@ class Marks:
     """What may have changed.
 
     Attributes:
-        everything: nothing can be said: all of it may have.
+        everything: the clock cannot say what: any file may have changed.
         names: the names that may have changed, by directory.
         inodes: inode numbers of files that were written to, by a name that may be gone; some may be of other files.
-        why: why nothing can be said, where that is so.
+        why: the reason for `everything`; empty without it.
     """
 
     everything: bool = False
-    names: dict[Place, set[bytes]] = attrs.field(factory=dict)
+    names: dict[WatchedDirectory, set[bytes]] = attrs.field(factory=dict)
     inodes: set[int] = attrs.field(factory=set)
     why: str = attrs.field(default="", eq=False)
 
@@ -45,31 +45,31 @@ class Marks:
         return self.everything or bool(self.names) or bool(self.inodes)
 
     def doubt(self, why: str) -> None:
-        """Says that everything may have changed."""
+        """Marks everything."""
         self.everything = True
         self.why = self.why or why
 
-    def add(self, place: Place, name: bytes) -> None:
+    def add(self, directory: WatchedDirectory, name: bytes) -> None:
         """Marks one name."""
-        names = self.names.get(place)
+        names = self.names.get(directory)
         if names is None:
-            self.names[place] = {name}
+            self.names[directory] = {name}
         else:
             names.add(name)
 
     def join(self, other: Marks) -> None:
-        """Takes other marks in."""
+        """Adds other marks."""
         self.everything = self.everything or other.everything
         self.inodes |= other.inodes
         self.why = self.why or other.why
-        for place, names in other.names.items():
-            self.names.setdefault(place, set()).update(names)
+        for directory, names in other.names.items():
+            self.names.setdefault(directory, set()).update(names)
 
 
 class Clock(Protocol):
     """Watches one work tree. Safe to use from several threads.
 
-    A directory must be watched before it is listed: what happens after is told, what happened before is seen.
+    Watch a directory before you list it: the listing shows what happened before, the marks what happens after.
     """
 
     @property
@@ -78,54 +78,53 @@ class Clock(Protocol):
 
     @property
     def reason(self) -> str | None:
-        """Why it is not the best clock that there is, likewise; None where it is, and where the user wants this one."""
+        """Why there is no better clock, for `snapshot/status`; None for the best one, and where the user chose."""
 
     @property
     def exact(self) -> bool:
-        """Whether what it does not mark has surely not changed."""
+        """Whether what it does not mark has certainly not changed."""
 
-    def watch(self, directory: int, place: Place) -> None:
-        """Watches a directory, given by a descriptor, for as long as `place` is not forgotten.
+    def watch(self, descriptor: int, directory: WatchedDirectory) -> None:
+        """Watches the directory that a descriptor is open on, until `forget`.
 
-        A directory that is watched as another place already (it was moved) is this place from now on.
+        A directory that was watched as another one (it was moved) counts as this one from now on.
         """
 
-    def forget(self, place: Place) -> None:
-        """Watches a directory no more."""
+    def forget(self, directory: WatchedDirectory) -> None:
+        """Stops watching a directory."""
 
-    def lend(self) -> tuple[int, ...]:
-        """The queues, as descriptors by which another process may add watches (`lent.Lent`); empty without any.
+    def share_queues(self) -> tuple[int, ...]:
+        """Descriptors by which another process can add watches (`SharedQueues`); empty where there are no queues.
 
-        What happens in a directory that such a process watches is kept until `claim` says which place it is; `settle`
-        ends that.
+        The clock keeps the events of such a watch until `adopt_watch` names its directory, or `end_sharing`.
         """
 
-    def claim(self, watch: int, place: Place) -> None:
-        """Takes a watch that another process has added for that of a place, see `watch`."""
+    def adopt_watch(self, watch: int, directory: WatchedDirectory) -> None:
+        """Takes a watch that another process has added as that of a directory, as `watch` would."""
 
-    def disclaim(self, watch: int) -> None:
-        """Says that a watch that another process has added is for nothing: `settle` ends it, unless it is claimed."""
+    def drop_watch(self, watch: int) -> None:
+        """Marks a watch that another process has added as unwanted: `end_sharing` removes it, unless it is adopted."""
 
-    def settle(self) -> None:
-        """Says that no other process adds watches any more, and that all that count are claimed."""
+    def end_sharing(self) -> None:
+        """Says that no other process adds watches any more, and that all wanted ones are adopted."""
 
     def take(self) -> Marks:
         """What may have changed since the last `take`: the barrier.
 
-        Every change that was complete before this was called is in the marks of this or of an earlier call.
+        Every change that was complete before the call is in the marks of this call or of an earlier one.
         """
 
     def put_back(self, marks: Marks) -> None:
-        """Gives marks back that were not looked at: the next `take` has them again."""
+        """Returns marks that nobody looked at: the next `take` has them again."""
 
-    def listen(self, told: Callable[[], None]) -> None:
-        """Has `told` called, from a thread of the clock's own, soon after something may have changed.
+    def listen(self, on_change: Callable[[], None]) -> None:
+        """Calls `on_change`, in a thread of the clock's own, soon after something may have changed.
 
-        Changes that come close together are told once. One listener at a time; nothing is spent while there is none.
+        It is called once for changes that come close together. One listener at a time; without one this costs nothing.
         """
 
     def stop_listening(self) -> None:
-        """Tells no more; when it returns, `told` is not running. Not to be called by `told`."""
+        """Stops calling `on_change`; when this returns, no call is running. `on_change` must not call it."""
 
     def close(self) -> None:
-        """Lets go of everything."""
+        """Ends all watches."""

@@ -11,16 +11,16 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from .clock import ITSELF, Marks
-from .comings import Comings
 from .fanotify import Fanotify, Overflow
 from .handles import layout_of
 from .inotify import DIRECTORY, IGNORED, OVERFLOW, UNMOUNT, Inotify, Unsupported
 from .mounts import Mounts, file_system
+from .transient_names import TransientNames
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .clock import Place
+    from .clock import WatchedDirectory
 
 logger = logging.getLogger(__name__)
 
@@ -64,8 +64,8 @@ class _Queues:
         if self.written is not None:
             self._poll.register(self.written.descriptor, select.POLLIN)
 
-    def lend(self) -> tuple[int, ...]:
-        """See `Clock.lend`."""
+    def share_queues(self) -> tuple[int, ...]:
+        """See `Clock.share_queues`."""
         own = self.inotify.descriptor
         return (own,) if self.written is None else (own, self.written.descriptor)
 
@@ -120,13 +120,13 @@ class InotifyClock:
     def __init__(self, root: bytes, is_own: Callable[[bytes], object] = lambda _: False) -> None:
         self._root = root
         self._lock = threading.Lock()
-        self._places: dict[int, Place] = {}
-        self._doubted: dict[int, Place] = {}
-        self._lent = False
-        self._unclaimed: dict[int, list[tuple[int, bytes]]] = {}
-        self._orphans: set[int] = set()
+        self._directories: dict[int, WatchedDirectory] = {}
+        self._doubted: dict[int, WatchedDirectory] = {}
+        self._is_shared = False
+        self._unadopted: dict[int, list[tuple[int, bytes]]] = {}
+        self._dropped: set[int] = set()
         self._marks = Marks()
-        self._comings = Comings(is_own)
+        self._transient_names = TransientNames(is_own)
         self._listener: _Listener | None = None
         self._closed = False
         self._trouble: str | None = None
@@ -151,13 +151,13 @@ class InotifyClock:
         """See `Clock.exact`."""
         return self._queues is not None
 
-    def watch(self, directory: int, place: Place) -> None:
+    def watch(self, descriptor: int, directory: WatchedDirectory) -> None:
         """See `Clock.watch`."""
         with self._lock:
             if self._queues is None:
                 return
             try:
-                watch = self._queues.inotify.add(directory)
+                watch = self._queues.inotify.add(descriptor)
             except OSError as error:
                 if error.errno not in _WATCHES_USED_UP:
                     raise
@@ -165,62 +165,62 @@ class InotifyClock:
                 return
             if self._queues.written is not None:
                 try:
-                    self._queues.written.add(directory)
+                    self._queues.written.add(descriptor)
                 except OSError as error:
                     logger.info(
                         "no fanotify any more, all files are looked at when a new name is gone again: %s", error
                     )
                     self._queues.do_without_written()
                     self._marks.doubt("nothing tells any more which files were written to")
-            self._put(watch, place)
+            self._put(watch, directory)
 
-    def forget(self, place: Place) -> None:
+    def forget(self, directory: WatchedDirectory) -> None:
         """See `Clock.forget`."""
         with self._lock:
-            watch, place.watch = place.watch, -1
+            watch, directory.watch = directory.watch, -1
             # the directory may be known by another place by now
-            if self._queues is not None and self._places.get(watch) is place:
-                del self._places[watch]
-                if self._comings.came_to(watch):
+            if self._queues is not None and self._directories.get(watch) is directory:
+                del self._directories[watch]
+                if self._transient_names.has_new_names(watch):
                     self._marks.doubt("a directory went away with names that had come since the last look")
-                if self._lent:
+                if self._is_shared:
                     # another process may just have found the directory elsewhere: the same directory has the same watch
-                    self._orphans.add(watch)
+                    self._dropped.add(watch)
                 else:
                     self._queues.inotify.remove(watch)
 
-    def lend(self) -> tuple[int, ...]:
-        """See `Clock.lend`."""
+    def share_queues(self) -> tuple[int, ...]:
+        """See `Clock.share_queues`."""
         with self._lock:
             if self._queues is None:
                 return ()
-            self._lent = True
-            return self._queues.lend()
+            self._is_shared = True
+            return self._queues.share_queues()
 
-    def claim(self, watch: int, place: Place) -> None:
-        """See `Clock.claim`."""
+    def adopt_watch(self, watch: int, directory: WatchedDirectory) -> None:
+        """See `Clock.adopt_watch`."""
         with self._lock:
             if self._queues is None:
                 return
-            was_known = watch in self._orphans or self._places.get(watch, place) is not place
-            self._put(watch, place)
+            was_known = watch in self._dropped or self._directories.get(watch, directory) is not directory
+            self._put(watch, directory)
             if was_known:
                 # what happened since it was listed may have been told of the other place
-                self._marks.add(place, ITSELF)
+                self._marks.add(directory, ITSELF)
 
-    def disclaim(self, watch: int) -> None:
-        """See `Clock.disclaim`."""
+    def drop_watch(self, watch: int) -> None:
+        """See `Clock.drop_watch`."""
         with self._lock:
-            self._orphans.add(watch)
+            self._dropped.add(watch)
 
-    def settle(self) -> None:
-        """See `Clock.settle`."""
+    def end_sharing(self) -> None:
+        """See `Clock.end_sharing`."""
         with self._lock:
-            self._lent = False
-            self._unclaimed.clear()
-            orphans, self._orphans = self._orphans, set()
+            self._is_shared = False
+            self._unadopted.clear()
+            orphans, self._dropped = self._dropped, set()
             for watch in orphans:
-                if self._queues is not None and watch not in self._places:
+                if self._queues is not None and watch not in self._directories:
                     self._queues.inotify.remove(watch)
 
     def take(self) -> Marks:
@@ -230,14 +230,14 @@ class InotifyClock:
                 self._begin()
             self._let_go_of_doubted()
             self._collect()
-            if self._comings.left():
+            if self._transient_names.moved_out():
                 self._marks.doubt(_CAME_AND_WENT)
             taken, self._marks = self._marks, Marks()
             if self._queues is None:
                 self._marks.doubt(self._trouble or "")
             elif not taken:
                 # whoever looks has seen everything, and is watching all of it
-                self._comings.end()
+                self._transient_names.end()
                 self._pause = _SHORTEST_PAUSE
         return taken
 
@@ -246,11 +246,11 @@ class InotifyClock:
         with self._lock:
             self._marks.join(marks)
 
-    def listen(self, told: Callable[[], None]) -> None:
+    def listen(self, on_change: Callable[[], None]) -> None:
         """See `Clock.listen`."""
         with self._lock:
             descriptor = self._queues.inotify.descriptor if self._queues is not None else None
-            self._listener = _Listener(descriptor, self._gather, told)
+            self._listener = _Listener(descriptor, self._gather, on_change)
 
     def stop_listening(self) -> None:
         """See `Clock.stop_listening`."""
@@ -272,25 +272,25 @@ class InotifyClock:
             self._collect()
             return bool(self._marks)
 
-    def _put(self, watch: int, place: Place) -> None:
-        before = self._places.get(watch)
-        if before is not None and before is not place:
+    def _put(self, watch: int, directory: WatchedDirectory) -> None:
+        before = self._directories.get(watch)
+        if before is not None and before is not directory:
             # where that one is not forgotten, the directory may have been moved back to it meanwhile
             before.watch = -1
             self._marks.add(before, ITSELF)
-        place.watch = watch
-        self._places[watch] = place
-        for mask, name in self._unclaimed.pop(watch, ()):
-            self._tell(watch, place, mask, name)
+        directory.watch = watch
+        self._directories[watch] = directory
+        for mask, name in self._unadopted.pop(watch, ()):
+            self._mark(watch, directory, mask, name)
 
-    def _tell(self, watch: int, place: Place, mask: int, name: bytes) -> None:
+    def _mark(self, watch: int, directory: WatchedDirectory, mask: int, name: bytes) -> None:
         if mask & IGNORED:
             # the directory went away; what is above it is told by an event of its own
-            del self._places[watch]
-            place.watch = -1
-            self._marks.add(place, ITSELF)
+            del self._directories[watch]
+            directory.watch = -1
+            self._marks.add(directory, ITSELF)
         else:
-            self._marks.add(place, name)
+            self._marks.add(directory, name)
 
     def _collect(self) -> None:
         if self._queues is None:
@@ -303,16 +303,16 @@ class InotifyClock:
             marks.doubt("something was mounted or unmounted")
         for event in self._queues.inotify.read():
             watch, mask, name, _ = event
-            place = self._places.get(watch)
+            directory = self._directories.get(watch)
             if mask & OVERFLOW or mask & UNMOUNT:
                 marks.doubt("the kernel's queue overflowed" if mask & OVERFLOW else "something was unmounted")
                 self._doubt_watches()
                 continue
-            if place is not None:
-                self._tell(watch, place, mask, name)
-            elif self._lent:
-                self._unclaimed.setdefault(watch, []).append((mask, name))
-            if (self._queues.written is None or mask & DIRECTORY) and self._comings.follow(event):
+            if directory is not None:
+                self._mark(watch, directory, mask, name)
+            elif self._is_shared:
+                self._unadopted.setdefault(watch, []).append((mask, name))
+            if (self._queues.written is None or mask & DIRECTORY) and self._transient_names.follow(event):
                 marks.doubt(_CAME_AND_WENT)
         if self._queues.written is not None:
             try:
@@ -322,16 +322,16 @@ class InotifyClock:
 
     def _doubt_watches(self) -> None:
         """Has every directory watched anew: that a watch ended with its directory may be among what was not told."""
-        self._doubted.update(self._places)
-        for place in self._places.values():
-            place.watch = -1
+        self._doubted.update(self._directories)
+        for directory in self._directories.values():
+            directory.watch = -1
 
     def _let_go_of_doubted(self) -> None:
         """Ends the doubted watches that the look at everything, which is over, did not ask for again."""
         doubted, self._doubted = self._doubted, {}
-        for watch, place in doubted.items():
-            if self._queues is not None and self._places.get(watch) is place and place.watch != watch:
-                del self._places[watch]
+        for watch, directory in doubted.items():
+            if self._queues is not None and self._directories.get(watch) is directory and directory.watch != watch:
+                del self._directories[watch]
                 self._queues.inotify.remove(watch)
 
     def _begin(self) -> None:
@@ -371,11 +371,11 @@ class InotifyClock:
             self._listener.follow(None)
         self._queues.close()
         self._queues = None
-        for place in self._places.values():
-            place.watch = -1
-        self._places.clear()
+        for directory in self._directories.values():
+            directory.watch = -1
+        self._directories.clear()
         self._doubted.clear()
-        self._comings.end()
+        self._transient_names.end()
 
 
 class _Listener:
@@ -387,10 +387,10 @@ class _Listener:
         told: called then.
     """
 
-    def __init__(self, descriptor: int | None, gather: Callable[[], bool], told: Callable[[], None]) -> None:
+    def __init__(self, descriptor: int | None, gather: Callable[[], bool], on_change: Callable[[], None]) -> None:
         self._descriptor = descriptor
         self._gather = gather
-        self._told = told
+        self._on_change = on_change
         self._stopped = threading.Event()
         self._wake, self._waker = os.pipe()
         self._thread = threading.Thread(target=self._run, name="snapd-watch", daemon=True)
@@ -421,5 +421,5 @@ class _Listener:
                 os.read(self._wake, 1)
                 continue
             if self._gather():
-                self._told()
+                self._on_change()
             self._stopped.wait(_GATHER_SECONDS)

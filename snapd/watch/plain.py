@@ -1,4 +1,4 @@
-"""The clock where nothing can be believed: no watcher at all, or one that is only a hint of when to look."""
+"""The clocks that promise nothing: no watcher at all, or one that only hints when to look."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
     from watchdog.observers.api import BaseObserver
 
-    from .clock import Place
+    from .clock import WatchedDirectory
 
 logger = logging.getLogger(__name__)
 
 _POLL_SECONDS = 2.0
-_BLIND = "nothing tells what changed"
+_BLIND = "no watcher reports what changed"
 
 
 class NoClock:
@@ -37,24 +37,24 @@ class NoClock:
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
 
-    def watch(self, directory: int, place: Place) -> None:
-        """See `Clock.watch`: nothing to do."""
+    def watch(self, descriptor: int, directory: WatchedDirectory) -> None:
+        """See `Clock.watch`: does nothing."""
 
-    def forget(self, place: Place) -> None:
-        """See `Clock.forget`: nothing to do."""
+    def forget(self, directory: WatchedDirectory) -> None:
+        """See `Clock.forget`: does nothing."""
 
-    def lend(self) -> tuple[int, ...]:
-        """See `Clock.lend`: there are no queues."""
+    def share_queues(self) -> tuple[int, ...]:
+        """See `Clock.share_queues`: there are none."""
         return ()
 
-    def claim(self, watch: int, place: Place) -> None:
-        """See `Clock.claim`: there are no watches."""
+    def adopt_watch(self, watch: int, directory: WatchedDirectory) -> None:
+        """See `Clock.adopt_watch`: there are no watches."""
 
-    def disclaim(self, watch: int) -> None:
-        """See `Clock.disclaim`: likewise."""
+    def drop_watch(self, watch: int) -> None:
+        """See `Clock.drop_watch`: likewise."""
 
-    def settle(self) -> None:
-        """See `Clock.settle`: nothing to do."""
+    def end_sharing(self) -> None:
+        """See `Clock.end_sharing`: nothing to do."""
 
     def take(self) -> Marks:
         """See `Clock.take`: everything."""
@@ -63,10 +63,12 @@ class NoClock:
     def put_back(self, marks: Marks) -> None:
         """See `Clock.put_back`: the next `take` says everything anyway."""
 
-    def listen(self, told: Callable[[], None]) -> None:
+    def listen(self, on_change: Callable[[], None]) -> None:
         """See `Clock.listen`."""
         self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._tick, args=(self._stop, told), name="snapd-watch", daemon=True)
+        self._thread = threading.Thread(
+            target=self._tick, args=(self._stop, on_change), name="snapd-watch", daemon=True
+        )
         self._thread.start()
 
     def stop_listening(self) -> None:
@@ -80,9 +82,9 @@ class NoClock:
         """See `Clock.close`."""
         self.stop_listening()
 
-    def _tick(self, stop: threading.Event, told: Callable[[], None]) -> None:
+    def _tick(self, stop: threading.Event, on_change: Callable[[], None]) -> None:
         while not stop.wait(_POLL_SECONDS):
-            told()
+            on_change()
 
 
 class HintClock(NoClock):
@@ -103,7 +105,7 @@ class HintClock(NoClock):
         self._root = os.fsdecode(root)
         self._observer: BaseObserver | None = None
 
-    def listen(self, told: Callable[[], None]) -> None:
+    def listen(self, on_change: Callable[[], None]) -> None:
         """See `Clock.listen`."""
         from watchdog.events import FileSystemEvent, FileSystemEventHandler
         from watchdog.observers import Observer
@@ -111,7 +113,7 @@ class HintClock(NoClock):
         class Handler(FileSystemEventHandler):
             def on_any_event(self, event: FileSystemEvent) -> None:
                 if event.event_type not in ("opened", "closed_no_write"):
-                    told()
+                    on_change()
 
         observer = Observer()
         observer.daemon = True
@@ -123,7 +125,7 @@ class HintClock(NoClock):
             logger.warning("%s cannot be watched, it is looked at every now and then: %s", self._root, error)
             # it has a thread before it is started
             observer.stop()
-            super().listen(told)
+            super().listen(on_change)
             return
         self._observer = observer
 

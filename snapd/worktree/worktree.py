@@ -147,6 +147,7 @@ class WorkTree:
         read_tree: Callable[[ObjectId], tuple[TreeEntry, ...]],
         settings: CaptureSettings,
         forced: tuple[RelPath, ...],
+        *,
         max_files: int,
         max_bytes: int,
         call: Call,
@@ -157,7 +158,9 @@ class WorkTree:
             WorkspaceGone: the folder is not there any more.
         """
         with self._present():
-            return self._scanner.drift(base, read_tree, settings, forced, max_files, max_bytes, call)
+            return self._scanner.drift(
+                base, read_tree, settings, forced, max_files=max_files, max_bytes=max_bytes, call=call
+            )
 
     def own_excludes(self) -> tuple[str, ...]:
         """The patterns in the folder's own file; raises as `rules.workspace_excludes`."""
@@ -173,25 +176,25 @@ class WorkTree:
 
     def standing(self, path: RelPath) -> Standing | None:
         """The captured file at a path, as of the last capture."""
-        record = self._scanner.memory.root.file(path)
+        record = self._scanner.state.root.file(path)
         return None if record is None else Standing(entry_of(record), signature_of(record))
 
     def is_directory(self, path: RelPath) -> bool:
         """Whether there was a directory that is not ignored, as of the last capture."""
-        return self._scanner.memory.root.directory(path) is not None
+        return self._scanner.state.root.directory(path) is not None
 
     def holds_foreign(self, path: RelPath) -> bool:
         """Whether something that is not captured lay in a directory or below it, as of the last capture."""
-        node = self._scanner.memory.root.directory(path)
+        node = self._scanner.state.root.directory(path)
         return node is not None and any(below.others for _, below in node.walk())
 
     def is_ignored(self, path: RelPath) -> bool:
         """Whether a file there is passed over as ignored, or with an ignored directory, as of the last capture."""
-        return self._scanner.memory.root.ignores(path)
+        return self._scanner.state.root.ignores(path)
 
     def captured_below(self, path: RelPath) -> Iterator[RelPath]:
         """The captured files below a directory, as of the last capture."""
-        node = self._scanner.memory.root.directory(path)
+        node = self._scanner.state.root.directory(path)
         if node is not None:
             for above, below in node.walk(path):
                 prefix = above + b"/" if above else b""
@@ -199,7 +202,7 @@ class WorkTree:
 
     def directories_below(self, path: RelPath) -> Iterator[RelPath]:
         """The directories below a directory that are not ignored, as of the last capture."""
-        node = self._scanner.memory.root.directory(path)
+        node = self._scanner.state.root.directory(path)
         if node is not None:
             yield from (below for below, _ in node.walk(path) if below != path)
 
@@ -210,7 +213,7 @@ class WorkTree:
 
     def count(self) -> int:
         """The number of captured files and symlinks, as of the last capture."""
-        return self._scanner.memory.count
+        return self._scanner.state.count
 
     def occupant(self, path: RelPath) -> os.stat_result | None:
         """What the disk has at a path right now, captured or not; None where nothing or no directory leads there."""

@@ -155,7 +155,7 @@ def test_processes_that_keep_dying_are_an_error(differ: ProcessDiffer, monkeypat
     monkeypatch.setattr(
         processes,
         "_BOOT",
-        "from os import read, write; write(1, b'snapd-differ 1\\n'); read(0, 1)",
+        "from os import read, write; write(1, bytes(4)); read(0, 1)",
     )
     with pytest.raises(IoError, match="is gone"):
         count(differ, OLD, NEW)

@@ -422,10 +422,10 @@ SCENARIOS = {
             git=True,
             small={(adopt, "os"): _WithoutLinks()},
         ),
-        Scenario("restore", STATES, _prepare_two, _restore, small={**_SMALL_JOURNAL, (apply, "_TOGETHER_FROM"): 1000}),
+        Scenario("restore", STATES, _prepare_two, _restore, small={**_SMALL_JOURNAL, (apply, "_PARALLEL_FROM"): 1000}),
         Scenario("steps", STATES, _prepare_one, _steps, small=_SMALL_JOURNAL),
-        Scenario("undo", STATES, _prepare_steps, _undo, small={(apply, "_TOGETHER_FROM"): 1000}, moves=True),
-        Scenario("redo", STATES, _prepare_undone, _redo, small={(apply, "_TOGETHER_FROM"): 1000}, moves=True),
+        Scenario("undo", STATES, _prepare_steps, _undo, small={(apply, "_PARALLEL_FROM"): 1000}, moves=True),
+        Scenario("redo", STATES, _prepare_undone, _redo, small={(apply, "_PARALLEL_FROM"): 1000}, moves=True),
         Scenario(
             "recover_restore", STATES, _prepare_two, recover, killed=("restore", Fault("kill", "apply.exchanged", 2))
         ),

@@ -15,7 +15,7 @@ from snapd.watch import inotify_clock
 from snapd.watch.clock import ITSELF, Marks
 from snapd.watch.inotify import OVERFLOW, Event, Inotify
 from snapd.watch.inotify_clock import InotifyClock
-from snapd.watch.lent import Lent
+from snapd.watch.shared_queues import SharedQueues
 from tests.support.processes import descriptors
 from tests.watch.places import Spot, names, watch
 
@@ -514,7 +514,7 @@ def added_elsewhere(queues: tuple[int, ...], folder: Path) -> int:
     """Adds a watch as another process would, to the queues that it was lent."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        return Lent(queues).add(descriptor)
+        return SharedQueues(queues).add(descriptor)
     finally:
         os.close(descriptor)
 
@@ -522,7 +522,7 @@ def added_elsewhere(queues: tuple[int, ...], folder: Path) -> int:
 def lent(clock: InotifyClock) -> tuple[int, ...]:
     """The queues, with nothing in them that is to be told."""
     settle(clock)
-    return clock.lend()
+    return clock.share_queues()
 
 
 def test_what_happens_before_a_watch_is_claimed_is_told_of_the_place(clock: InotifyClock, root: Path) -> None:
@@ -532,10 +532,10 @@ def test_what_happens_before_a_watch_is_claimed_is_told_of_the_place(clock: Inot
     assert clock.take() == Marks()
     (root / "queued").mkdir()
     spot = Spot("root")
-    clock.claim(watch_number, spot)
+    clock.adopt_watch(watch_number, spot)
     (root / "later").mkdir()
     assert names(clock.take()) == {"root": {b"early", b"queued", b"later"}}
-    clock.settle()
+    clock.end_sharing()
     (root / "settled").write_bytes(b"")
     assert names(clock.take()) == {"root": {b"settled"}}
 
@@ -546,7 +546,7 @@ def test_a_directory_that_went_before_it_was_claimed_is_doubted(clock: InotifyCl
     (root / "below").rmdir()
     assert clock.take() == Marks()
     spot = Spot("below")
-    clock.claim(watch_number, spot)
+    clock.adopt_watch(watch_number, spot)
     assert ITSELF in names(clock.take())["below"]
     assert spot.watch == -1
 
@@ -554,13 +554,13 @@ def test_a_directory_that_went_before_it_was_claimed_is_doubted(clock: InotifyCl
 def test_what_nobody_claims_is_watched_no_more(clock: InotifyClock, root: Path) -> None:
     (root / "ignored").mkdir()
     watch_number = added_elsewhere(lent(clock), root / "ignored")
-    clock.disclaim(watch_number)
-    clock.settle()
+    clock.drop_watch(watch_number)
+    clock.end_sharing()
     assert clock.take() == Marks()
     (root / "ignored/file").mkdir()
-    assert clock.lend()
+    assert clock.share_queues()
     spot = Spot("other")
-    clock.claim(watch_number, spot)
+    clock.adopt_watch(watch_number, spot)
     assert clock.take() == Marks()
 
 
@@ -571,16 +571,16 @@ def test_a_directory_that_moved_is_watched_where_it_was_found(clock: InotifyCloc
     one = Spot("one")
     first = added_elsewhere(lent(clock), root / "one")
     (root / "one").rename(root / "two")
-    second = added_elsewhere(clock.lend(), root / "two")
+    second = added_elsewhere(clock.share_queues(), root / "two")
     assert first == second
     if given_up:
-        clock.disclaim(first)
+        clock.drop_watch(first)
     else:
-        clock.claim(first, one)
+        clock.adopt_watch(first, one)
         clock.forget(one)
     two = Spot("two")
-    clock.claim(second, two)
-    clock.settle()
+    clock.adopt_watch(second, two)
+    clock.end_sharing()
     clock.take()
     (root / "two/file").write_bytes(b"")
     assert names(clock.take()) == {"two": {b"file"}}
@@ -594,7 +594,7 @@ def test_a_directory_that_was_another_place_is_looked_at_again(clock: InotifyClo
     (root / "one/file").write_bytes(b"")
     clock.forget(one)
     two = Spot("two")
-    clock.claim(watch_number, two)
+    clock.adopt_watch(watch_number, two)
     assert ITSELF in names(clock.take())["two"]
 
 
@@ -602,9 +602,9 @@ def test_without_a_queue_nothing_is_lent(clock: InotifyClock, root: Path, monkey
     begin(clock, root)
     exhaust(monkeypatch)
     watch(clock, root, Spot("root"))
-    assert clock.lend() == ()
+    assert clock.share_queues() == ()
     spot = Spot("root")
-    clock.claim(1, spot)
-    clock.disclaim(1)
-    clock.settle()
+    clock.adopt_watch(1, spot)
+    clock.drop_watch(1)
+    clock.end_sharing()
     assert spot.watch == -1

@@ -24,7 +24,7 @@ from snapd.watch import inotify_clock
 from snapd.watch.inotify import Inotify
 from snapd.watch.mounts import Mounts
 from snapd.worktree.fs import stable_read as disk
-from snapd.worktree.snapshot import walker as look
+from snapd.worktree.snapshot import walker
 from snapd.worktree.state.file_state import PackedFiles
 from tests.support.git import run_git
 from tests.support.workspace import Bench, Items, git_tree_hash, make
@@ -165,7 +165,7 @@ def _old_files(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(disk, "_TICK_NS", 0)
     monkeypatch.setattr(disk, "_COARSE_NS", 0)
     monkeypatch.setattr(packindex, "_TICK_NS", 0)
-    monkeypatch.setattr(look, "_WORTH_HELP", 1 << 30)
+    monkeypatch.setattr(walker, "_LISTER_FROM", 1 << 30)
 
 
 def project(directories: int, files: int = 10) -> dict[str, bytes]:
@@ -322,8 +322,8 @@ def test_what_is_ignored_is_neither_watched_nor_listed(tmp_path: Path) -> None:
 @contextmanager
 def unpacked(bench: Bench) -> Iterator[set[str]]:
     """The directories whose files are unpacked in memory; all are packed before."""
-    memory = bench.workspace._work_tree._scanner.memory  # type: ignore[attr-defined]
-    paths = {node: path for path, node in memory.root.walk()}
+    state = bench.workspace._work_tree._scanner.state  # type: ignore[attr-defined]
+    paths = {node: path for path, node in state.root.walk()}
     for node in paths:
         node.pack()
     found: set[str] = set()
@@ -331,7 +331,7 @@ def unpacked(bench: Bench) -> Iterator[set[str]]:
     found |= {
         os.fsdecode(path) or "."
         for node, path in paths.items()
-        if not isinstance(node._files, PackedFiles) and memory.holds(node)
+        if not isinstance(node._files, PackedFiles) and state.holds(node)
     }
 
 

@@ -183,7 +183,7 @@ def test_place_moves_nothing_where_the_first_name_cannot_go(
     directory = os.open(tmp_path, os.O_RDONLY)
     try:
         with pytest.raises(PermissionError):
-            rename.place(directory, b"old", directory, b"new")
+            rename.rename_no_replace(directory, b"old", directory, b"new")
     finally:
         os.close(directory)
     assert os.listdir(tmp_path) == ["old"]

@@ -134,7 +134,13 @@ class Telling:
             # not cancelled with the rest: a look that is broken off makes the next one look at everything
             forced = self._store.find(base).coverage.forced
             drift = self._work_tree.drift(
-                base, self._store.read_tree, self._settings(), forced, MAX_FILES, MAX_READ_BYTES, Call()
+                base,
+                self._store.read_tree,
+                self._settings(),
+                forced,
+                max_files=MAX_FILES,
+                max_bytes=MAX_READ_BYTES,
+                call=Call(),
             )
         # nobody has to wait while lines are counted
         difference, blobs = _compared(base, drift, self._store)

@@ -43,6 +43,7 @@ class WorkTree(Protocol):
         read_tree: Callable[[ObjectId], tuple[TreeEntry, ...]],
         settings: CaptureSettings,
         forced: tuple[RelPath, ...],
+        *,
         max_files: int,
         max_bytes: int,
         call: Call,

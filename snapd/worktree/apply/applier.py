@@ -22,7 +22,7 @@ from snapd.core.model import EXECUTABLE, SYMLINK, FileOutcome
 from snapd.core.paths import parents
 from snapd.failpoints import failpoint
 from snapd.worktree.fs.directories import HeldDirectories, open_directory
-from snapd.worktree.fs.rename import place
+from snapd.worktree.fs.rename import rename_no_replace
 
 from .move_pairs import MovePairs
 from .swap import replace, take_away
@@ -37,7 +37,7 @@ _IN_THE_WAY = (errno.ENOTDIR, errno.ELOOP, errno.EEXIST, errno.EISDIR, errno.ENO
 _TROUBLE = FULL | {errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM}
 """What is wrong with the disk or the process, and not with the file that it showed at."""
 _AT_ONCE = 8
-_TOGETHER_FROM = 16
+_PARALLEL_FROM = 16
 """Files; fewer are written sooner than threads are started."""
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -103,7 +103,7 @@ class Applier:
         leaving = {delete.path for delete in plan.deletes}
         staged: list[_Staged] = []
         try:
-            _together(
+            _in_parallel(
                 lambda write: self._stage(write, leaving, staged),
                 plan.writes,
                 lambda done: call.progress("preparing", done, len(plan.writes)),
@@ -130,12 +130,12 @@ class Applier:
             raise
 
     def _move_all(self, plan: Plan, staged: Sequence[_Staged], call: Call) -> None:
-        halves = MovePairs(plan)
-        left = halves.left(self._outcomes)
-        self._outcomes |= left
+        pairs = MovePairs(plan)
+        blocked = pairs.blocked(self._outcomes)
+        self._outcomes |= blocked
         for delete in plan.deletes:
             call.check()
-            if delete.path not in left and delete.path not in halves.last:
+            if delete.path not in blocked and delete.path not in pairs.deferred:
                 self._attempt(delete.path, lambda delete=delete: self._delete(delete))  # type: ignore[misc]
         for path in plan.remove_directories:
             call.check()
@@ -143,9 +143,9 @@ class Applier:
         missing = [path for path in plan.make_directories if self._why_no_directory(path) is not None]
         for item in sorted(staged, key=lambda item: item.write.path):
             call.check()
-            if item.write.path in left or not self._attempt(item.write.path, lambda item=item: self._move(item)):  # type: ignore[misc]
+            if item.write.path in blocked or not self._attempt(item.write.path, lambda item=item: self._move(item)):  # type: ignore[misc]
                 self._discard(item)
-        self._delete_last(plan, halves, left, call)
+        self._delete_last(plan, pairs, blocked, call)
         for path in missing:
             # once more: a file that moved into one has had it made; and a file that was there is told of already
             error = self._why_no_directory(path)
@@ -251,7 +251,7 @@ class Applier:
             target = open_directory(self._root, above)
             try:
                 if item.write.standing is None:
-                    place(source, item.name, target, name)
+                    rename_no_replace(source, item.name, target, name)
                     moved = True
                 else:
                     moved = replace(source, item.name, target, name, item.write.standing)
@@ -326,11 +326,11 @@ class Applier:
         else:
             self._outcomes[delete.path] = FileOutcome(delete.path, "conflict", "changedMeanwhile")
 
-    def _delete_last(self, plan: Plan, halves: MovePairs, left: Collection[RelPath], call: Call) -> None:
-        waited = [delete for delete in plan.deletes if delete.path in halves.last and delete.path not in left]
+    def _delete_last(self, plan: Plan, pairs: MovePairs, blocked: Collection[RelPath], call: Call) -> None:
+        waited = [delete for delete in plan.deletes if delete.path in pairs.deferred and delete.path not in blocked]
         for delete in waited:
             call.check()
-            if (why := halves.why_not(delete.path, self._outcomes)) is not None:
+            if (why := pairs.blocker(delete.path, self._outcomes)) is not None:
                 self._outcomes[delete.path] = why
             else:
                 self._attempt(delete.path, lambda delete=delete: self._delete(delete))  # type: ignore[misc]
@@ -381,7 +381,7 @@ class Applier:
             return
 
     def _sync(self) -> None:
-        _together(self._sync_directory, sorted(self._touched), lambda _: self._call.check())
+        _in_parallel(self._sync_directory, sorted(self._touched), lambda _: self._call.check())
 
     def _sync_directory(self, path: RelPath) -> None:
         try:
@@ -396,12 +396,12 @@ class Applier:
             os.close(descriptor)
 
 
-def _together(work: Callable[[_T], None], items: Sequence[_T], progress: Callable[[int], None]) -> None:
+def _in_parallel(work: Callable[[_T], None], items: Sequence[_T], progress: Callable[[int], None]) -> None:
     """Does some work on each item, several at once where there are many: a disk syncs eight files in the time of three.
 
     Where one fails, or `progress` does, no other is begun, and none is under way any more.
     """
-    if len(items) < _TOGETHER_FROM:
+    if len(items) < _PARALLEL_FROM:
         for done, item in enumerate(items):
             progress(done)
             work(item)

@@ -1,7 +1,7 @@
-"""What of a plan waits for, or is left because of, what belongs together with it.
+"""Which changes of a plan wait for others, or are skipped because of others that they belong to.
 
-A file that moves is written under the one name before it is deleted under the other, and not deleted where it could
-not be written: whatever happens in between, it is there.
+A file that moves is written under its new name before it is deleted under the old one, and not deleted if it could not
+be written: it is always there under one of them.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 
 class MovePairs:
-    """Of one plan.
+    """The dependencies between the changes of one plan.
 
     Args:
-        plan: what is to be done.
+        plan: the changes.
     """
 
     def __init__(self, plan: Plan) -> None:
@@ -34,24 +34,24 @@ class MovePairs:
         self._deletes = {delete.path for delete in plan.deletes}
         self._needing: dict[RelPath, list[RelPath]] = {}
         for path in self._writes:
-            # a file may need the place of a folder above it that is a file now
+            # a file may need a name above it that belongs to another file now
             for above in self._deletes.intersection(parents(path)):
                 self._needing.setdefault(above, []).append(path)
         for path in self._deletes:
-            # and that of the files in the folder whose place it takes
+            # or the names of the files in the folder that it replaces
             for above in self._writes.intersection(parents(path)):
                 self._needing.setdefault(path, []).append(above)
-        halves = self._deletes.intersection(path for group in plan.together for path in group)
-        made = self._writes.union(plan.make_directories) if halves else set()
+        moved = self._deletes.intersection(path for group in plan.together for path in group)
+        made = self._writes.union(plan.make_directories) if moved else set()
         above_made = {above for path in made for above in parents(path)}
-        self.last = {path for path in halves if path not in above_made and made.isdisjoint(parents(path))}
-        """The deletes that can wait until all is written: nothing that is made needs their room."""
+        self.deferred = {path for path in moved if path not in above_made and made.isdisjoint(parents(path))}
+        """The deletes that can wait until everything is written: nothing new needs their names."""
 
-    def left(self, outcomes: Mapping[RelPath, FileOutcome]) -> dict[RelPath, FileOutcome]:
-        """What is not to be done of what was not begun, and how that is told.
+    def blocked(self, outcomes: Mapping[RelPath, FileOutcome]) -> dict[RelPath, FileOutcome]:
+        """The changes that must be skipped, with their outcomes.
 
         Args:
-            outcomes: what is known already: what of the writes could not even be prepared.
+            outcomes: those known so far: of the writes that could not be prepared.
         """
         found: dict[RelPath, FileOutcome] = {}
         waiting = [outcome for outcome in outcomes.values() if outcome.outcome == "failed"]
@@ -59,7 +59,7 @@ class MovePairs:
             outcome = waiting.pop()
             also = [attrs.evolve(outcome, path=other) for other in self._together.others(outcome.path)]
             if outcome.path in self._deletes:
-                # it stays, and what was to have its room cannot come
+                # it stays, so what needs its name cannot be written
                 also += [FileOutcome(path, "failed", "inTheWay") for path in self._needing.get(outcome.path, ())]
             for other in also:
                 is_planned = other.path in self._writes or other.path in self._deletes
@@ -68,8 +68,8 @@ class MovePairs:
                     waiting.append(other)
         return found
 
-    def why_not(self, path: RelPath, outcomes: Mapping[RelPath, FileOutcome]) -> FileOutcome | None:
-        """Why a delete that waited is not done after all: what belongs together with it could not be."""
+    def blocker(self, path: RelPath, outcomes: Mapping[RelPath, FileOutcome]) -> FileOutcome | None:
+        """The outcome of a deferred delete that must be skipped, because a change that it belongs to was; else None."""
         for other in self._together.others(path):
             outcome = outcomes.get(other)
             if outcome is not None and outcome.is_left:

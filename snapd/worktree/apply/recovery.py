@@ -1,7 +1,7 @@
-"""Clears away the files that an operation had written aside, or moved aside, when it was killed.
+"""Removes the files that an operation had written or moved aside when it was killed.
 
-What they have is stored: they are going to be written again, or were in the snapshot that the operation took first. One
-that has something else (somebody wrote into the file in the very moment of the swap) is given a name of its own.
+Their contents are stored: they will be written again, or were in the snapshot that the operation took first. A file
+with other contents (somebody wrote to it in the moment of the swap) gets a name of its own.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from snapd.core.errors import os_errors
 from snapd.core.model import SYMLINK
 from snapd.failpoints import failpoint
 from snapd.worktree.fs.directories import open_directory
-from snapd.worktree.fs.rename import place
+from snapd.worktree.fs.rename import rename_no_replace
 from snapd.worktree.snapshot.classifier import OWN_TEMPORARY
 
 if TYPE_CHECKING:
@@ -35,18 +35,18 @@ _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 def sweep(root: int, directories: Iterable[RelPath], entries: Collection[Entry], chunks: Chunks, call: Call) -> None:
-    """Clears them away.
+    """Removes the files that a killed operation left in some directories.
 
     Args:
         root: descriptor of the workspace.
-        directories: those that they may be in, not those below.
-        entries: what they may have; a file that was being written has the beginning of it.
-        chunks: gives a blob's bytes.
-        call: what this is for.
+        directories: where they may be; not below.
+        entries: their possible contents; a file that was being written has the beginning of one.
+        chunks: returns a blob's bytes.
+        call: the request.
 
     Raises:
         StoreCorrupt: a blob among the entries is damaged.
-        IoError: one cannot be looked at, or cleared away.
+        IoError: a file cannot be read or removed.
         Interrupted: the process is about to end.
     """
     known = {entry.oid for entry in entries}
@@ -57,7 +57,7 @@ def sweep(root: int, directories: Iterable[RelPath], entries: Collection[Entry],
         except (FileNotFoundError, NotADirectoryError):
             continue
         except OSError:
-            # a symlink by now: nothing was left where it leads
+            # a symlink by now: the operation left nothing where it leads
             continue
         try:
             with os_errors(path):
@@ -67,10 +67,10 @@ def sweep(root: int, directories: Iterable[RelPath], entries: Collection[Entry],
                         try:
                             _clear(descriptor, os.fsencode(name), known, entries, chunks)
                         except PermissionError:
-                            # it is in nobody's way, and must not hold up everything until somebody may write there
-                            where = os.fsdecode(os.path.join(path, os.fsencode(name)))
+                            # it does no harm, and must not block everything until somebody may write there
                             logger.warning(
-                                "%s is left of an operation that was cut off: no permission to remove it", where
+                                "an interrupted operation left %s, and there is no permission to remove it: remove it",
+                                os.fsdecode(os.path.join(path, os.fsencode(name))),
                             )
         finally:
             os.close(descriptor)
@@ -83,7 +83,7 @@ def _clear(
     if _is_stored(directory, name, known, entries, chunks):
         os.unlink(name, dir_fd=directory)
     else:
-        place(directory, name, directory, b".snapd-kept-" + secrets.token_hex(4).encode())
+        rename_no_replace(directory, name, directory, b".snapd-kept-" + secrets.token_hex(4).encode())
 
 
 def _is_stored(
@@ -107,7 +107,7 @@ def _is_stored(
 
 
 def _begins(whole: Iterator[bytes], part: Iterator[bytes], size: int) -> bool:
-    """Whether some bytes begin with others, of that size."""
+    """Whether `whole` begins with `part`, which has this size, bytes."""
     held = b""
     for chunk in part:
         while len(held) < len(chunk):

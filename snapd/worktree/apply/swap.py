@@ -1,6 +1,6 @@
-"""Puts a new file in the place of one that stands there, or takes that away, if it is still what the plan saw.
+"""Replaces or deletes a file, if it is still what the plan saw.
 
-What was there in the very moment is aside then, and is looked at once more before it is gone.
+The file that had the name in that moment is moved aside, and checked once more before it is deleted.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import attrs
 
 from snapd.core.model import SYMLINK
 from snapd.failpoints import failpoint
-from snapd.worktree.fs.rename import exchange, place
+from snapd.worktree.fs.rename import exchange, rename_no_replace
 from snapd.worktree.fs.stable_read import read_link, read_stable, signature
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from snapd.core.plan import Standing
 
 _KEPT_NAME_BYTES = 230
-"""What of a file's name fits, with an ending of ours, in the 255 bytes that a name may have."""
+"""How much of a file's name fits, with our ending, into the 255 bytes that a name may have."""
 
 
 def replace(source: int, temporary: bytes, target: int, name: bytes, standing: Standing) -> bool:
@@ -38,15 +38,15 @@ def replace(source: int, temporary: bytes, target: int, name: bytes, standing: S
         standing: what the plan saw.
 
     Returns:
-        False where it is something else, which stays.
+        False if the old file is something else; it stays.
 
     Raises:
-        OSError: what is at the name is what was there before.
+        OSError: the name has the file that it had before.
     """
     if not _still_stands(target, name, standing):
         return False
     failpoint("apply.exchange")
-    # in this order, for a watcher that believes the last it hears of a name: the new file came after the old one went
+    # in this order, for a watcher that believes the last event of a name: the new file came after the old one went
     if not exchange(target, name, source, temporary):
         os.rename(temporary, name, src_dir_fd=source, dst_dir_fd=target)
         return True
@@ -57,7 +57,7 @@ def replace(source: int, temporary: bytes, target: int, name: bytes, standing: S
         failpoint("apply.exchanged")
         os.unlink(temporary, dir_fd=source)
     except OSError:
-        # what is told of the file is to be true
+        # what the outcome says about the file must be true
         exchange(target, name, source, temporary)
         raise
     return True
@@ -72,10 +72,10 @@ def take_away(directory: int, name: bytes, standing: Standing) -> bool:
         standing: what the plan saw.
 
     Returns:
-        False where it is something else, which stays.
+        False if it is something else; it stays.
 
     Raises:
-        OSError: it is there, as it was.
+        OSError: the file is still there, unchanged.
     """
     if not _still_stands(directory, name, standing):
         return False
@@ -95,11 +95,11 @@ def take_away(directory: int, name: bytes, standing: Standing) -> bool:
 
 def _put_back(directory: int, aside: bytes, name: bytes) -> None:
     try:
-        place(directory, aside, directory, name)
+        rename_no_replace(directory, aside, directory, name)
     except FileExistsError:
-        # somebody put yet another file there: both must live, so this one keeps a name of its own
+        # somebody put yet another file there: both must survive, so this one gets a name of its own
         kept = name[:_KEPT_NAME_BYTES] + b".snapd-kept-" + secrets.token_hex(4).encode()
-        place(directory, aside, directory, kept)
+        rename_no_replace(directory, aside, directory, kept)
 
 
 def _look(directory: int, name: bytes) -> Signature:
@@ -109,8 +109,8 @@ def _look(directory: int, name: bytes) -> Signature:
 def _still_stands(directory: int, name: bytes, standing: Standing) -> bool:
     """Whether a file still is what the plan saw.
 
-    A ctime that moved alone says nothing of the bytes. We move it ourselves, when we take another name of the same file
-    away; so does whoever makes a link to it. Then the bytes are compared.
+    If only the ctime changed, the bytes are compared: snapd changes it itself when it deletes another name of the same
+    file, and so does whoever makes a link to it.
     """
     now = _look(directory, name)
     if now == standing.signature:
@@ -125,7 +125,7 @@ def _still_stands(directory: int, name: bytes, standing: Standing) -> bool:
 
 
 def _blob_id(size: int, chunks: Iterator[bytes]) -> ObjectId:
-    """The id that the store gives these bytes; raises ValueError where they are not as many as that."""
+    """The id that the store gives these bytes; raises ValueError if their number is not `size`."""
     digest = hashlib.sha1(b"blob %d\0" % size)
     for chunk in chunks:
         digest.update(chunk)

@@ -1,6 +1,6 @@
-"""Opens directories below a descriptor, part by part, without following a symlink: what is swapped leads nowhere.
+"""Opens directories below a descriptor, part by part, without following a symlink that somebody puts in the way.
 
-Of the standard library alone, as `listing.py` is.
+Imports only the standard library, as `listing.py` does.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def open_directory(root: int, path: RelPath) -> int:
         A descriptor that the caller closes.
 
     Raises:
-        OSError: ENOENT, ENOTDIR or ELOOP where the path does not lead to a directory without symlinks.
+        OSError: ENOENT, ENOTDIR or ELOOP if the path does not lead to a directory, or leads through a symlink.
     """
     descriptor = os.open(b".", _DIRECTORY, dir_fd=root)
     for part in path.split(b"/") if path else ():
@@ -45,9 +45,9 @@ def open_directory(root: int, path: RelPath) -> int:
 
 
 class Directories:
-    """Directories below a root, opened one from another; the last used ones stay open.
+    """Directories below a root, each opened from its parent; the last used ones stay open.
 
-    What is visited parent by parent so costs one system call each, however deep it lies. A context manager.
+    So a visit parent by parent costs one system call each, however deep. A context manager.
 
     Args:
         root: descriptor of the directory that paths are relative to.
@@ -66,7 +66,7 @@ class Directories:
         self._kept.clear()
 
     def open(self, path: RelPath) -> int:
-        """The descriptor of a directory, ours to close: good until others have been opened.
+        """The descriptor of a directory: do not close it, and use it before you open many others.
 
         Raises:
             OSError: as `open_directory`.
@@ -91,10 +91,10 @@ class Directories:
 
 
 class HeldDirectories:
-    """Directories that stay the same for whoever works in them, wherever somebody moves them meanwhile.
+    """Directories that stay the same while somebody else moves them.
 
-    The first `_HELD` stay open until `close`; a process may have no more than some thousand files open. Safe to use
-    from several threads.
+    The first `_HELD` stay open until `close`: a process may only have some thousand files open. Safe to use from
+    several threads.
 
     Args:
         root: descriptor of the directory that paths are relative to.
@@ -107,7 +107,7 @@ class HeldDirectories:
 
     @contextmanager
     def open(self, path: RelPath) -> Iterator[int]:
-        """The descriptor of a directory, for as long as the block takes.
+        """The descriptor of a directory, open for the length of the block.
 
         Raises:
             OSError: as `open_directory`.
@@ -126,6 +126,6 @@ class HeldDirectories:
             os.close(descriptor)
 
     def close(self) -> None:
-        """Lets go of them."""
+        """Closes them."""
         while self._held:
             os.close(self._held.popitem()[1])

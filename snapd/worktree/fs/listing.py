@@ -1,6 +1,6 @@
-"""What one directory holds, in a form that is compared as a whole with what is remembered, and that fits into a pipe.
+"""The contents of one directory, in a form that can be compared with the known state as a whole and sent over a pipe.
 
-Of the standard library alone: the processes that list many directories at once (`lister.py`) load nothing else.
+Imports only the standard library: the processes that list directories (`lister_process.py`) load little else.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 if TYPE_CHECKING:
     from collections.abc import Container
 
-STAMP = struct.Struct("<IQqqQ")
-"""Mode, size, mtime and ctime in nanoseconds, inode: git's index has all but the first and the last four bytes."""
+SIGNATURE = struct.Struct("<IQqqQ")
+"""A packed signature: mode, size, mtime and ctime in nanoseconds, inode. Git's index has bytes 4 to 32 of it."""
 _OWNER = struct.Struct("<II")
 _FRAME = struct.Struct("<iQQqq?i8I")
-STAMP_BYTES = STAMP.size
+SIGNATURE_BYTES = SIGNATURE.size
 
 
-class Status(Protocol):
-    """What `lstat` says of a file, as far as it is of interest."""
+class FileStatus(Protocol):
+    """The part of an `os.stat_result` that snapd uses."""
 
     @property
     def st_mode(self) -> int:
@@ -60,8 +60,8 @@ class Status(Protocol):
         """Nanoseconds."""
 
 
-class Found(NamedTuple):
-    """A `Status` out of a listing."""
+class ListedFile(NamedTuple):
+    """A `FileStatus` from a listing."""
 
     st_mode: int
     st_size: int
@@ -75,23 +75,23 @@ class Found(NamedTuple):
 
 
 class Listing(NamedTuple):
-    """A directory, listed.
+    """One directory's listing.
 
     Attributes:
-        error: why it could not be (errno); 0 where it could.
+        error: the errno if the directory could not be listed; else 0.
         device: of the directory.
         inode: of the directory.
         mtime_ns: of the directory, before it was listed.
-        ctime_ns: likewise.
+        ctime_ns: of the directory, before it was listed.
         raced: a name went away while it was listed.
-        watch: number of the watch that was put on the directory before, -1 where there was none to put.
-        names: of what is no directory, each ended by a zero byte.
-        stamps: their signatures, `STAMP_BYTES` each, in the same order.
-        owners: user and group of each, 8 bytes, in the same order.
+        watch: number of the watch that the listing process put on the directory first; -1 if it put none.
+        names: of everything but directories, each ended by a zero byte.
+        signatures: of those names, `SIGNATURE_BYTES` each, in the same order.
+        owners: user and group of those names, 8 bytes each, in the same order.
         directories: names of the directories, each ended by a zero byte.
-        directory_stamps: likewise.
-        denied: names of which nothing may be known, each ended by a zero byte.
-        several: the names of `names` that are not their file's only name, each ended by a zero byte.
+        directory_signatures: of the directories, `SIGNATURE_BYTES` each, in the same order.
+        denied: names whose status may not be read, each ended by a zero byte.
+        several: those of `names` whose files have other names too, each ended by a zero byte.
         largest: size of the largest file, bytes.
     """
 
@@ -103,10 +103,10 @@ class Listing(NamedTuple):
     raced: bool
     watch: int = -1
     names: bytes = b""
-    stamps: bytes = b""
+    signatures: bytes = b""
     owners: bytes = b""
     directories: bytes = b""
-    directory_stamps: bytes = b""
+    directory_signatures: bytes = b""
     denied: bytes = b""
     several: bytes = b""
     largest: bytes = b""
@@ -114,27 +114,27 @@ class Listing(NamedTuple):
     @property
     def directory_inodes(self) -> list[int]:
         """The inodes of the directories, in the order of their names."""
-        return [fields[-1] for fields in STAMP.iter_unpack(self.directory_stamps)]
+        return [fields[-1] for fields in SIGNATURE.iter_unpack(self.directory_signatures)]
 
-    def found(self, without: Container[bytes] = ()) -> dict[bytes, Found]:
-        """What `lstat` said of each name, but for some."""
+    def found(self, without: Container[bytes] = ()) -> dict[bytes, ListedFile]:
+        """The status of each name that is not in `without`."""
         several = frozenset(self.several.split(b"\0"))
-        result: dict[bytes, Found] = {}
+        result: dict[bytes, ListedFile] = {}
         for at, name in enumerate(self.names.split(b"\0")[:-1]):
             if name not in without:
-                stamp = STAMP.unpack_from(self.stamps, at * STAMP_BYTES)
+                fields = SIGNATURE.unpack_from(self.signatures, at * SIGNATURE_BYTES)
                 owner = _OWNER.unpack_from(self.owners, at * _OWNER.size)
-                result[name] = Found._make((*stamp, self.device, 2 if name in several else 1, *owner))
-        for name, stamp in zip(
-            self.directories.split(b"\0")[:-1], STAMP.iter_unpack(self.directory_stamps), strict=True
+                result[name] = ListedFile._make((*fields, self.device, 2 if name in several else 1, *owner))
+        for name, fields in zip(
+            self.directories.split(b"\0")[:-1], SIGNATURE.iter_unpack(self.directory_signatures), strict=True
         ):
-            result[name] = Found._make((*stamp, self.device, 2, 0, 0))
+            result[name] = ListedFile._make((*fields, self.device, 2, 0, 0))
         return result
 
 
-def stamp(status: Status) -> bytes:
-    """The signature in what `lstat` said, packed."""
-    return STAMP.pack(status.st_mode, status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
+def pack_signature(status: FileStatus) -> bytes:
+    """The packed signature in a status."""
+    return SIGNATURE.pack(status.st_mode, status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
 
 
 def failed(error: OSError) -> Listing:
@@ -154,17 +154,17 @@ def list_directory(descriptor: int, watch: int = -1) -> Listing:
     """
     itself = os.fstat(descriptor)
     names: list[str] = []
-    stamps: list[bytes] = []
+    signatures: list[bytes] = []
     owners: list[bytes] = []
     directories: list[str] = []
-    directory_stamps: list[bytes] = []
+    directory_signatures: list[bytes] = []
     denied: list[str] = []
     several: list[str] = []
     largest = 0
     raced = False
-    pack, pack_owner = STAMP.pack, _OWNER.pack
+    pack, pack_owner = SIGNATURE.pack, _OWNER.pack
     with os.scandir(descriptor) as entries:
-        # in an order of its own, so that two listings of the same names are the same bytes
+        # sorted, so that two listings of the same names are the same bytes
         for entry in sorted(entries, key=_name):
             try:
                 found = entry.stat(follow_symlinks=False)
@@ -178,10 +178,10 @@ def list_directory(descriptor: int, watch: int = -1) -> Listing:
             packed = pack(mode, found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
             if stat.S_ISDIR(mode):
                 directories.append(entry.name)
-                directory_stamps.append(packed)
+                directory_signatures.append(packed)
                 continue
             names.append(entry.name)
-            stamps.append(packed)
+            signatures.append(packed)
             owners.append(pack_owner(found.st_uid, found.st_gid))
             if found.st_nlink != 1:
                 several.append(entry.name)
@@ -196,10 +196,10 @@ def list_directory(descriptor: int, watch: int = -1) -> Listing:
         raced,
         watch,
         _joined(names),
-        b"".join(stamps),
+        b"".join(signatures),
         b"".join(owners),
         _joined(directories),
-        b"".join(directory_stamps),
+        b"".join(directory_signatures),
         _joined(denied),
         _joined(several),
         largest.to_bytes(8, "little"),
@@ -213,7 +213,7 @@ def encode(listing: Listing) -> list[bytes]:
 
 
 def decode(data: bytes, at: int) -> tuple[Listing, int] | None:
-    """The listing that begins at a place in some bytes, and where it ends; None where not all of it is there yet."""
+    """The listing that begins at an offset, and the offset of its end; None while it is not complete."""
     if len(data) - at < _FRAME.size:
         return None
     fields = _FRAME.unpack_from(data, at)

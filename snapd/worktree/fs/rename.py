@@ -1,11 +1,11 @@
-"""Renames that lose nothing: never over a file that nobody expected, and swaps that can be looked at and undone.
+"""Renames that lose nothing: never over a file that nobody expected, and swaps that can be checked and undone.
 
 Linux has `renameat2(2)` for both, macOS `renameatx_np(2)`. Where the system or the file system has neither, a file is
 moved to a free name by a hard link, which never replaces anything. Where there are no hard links either (FAT, many
-file systems in user space), it is moved by a plain rename right after a look that finds the name free: what somebody
-puts there between these two calls is replaced. Nothing else can be done there: only a rename moves a file, as the same
-file, in one step. For the same reason, where two files cannot be swapped, the new one is renamed over the old one right
-after a look at it (`swap.py`), and what somebody writes between these two calls is lost.
+file systems in user space), it is moved by a plain rename right after a check that the name is free: what somebody
+puts there between these two calls is replaced. There is no other way: only a rename moves a file, as the same file, in
+one step. For the same reason, where two files cannot be swapped, the new one is renamed over the old one right after a
+check (`swap.py`), and what somebody writes between these two calls is lost.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import attrs
 
 _UNSUPPORTED = frozenset({errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP, errno.ENOTSUP})
 _NO_LINKS = _UNSUPPORTED | {errno.EPERM, errno.EMLINK, errno.EACCES}
-"""EPERM is what `link(2)` says of a file system without hard links; EACCES and EMLINK say that this file gets none."""
+"""`link(2)` fails with EPERM on a file system without hard links; with EACCES or EMLINK for this file alone."""
 
 
 @attrs.frozen
@@ -27,9 +27,9 @@ class SystemRename:
     """The system's rename that takes flags.
 
     Attributes:
-        function: takes a directory's descriptor and a name, twice, and the flags; gives 0, or sets `errno`.
-        no_replace: the flag that has it fail where the new name is taken.
-        exchange: the flag that has it swap the two.
+        function: takes a directory's descriptor and a name, twice, and the flags; returns 0, or sets `errno`.
+        no_replace: the flag that makes it fail if the new name is taken.
+        exchange: the flag that makes it swap the two.
     """
 
     function: ctypes._NamedFuncPointer
@@ -38,7 +38,7 @@ class SystemRename:
 
 
 def load(platform: str, library: ctypes.CDLL) -> SystemRename | None:
-    """What a system has of it.
+    """A system's rename with flags; None where there is none.
 
     Args:
         platform: as `sys.platform`.
@@ -61,7 +61,7 @@ _system = load(sys.platform, ctypes.CDLL(None, use_errno=True)) if os.name == "p
 
 
 def _rename(source: int, old: bytes, target: int, new: bytes, flag: int) -> bool:
-    """Whether the system did it; False where it cannot."""
+    """Whether the system renamed; False where it cannot."""
     assert _system is not None
     if _system.function(source, old, target, new, flag) == 0:
         return True
@@ -71,8 +71,8 @@ def _rename(source: int, old: bytes, target: int, new: bytes, flag: int) -> bool
     raise OSError(code, os.strerror(code), os.fsdecode(new))
 
 
-def place(source: int, old: bytes, target: int, new: bytes) -> None:
-    """Moves a file to a name that is free.
+def rename_no_replace(source: int, old: bytes, target: int, new: bytes) -> None:
+    """Moves a file to a free name.
 
     Args:
         source: descriptor of the directory that `old` is in.
@@ -87,7 +87,7 @@ def place(source: int, old: bytes, target: int, new: bytes) -> None:
     if _system is not None and _rename(source, old, target, new, _system.no_replace):
         return
     if not _link(source, old, target, new):
-        _place_seen(source, old, target, new)
+        _rename_if_free(source, old, target, new)
         return
     try:
         os.unlink(old, dir_fd=source)
@@ -97,7 +97,7 @@ def place(source: int, old: bytes, target: int, new: bytes) -> None:
 
 
 def _link(source: int, old: bytes, target: int, new: bytes) -> bool:
-    """Gives a file a second name; False where the file system does not."""
+    """Gives a file a second name; returns False where the file system has no links."""
     try:
         os.link(old, new, src_dir_fd=source, dst_dir_fd=target, follow_symlinks=False)
     except OSError as error:
@@ -107,7 +107,7 @@ def _link(source: int, old: bytes, target: int, new: bytes) -> bool:
     return True
 
 
-def _place_seen(source: int, old: bytes, target: int, new: bytes) -> None:
+def _rename_if_free(source: int, old: bytes, target: int, new: bytes) -> None:
     try:
         os.stat(new, dir_fd=target, follow_symlinks=False)
     except FileNotFoundError:
@@ -120,6 +120,6 @@ def exchange(source: int, old: bytes, target: int, new: bytes) -> bool:
     """Swaps two files in one step.
 
     Returns:
-        False where the system cannot; then nothing moved.
+        False if the system cannot; nothing moved.
     """
     return _system is not None and _rename(source, old, target, new, _system.exchange)

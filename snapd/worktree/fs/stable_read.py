@@ -1,7 +1,6 @@
-"""Looking below a directory descriptor: opening without following symlinks, reading what holds still.
+"""Reads files below a directory descriptor, so that bytes and signature belong together.
 
-Every path is walked part by part with `O_NOFOLLOW`, so that a directory that somebody replaces by a symlink while we
-look leads nowhere (hazards: symlink races).
+Every path is opened part by part with `O_NOFOLLOW`: a directory that somebody replaces by a symlink leads nowhere.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 CHUNK = 1 << 20
 STREAM_FROM = 8 << 20
-"""Files of this size (bytes) and over are hashed and stored piece by piece."""
+"""Files of this size (bytes) and over are hashed and stored in chunks."""
 
 _NO_SUCH_FILE = (
     errno.ENOENT,
@@ -41,41 +40,41 @@ _NO_SUCH_FILE = (
 )
 _ATTEMPTS = 5
 _TICK_NS = 20_000_000
-"""Linux stamps files with a clock that moves once a scheduler tick: up to 10 ms."""
+"""Twice the longest step of the clock that Linux takes file times from: one scheduler tick, up to 10 ms."""
 _COARSE_NS = 2_100_000_000
-"""FAT and some network file systems stamp in steps of up to two seconds."""
+"""FAT and some network file systems keep file times in steps of up to two seconds."""
 
 
 def signature(status: os.stat_result) -> Signature:
-    """The signature in what `lstat` said."""
+    """The signature in a status."""
     return Signature(status.st_mode, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
 
 
 def tree_mode(st_mode: int) -> int:
-    """The mode that a tree gives a file or symlink."""
+    """The mode of a file or symlink in a tree."""
     if stat.S_ISLNK(st_mode):
         return SYMLINK
     return EXECUTABLE if st_mode & 0o100 else REGULAR
 
 
 def racy_from() -> int:
-    """The time, in nanoseconds since 1970, from which on a ctime that is seen now has to be taken for racy."""
+    """From this ctime on (nanoseconds since 1970), a file that is seen now may be racy."""
     return time.time_ns() - _COARSE_NS
 
 
 def is_racy(ctime_ns: int, looked_at_ns: int) -> bool:
-    """Whether a write right after we looked could leave the signature as it is.
+    """Whether a write right after the look could leave the signature unchanged.
 
     Args:
         ctime_ns: of the file as it was found.
-        looked_at_ns: the wall clock before that, in nanoseconds since 1970.
+        looked_at_ns: the wall clock before the look, nanoseconds since 1970.
     """
     coarse = ctime_ns % 1_000_000 == 0
     return ctime_ns >= looked_at_ns - (_COARSE_NS if coarse else _TICK_NS)
 
 
 def lstat_at(root: int, path: RelPath) -> os.stat_result | None:
-    """`lstat` of a path below a directory, without following a symlink anywhere; None where nothing is there."""
+    """`lstat` of a path below a directory, without following any symlink; None if nothing is there."""
     above, _, name = path.rpartition(b"/")
     try:
         descriptor = open_directory(root, above)
@@ -100,14 +99,14 @@ def read_stable(
         directory: descriptor of its directory.
         name: its name there.
         limit: bytes; a larger file is `TOO_LARGE`.
-        store: takes the size and the bytes, gives the blob's id; raises ValueError where they do not match.
+        store: takes the size and the bytes, returns the blob's id; raises ValueError if they do not match.
 
     Returns:
         The blob, the signature and whether that is racy; or why it cannot be captured.
 
     Raises:
         FileNotFoundError: it is gone.
-        OSError: what is wrong with the disk, not with the file.
+        OSError: the disk is in trouble, not the file.
     """
     for _ in range(_ATTEMPTS):
         looked_at = time.time_ns()
@@ -150,7 +149,7 @@ def _chunks(descriptor: int, size: int) -> Iterator[bytes]:
 def read_link(
     directory: int, name: bytes, store: Callable[[int, Iterator[bytes]], ObjectId]
 ) -> tuple[ObjectId, Signature, bool] | SkipReason:
-    """As `read_stable`, for the target of a symlink."""
+    """Does for the target of a symlink what `read_stable` does for a file."""
     for _ in range(_ATTEMPTS):
         looked_at = time.time_ns()
         before = signature(os.stat(name, dir_fd=directory, follow_symlinks=False))
@@ -167,12 +166,12 @@ def read_link(
 
 
 def regular(path: str | bytes, flags: int, *, directory: int | None = None) -> int:
-    """An `opener` for `open` that takes regular files alone: a FIFO laid in the way must not hold us up.
+    """An `opener` for `open` that only opens regular files: a FIFO must not make the daemon wait.
 
     Args:
         path: what to open.
         flags: from `open`.
-        directory: descriptor that the path is relative to; then a symlink is not followed either.
+        directory: descriptor that the path is relative to; a symlink is then not followed.
 
     Raises:
         OSError: EINVAL for anything else.
@@ -186,14 +185,14 @@ def regular(path: str | bytes, flags: int, *, directory: int | None = None) -> i
 
 
 def read_small(path: bytes, directory: int | None = None) -> bytes | None:
-    """The bytes of a small regular file, such as a `.gitignore`; None where there is none that we may read.
+    """The bytes of a small regular file, such as a `.gitignore`; None if there is none, or it may not be read.
 
     Args:
         path: of the file.
         directory: as for `regular`.
 
     Raises:
-        IoError: the disk or the process is in trouble: that the file says nothing would be a guess.
+        IoError: the disk or the process is in trouble, so what the file says is unknown.
     """
     with os_errors(path):
         try:

@@ -1,4 +1,4 @@
-"""Remembers what files looked like when they were read, so that "nothing changed" costs one `stat` each."""
+"""Remembers the status of files when they were read, so that "nothing changed" costs one `stat` each."""
 
 from __future__ import annotations
 
@@ -8,67 +8,67 @@ import time
 
 from .stable_read import is_racy
 
-_Stamp = tuple[int, ...]
+_Seen = tuple[int, ...]
 
-_ABSENT: _Stamp = ()
+_ABSENT: _Seen = ()
 
 
-class Stamps:
-    """What was consulted for an answer. It can be given again while nothing of that changed.
+class StatCache:
+    """The files that an answer rests on: the answer holds while none of them changed.
 
-    Of a directory only its identity counts, not what it holds. What cannot be looked at counts as absent.
+    Of a directory, only its identity counts. A file whose status cannot be read counts as absent.
     """
 
     def __init__(self) -> None:
-        self._paths: dict[tuple[bytes, bool], _Stamp] = {}
-        self._beside: dict[tuple[bytes, int], _Stamp] = {}
+        self._paths: dict[tuple[bytes, bool], _Seen] = {}
+        self._beside: dict[tuple[bytes, int], _Seen] = {}
         self._trusted = True
 
-    def look(self, path: str | bytes, *, follow: bool = True) -> os.stat_result | None:
-        """Note a path that is about to be read.
+    def stat(self, path: str | bytes, *, follow: bool = True) -> os.stat_result | None:
+        """Notes a path that is about to be read.
 
         Args:
             path: absolute.
-            follow: whether what a symlink leads to counts, not the symlink.
+            follow: whether the target of a symlink counts, not the symlink.
 
         Returns:
-            What is there; None where nothing is that can be seen.
+            Its status; None if it has none that can be read.
         """
         looked_at = time.time_ns()
         status = _status(path, follow)
-        stamp = _stamp(status, looked_at, self)
-        # what changed while it was read piece by piece is read once more
-        if self._paths.setdefault((os.fsencode(path), follow), stamp) != stamp:
+        seen = _note(status, looked_at, self)
+        # it changed while the answer was put together: next time, all is read again
+        if self._paths.setdefault((os.fsencode(path), follow), seen) != seen:
             self._trusted = False
         return status
 
-    def look_beside(self, name: bytes, directory: int) -> None:
-        """Note a name in a directory that is about to be read, a symlink as itself.
+    def stat_at(self, name: bytes, directory: int) -> None:
+        """Notes a name in a directory that is about to be read; of a symlink, the link itself counts.
 
         Args:
             name: without slash.
             directory: its descriptor, which stays open.
         """
         looked_at = time.time_ns()
-        self._beside[name, directory] = _stamp(_status(name, False, directory), looked_at, self)
+        self._beside[name, directory] = _note(_status(name, False, directory), looked_at, self)
 
     def distrust(self) -> None:
-        """Say that the answer also rests on something that was not noted, or not safely."""
+        """Says that the answer also rests on something that was not noted, or may have changed unnoticed."""
         self._trusted = False
 
     def unchanged(self) -> bool:
-        """Whether everything is as it was, for certain."""
+        """Whether everything is certainly as it was."""
         if not self._trusted:
             return False
-        for (path, follow), stamp in self._paths.items():
-            if not stamp and follow:
-                # says the same as `stat`, and is quicker where nothing is
+        for (path, follow), seen in self._paths.items():
+            if not seen and follow:
+                # says the same as `stat`, and is quicker for an absent file
                 if os.access(path, os.F_OK):
                     return False
                 continue
-            if _of(_status(path, follow)) != stamp:
+            if _of(_status(path, follow)) != seen:
                 return False
-        return all(_of(_status(name, False, at)) == stamp for (name, at), stamp in self._beside.items())
+        return all(_of(_status(name, False, at)) == seen for (name, at), seen in self._beside.items())
 
 
 def _status(path: str | bytes, follow: bool, directory: int | None = None) -> os.stat_result | None:
@@ -79,13 +79,13 @@ def _status(path: str | bytes, follow: bool, directory: int | None = None) -> os
         return None
 
 
-def _stamp(status: os.stat_result | None, looked_at: int, stamps: Stamps) -> _Stamp:
+def _note(status: os.stat_result | None, looked_at: int, stats: StatCache) -> _Seen:
     if status is not None and not stat.S_ISDIR(status.st_mode) and is_racy(status.st_ctime_ns, looked_at):
-        stamps.distrust()
+        stats.distrust()
     return _of(status)
 
 
-def _of(status: os.stat_result | None) -> _Stamp:
+def _of(status: os.stat_result | None) -> _Seen:
     if status is None:
         return _ABSENT
     if stat.S_ISDIR(status.st_mode):

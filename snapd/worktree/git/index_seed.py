@@ -19,7 +19,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from snapd.core.model import EXECUTABLE, REGULAR, SYMLINK
-from snapd.worktree.fs.listing import STAMP_BYTES
+from snapd.worktree.fs.listing import SIGNATURE_BYTES
 from snapd.worktree.fs.stable_read import read_small, tree_mode
 
 from .attributes import Conversions
@@ -162,17 +162,17 @@ class IndexSeed:
         get = self._records.get
         front = self._front + prefix
         conversions = self._conversions or None
-        stamps, owners = listing.stamps, listing.owners
+        signatures, owners = listing.signatures, listing.owners
         found: list[ObjectId | None] = []
         for at, name in enumerate(names):
             record = get(prefix + name)
-            start = at * STAMP_BYTES
+            start = at * SIGNATURE_BYTES
             if (
                 record is not None
                 # the high half of the inode number is not in the index
-                and record[:28] == stamps[start + 4 : start + 32]
+                and record[:28] == signatures[start + 4 : start + 32]
                 and record[28:36] == owners[at * 8 : at * 8 + 8]
-                and record[36:40] == _kept_mode(stamps[start : start + 4])
+                and record[36:40] == _kept_mode(signatures[start : start + 4])
                 and (conversions is None or not conversions.may_convert(front + name))
             ):
                 found.append(record[_BLOB])

@@ -19,7 +19,7 @@ import pygit2
 from pygit2.enums import Option
 
 from snapd.worktree.fs.stable_read import regular
-from snapd.worktree.fs.stat_cache import Stamps
+from snapd.worktree.fs.stat_cache import StatCache
 
 from .config import includes_only_files
 
@@ -99,7 +99,7 @@ class _BadGitFileError(Exception):
     """A file named `.git` that does not lead to a repository."""
 
 
-def find_repository(folder: bytes, stamps: Stamps | None = None) -> Repository | None:
+def find_repository(folder: bytes, stats: StatCache | None = None) -> Repository | None:
     """Find the repository whose work tree a folder is in, as git run in that folder would.
 
     A directory `.git` that is no repository is passed over; a file `.git` that leads to none ends the search,
@@ -107,7 +107,7 @@ def find_repository(folder: bytes, stamps: Stamps | None = None) -> Repository |
 
     Args:
         folder: An absolute path. Symlinks in it are resolved first.
-        stamps: Where to note what is looked at.
+        stats: Takes in what is looked at.
 
     Returns:
         The repository, None if there is none.
@@ -115,26 +115,26 @@ def find_repository(folder: bytes, stamps: Stamps | None = None) -> Repository |
     Raises:
         OSError: The folder cannot be read.
     """
-    stamps = stamps or Stamps()
+    stats = stats or StatCache()
     current = os.path.realpath(folder)
     device = os.stat(current).st_dev
     while True:
         try:
-            found = _repository_at(current, stamps)
+            found = _repository_at(current, stats)
         except _BadGitFileError:
             return None
         parent = os.path.dirname(current)
-        if found or _is_git_dir(current, stamps) or parent == current or os.stat(parent).st_dev != device:
+        if found or _is_git_dir(current, stats) or parent == current or os.stat(parent).st_dev != device:
             return found
         current = parent
 
 
-def nested_repository(directory: bytes | int, stamps: Stamps | None = None) -> Repository | None:
+def nested_repository(directory: bytes | int, stats: StatCache | None = None) -> Repository | None:
     """Read the repository whose `.git` is in a directory, without looking further up.
 
     Args:
         directory: The directory: an absolute path, or an open descriptor.
-        stamps: Where to note what is looked at.
+        stats: Takes in what is looked at.
 
     Returns:
         The repository; None if the directory holds no valid `.git`.
@@ -143,12 +143,12 @@ def nested_repository(directory: bytes | int, stamps: Stamps | None = None) -> R
         if isinstance(directory, int):
             os.stat(b".git", dir_fd=directory)
             directory = os.fsencode(os.readlink(f"/proc/self/fd/{directory}"))
-        return _repository_at(os.path.realpath(directory), stamps or Stamps())
+        return _repository_at(os.path.realpath(directory), stats or StatCache())
     except (OSError, _BadGitFileError):
         return None
 
 
-def user_excludes(user: GitUser, repository: Repository | None, stamps: Stamps | None = None) -> bytes | None:
+def user_excludes(user: GitUser, repository: Repository | None, stats: StatCache | None = None) -> bytes | None:
     """Read the file of the user's own ignore patterns: the one that `core.excludesFile` names, or the default.
 
     A configuration file that is malformed is passed over with a warning in the log. Sections `includeIf` have
@@ -157,23 +157,23 @@ def user_excludes(user: GitUser, repository: Repository | None, stamps: Stamps |
     Args:
         user: Whose configuration counts.
         repository: The repository whose configuration counts too; None if there is none.
-        stamps: Where to note what is looked at.
+        stats: Takes in what is looked at.
 
     Returns:
         The text of the file; None if there is none or it cannot be read.
     """
-    stamps = stamps or Stamps()
+    stats = stats or StatCache()
     configs = user.configs
     if repository:
-        configs += _repository_configs(repository, stamps)
+        configs += _repository_configs(repository, stats)
     value: str | None = None
     with _home(user.home):
         for config in configs:
-            value = _last_value(config, "core.excludesfile", value, stamps)
+            value = _last_value(config, "core.excludesfile", value, stats)
     if value is None:
-        return _read(os.path.join(user.config_folder, "ignore"), stamps)
+        return _read(os.path.join(user.config_folder, "ignore"), stats)
     path = _expanded(value, user.home, repository)
-    return _read(path, stamps) if path else None
+    return _read(path, stats) if path else None
 
 
 @attrs.frozen
@@ -203,7 +203,7 @@ def attribute_settings(repository: Repository, user: GitUser) -> AttributeSettin
     """
     files = [user.system_attributes, os.path.join(user.config_folder, "attributes")]
     fold = False
-    pending = user.configs + _repository_configs(repository, Stamps())
+    pending = user.configs + _repository_configs(repository, StatCache())
     read: set[str] = set()
     with _home(user.home):
         while pending:
@@ -239,24 +239,24 @@ def _variables(path: str, home: str) -> list[tuple[str, str]] | None:
         return None
 
 
-def _repository_at(root: bytes, stamps: Stamps) -> Repository | None:
+def _repository_at(root: bytes, stats: StatCache) -> Repository | None:
     """Read the `.git` of a directory.
 
     Raises:
         _BadGitFileError: It is a file that leads to no repository.
     """
     dot_git = os.path.join(root, b".git")
-    status = stamps.look(dot_git)
+    status = stats.stat(dot_git)
     if status is None:
         return None
     is_file = stat.S_ISREG(status.st_mode)
     git_dir = os.path.realpath(_gitfile_target(dot_git)) if is_file else dot_git
-    if not _is_git_dir(git_dir, stamps):
+    if not _is_git_dir(git_dir, stats):
         if is_file:
             raise _BadGitFileError
         return None
-    common_dir = _common_dir(git_dir, stamps)
-    return Repository(root, git_dir, common_dir, _hash_size(common_dir, stamps))
+    common_dir = _common_dir(git_dir, stats)
+    return Repository(root, git_dir, common_dir, _hash_size(common_dir, stats))
 
 
 def _gitfile_target(path: bytes) -> bytes:
@@ -271,17 +271,17 @@ def _gitfile_target(path: bytes) -> bytes:
     return os.path.join(os.path.dirname(path), target)
 
 
-def _is_git_dir(path: bytes, stamps: Stamps) -> bool:
-    if not _has_head(path, stamps):
+def _is_git_dir(path: bytes, stats: StatCache) -> bool:
+    if not _has_head(path, stats):
         return False
-    common_dir = _common_dir(path, stamps)
+    common_dir = _common_dir(path, stats)
     parts = [os.path.join(common_dir, name) for name in (b"objects", b"refs")]
-    return all(stamps.look(part) is not None and os.access(part, os.X_OK) for part in parts)
+    return all(stats.stat(part) is not None and os.access(part, os.X_OK) for part in parts)
 
 
-def _has_head(git_dir: bytes, stamps: Stamps) -> bool:
+def _has_head(git_dir: bytes, stats: StatCache) -> bool:
     path = os.path.join(git_dir, b"HEAD")
-    status = stamps.look(path, follow=False)
+    status = stats.stat(path, follow=False)
     try:
         if status is not None and stat.S_ISLNK(status.st_mode):
             return os.readlink(path).startswith(b"refs/")
@@ -291,10 +291,10 @@ def _has_head(git_dir: bytes, stamps: Stamps) -> bool:
         return False
 
 
-def _common_dir(git_dir: bytes, stamps: Stamps) -> bytes:
+def _common_dir(git_dir: bytes, stats: StatCache) -> bytes:
     """Follow the file `commondir`, which the git directory of an additional work tree has."""
     path = os.path.join(git_dir, b"commondir")
-    stamps.look(path)
+    stats.stat(path)
     try:
         with open(path, "rb", opener=regular) as file:
             target = file.read().rstrip(b"\r\n")
@@ -303,15 +303,15 @@ def _common_dir(git_dir: bytes, stamps: Stamps) -> bytes:
     return os.path.realpath(os.path.join(git_dir, target.partition(b"\0")[0]))
 
 
-def _hash_size(common_dir: bytes, stamps: Stamps) -> int:
+def _hash_size(common_dir: bytes, stats: StatCache) -> int:
     config = os.fsdecode(os.path.join(common_dir, b"config"))
-    return 32 if _last_value(config, "extensions.objectformat", None, stamps) == "sha256" else 20
+    return 32 if _last_value(config, "extensions.objectformat", None, stats) == "sha256" else 20
 
 
-def _repository_configs(repository: Repository, stamps: Stamps) -> list[str]:
+def _repository_configs(repository: Repository, stats: StatCache) -> list[str]:
     shared = os.fsdecode(os.path.join(repository.common_dir, b"config"))
     own = os.fsdecode(os.path.join(repository.git_dir, b"config.worktree"))
-    apart = _last_value(shared, "extensions.worktreeconfig", None, stamps)
+    apart = _last_value(shared, "extensions.worktreeconfig", None, stats)
     return [shared, own] if _is_true(apart) else [shared]
 
 
@@ -334,26 +334,26 @@ def _home(home: str) -> Iterator[None]:
             pygit2.option(Option.SET_HOMEDIR, before or "")
 
 
-def _last_value(path: str, name: str, otherwise: str | None, stamps: Stamps) -> str | None:
+def _last_value(path: str, name: str, otherwise: str | None, stats: StatCache) -> str | None:
     """Read one variable of one configuration file and of those that it includes.
 
     Args:
         path: The file, which need not exist.
         name: The variable, in lower case.
         otherwise: What to give if the file does not set the variable, or is malformed.
-        stamps: Where to note what is looked at.
+        stats: Takes in what is looked at.
 
     Returns:
         The last value.
     """
-    status = stamps.look(path)
+    status = stats.stat(path)
     # libgit2 would wait for ever for a FIFO to be written to
     if status is None or not stat.S_ISREG(status.st_mode):
         return otherwise
     try:
         if _mentions_include(path):
             # which files it includes only libgit2 knows
-            stamps.distrust()
+            stats.distrust()
         config = pygit2.Config()
         _add_file(config, path, pygit2.option(Option.GET_HOMEDIR) or "")
         values = [value for value in config.get_multivar(name) if value is not None]
@@ -394,8 +394,8 @@ def _home_of(user: str) -> str | None:
         return None
 
 
-def _read(path: str, stamps: Stamps) -> bytes | None:
-    stamps.look(path)
+def _read(path: str, stats: StatCache) -> bytes | None:
+    stats.stat(path)
     try:
         with open(path, "rb", opener=regular) as file:
             return file.read()

@@ -25,17 +25,17 @@ class DirectoryRules:
     """What decides, with the user's own index and the request's forced paths, whether a name is ignored.
 
     Attributes:
-        reach: what is captured here.
+        scope: what is captured here.
         stack: the ignore files in force.
         nested: the indexes of repositories inside the workspace that reach here.
         key: a digest of `stack` and `nested`: where it is the same, a name need not be judged again.
     """
 
-    reach: Scope
+    scope: Scope
     stack: IgnoreStack
     nested: tuple[TrackedPaths, ...]
     key: bytes
 
     def decides_as(self, other: DirectoryRules | None) -> bool:
         """Whether both let the same names through."""
-        return other is not None and self.key == other.key and self.reach is other.reach
+        return other is not None and self.key == other.key and self.scope is other.scope

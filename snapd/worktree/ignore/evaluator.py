@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from snapd.core.rules.ignore import IgnoreFile
     from snapd.worktree.git.index import TrackedPaths
 
-    from .rules import Rules, RuleSource
+    from .rules import RuleSource, WorkspaceRules
 
 
 class RuleEvaluator:
@@ -27,7 +27,7 @@ class RuleEvaluator:
         forced: ignored paths, files or directories, to capture all the same.
     """
 
-    def __init__(self, rules: Rules, source: RuleSource, forced: tuple[RelPath, ...]) -> None:
+    def __init__(self, rules: WorkspaceRules, source: RuleSource, forced: tuple[RelPath, ...]) -> None:
         self.prefix = rules.prefix
         self.root = DirectoryRules(Scope.RULES, rules.stack, (), _root_key(rules))
         self._tracked = rules.tracked
@@ -50,46 +50,46 @@ class RuleEvaluator:
         """
         if above is None:
             return self.root
-        reach = before.reach if before is not None else self.reach(path, True, above)
-        return None if reach is None else attrs.evolve(above, reach=reach)
+        scope = before.scope if before is not None else self.scope_of(path, True, above)
+        return None if scope is None else attrs.evolve(above, scope=scope)
 
     def inside(
-        self, verdict: DirectoryRules, path: RelPath, gitignore: IgnoreFile | None, has_git: bool
+        self, rules: DirectoryRules, path: RelPath, gitignore: IgnoreFile | None, has_git: bool
     ) -> DirectoryRules:
         """What holds inside a directory.
 
         Args:
-            verdict: as `entering`.
+            rules: what `entering` returned.
             path: the directory.
             gitignore: its `.gitignore`.
             has_git: it has a `.git`.
         """
         if gitignore is not None:
-            verdict = attrs.evolve(
-                verdict,
-                stack=verdict.stack.entering(gitignore),
-                key=_key(verdict.key, b"gitignore", gitignore.base, gitignore.text),
+            rules = attrs.evolve(
+                rules,
+                stack=rules.stack.entering(gitignore),
+                key=_key(rules.key, b"gitignore", gitignore.base, gitignore.text),
             )
         if path and has_git and (held := self._source.nested(path)) is not None:
-            verdict = attrs.evolve(
-                verdict, nested=(*verdict.nested, held), key=_key(verdict.key, b"index", path, *_parts(held))
+            rules = attrs.evolve(
+                rules, nested=(*rules.nested, held), key=_key(rules.key, b"index", path, *_parts(held))
             )
-        return verdict
+        return rules
 
-    def reach(self, path: RelPath, is_directory: bool, verdict: DirectoryRules) -> Scope | None:
+    def scope_of(self, path: RelPath, is_directory: bool, rules: DirectoryRules) -> Scope | None:
         """How far a name is captured; None where it is ignored."""
-        if verdict.reach is Scope.ALL or (self._forced and not self._forced.isdisjoint((path, *parents(path)))):
+        if rules.scope is Scope.ALL or (self._forced and not self._forced.isdisjoint((path, *parents(path)))):
             return Scope.ALL
         if not is_directory and self._tracked.holds(path):
             return Scope.RULES
         match_path = self.prefix + b"/" + path if self.prefix else path
-        if verdict.reach is Scope.RULES and not verdict.stack.ignored(match_path, is_directory):
+        if rules.scope is Scope.RULES and not rules.stack.ignored(match_path, is_directory):
             return Scope.RULES
-        if not is_directory and any(nested.holds(path) for nested in verdict.nested):
+        if not is_directory and any(nested.holds(path) for nested in rules.nested):
             return Scope.RULES
         if is_directory and (
             self._tracked.below(path)
-            or any(nested.below(path) for nested in verdict.nested)
+            or any(nested.below(path) for nested in rules.nested)
             or path in self._above_forced
         ):
             return Scope.TRACKED_ONLY
@@ -112,7 +112,7 @@ def _parts(tracked: TrackedPaths) -> tuple[bytes, ...]:
     return tuple(b"\0".join(sorted(paths)) for paths in (tracked.paths, tracked.links, tracked.sparse))
 
 
-def _root_key(rules: Rules) -> bytes:
+def _root_key(rules: WorkspaceRules) -> bytes:
     parts = [rules.prefix]
     for text in rules.texts:
         parts += [text.kind.encode(), text.base, text.text]

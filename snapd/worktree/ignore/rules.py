@@ -18,7 +18,7 @@ from snapd.core.model import RuleText, Signature
 from snapd.core.operations.target import stack_of
 from snapd.core.rules.ignore import IgnoreStack
 from snapd.worktree.fs.stable_read import is_racy, read_small, signature
-from snapd.worktree.fs.stat_cache import Stamps
+from snapd.worktree.fs.stat_cache import StatCache
 from snapd.worktree.git.index import MalformedIndex, TrackedPaths, read_index
 from snapd.worktree.git.index_seed import IndexSeed
 from snapd.worktree.git.repository import GitUser as GitUser
@@ -42,7 +42,7 @@ WORKSPACE_FILE = ".snapd.toml"
 
 
 @attrs.frozen
-class Rules:
+class WorkspaceRules:
     """What is ignored in a workspace.
 
     Attributes:
@@ -71,15 +71,15 @@ class RuleSource:
         self._root = root
         self._descriptor = root_descriptor
         self._user = user
-        self._last: Rules | None = None
+        self._last: WorkspaceRules | None = None
         self._exclude: tuple[str, ...] = ()
-        self._stamps = Stamps()
+        self._stats = StatCache()
         self._repository: Repository | None = None
         self._indexes: dict[tuple[bytes, bytes, bytes], tuple[Signature, TrackedPaths]] = {}
-        self._nested: dict[RelPath, tuple[Stamps, TrackedPaths | None]] = {}
+        self._nested: dict[RelPath, tuple[StatCache, TrackedPaths | None]] = {}
         self._parsed: GitIndex | None = None
 
-    def read(self, exclude: Iterable[str]) -> Rules:
+    def read(self, exclude: Iterable[str]) -> WorkspaceRules:
         """The rules as they are now.
 
         Args:
@@ -94,24 +94,24 @@ class RuleSource:
         """
         exclude = tuple(exclude)
         self._parsed = None
-        if self._last is not None and exclude == self._exclude and self._stamps.unchanged():
+        if self._last is not None and exclude == self._exclude and self._stats.unchanged():
             return self._last
-        stamps = Stamps()
+        stats = StatCache()
         with os_errors(self._root):
-            repository = find_repository(self._root, stamps)
-        outer = self._repository_texts(repository, stamps)
+            repository = find_repository(self._root, stats)
+        outer = self._repository_texts(repository, stats)
         if repository is not None and self._is_foreign(repository, outer):
             # the repository around us ignores this folder as a whole: it is not its project
             repository = None
-            outer = self._repository_texts(None, stamps)
+            outer = self._repository_texts(None, stats)
         prefix = _prefix(repository, self._root)
-        own = "\n".join([*exclude, *self._workspace_excludes(stamps)]).encode("utf-8", "surrogateescape")
+        own = "\n".join([*exclude, *self._workspace_excludes(stats)]).encode("utf-8", "surrogateescape")
         texts = tuple(outer + ([RuleText("own", prefix, own)] if own else []))
-        tracked = self._tracked(repository, prefix, stamps)
-        rules = Rules(prefix, stack_of(texts), tracked, texts)
+        tracked = self._tracked(repository, prefix, stats)
+        rules = WorkspaceRules(prefix, stack_of(texts), tracked, texts)
         if self._last is None or rules != self._last:
             self._last = rules
-        self._exclude, self._stamps, self._repository = exclude, stamps, repository
+        self._exclude, self._stats, self._repository = exclude, stats, repository
         return self._last
 
     def seed(self, open_blobs: OpenBlobs) -> IndexSeed | None:
@@ -143,14 +143,14 @@ class RuleSource:
         known = self._nested.get(path)
         if known is not None and known[0].unchanged():
             return known[1]
-        stamps = Stamps()
-        repository = nested_repository(os.path.join(self._root, path), stamps)
+        stats = StatCache()
+        repository = nested_repository(os.path.join(self._root, path), stats)
         tracked = None
         if repository is not None:
-            tracked = self._read_index(repository, stamps, strip=b"", add=path)
+            tracked = self._read_index(repository, stats, strip=b"", add=path)
             if known is not None and tracked == known[1]:
                 tracked = known[1]
-        self._nested[path] = stamps, tracked
+        self._nested[path] = stats, tracked
         return tracked
 
     def nested_changed(self) -> bool:
@@ -160,22 +160,22 @@ class RuleSource:
         directory is gone has not changed: what lay in it is not there either.
         """
         changed = False
-        for path, (stamps, _) in list(self._nested.items()):
-            if not stamps.unchanged():
+        for path, (stats, _) in list(self._nested.items()):
+            if not stats.unchanged():
                 del self._nested[path]
                 changed = changed or os.path.isdir(os.path.join(self._root, path))
         return changed
 
-    def _repository_texts(self, repository: Repository | None, stamps: Stamps) -> list[RuleText]:
+    def _repository_texts(self, repository: Repository | None, stats: StatCache) -> list[RuleText]:
         texts = []
-        everywhere = user_excludes(self._user, repository, stamps)
+        everywhere = user_excludes(self._user, repository, stats)
         if everywhere:
             texts.append(RuleText("global", b"", everywhere))
         if repository is not None:
-            stamps.look(repository.exclude_path)
+            stats.stat(repository.exclude_path)
             if local := read_small(repository.exclude_path):
                 texts.append(RuleText("info", b"", local))
-            texts += _above(repository, self._root, stamps)
+            texts += _above(repository, self._root, stats)
         return texts
 
     def _is_foreign(self, repository: Repository, texts: list[RuleText]) -> bool:
@@ -184,18 +184,18 @@ class RuleSource:
         stack = stack_of(texts)
         return any(stack.ignored(b"/".join(parts[:depth]), True) for depth in range(1, len(parts) + 1))
 
-    def _tracked(self, repository: Repository | None, prefix: bytes, stamps: Stamps) -> TrackedPaths:
+    def _tracked(self, repository: Repository | None, prefix: bytes, stats: StatCache) -> TrackedPaths:
         if repository is None:
             return NOTHING_TRACKED
-        return self._read_index(repository, stamps, strip=prefix, add=b"", keep=True)
+        return self._read_index(repository, stats, strip=prefix, add=b"", keep=True)
 
     def _read_index(
-        self, repository: Repository, stamps: Stamps, strip: bytes, add: bytes, *, keep: bool = False
+        self, repository: Repository, stats: StatCache, strip: bytes, add: bytes, *, keep: bool = False
     ) -> TrackedPaths:
         path = repository.index_path
         key = (path, strip, add)
         looked_at = time.time_ns()
-        found = stamps.look(path)
+        found = stats.stat(path)
         if found is None:
             self._indexes.pop(key, None)
             return NOTHING_TRACKED
@@ -208,7 +208,7 @@ class RuleSource:
             # what it held falls back under the ignore rules, and nothing ignored is ever deleted
             logger.warning("the index %s cannot be read: %s", os.fsdecode(path), error)
             # it may rest on a shared index that comes back
-            stamps.distrust()
+            stats.distrust()
             self._indexes.pop(key, None)
             return NOTHING_TRACKED
         if keep:
@@ -220,8 +220,8 @@ class RuleSource:
             self._indexes[key] = (signature(found), tracked)
         return tracked
 
-    def _workspace_excludes(self, stamps: Stamps) -> list[str]:
-        stamps.look_beside(WORKSPACE_FILE.encode(), self._descriptor)
+    def _workspace_excludes(self, stats: StatCache) -> list[str]:
+        stats.stat_at(WORKSPACE_FILE.encode(), self._descriptor)
         return workspace_excludes(self._descriptor)
 
 
@@ -266,7 +266,7 @@ def _prefix(repository: Repository | None, root: bytes) -> bytes:
     return os.path.relpath(root, repository.root)
 
 
-def _above(repository: Repository, root: bytes, stamps: Stamps) -> list[RuleText]:
+def _above(repository: Repository, root: bytes, stats: StatCache) -> list[RuleText]:
     """The `.gitignore` files between the repository's root and the workspace, outermost first."""
     texts = []
     prefix = _prefix(repository, root)
@@ -274,7 +274,7 @@ def _above(repository: Repository, root: bytes, stamps: Stamps) -> list[RuleText
     for depth in range(len(parts)):
         base = b"/".join(parts[:depth])
         path = os.path.join(repository.root, base, b".gitignore")
-        stamps.look(path, follow=False)
+        stats.stat(path, follow=False)
         # git does not follow a symlink here
         if not os.path.islink(path) and (text := read_small(path)):
             texts.append(RuleText("gitignore", base, text))

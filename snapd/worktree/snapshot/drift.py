@@ -43,7 +43,7 @@ class DriftFinder:
     """
 
     root: int
-    memory: TreeState
+    state: TreeState
     read_tree: Callable[[ObjectId], tuple[TreeEntry, ...]]
     max_files: int
     max_bytes: int
@@ -62,13 +62,13 @@ class DriftFinder:
         Raises:
             StoreCorrupt, IoError: see there.
         """
-        for unread in self.memory.unread:
+        for unread in self.state.unread:
             node: DirectoryNode | None = unread
             while node is not None and node not in self._unread_below:
                 self._unread_below.add(node)
                 node = node.parent
         try:
-            self._directory(b"", base, self.memory.root)
+            self._directory(b"", base, self.state.root)
         except _EnoughError:
             self._truncated = True
         found = tuple(sorted(self._found, key=lambda drifted: drifted.path))
@@ -79,7 +79,7 @@ class DriftFinder:
             return
         prefix = path + b"/" if path else b""
         before = {entry.name: entry for entry in self.read_tree(old)} if old is not None else {}
-        unread = self.memory.unread.get(node, {})
+        unread = self.state.unread.get(node, {})
         for name in {**before, **node.files, **node.directories, **unread}:
             entry = before.get(name)
             was = Entry(entry.mode, entry.oid) if entry is not None and entry.mode != TREE else None

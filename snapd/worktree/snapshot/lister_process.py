@@ -1,7 +1,7 @@
-"""The process that lists directories for `lister.py`: paths come in, listings go out, until the input ends.
+"""The process that lists directories for `lister_pool`: paths come in, listings go out, until the input ends.
 
-It imports little, so that it is there in some milliseconds. Each directory is watched before it is listed, where
-queues are given.
+It imports little, so that it starts in some milliseconds. It watches each directory before it lists it, if it has the
+clock's queues.
 """
 
 from __future__ import annotations
@@ -10,17 +10,19 @@ import os
 import struct
 from typing import TYPE_CHECKING
 
-from snapd.watch.lent import Lent
+from snapd.watch.shared_queues import SharedQueues
 from snapd.worktree.fs.directories import Directories
 from snapd.worktree.fs.listing import Listing, encode, failed, list_directory
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_LENGTH = struct.Struct("<H")
+PATH = struct.Struct("<I")
+"""Bytes of the path that follows."""
+
 _READ_BYTES = 1 << 16
 _TOGETHER = 32
-"""Listings that are sent at once."""
+"""Listings that are written at once."""
 
 
 class _Watcher:
@@ -28,19 +30,19 @@ class _Watcher:
 
     Args:
         device: of the file system.
-        queues: where it is told what happens in them; empty for nowhere.
+        queues: the clock's queues, which get the events; empty to watch nothing.
     """
 
     def __init__(self, device: int, queues: Sequence[int]) -> None:
         self._device = device
-        self._lent = Lent(queues) if queues else None
+        self._queues = SharedQueues(queues) if queues else None
 
     def watch(self, directory: int) -> int:
-        """The number of the watch; -1 where there is none: who asked tries it itself, and is told why."""
-        if self._lent is None or os.fstat(directory).st_dev != self._device:
+        """The number of the watch; -1 if there is none: the process that asked then tries itself and sees the error."""
+        if self._queues is None or os.fstat(directory).st_dev != self._device:
             return -1
         try:
-            return self._lent.add(directory)
+            return self._queues.add(directory)
         except OSError:
             return -1
 
@@ -49,7 +51,7 @@ def main(descriptors: str) -> None:
     """Serves standard input and output.
 
     Args:
-        descriptors: decimal numbers: of the directory that paths are relative to, and of the queues, if there are any.
+        descriptors: decimal numbers: the directory that paths are relative to, then the clock's queues, if any.
     """
     root, *queues = map(int, descriptors.split())
     watcher = _Watcher(os.fstat(root).st_dev, queues)
@@ -60,9 +62,9 @@ def main(descriptors: str) -> None:
             at = 0
             pieces: list[bytes] = []
             listed = 0
-            while len(data) - at >= _LENGTH.size:
-                (length,) = _LENGTH.unpack_from(data, at)
-                start = at + _LENGTH.size
+            while len(data) - at >= PATH.size:
+                (length,) = PATH.unpack_from(data, at)
+                start = at + PATH.size
                 if start + length > len(data):
                     break
                 at = start + length

@@ -12,11 +12,12 @@ import attrs
 from snapd.core.errors import from_os_error
 from snapd.core.model import SkipReason
 from snapd.failpoints import failpoint
+from snapd.workers.pool import WorkerLost
 from snapd.worktree.fs.directories import Directories
 from snapd.worktree.fs.stable_read import STREAM_FROM, read_link, read_stable
 from snapd.worktree.state.file_state import make_record, oid_of
 
-from .reader_pool import AT_ONCE, ReaderLost, ReaderPool
+from .reader_pool import FILES_TOGETHER, ReaderPool
 from .walker import GONE
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ class Reader:
     batch: ObjectBatch
     call: Call
 
-    def read_all(self, memory: TreeState) -> _Readings:
+    def read_all(self, state: TreeState) -> _Readings:
         """Reads what the memory has down as unread.
 
         Yields:
@@ -71,12 +72,12 @@ class Reader:
         """
         pieces: deque[_Piece] = deque()
         total = 0
-        for node, names in memory.unread.items():
-            path = memory.path_of(node)
+        for node, names in state.unread.items():
+            path = state.path_of(node)
             assert path is not None
             items = list(names.items())
             total += len(items)
-            pieces += [(node, path, items[at : at + AT_ONCE]) for at in range(0, len(items), AT_ONCE)]
+            pieces += [(node, path, items[at : at + FILES_TOGETHER]) for at in range(0, len(items), FILES_TOGETHER)]
         done = 0
         readers = self._start_readers() if total >= _WORTH_HELP else None
         with Directories(self.root) as directories, closing(self._read_pieces(readers, directories, pieces)) as found:
@@ -89,7 +90,7 @@ class Reader:
         try:
             return ReaderPool(self.root, self.limit, self.batch.packing)
         except OSError as error:
-            logger.warning("no processes that read files can be started: %s", error)
+            logger.warning("cannot start processes that read files, this process reads them: %s", error)
             return None
 
     def _read_pieces(
@@ -114,11 +115,12 @@ class Reader:
             while pieces or readers.is_waiting:
                 while pieces and readers.has_room:
                     node, path, items = pieces.popleft()
-                    own = [item for item in items if item[1] or not readers.takes(path)]
-                    if own:
-                        yield node, self._read(directories, path, own)
-                    if len(own) < len(items):
-                        readers.ask(path, [(item[0], (node, path, item[0])) for item in items if item not in own])
+                    links = [item for item in items if item[1]]
+                    if links:
+                        yield node, self._read(directories, path, links)
+                    if len(links) < len(items):
+                        files = [(name, (node, path, name)) for name, is_link in items if not is_link]
+                        readers.read_files(path, files)
                 self.call.check()
                 for (node, path, name), found in readers.answers(_POLL_SECONDS):
                     if found is None:
@@ -126,8 +128,8 @@ class Reader:
                     else:
                         self.batch.add_packed_blob(oid_of(found.record), found.packed)
                         yield node, [(name, found.record)]
-        except ReaderLost:
-            logger.warning("a process that reads files ended early: reading without")
+        except WorkerLost as error:
+            logger.warning("a process that reads files failed (%s): this process reads them", error)
             pieces.extendleft((node, path, [(name, False)]) for node, path, name in readers.unanswered())
 
     def _read(self, directories: Directories, path: RelPath, items: Iterable[tuple[bytes, bool]]) -> list[Read]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     _Packing = Callable[[bytes], tuple[ObjectId, bytes]]
 
-DIRECTORY = struct.Struct("<HH")
+DIRECTORY = struct.Struct("<IH")
 """Bytes of a directory's path, and number of the names in it that follow."""
 NAME = struct.Struct("<H")
 """Bytes of a name."""

@@ -22,9 +22,8 @@ from snapd.worktree.state.tree_state import TreeState
 
 from .classifier import NameClassifier, SeededFiles
 from .drift import DriftFinder
-from .prefetch import remembered, tracked
 from .reader import Reader
-from .walker import Walker, start_lister, stop_lister
+from .walker import Walker, needs_lister, start_lister, stop_lister
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -34,8 +33,11 @@ if TYPE_CHECKING:
     from snapd.core.ports.objects import ObjectBatch
     from snapd.core.ports.project import Adopt, OpenBlobs
     from snapd.watch.clock import Clock
-    from snapd.worktree.ignore.rules import Rules, RuleSource
+    from snapd.worktree.ignore.rules import RuleSource, WorkspaceRules
     from snapd.worktree.state.nodes import DirectoryNode
+
+    from .classifier import Visit
+    from .lister_pool import ListerPool
 
 _WORTH_KEEPING = 5000
 """Files and directories that a new process would have to read again."""
@@ -66,17 +68,17 @@ class Scanner:
         self._source = rules
         self._hidden = hidden
         self._clock = clock
-        self.memory = TreeState(clock.forget)
+        self.state = TreeState(clock.forget)
         self.captured: Snapshot | None = None
         self.relied_on: ObjectId | None = None
         self.full_look: FullLook | None = None
-        self._rules: Rules | None = None
+        self._rules: WorkspaceRules | None = None
         self._settings: CaptureSettings | None = None
         self._forced: tuple[RelPath, ...] = ()
         self._adopt: Adopt | None = None
         self._open_blobs: OpenBlobs | None = None
         self._kept_at: str | None = None
-        self._kept_rules: bytes | None = None
+        self._saved_rules_digest: bytes | None = None
         self._not_kept = 0
         self._keeping: threading.Thread | None = None
 
@@ -94,9 +96,9 @@ class Scanner:
         saved = load(path)
         if saved is None or saved.root.inode != os.fstat(self._root).st_ino or not knows(saved.tree):
             return
-        self.memory.recall(saved.root)
+        self.state.recall(saved.root)
         self.relied_on = saved.tree
-        self._kept_rules = saved.rules
+        self._saved_rules_digest = saved.rules_digest
 
     def forget(self, objects: frozenset[ObjectId]) -> None:
         """Takes objects for not stored that a capture has stored: the files that have them are read again.
@@ -108,12 +110,12 @@ class Scanner:
             return
         # what is kept meanwhile must not change under it
         self._wait_for_keeping()
-        memory = self.memory
-        for _, node in memory.root.walk():
+        state = self.state
+        for _, node in state.root.walk():
             for name in [name for name, record in node.files.items() if oid_of(record) in objects]:
-                memory.drop_file(node, name)
+                state.drop_file(node, name)
             if node.tree in objects:
-                memory.touch(node)
+                state.invalidate_tree(node)
         # what is left may be of several snapshots, of which none has all
         self.relied_on = None
         self._doubt(Marks(), "objects are missing in the store")
@@ -121,7 +123,7 @@ class Scanner:
     def forget_all(self) -> None:
         """Takes nothing for stored, also not what is kept for the next process; raises `IoError`."""
         self._wait_for_keeping()
-        self.memory.clear()
+        self.state.clear()
         self.relied_on = None
         if self._kept_at is not None:
             with os_errors(self._kept_at), contextlib.suppress(FileNotFoundError):
@@ -133,7 +135,7 @@ class Scanner:
         marks = Marks()
         for path in paths:
             above, _, name = path.rpartition(b"/")
-            node = self.memory.root.directory(above)
+            node = self.state.root.directory(above)
             if node is not None:
                 marks.add(node, name)
         self._clock.put_back(marks)
@@ -165,27 +167,27 @@ class Scanner:
         forced = tuple(sorted(set(forced)))
         taken = Marks()
         try:
-            look = self._look(settings, forced, taken, call)
-            if look is None:
+            walker = self._look(settings, forced, taken, call)
+            if walker is None:
                 return self._unchanged(forced)
             learnt: list[tuple[DirectoryNode, bytes]] = []
             try:
-                trees = self._store(look, learnt, taken, batch, call)
+                trees = self._store(walker, learnt, taken, batch, call)
             except BaseException:
                 # what was read may not be stored
                 for node, name in learnt:
-                    self.memory.drop_file(node, name)
+                    self.state.drop_file(node, name)
                 raise
         except BaseException:
             self._doubt(taken, _CUT_SHORT)
             raise
         for node, tree in trees.items():
             node.tree = tree
-        self.memory.pack_all_but((*look.visited, *dict.fromkeys(node for node, _ in learnt)))
+        self.state.pack_all_but((*walker.visited, *dict.fromkeys(node for node, _ in learnt)))
         self._not_kept += len(learnt) + len(trees)
-        assert self.memory.root.tree is not None
+        assert self.state.root.tree is not None
         assert self._rules is not None
-        self.captured = Snapshot(self.memory.root.tree, self.memory.coverage(self._rules, forced))
+        self.captured = Snapshot(self.state.root.tree, self.state.coverage(self._rules, forced))
         # also when a later look fails: what is remembered is taken for stored
         self.relied_on = self.captured.tree
         if self._not_kept >= _WORTH_KEEPING:
@@ -200,6 +202,7 @@ class Scanner:
         read_tree: Callable[[ObjectId], tuple[TreeEntry, ...]],
         settings: CaptureSettings,
         forced: tuple[RelPath, ...],
+        *,
         max_files: int,
         max_bytes: int,
         call: Call,
@@ -220,12 +223,12 @@ class Scanner:
         """
         taken = Marks()
         try:
-            look = self._look(settings, tuple(sorted(set(forced))), taken, call)
-            if look is not None:
-                self.memory.note(look.visited)
+            walker = self._look(settings, tuple(sorted(set(forced))), taken, call)
+            if walker is not None:
+                self.state.update_coverage(walker.visited)
             with os_errors(b"."):
-                unfinished = look is not None and look.unfinished
-                return DriftFinder(self._root, self.memory, read_tree, max_files, max_bytes, unfinished).find(base)
+                unfinished = walker is not None and walker.unfinished
+                return DriftFinder(self._root, self.state, read_tree, max_files, max_bytes, unfinished).find(base)
         except BaseException:
             self._doubt(taken, _CUT_SHORT)
             raise
@@ -238,9 +241,9 @@ class Scanner:
 
     def _unchanged(self, forced: tuple[RelPath, ...]) -> Snapshot:
         """The snapshot, where nothing changed; what is not captured may have been found out without taking one."""
-        assert self.memory.root.tree is not None
+        assert self.state.root.tree is not None
         assert self._rules is not None
-        snapshot = Snapshot(self.memory.root.tree, self.memory.coverage(self._rules, forced))
+        snapshot = Snapshot(self.state.root.tree, self.state.coverage(self._rules, forced))
         if self.captured != snapshot:
             self.captured = snapshot
         return snapshot
@@ -254,7 +257,7 @@ class Scanner:
         if self._kept_at is None or not self._not_kept or self.relied_on is None or self._rules is None:
             return
         try:
-            save(self._kept_at, self.memory, self.relied_on, digest(self._rules.tracked, self._forced))
+            save(self._kept_at, self.state, self.relied_on, digest(self._rules.tracked, self._forced))
             self._not_kept = 0
         except SnapdError as error:
             # the next process reads a little more
@@ -267,34 +270,39 @@ class Scanner:
     def _look(self, settings: CaptureSettings, forced: tuple[RelPath, ...], taken: Marks, call: Call) -> Walker | None:
         """Brings the memory up to date, but for what has to be read; None where nothing can have changed."""
         self._wait_for_keeping()
-        # before anything is watched by other processes: what an overflow loses from here on is told by another take
+        # before other processes watch anything: the next `take` reports what an overflow loses from here on
         marks = self._take(taken)
-        lister = start_lister(self._root, self._clock, remembered(self.memory.root)) if self._rules is None else None
+        lister: ListerPool[Visit] | None = None
+        # the processes start while this one reads the rules and the index
+        if self._rules is None and needs_lister(path for path, _ in self.state.root.walk()):
+            lister = start_lister(self._root, self._clock)
         try:
             rules = self._source.read(settings.exclude)
-            if self._kept_rules is not None:
-                if self._kept_rules != digest(rules.tracked, forced):
-                    self.memory.judge_anew()
-                self._kept_rules = None
-            if self.memory.root.inode == 0:
-                lister = start_lister(self._root, self._clock, tracked(rules.tracked.paths))
-            seed = self._seed() if self.memory.root.inode == 0 else None
+            if self._saved_rules_digest is not None:
+                if self._saved_rules_digest != digest(rules.tracked, forced):
+                    self.state.invalidate_rules()
+                self._saved_rules_digest = None
+            seed = None
+            if self.state.root.inode == 0:
+                if needs_lister(path.rpartition(b"/")[0] for path in rules.tracked.paths):
+                    lister = start_lister(self._root, self._clock)
+                seed = self._seed()
         except BaseException:
             stop_lister(lister, self._clock)
             raise
         changed, doubted = self._doubted(rules, forced, settings)
         everything = marks.everything or changed
-        if not everything and not marks and not doubted and not self.memory.linked and self.memory.is_settled:
+        if not everything and not marks and not doubted and not self.state.linked and self.state.is_settled:
             return None
         self._rules, self._settings, self._forced = rules, settings, forced
-        look = Walker(
+        walker = Walker(
             self._root,
             self._device,
             self._clock,
             NameClassifier(
                 self._hidden,
                 settings.max_file_size,
-                self.memory,
+                self.state,
                 RuleEvaluator(rules, self._source, forced),
                 seed,
             ),
@@ -303,30 +311,30 @@ class Scanner:
         )
         for _ in range(_ROUNDS):
             if doubted or not everything:
-                look.at(Marks() if everything else marks, doubted)
+                walker.walk_marked(Marks() if everything else marks, doubted)
             if everything:
-                self._look_at_everything(look, marks.why or _OTHER_RULES)
+                self._look_at_everything(walker, marks.why or _OTHER_RULES)
             doubted = frozenset()
             marks = self._take(taken)
             if self._clock.exact:
                 everything = marks.everything
-                if not marks and not look.raced:
-                    return look
-            elif everything and not look.raced and look.held_still():
-                return look
+                if not marks and not walker.raced:
+                    return walker
+            elif everything and not walker.raced and walker.held_still():
+                return walker
             else:
                 # also where the watches ran out in the middle of a look at what was marked
                 everything = True
         self._clock.put_back(marks)
-        look.unfinished = True
-        return look
+        walker.unfinished = True
+        return walker
 
-    def _look_at_everything(self, look: Walker, why: str) -> None:
+    def _look_at_everything(self, walker: Walker, why: str) -> None:
         # where nothing is watched each look is one: whoever wants to know is told by the status
         level = logging.INFO if self._clock.exact else logging.DEBUG
         logger.log(level, "looking at all files: %s", why)
         self.full_look = FullLook(time.time_ns() // 1_000_000, why)
-        look.at_everything()
+        walker.walk_everything()
 
     def _seed(self) -> SeededFiles | None:
         """What the project's own git knows and the store now has."""
@@ -343,7 +351,7 @@ class Scanner:
         return marks
 
     def _doubted(
-        self, rules: Rules, forced: tuple[RelPath, ...], settings: CaptureSettings
+        self, rules: WorkspaceRules, forced: tuple[RelPath, ...], settings: CaptureSettings
     ) -> tuple[bool, frozenset[RelPath]]:
         """What may be captured now and was not, or the contrary, for reasons that lie outside of it.
 
@@ -360,30 +368,30 @@ class Scanner:
             doubted |= differing(rules.tracked, before.tracked)
         if self.captured is None or len(doubted) >= _MANY:
             # a look that failed may have judged some of it by other rules
-            self.memory.judge_anew()
+            self.state.invalidate_rules()
             return True, frozenset()
         return changed, doubted
 
     # -- storing
 
     def _store(
-        self, look: Walker, learnt: list[tuple[DirectoryNode, bytes]], taken: Marks, batch: ObjectBatch, call: Call
+        self, walker: Walker, learnt: list[tuple[DirectoryNode, bytes]], taken: Marks, batch: ObjectBatch, call: Call
     ) -> dict[DirectoryNode, ObjectId]:
-        reader = Reader(self._root, look.sieve.limit, batch, call)
+        reader = Reader(self._root, walker.classifier.limit, batch, call)
         # a look that stored nothing (`drift`) may have left some, in directories that this one did not visit
-        asked = tuple(self.memory.unread)
+        asked = tuple(self.state.unread)
         for _ in range(_ROUNDS):
             if not self._read(reader, learnt):
                 break
             # what went away between the look and the read may be there by another name
             marks = self._take(taken)
             if marks.everything:
-                self._look_at_everything(look, marks.why)
+                self._look_at_everything(walker, marks.why)
             else:
-                look.at(marks, ())
+                walker.walk_marked(marks, ())
         else:
             self._read(reader, learnt)
-        self.memory.note((*look.visited, *asked, *(node for node, _ in learnt)))
+        self.state.update_coverage((*walker.visited, *asked, *(node for node, _ in learnt)))
         failpoint("capture.trees")
         trees = self._trees(batch, call)
         call.check()
@@ -394,26 +402,26 @@ class Scanner:
 
     def _read(self, reader: Reader, learnt: list[tuple[DirectoryNode, bytes]]) -> bool:
         """Reads what is unread; whether some of it was gone."""
-        memory = self.memory
+        state = self.state
         gone = False
-        with contextlib.closing(reader.read_all(memory)) as all_found:
+        with contextlib.closing(reader.read_all(state)) as all_found:
             for node, found in all_found:
                 for name, what in found:
                     if what is None:
-                        memory.drop_file(node, name)
+                        state.drop_file(node, name)
                         gone = True
                     elif isinstance(what, SkipReason):
-                        memory.put_other(node, name, what)
+                        state.put_other(node, name, what)
                         if what is SkipReason.UNSTABLE:
                             self._clock.put_back(Marks(names={node: {name}}))
                     else:
-                        memory.read(node, name, what)
+                        state.put_read_file(node, name, what)
                         learnt.append((node, name))
         return gone
 
     def _trees(self, batch: ObjectBatch, call: Call) -> dict[DirectoryNode, ObjectId]:
         """The trees that have to be computed, children before what is above them."""
-        root = self.memory.root
+        root = self.state.root
         order: list[DirectoryNode] = []
         pending = [root] if root.tree is None else []
         while pending:

@@ -1,7 +1,7 @@
-"""Compares the work tree with what is remembered of it: directories are listed, names are judged, nothing is read.
+"""Compares the work tree with its known state: lists directories and classifies names, but reads no file.
 
-What is found enters the memory at once: what is gone is forgotten, what is new or differs is put down as `unread`. A
-look that is broken off leaves a memory that merely knows less.
+What it finds enters the state at once: it forgets what is gone, and marks what is new or differs as `unread`. A look
+that is cut short leaves a state that only knows less.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from snapd.core.model import SkipReason
 from snapd.core.paths import parents
 from snapd.core.rules.ignore import IgnoreFile
 from snapd.watch.clock import ITSELF
+from snapd.workers.pool import WorkerLost
 from snapd.worktree.fs.directories import Directories
 from snapd.worktree.fs.listing import Listing, list_directory
 from snapd.worktree.fs.stable_read import is_racy, read_small
@@ -28,7 +29,8 @@ from snapd.worktree.ignore.directory_rules import Scope
 from snapd.worktree.state.file_state import inode_of
 from snapd.worktree.state.nodes import DirectoryNode, Uncaptured
 
-from .lister_pool import ListerLost, ListerPool
+from .classifier import Visit
+from .lister_pool import ListerPool
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Container, Iterable, Iterator
@@ -37,16 +39,17 @@ if TYPE_CHECKING:
     from snapd.core.model import RelPath
     from snapd.watch.clock import Clock, Marks
     from snapd.worktree.git.index_seed import IndexSeed
-    from snapd.worktree.ignore.directory_rules import DirectoryRules
     from snapd.worktree.ignore.evaluator import RuleEvaluator
     from snapd.worktree.state.tree_state import TreeState
 
-    from .classifier import NameClassifier, Visit
+    from .classifier import NameClassifier
 
 logger = logging.getLogger(__name__)
 
-_WORTH_HELP = 32
-"""Directories that wait to be listed: from here on it is worth while to have processes do it."""
+_LISTER_FROM = 32
+"""From this many directories on, it pays to have processes list them."""
+_POLL_SECONDS = 0.1
+"""How soon a cancelled request stops waiting for a listing."""
 
 GONE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ESTALE)
 _DENIED = (errno.EACCES, errno.EPERM)
@@ -59,92 +62,92 @@ class Walker:
 
     Attributes:
         root: descriptor of the workspace.
-        device: of the workspace; what is mounted inside is not crossed into.
-        clock: has every directory watched before it is listed.
-        sieve: puts down what is found.
+        device: of the workspace; a look does not enter what is mounted inside.
+        clock: watches every directory before it is listed.
+        classifier: takes in what the look finds.
         call: the request.
-        lister: has begun to list what is looked at, where it was worth while; the look ends it.
-        visited: the directories that were looked at.
-        stamps: how each directory was when it was listed.
-        raced: something went away while it was looked at.
-        unfinished: changes went on for as long as it was looked: what they marked is still to be looked at.
+        lister: the processes that list directories, where they are worth it; the look ends them.
+        visited: the directories that the look visited.
+        listings: each directory's listing.
+        raced: something went away during the look.
+        unfinished: changes went on throughout the look; what they marked has not been looked at.
     """
 
     root: int
     device: int
     clock: Clock
-    sieve: NameClassifier
+    classifier: NameClassifier
     call: Call
     lister: ListerPool[Visit] | None = None
     visited: dict[DirectoryNode, None] = attrs.field(factory=dict)
-    stamps: list[tuple[RelPath, Listing]] = attrs.field(factory=list)
+    listings: list[tuple[RelPath, Listing]] = attrs.field(factory=list)
     raced: bool = False
     unfinished: bool = False
-    memory: TreeState = attrs.field(init=False)
+    state: TreeState = attrs.field(init=False)
     evaluator: RuleEvaluator = attrs.field(init=False)
     _begun: int = attrs.field(factory=time.time_ns)
     _directories: Directories = attrs.field(init=False)
-    _deep: bool = False
+    _may_start_lister: bool = False
 
     def __attrs_post_init__(self) -> None:
-        self.memory, self.evaluator = self.sieve.memory, self.sieve.evaluator
+        self.state, self.evaluator = self.classifier.state, self.classifier.evaluator
 
-    def at_everything(self) -> None:
+    def walk_everything(self) -> None:
         """Looks at the whole work tree.
 
         Raises:
             IoError: the disk is in trouble.
-            Cancelled: as asked.
+            Cancelled: the request was cancelled.
         """
         self.raced = False
-        self.stamps.clear()
-        self._deep = True
+        self.listings.clear()
+        self._may_start_lister = True
         try:
             self._walk_all()
-        except ListerLost:
-            logger.warning("a process that lists directories ended early: looking without")
-            self._deep = False
-            # a directory may have been judged by new rules, and those in it that were still to come by the old ones
-            self.memory.judge_anew()
+        except WorkerLost as error:
+            logger.warning("a process that lists directories failed (%s): this process lists them", error)
+            self._may_start_lister = False
+            # some directories may have been classified by the new rules, and those below them by the old ones
+            self.state.invalidate_rules()
             self._walk_all()
 
-    def at(self, marks: Marks, doubted: Iterable[RelPath]) -> None:
+    def walk_marked(self, marks: Marks, doubted: Iterable[RelPath]) -> None:
         """Looks at what may have changed.
 
         Args:
-            marks: what the clock says.
-            doubted: paths whose rules changed: each part of them is judged anew.
+            marks: from the clock.
+            doubted: paths whose rules changed: each part of them is classified again.
 
         Raises:
-            IoError, Cancelled: as `at_everything`.
+            IoError, Cancelled: as `walk_everything`.
         """
         self.raced = False
-        self._deep = False
+        self._may_start_lister = False
         with self._open():
             for path in doubted:
-                self._judge_anew(path)
+                self._classify_again(path)
             seen: set[int] = set()
-            for place, names in marks.names.items():
-                assert isinstance(place, DirectoryNode)
-                path_there = self.memory.path_of(place)
+            for node, names in marks.names.items():
+                assert isinstance(node, DirectoryNode)
+                path_there = self.state.path_of(node)
                 if path_there is not None:
-                    self._look_into(path_there, place, names, told=names, seen=seen)
-            # nothing is told of what is written through a name that lies outside
-            for place, names in list(self.memory.linked.items()):
-                self._look_at_names(place, names, marks.inodes, seen)
+                    self._look_into(path_there, node, names, marked=names, seen=seen)
+            # a write through a name outside the workspace marks nothing
+            for node, names in list(self.state.linked.items()):
+                self._look_at_names(node, names, marks.inodes, seen)
             self._look_at_other_names(marks.inodes, seen)
 
     def held_still(self) -> bool:
-        """Whether no directory changed while others were listed, so that no rename slipped between."""
+        """Whether no directory changed while others were listed, so that no rename went unseen."""
         with Directories(self.root) as directories:
-            for path, then in self.stamps:
+            for path, then in self.listings:
                 try:
                     descriptor = directories.open(path)
                     now = os.fstat(descriptor)
                     if (now.st_ino, now.st_mtime_ns, now.st_ctime_ns) != (then.inode, then.mtime_ns, then.ctime_ns):
                         return False
                     if is_racy(then.ctime_ns, self._begun):
-                        # what came or went since, within the same clock tick, left no trace
+                        # a name that came or went within the same clock tick changed no time
                         again = list_directory(descriptor)
                         if (again.names, again.directories) != (then.names, then.directories):
                             return False
@@ -155,28 +158,29 @@ class Walker:
     # -- marked names
 
     def _look_into(
-        self, path: RelPath, node: DirectoryNode, names: Collection[bytes], told: Container[bytes], seen: set[int]
+        self, path: RelPath, node: DirectoryNode, names: Collection[bytes], *, marked: Container[bytes], seen: set[int]
     ) -> None:
         """Looks at some names of a directory.
 
         Args:
             path: the directory.
-            node: the same.
+            node: its state.
             names: in it.
-            told: those that something was told of: they are read even where no time says that they changed.
-            seen: takes the inode numbers that were found.
+            marked: those that the clock marked: they are read even if no time says that they changed.
+            seen: gets the inode numbers that were found.
         """
-        verdict = node.verdict
+        rules = node.rules
         has_rules = not _RULE_NAMES.isdisjoint(names)
-        if verdict is None or ITSELF in names or has_rules:
-            self._look_again(path, node, deep=verdict is None or has_rules)
+        if rules is None or ITSELF in names or has_rules:
+            self._visit_again(path, node, deep=rules is None or has_rules)
             return
         descriptor = self._enter(path, node)
         if descriptor is None:
             return
-        if node.verdict is None:
-            self._look_again(path, node, deep=True)
+        if node.rules is None:
+            self._visit_again(path, node, deep=True)
             return
+        visit = Visit(path, node, rules, deep=False)
         self.visited[node] = None
         for name in names:
             self.call.check()
@@ -187,29 +191,29 @@ class Walker:
                     self._unseen(node, name, error)
                     continue
             seen.add(status.st_ino)
-            self.sieve.consider(path, node, name, status, verdict, known=True, deep=False)
-            if name in told and stat.S_ISREG(status.st_mode) and name in node.files:
-                # a store to a page that was mapped before changes no time; that the mapping went is told
-                self.memory.ask(node, name, is_link=False)
+            self.classifier.consider(visit, name, status, same_rules=True)
+            if name in marked and stat.S_ISREG(status.st_mode) and name in node.files:
+                # a write to a page that was mapped before changes no time; only the end of the mapping is marked
+                self.state.mark_unread(node, name, is_link=False)
         self._walk()
 
-    def _look_again(self, path: RelPath, node: DirectoryNode, *, deep: bool) -> None:
-        above = node.parent.verdict if node.parent is not None else None
-        verdict = self.evaluator.entering(path, above, node.verdict)
-        if verdict is None:
+    def _visit_again(self, path: RelPath, node: DirectoryNode, *, deep: bool) -> None:
+        above = node.parent.rules if node.parent is not None else None
+        rules = self.evaluator.entering(path, above, node.rules)
+        if rules is None:
             assert node.parent is not None
             self.visited[node.parent] = None
-            self.memory.put_other(node.parent, node.name, Uncaptured.IGNORED_DIRECTORY)
+            self.state.put_other(node.parent, node.name, Uncaptured.IGNORED_DIRECTORY)
             return
-        self.sieve.pending.append((path, node, verdict, deep))
-        # at once: what is looked at later must not be judged by what held before
+        self.classifier.pending.append(Visit(path, node, rules, deep))
+        # at once: the old rules must not classify what the look comes to later
         self._walk()
 
-    def _judge_anew(self, path: RelPath) -> None:
+    def _classify_again(self, path: RelPath) -> None:
         for above in (*reversed(parents(path)), path):
             folder, _, name = above.rpartition(b"/")
-            node = self.memory.root.directory(folder)
-            if node is None or node.verdict is None or (descriptor := self._enter(folder, node)) is None:
+            node = self.state.root.directory(folder)
+            if node is None or node.rules is None or (descriptor := self._enter(folder, node)) is None:
                 return
             self.visited[node] = None
             with os_errors(above):
@@ -218,15 +222,15 @@ class Walker:
                 except OSError as error:
                     self._unseen(node, name, error)
                     return
-            self.sieve.consider(folder, node, name, status, node.verdict, known=False, deep=False)
+            self.classifier.consider(Visit(folder, node, node.rules, deep=False), name, status, same_rules=False)
             self._walk()
 
     def _unseen(self, node: DirectoryNode, name: bytes, error: OSError) -> None:
         if error.errno in _DENIED:
-            # the directory may be listed, but not what is in it
-            self.memory.put_other(node, name, SkipReason.UNREADABLE)
+            # the directory may be listed, but not its entries
+            self.state.put_other(node, name, SkipReason.UNREADABLE)
         elif error.errno in GONE:
-            self.memory.drop(node, name)
+            self.state.drop(node, name)
         else:
             raise error
 
@@ -234,63 +238,60 @@ class Walker:
 
     def _walk_all(self) -> None:
         with self._open():
-            self.sieve.pending.append((b"", self.memory.root, self.evaluator.root, True))
+            self.classifier.pending.append(Visit(b"", self.state.root, self.evaluator.root, deep=True))
             self._walk()
             self._look_at_other_names(set(), set())
-            if self.lister is not None:
-                for listing in self.lister.unwanted():
-                    self._let_go(listing)
 
     def _walk(self) -> None:
-        while self.sieve.pending or (self.lister is not None and self.lister.is_waiting):
-            if self.sieve.pending and (self.lister is None or self.lister.has_room):
-                self._visit(*self.sieve.pending.pop())
+        while self.classifier.pending or (self.lister is not None and self.lister.is_waiting):
+            if self.classifier.pending and (self.lister is None or self.lister.has_room):
+                self._visit(self.classifier.pending.pop())
                 continue
             assert self.lister is not None
-            for visit, listing in self.lister.answers():
+            self.call.check()
+            for visit, listing in self.lister.answers(_POLL_SECONDS):
                 self._answered(visit, listing)
 
-    def _visit(self, path: RelPath, node: DirectoryNode, verdict: DirectoryRules, deep: bool) -> None:
-        if not self.memory.holds(node):
+    def _visit(self, visit: Visit) -> None:
+        if not self.state.holds(visit.node):
             return
         self.call.progress("looking", len(self.visited))
-        self.visited[node] = None
-        if self.lister is None and self._deep and len(self.sieve.pending) >= _WORTH_HELP:
+        self.visited[visit.node] = None
+        if self.lister is None and self._may_start_lister and len(self.classifier.pending) >= _LISTER_FROM:
             self.lister = start_lister(self.root, self.clock)
-            self._deep = self.lister is not None
-        if self.lister is not None and self.lister.takes(path):
-            self.lister.ask(path, (path, node, verdict, deep))
+            self._may_start_lister = self.lister is not None
+        # the root is opened here: its inode and device are what the others are compared with
+        if self.lister is not None and visit.path:
+            self.lister.list_directory(visit.path, visit)
         else:
-            self._list_here(path, node, verdict, deep)
+            self._list_here(visit)
 
-    def _list_here(self, path: RelPath, node: DirectoryNode, verdict: DirectoryRules, deep: bool) -> None:
-        descriptor = self._enter(path, node)
+    def _list_here(self, visit: Visit) -> None:
+        descriptor = self._enter(visit.path, visit.node)
         if descriptor is None:
             return
-        with os_errors(path or b"."):
+        with os_errors(visit.path or b"."):
             listing = list_directory(descriptor)
-        self._take_in(path, node, listing, verdict, deep)
+        self._take_in(visit, listing)
 
     def _answered(self, visit: Visit, listing: Listing) -> None:
-        path, node, verdict, deep = visit
-        is_there = self.memory.holds(node)
-        is_told = listing.watch >= 0 or not self.clock.exact
-        # by its inode it is the one that the directory above was seen to hold, or still to hold
-        if is_there and is_told and not listing.error and (listing.device, listing.inode) == (self.device, node.inode):
+        node = visit.node
+        is_there = self.state.holds(node)
+        is_watched = listing.watch >= 0 or not self.clock.exact
+        # its inode shows that this is the directory whose name was seen, or is still there, in the one above
+        is_same = not listing.error and (listing.device, listing.inode) == (self.device, node.inode)
+        if is_there and is_watched and is_same:
             if listing.watch >= 0:
-                self.clock.claim(listing.watch, node)
-            self._take_in(path, node, listing, verdict, deep)
+                self.clock.adopt_watch(listing.watch, node)
+            self._take_in(visit, listing)
             return
-        self._let_go(listing)
-        if is_there:
-            self._list_here(path, node, verdict, deep)
-
-    def _let_go(self, listing: Listing) -> None:
         if listing.watch >= 0:
-            self.clock.disclaim(listing.watch)
+            self.clock.drop_watch(listing.watch)
+        if is_there:
+            self._list_here(visit)
 
     def _enter(self, path: RelPath, node: DirectoryNode) -> int | None:
-        """Opens a directory, has it watched, and checks that it is the one that is meant; None where there is none."""
+        """Opens and watches a directory, and checks that it is the one meant; returns None if there is none."""
         above = node.parent
         try:
             descriptor = self._directories.open(path)
@@ -298,21 +299,21 @@ class Walker:
             if above is None or error.errno not in GONE + _DENIED:
                 raise from_os_error(error, path or b".") from error
             if error.errno in _DENIED:
-                self.memory.put_other(above, node.name, SkipReason.UNREADABLE)
+                self.state.put_other(above, node.name, SkipReason.UNREADABLE)
             else:
-                self.memory.drop_directory(above, node.name)
+                self.state.drop_directory(above, node.name)
                 self.raced = True
             self.visited[above] = None
             return None
         with os_errors(path or b"."):
             found = os.fstat(descriptor)
             if above is not None and found.st_dev != self.device:
-                self.memory.put_other(above, node.name, SkipReason.SPECIAL)
+                self.state.put_other(above, node.name, SkipReason.SPECIAL)
                 self.visited[above] = None
                 return None
             if found.st_ino != node.inode:
                 if node.inode and above is not None:
-                    # another directory took its place: nothing that is remembered holds
+                    # another directory took its place: its state is void
                     self.clock.forget(node)
                     self._empty(node)
                 node.inode = found.st_ino
@@ -322,52 +323,43 @@ class Walker:
 
     def _empty(self, node: DirectoryNode) -> None:
         for name in (*node.files, *node.directories, *node.others):
-            self.memory.drop(node, name)
-        self.memory.unread.pop(node, None)
-        node.verdict = None
+            self.state.drop(node, name)
+        self.state.unread.pop(node, None)
+        node.rules = None
 
-    def _take_in(
-        self, path: RelPath, node: DirectoryNode, listing: Listing, verdict: DirectoryRules, deep: bool
-    ) -> None:
-        """Considers each name of a directory.
-
-        Args:
-            path: the directory.
-            node: the same.
-            listing: what it holds.
-            verdict: of the directory above, with this one's reach.
-            deep: all below it is looked at as well, not only what is new.
-        """
+    def _take_in(self, visit: Visit, listing: Listing) -> None:
+        """Takes in a directory's listing."""
+        path, node, rules, _ = visit
         self.raced = self.raced or listing.raced
-        self.stamps.append((path, listing))
-        if verdict.reach is not Scope.ALL:
+        self.listings.append((path, listing))
+        if rules.scope is not Scope.ALL:
             node.gitignore = self._gitignore(node, path) if _holds(listing.names, b".gitignore") else None
             has_git = _holds(listing.names, b".git") or _holds(listing.directories, b".git")
-            verdict = self.evaluator.inside(verdict, path, node.gitignore, has_git)
-        known = verdict.decides_as(node.verdict)
-        deep = deep or not known
-        node.verdict = verdict
-        if known and self._is_as_remembered(node, listing):
-            if deep:
+            rules = self.evaluator.inside(rules, path, node.gitignore, has_git)
+        same_rules = rules.decides_as(node.rules)
+        visit = Visit(path, node, rules, visit.deep or not same_rules)
+        node.rules = rules
+        if same_rules and self._is_unchanged(node, listing):
+            if visit.deep:
                 for name, child in node.directories.items():
-                    self._push(_join(path, name), child, verdict, deep)
+                    self._push_child(visit, name, child)
             return
-        if self.sieve.seed is not None and _holds(listing.names, b".gitattributes"):
-            self._regard_attributes(path, self.sieve.seed.seed)
-        self.sieve.take(path, node, listing, verdict, known, deep)
+        if self.classifier.seed is not None and _holds(listing.names, b".gitattributes"):
+            self._regard_attributes(path, self.classifier.seed.seed)
+        self.classifier.take(visit, listing, same_rules=same_rules)
 
-    def _is_as_remembered(self, node: DirectoryNode, listing: Listing) -> bool:
-        """Whether nothing in a directory differs, which is quicker to say of all its files than of each."""
+    def _is_unchanged(self, node: DirectoryNode, listing: Listing) -> bool:
+        """Whether nothing in a directory differs: quicker to find out for all its files at once than for each."""
         return (
             not node.others
             and not listing.denied
             and not listing.several
-            and int.from_bytes(listing.largest, "little") <= self.sieve.limit
-            and node not in self.memory.unread
-            and all(child.verdict is not None for child in node.directories.values())
+            and int.from_bytes(listing.largest, "little") <= self.classifier.limit
+            and node not in self.state.unread
+            and all(child.rules is not None for child in node.directories.values())
             and listing.directories == _ended(node.directories)
             and listing.directory_inodes == [child.inode for child in node.directories.values()]
-            and node.has_just(listing.names, listing.stamps)
+            and node.has_just(listing.names, listing.signatures)
         )
 
     def _regard_attributes(self, path: RelPath, seed: IndexSeed) -> None:
@@ -376,8 +368,8 @@ class Walker:
         except OSError as error:
             if error.errno not in GONE + _DENIED:
                 raise from_os_error(error, path or b".") from error
-            # what says how its files were converted is out of reach: they are read
-            self.raced, self.sieve.seed = True, None
+            # nothing says any more how its files were converted: they are read
+            self.raced, self.classifier.seed = True, None
         else:
             seed.entering(path, (b".gitattributes",), descriptor)
 
@@ -395,17 +387,17 @@ class Walker:
             return known if text is not None else None
         return IgnoreFile.parse(text, base)
 
-    def _push(self, path: RelPath, node: DirectoryNode, above: DirectoryRules, deep: bool) -> None:
-        assert node.verdict is not None
-        reach = node.verdict.reach
-        verdict = above if reach is above.reach else attrs.evolve(above, reach=reach)
-        self.sieve.pending.append((path, node, verdict, deep))
+    def _push_child(self, above: Visit, name: bytes, node: DirectoryNode) -> None:
+        assert node.rules is not None
+        scope = node.rules.scope
+        rules = above.rules if scope is above.rules.scope else attrs.evolve(above.rules, scope=scope)
+        self.classifier.pending.append(Visit(_join(above.path, name), node, rules, above.deep))
 
     # -- before and after
 
     @contextmanager
     def _open(self) -> Iterator[None]:
-        self.sieve.pending.clear()
+        self.classifier.pending.clear()
         with Directories(self.root) as self._directories:
             try:
                 yield
@@ -415,65 +407,65 @@ class Walker:
                     self.lister = None
 
     def _look_at_other_names(self, written: set[int], seen: set[int]) -> None:
-        """Looks at files that were written to, or turned out to have several names, under all names that they have.
+        """Looks at all names of files that were written to or turned out to have several names.
 
         Args:
             written: inode numbers of files that were written to.
-            seen: those that were found under the names that were looked at.
+            seen: inode numbers found under the names that this look has looked at.
         """
-        several = self.sieve.several_names
+        several = self.classifier.several_names
         wanted = (written - seen) | several
         settled: set[int] = set()
         while wanted and self.clock.exact:
             settled |= wanted
-            for node, names in self.memory.named(wanted).items():
-                # what is known to have several names was looked at before
-                self._look_at_names(node, names.difference(self.memory.linked.get(node, ())), written, seen)
+            for node, names in self.state.names_of_inodes(wanted).items():
+                # names of files that are known to have several were looked at before
+                self._look_at_names(node, names.difference(self.state.linked.get(node, ())), written, seen)
             wanted = several - settled
         several.clear()
 
     def _look_at_names(self, node: DirectoryNode, names: Iterable[bytes], written: set[int], seen: set[int]) -> None:
-        path = self.memory.path_of(node)
+        path = self.state.path_of(node)
         if path is not None:
             records = ((name, node.files.get(name)) for name in names)
-            told = {name for name, record in records if record is not None and inode_of(record) in written}
-            self._look_into(path, node, list(names), told, seen)
+            marked = {name for name, record in records if record is not None and inode_of(record) in written}
+            self._look_into(path, node, list(names), marked=marked, seen=seen)
 
 
-def start_lister(root: int, clock: Clock, early: Collection[RelPath] | None = None) -> ListerPool[Visit] | None:
-    """Starts the processes that list directories for a look.
+def needs_lister(directories: Iterable[RelPath]) -> bool:
+    """Whether these are so many directories, the root aside, that it pays to have processes list them."""
+    seen = {b""}
+    for path in directories:
+        seen.add(path)
+        if len(seen) > _LISTER_FROM:
+            return True
+    return False
+
+
+def start_lister(root: int, clock: Clock) -> ListerPool[Visit] | None:
+    """Starts the processes that list directories for a look; returns None where they cannot be started.
 
     Args:
         root: descriptor of the workspace.
-        clock: has every directory watched before it is listed.
-        early: directories that the look will be at, in that order, as far as can be told; without them it is for the
-            one who calls to know that the processes are worth while.
-
-    Returns:
-        None where they cannot be started, or are not worth while.
+        clock: watches every directory before it is listed.
     """
-    if early is not None and len(early) < _WORTH_HELP:
-        return None
-    lister: ListerPool[Visit] | None = None
     try:
-        lister = ListerPool(root, clock.lend())
-        lister.ask_early(early or ())
-    except (OSError, ListerLost) as error:
-        logger.warning("no processes that list directories can be started: %s", error)
-        stop_lister(lister, clock)
+        return ListerPool(root, clock.share_queues())
+    except OSError as error:
+        logger.warning("cannot start processes that list directories, this process lists them: %s", error)
+        stop_lister(None, clock)
         return None
-    return lister
 
 
 def stop_lister(lister: ListerPool[Visit] | None, clock: Clock) -> None:
-    """Ends the processes, if there are any, and what they had of the clock."""
+    """Ends the processes, if there are any, and takes the clock's queues back."""
     if lister is not None:
         lister.close()
-    clock.settle()
+    clock.end_sharing()
 
 
 def _holds(names: bytes, name: bytes) -> bool:
-    """Whether a name is among some that end with a zero byte each."""
+    """Whether a name is among names that end with a zero byte each."""
     return names.startswith(name + b"\0") or b"\0" + name + b"\0" in names
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from snapd.core.model import Entry, Signature
-from snapd.worktree.fs.listing import STAMP
+from snapd.worktree.fs.listing import SIGNATURE, SIGNATURE_BYTES
 from snapd.worktree.fs.stable_read import tree_mode
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 Record = bytes
 
-SIGNATURE_BYTES = STAMP.size
 OID_BYTES = 20
 
 CTIMES = struct.Struct("<20xq8x")
@@ -135,8 +134,8 @@ def make_record(signature: Signature, oid: ObjectId, racy: bool) -> Record:
         oid: the blob with its bytes.
         racy: it may have changed since within the same clock tick.
     """
-    stamp = STAMP.pack(signature.mode, signature.size, signature.mtime_ns, signature.ctime_ns, signature.ino)
-    return seeded_record(stamp, oid, racy)
+    packed = SIGNATURE.pack(signature.mode, signature.size, signature.mtime_ns, signature.ctime_ns, signature.ino)
+    return seeded_record(packed, oid, racy)
 
 
 def seeded_record(signature: bytes, oid: ObjectId, racy: bool) -> Record:
@@ -186,5 +185,5 @@ def entry_of(record: Record) -> Entry:
 
 def signature_of(record: Record) -> Signature:
     """The file's signature."""
-    mode, size, mtime_ns, ctime_ns, inode = STAMP.unpack_from(record)
+    mode, size, mtime_ns, ctime_ns, inode = SIGNATURE.unpack_from(record)
     return Signature(mode, inode, size, mtime_ns, ctime_ns)

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import attrs
 
 from snapd.core.model import EMPTY_TREE
+from snapd.worktree.fs.listing import SIGNATURE_BYTES
 
-from .file_state import SIGNATURE_BYTES, PackedFiles, inode_of, is_racy_record, tree_lines
+from .file_state import PackedFiles, inode_of, is_racy_record, tree_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -42,7 +43,7 @@ class DirectoryNode:
         others: the names that are not captured, and why.
         tree: its tree id; None while it has to be computed, and then of all above it too.
         gitignore: its `.gitignore`, if it has one.
-        verdict: how what lies in it is judged, as of the last look.
+        rules: what decides which of its names are captured, as of the last look.
         watch: the clock's own, see `Place`.
     """
 
@@ -54,7 +55,7 @@ class DirectoryNode:
     others: dict[bytes, Uncaptured | SkipReason] = attrs.field(factory=dict)
     tree: ObjectId | None = None
     gitignore: IgnoreFile | None = None
-    verdict: DirectoryRules | None = None
+    rules: DirectoryRules | None = None
     watch: int = -1
 
     @property

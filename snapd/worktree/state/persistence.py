@@ -18,9 +18,10 @@ from snapd.core.errors import os_errors
 from snapd.core.model import SkipReason
 from snapd.core.rules.ignore import IgnoreStack
 from snapd.failpoints import failpoint
+from snapd.worktree.fs.listing import SIGNATURE_BYTES
 from snapd.worktree.ignore.directory_rules import DirectoryRules, Scope
 
-from .file_state import OID_BYTES, SIGNATURE_BYTES, PackedFiles
+from .file_state import OID_BYTES, PackedFiles
 from .nodes import DirectoryNode, Uncaptured
 
 if TYPE_CHECKING:
@@ -34,9 +35,9 @@ _MAGIC = b"snapd memory 2\n\0"
 _DIGEST_BYTES = 20
 _HEAD = struct.Struct("<20s20sI")
 _NODE = struct.Struct("<IHQ20sBIIII")
-_LEFTS: tuple[Uncaptured | SkipReason, ...] = (*Uncaptured, *SkipReason)
-_LEFT_CODES = {why: bytes((number,)) for number, why in enumerate(_LEFTS, 1)}
-_REACHES = tuple(Scope)
+_UNCAPTURED: tuple[Uncaptured | SkipReason, ...] = (*Uncaptured, *SkipReason)
+_UNCAPTURED_CODES = {why: bytes((number,)) for number, why in enumerate(_UNCAPTURED, 1)}
+_SCOPES = tuple(Scope)
 _NO_TREE = _NO_KEY = bytes(_DIGEST_BYTES)
 _NO_PARENT = 0xFFFFFFFF
 
@@ -51,23 +52,23 @@ class Saved:
 
     Attributes:
         tree: a snapshot that has all the objects which the memory takes for stored.
-        rules: digest of what decided, beside the ignore files in the tree, which names are captured.
+        rules_digest: of what decided, beside the ignore files in the tree, which names are captured.
         root: the workspace.
     """
 
     tree: ObjectId
-    rules: bytes
+    rules_digest: bytes
     root: DirectoryNode
 
 
-def save(path: str, memory: TreeState, tree: ObjectId, rules: bytes) -> None:
+def save(path: str, state: TreeState, tree: ObjectId, rules_digest: bytes) -> None:
     """Keeps a memory. What is unread in it, its reader finds out by itself: its record is an old one, or there is none.
 
     Args:
         path: of the file.
-        memory: what to keep.
+        state: what to save.
         tree: as in `Saved`.
-        rules: as in `Saved`.
+        rules_digest: as in `Saved`.
 
     Raises:
         StorageFull, IoError: what was there before is there still.
@@ -80,7 +81,7 @@ def save(path: str, memory: TreeState, tree: ObjectId, rules: bytes) -> None:
                 digest = hashlib.sha1()
                 file.write(_MAGIC + bytes(_DIGEST_BYTES))
                 # piece by piece: all of it at once is memory that the process would not give back
-                for piece in _encode(memory, tree, rules):
+                for piece in _encode(state, tree, rules_digest):
                     digest.update(piece)
                     file.write(piece)
                 file.seek(len(_MAGIC))
@@ -109,24 +110,24 @@ def load(path: str) -> Saved | None:
         return None
 
 
-def _encode(memory: TreeState, tree: ObjectId, rules: bytes) -> Iterator[bytes]:
+def _encode(state: TreeState, tree: ObjectId, rules_digest: bytes) -> Iterator[bytes]:
     numbers: dict[DirectoryNode, int] = {}
     keys: dict[bytes, int] = {}
-    for _, node in memory.root.walk():
+    for _, node in state.root.walk():
         numbers[node] = len(numbers)
-        keys.setdefault(_verdict_of(node)[1], len(keys))
-    yield _HEAD.pack(tree, rules, len(keys))
+        keys.setdefault(_rules_of(node)[1], len(keys))
+    yield _HEAD.pack(tree, rules_digest, len(keys))
     yield from keys
     for node in numbers:
-        reach, key = _verdict_of(node)
+        scope, key = _rules_of(node)
         files = node.packed_files
-        others = b"\0".join(_LEFT_CODES[why] + name for name, why in node.others.items())
+        others = b"\0".join(_UNCAPTURED_CODES[why] + name for name, why in node.others.items())
         yield _NODE.pack(
             _NO_PARENT if node.parent is None else numbers[node.parent],
             len(node.name),
             node.inode,
             node.tree or _NO_TREE,
-            _REACHES.index(reach),
+            _SCOPES.index(scope),
             keys[key],
             len(others),
             len(files.names),
@@ -135,31 +136,31 @@ def _encode(memory: TreeState, tree: ObjectId, rules: bytes) -> Iterator[bytes]:
         yield from (node.name, others, files.names, files.signatures, files.oids, files.racy)
 
 
-def _verdict_of(node: DirectoryNode) -> tuple[Scope, bytes]:
-    return (node.verdict.reach, node.verdict.key) if node.verdict is not None else (Scope.RULES, _NO_KEY)
+def _rules_of(node: DirectoryNode) -> tuple[Scope, bytes]:
+    return (node.rules.scope, node.rules.key) if node.rules is not None else (Scope.RULES, _NO_KEY)
 
 
 def _decode(data: bytes, at: int) -> Saved:
-    held, rules, key_count = _HEAD.unpack_from(data, at)
+    held, rules_digest, key_count = _HEAD.unpack_from(data, at)
     at += _HEAD.size
     keys = [data[start : start + _DIGEST_BYTES] for start in range(at, at + key_count * _DIGEST_BYTES, _DIGEST_BYTES)]
     at += key_count * _DIGEST_BYTES
-    verdicts: dict[tuple[int, int], DirectoryRules] = {}
+    known_rules: dict[tuple[int, int], DirectoryRules] = {}
     nodes: list[DirectoryNode] = []
     while at < len(data):
-        parent, name_length, inode, tree, reach, key, others_length, names_length, count = _NODE.unpack_from(data, at)
+        parent, name_length, inode, tree, scope, key, others_length, names_length, count = _NODE.unpack_from(data, at)
         at += _NODE.size
         name = data[at : at + name_length]
         at += name_length
         above = None if parent == _NO_PARENT else nodes[parent]
-        verdict = verdicts.get((reach, key))
-        if verdict is None:
+        rules = known_rules.get((scope, key))
+        if rules is None:
             # the ignore files are read by the first look; until then the key alone says whether they are the same
-            verdict = verdicts[reach, key] = DirectoryRules(_REACHES[reach], IgnoreStack(), (), keys[key])
-        node = DirectoryNode(name, above, inode, tree=None if tree == _NO_TREE else tree, verdict=verdict)
+            rules = known_rules[scope, key] = DirectoryRules(_SCOPES[scope], IgnoreStack(), (), keys[key])
+        node = DirectoryNode(name, above, inode, tree=None if tree == _NO_TREE else tree, rules=rules)
         if others_length:
             others = data[at : at + others_length].split(b"\0")
-            node.others = {other[1:]: _LEFTS[other[0] - 1] for other in others}
+            node.others = {other[1:]: _UNCAPTURED[other[0] - 1] for other in others}
             at += others_length
         if count:
             signatures = at + names_length
@@ -173,7 +174,7 @@ def _decode(data: bytes, at: int) -> Saved:
         nodes.append(node)
         if above is not None:
             above.directories[name] = node
-    return Saved(held, rules, nodes[0])
+    return Saved(held, rules_digest, nodes[0])
 
 
 def _remove(path: str) -> None:

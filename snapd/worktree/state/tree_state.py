@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
 
     from snapd.core.model import RelPath
-    from snapd.worktree.ignore.rules import Rules
+    from snapd.worktree.ignore.rules import WorkspaceRules
 
     from .file_state import PackedFiles, Record
     from .nodes import Uncaptured
@@ -50,7 +50,7 @@ class TreeState:
         self.linked: dict[DirectoryNode, set[bytes]] = {}
         self._notable: set[DirectoryNode] = set()
         self._used: OrderedDict[DirectoryNode, None] = OrderedDict()
-        self._rules: Rules | None = None
+        self._rules: WorkspaceRules | None = None
         self._coverage: Coverage | None = None
 
     def recall(self, root: DirectoryNode) -> None:
@@ -64,7 +64,7 @@ class TreeState:
         for name in (*root.files, *root.directories, *root.others):
             self.drop(root, name)
         self.unread.clear()
-        root.tree = root.verdict = root.gitignore = None
+        root.tree = root.rules = root.gitignore = None
         root.inode = 0
 
     def path_of(self, node: DirectoryNode) -> RelPath | None:
@@ -75,16 +75,16 @@ class TreeState:
             node = node.parent
         return b"/".join(reversed(parts)) if node is self.root else None
 
-    def judge_anew(self) -> None:
+    def invalidate_rules(self) -> None:
         """Has every directory judged anew by the next look: what judged them is not known for all of them alike."""
         for _, node in self.root.walk():
-            node.verdict = None
+            node.rules = None
 
     def holds(self, node: DirectoryNode) -> bool:
         """Whether a directory is still there."""
         return node.parent is not None or node is self.root
 
-    def touch(self, node: DirectoryNode) -> None:
+    def invalidate_tree(self, node: DirectoryNode) -> None:
         """Says that the tree of a directory is to be computed."""
         above: DirectoryNode | None = node
         while above is not None and above.tree is not None:
@@ -116,18 +116,18 @@ class TreeState:
         node.files[name] = record
         self.count += before is None
         if before is None or before[:4] != record[:4] or before[36:56] != record[36:56]:
-            self.touch(node)
+            self.invalidate_tree(node)
 
     def put_new_files(self, node: DirectoryNode, files: dict[bytes, Record] | PackedFiles) -> None:
         """Remembers files of a directory that had none so far."""
         node.files = files
         self.count += len(files)
-        self.touch(node)
+        self.invalidate_tree(node)
 
     def put_directory(self, above: DirectoryNode, name: bytes, inode: int) -> DirectoryNode:
         """Remembers a directory, new and empty so far."""
         node = above.directories[name] = DirectoryNode(name, above, inode)
-        self.touch(above)
+        self.invalidate_tree(above)
         return node
 
     def put_other(self, node: DirectoryNode, name: bytes, why: Uncaptured | SkipReason) -> None:
@@ -139,11 +139,11 @@ class TreeState:
             # what is wrong with a file may be put right through another of its names
             self.set_linked(node, name, linked and isinstance(why, SkipReason))
 
-    def ask(self, node: DirectoryNode, name: bytes, is_link: bool) -> None:
+    def mark_unread(self, node: DirectoryNode, name: bytes, is_link: bool) -> None:
         """Says that a file has to be read."""
         self.unread.setdefault(node, {})[name] = is_link
 
-    def read(self, node: DirectoryNode, name: bytes, record: Record) -> None:
+    def put_read_file(self, node: DirectoryNode, name: bytes, record: Record) -> None:
         """Remembers a file that was to be read."""
         _discard(self.unread, node, name)
         self.put_file(node, name, record)
@@ -158,7 +158,7 @@ class TreeState:
         """Forgets a file, if there is one by that name."""
         if node.files.pop(name, None) is not None:
             self.count -= 1
-            self.touch(node)
+            self.invalidate_tree(node)
         _discard(self.unread, node, name)
         self.set_linked(node, name, False)
 
@@ -167,7 +167,7 @@ class TreeState:
         gone = above.directories.pop(name, None)
         if gone is None:
             return
-        self.touch(above)
+        self.invalidate_tree(above)
         for _, node in gone.walk():
             node.parent = None
             self._forgotten(node)
@@ -191,7 +191,7 @@ class TreeState:
                 del self.linked[node]
         return True
 
-    def named(self, numbers: Collection[int]) -> dict[DirectoryNode, set[bytes]]:
+    def names_of_inodes(self, numbers: Collection[int]) -> dict[DirectoryNode, set[bytes]]:
         """All files with one of some inodes, and all names that were skipped, whose inodes are not known."""
         inodes = Inodes(numbers)
         found: dict[DirectoryNode, set[bytes]] = {}
@@ -210,7 +210,7 @@ class TreeState:
 
     # -- coverage
 
-    def note(self, nodes: Iterable[DirectoryNode]) -> None:
+    def update_coverage(self, nodes: Iterable[DirectoryNode]) -> None:
         """Takes in what the snapshot's coverage has to say of directories that were looked at."""
         for node in nodes:
             notable = self._is_notable(node)
@@ -221,7 +221,7 @@ class TreeState:
             else:
                 self._notable.discard(node)
 
-    def coverage(self, rules: Rules, forced: tuple[RelPath, ...]) -> Coverage:
+    def coverage(self, rules: WorkspaceRules, forced: tuple[RelPath, ...]) -> Coverage:
         """What the tree cannot say."""
         known = self._coverage
         if known is not None and known.prefix == rules.prefix and known.forced == forced and self._rules is rules:
@@ -264,8 +264,8 @@ def _holds_uncaptured_rules(node: DirectoryNode) -> bool:
     return (
         node.gitignore is not None
         and b".gitignore" not in node.files
-        and node.verdict is not None
-        and node.verdict.reach is Scope.RULES
+        and node.rules is not None
+        and node.rules.scope is Scope.RULES
     )
 
 

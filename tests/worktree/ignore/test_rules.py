@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from snapd.store.project_blobs import ProjectBlobs
-from snapd.worktree.fs import stat_cache as stamps_module
+from snapd.worktree.fs import stat_cache as stat_cache
 from snapd.worktree.fs.listing import list_directory
 from snapd.worktree.git.repository import GitUser
 from snapd.worktree.ignore.rules import RuleSource
@@ -253,8 +253,8 @@ def test_a_seed_rests_on_the_rules(project: Project) -> None:
 
 
 def test_stamps_of_a_directory_do_not_count_what_it_holds(tmp_path: Path) -> None:
-    noted = stamps_module.Stamps()
-    noted.look(at(tmp_path))
+    noted = stat_cache.StatCache()
+    noted.stat(at(tmp_path))
     (tmp_path / "new").write_text("x")
     assert noted.unchanged()
     tmp_path.rename(tmp_path.with_name("moved"))
@@ -263,9 +263,9 @@ def test_stamps_of_a_directory_do_not_count_what_it_holds(tmp_path: Path) -> Non
 
 def test_a_file_that_changes_between_two_looks_is_not_trusted(tmp_path: Path, clock: Callable[[], None]) -> None:
     clock()
-    noted = stamps_module.Stamps()
-    noted.look(at(tmp_path / "x"))
+    noted = stat_cache.StatCache()
+    noted.stat(at(tmp_path / "x"))
     (tmp_path / "x").write_text("x")
-    noted.look(at(tmp_path / "x"))
+    noted.stat(at(tmp_path / "x"))
     (tmp_path / "x").unlink()
     assert not noted.unchanged()

@@ -9,6 +9,7 @@ import errno
 import os
 import random
 import shutil
+import signal
 import sys
 import tempfile
 import traceback
@@ -27,7 +28,7 @@ from snapd.core.model import CaptureSettings
 from snapd.watch import inotify_clock
 from snapd.watch.fanotify import Fanotify
 from snapd.watch.inotify import OVERFLOW, Event, Inotify
-from snapd.worktree.snapshot import walker as look
+from snapd.worktree.snapshot import walker
 from snapd.worktree.snapshot.lister_pool import ListerPool
 from tests.support.git import run_git
 from tests.support.workspace import close_all, make
@@ -95,7 +96,7 @@ def faults(case: Case, dice: random.Random) -> Iterator[None]:
         def patch(target: Any, name: str, value: Any) -> None:
             stack.enter_context(mock.patch.object(target, name, value))
 
-        read, add, take = Inotify.read, Inotify.add, ListerPool._take
+        read, add, answers = Inotify.read, Inotify.add, ListerPool.answers
 
         def overflowing(self: Inotify) -> Iterator[Event]:
             events = list(read(self))
@@ -114,10 +115,10 @@ def faults(case: Case, dice: random.Random) -> Iterator[None]:
         def forbidden(*_: object) -> None:
             raise OSError(errno.EPERM, os.strerror(errno.EPERM))
 
-        def dying(self: ListerPool[Any]) -> None:
+        def dying(self: ListerPool[Any], seconds: float) -> Iterator[Any]:
             if dice.random() < 0.2:
-                dice.choice(self._processes).kill()
-            take(self)
+                os.kill(dice.choice(self.pids), signal.SIGKILL)
+            return answers(self, seconds)
 
         if case.overflow:
             patch(Inotify, "read", overflowing)
@@ -128,8 +129,8 @@ def faults(case: Case, dice: random.Random) -> Iterator[None]:
         if not case.inodes:
             patch(Fanotify, "__init__", forbidden)
         if case.helpers:
-            patch(look, "_WORTH_HELP", 2)
-            patch(ListerPool, "_take", dying)
+            patch(walker, "_LISTER_FROM", 2)
+            patch(ListerPool, "answers", dying)
         yield
 
 
@@ -336,7 +337,9 @@ class Run:
         work_tree = self.bench.workspace._work_tree
         if work_tree.tree is not None:
             store = self.bench.workspace._store
-            work_tree.drift(work_tree.tree, store.read_tree, self._settings, (), 5, 1000, Call())
+            work_tree.drift(
+                work_tree.tree, store.read_tree, self._settings, (), max_files=5, max_bytes=1000, call=Call()
+            )
 
     def _reopen(self) -> None:
         self.bench.reopen()

@@ -243,9 +243,9 @@ def test_a_write_within_the_same_clock_tick_is_seen(tmp_path: Path, monkeypatch:
     def frozen(status: os.stat_result) -> Signature:
         return attrs.evolve(real(status), mtime_ns=moment, ctime_ns=moment)
 
-    def frozen_stamp(status: os.stat_result) -> bytes:
+    def frozen_signature(status: os.stat_result) -> bytes:
         found = frozen(status)
-        return listing.stamp(
+        return listing.pack_signature(
             SimpleNamespace(
                 st_mode=found.mode, st_ino=found.ino, st_size=found.size, st_mtime_ns=moment, st_ctime_ns=moment
             )
@@ -255,7 +255,7 @@ def test_a_write_within_the_same_clock_tick_is_seen(tmp_path: Path, monkeypatch:
     moment = os.stat(bench.path("a")).st_ctime_ns
     monkeypatch.setattr(disk, "time", SimpleNamespace(time_ns=lambda: moment + 9_000_000))
     monkeypatch.setattr(disk, "signature", frozen)
-    monkeypatch.setattr("snapd.worktree.snapshot.classifier.stamp", frozen_stamp)
+    monkeypatch.setattr("snapd.worktree.snapshot.classifier.pack_signature", frozen_signature)
     for turn in range(5):
         with open(bench.path("a"), "r+b") as file:
             file.write(b"%d" % turn)

@@ -16,11 +16,11 @@ from typing import Any
 
 import pytest
 
+from snapd.workers.pool import WorkerLost
 from snapd.worktree.fs.directories import open_directory
 from snapd.worktree.fs.listing import Listing, decode, encode, failed, list_directory
-from snapd.worktree.snapshot import lister_process
-from snapd.worktree.snapshot import walker as look
-from snapd.worktree.snapshot.lister_pool import ListerLost, ListerPool
+from snapd.worktree.snapshot import lister_process, walker
+from snapd.worktree.snapshot.lister_pool import ListerPool
 from tests.support.git import run_git
 from tests.support.processes import descriptors, own_children
 from tests.support.workspace import make, without_rights, write
@@ -48,9 +48,9 @@ def all_answers(lister: ListerPool[bytes], paths: list[bytes]) -> list[tuple[byt
     while pending or lister.is_waiting:
         if pending and lister.has_room:
             path = pending.pop()
-            lister.ask(path, path)
+            lister.list_directory(path, path)
         else:
-            found += lister.answers()
+            found += lister.answers(10)
     return found
 
 
@@ -189,9 +189,6 @@ def test_more_paths_than_a_pipe_holds_are_asked_without_standing_still(tmp_path:
     write(tmp_path, {f"{deep}/file{number}": b"" for number in range(250)})
     path = os.fsencode(deep)
     with lister_of(tmp_path) as (root, lister):
-        assert lister.takes(path)
-        assert not lister.takes(b"")
-        assert not lister.takes(path * 75)
         found = all_answers(lister, [path] * 3000)
         assert len(found) == 3000
         expected = listed_here(root, path)
@@ -204,9 +201,9 @@ def test_nothing_is_left_of_the_processes(tmp_path: Path) -> None:
     with lister_of(tmp_path) as (_, lister):
         assert len(own_children() - children_before) == 2
         for number in range(150):
-            lister.ask(b"d%d" % number, b"")
+            lister.list_directory(b"d%d" % number, b"")
         # in the middle of it
-        lister.answers()
+        next(lister.answers(10))
     assert own_children() == children_before
     assert descriptors() == open_before
 
@@ -237,27 +234,27 @@ def test_a_killed_process_is_told(tmp_path: Path) -> None:
     with lister_of(tmp_path) as (_, lister):
         for child in own_children() - before:
             os.kill(child, signal.SIGKILL)
-        with pytest.raises(ListerLost):
+        with pytest.raises(WorkerLost):
             all_answers(lister, [b"d%d" % number for number in range(50)])
     assert own_children() == before
 
 
-@pytest.mark.parametrize("after", [0, 1, 3])
+@pytest.mark.parametrize("after", [0, 1, 2])
 def test_a_look_over_which_a_process_is_killed_gives_the_right_tree(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after: int
 ) -> None:
-    monkeypatch.setattr(look, "_WORTH_HELP", 1)
+    monkeypatch.setattr(walker, "_LISTER_FROM", 1)
     before = own_children()
     bench = make(tmp_path, {f"d{at}/e{number}/f": b"%d %d" % (at, number) for at in range(20) for number in range(10)})
     real, calls, killed = ListerPool.answers, [0], [0]
 
-    def answers(lister: ListerPool[Any]) -> list[tuple[Any, Listing]]:
+    def answers(lister: ListerPool[Any], seconds: float) -> Iterator[tuple[Any, Listing]]:
         if calls[0] == after:
             for child in own_children() - before:
                 os.kill(child, signal.SIGKILL)
                 killed[0] += 1
         calls[0] += 1
-        return real(lister)
+        return real(lister, seconds)
 
     monkeypatch.setattr(ListerPool, "answers", answers)
     tree = bench.track()
@@ -269,19 +266,19 @@ def test_a_look_over_which_a_process_is_killed_gives_the_right_tree(
 
 
 def test_new_rules_hold_everywhere_though_a_process_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(look, "_WORTH_HELP", 1)
+    monkeypatch.setattr(walker, "_LISTER_FROM", 1)
     files = {f"d{at}/{name}": b"%d" % at for at in range(20) for name in ("kept", "other")}
     bench = make(tmp_path, files, git=True, watcher="none")
     run_git(bench.root, "add", "d3/kept", "d7/kept")
     bench.track()
     real, calls = ListerPool.answers, [0]
 
-    def answers(lister: ListerPool[Any]) -> list[tuple[Any, Listing]]:
+    def answers(lister: ListerPool[Any], seconds: float) -> Iterator[tuple[Any, Listing]]:
         calls[0] += 1
         if calls[0] == 1:
             # the root was judged, and nothing below it
-            raise ListerLost
-        return real(lister)
+            raise WorkerLost
+        return real(lister, seconds)
 
     monkeypatch.setattr(ListerPool, "answers", answers)
     bench.write({".gitignore": b"d*/\n"})
@@ -291,7 +288,7 @@ def test_new_rules_hold_everywhere_though_a_process_is_killed(tmp_path: Path, mo
 
 
 def test_a_look_with_help_gives_the_same_tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(look, "_WORTH_HELP", 1)
+    monkeypatch.setattr(walker, "_LISTER_FROM", 1)
     before = own_children()
     bench = make(tmp_path)
     odd_directories(Path(bench.root))

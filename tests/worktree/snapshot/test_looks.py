@@ -24,7 +24,7 @@ from snapd.core.model import SkipReason
 from snapd.watch.clock import Marks
 from snapd.watch.inotify import OVERFLOW, Event, Inotify
 from snapd.worktree.fs import listing
-from snapd.worktree.snapshot import walker as look
+from snapd.worktree.snapshot import walker
 from snapd.worktree.snapshot.walker import Walker
 from snapd.worktree.state.file_state import is_racy_record
 from tests.support.git import run_git
@@ -298,7 +298,7 @@ def test_a_store_to_a_mapped_file(tmp_path: Path) -> None:
                 # told once more, so that it is read until its time is old enough to be believed
                 pass
             bench.track()
-            record = work_tree._scanner.memory.root.file(os.fsencode(name))
+            record = work_tree._scanner.state.root.file(os.fsencode(name))
             if record is not None and not is_racy_record(record):
                 break
         pages[4000:4001] = b"%d" % (len(name) + 1)
@@ -416,7 +416,7 @@ def test_a_directory_that_changes_within_the_clock_tick_in_which_it_is_listed(
         status = os.fstat(descriptor)
         return found._replace(mtime_ns=status.st_mtime_ns, ctime_ns=status.st_ctime_ns)
 
-    monkeypatch.setattr(look, "list_directory", listed)
+    monkeypatch.setattr(walker, "list_directory", listed)
     check(bench)
     assert came
 
@@ -440,7 +440,7 @@ def test_a_file_that_is_moved_past_the_look_is_not_lost(
                 os.rename(bench.path(f"new/{name}/f"), bench.path(f"new/{seen[0]}/moved"))
         return real(descriptor)
 
-    monkeypatch.setattr(look, "list_directory", listed)
+    monkeypatch.setattr(walker, "list_directory", listed)
     check(bench)
     assert len(seen) >= 2
 
@@ -451,7 +451,7 @@ def test_a_directory_that_is_moved_and_moved_back_while_it_is_looked_at(
     """Its new place took its watch over, and gave it back: the old place has to have another."""
     bench = begin(tmp_path, {"x/a/f": b"0", "y/g": b"1"})
     check(bench)
-    consider, at = Walker._look_into, Walker.at
+    consider, at = Walker._look_into, Walker.walk_marked
     back = False
 
     def in_order(self: Walker, marks: Marks, doubted: Any) -> None:
@@ -467,7 +467,7 @@ def test_a_directory_that_is_moved_and_moved_back_while_it_is_looked_at(
             os.rename(bench.path("y/b"), bench.path("x/a"))
 
     os.rename(bench.path("x/a"), bench.path("y/b"))
-    monkeypatch.setattr(Walker, "at", in_order)
+    monkeypatch.setattr(Walker, "walk_marked", in_order)
     monkeypatch.setattr(Walker, "_look_into", moved_back)
     check(bench)
     assert back
@@ -480,12 +480,12 @@ def test_a_directory_whose_place_another_took_is_looked_at_before_what_is_above(
 ) -> None:
     bench = begin(tmp_path, {"d/a": b"0", "e/a": b"1"})
     check(bench)
-    at = Walker.at
+    at = Walker.walk_marked
 
     def below_first(self: Walker, marks: Marks, doubted: Any) -> None:
         at(self, Marks(names=dict(reversed(marks.names.items()))), doubted)
 
-    monkeypatch.setattr(Walker, "at", below_first)
+    monkeypatch.setattr(Walker, "walk_marked", below_first)
     for turn in range(3):
         os.rename(bench.path("d"), bench.path(f"away{turn}"))
         bench.write({"d/a": b"2", "d/e/b": b"3"})
@@ -503,7 +503,9 @@ def test_what_a_look_that_stores_nothing_found_out_is_in_the_next_snapshot() -> 
         assert [(skip.path, skip.reason) for skip in first.skipped] == [(b"d/secret", SkipReason.UNREADABLE)]
         work_tree, read_tree = bench.workspace._work_tree, bench.workspace._store.read_tree
         os.chmod(bench.path("d/secret"), 0)
-        work_tree.drift(first.tree, read_tree, bench.workspace.policy.capture, (), 5, 1000, Call())
+        work_tree.drift(
+            first.tree, read_tree, bench.workspace.policy.capture, (), max_files=5, max_bytes=1000, call=Call()
+        )
         assert bench.take() == attrs.evolve(first, previous=first.tree)
         os.chmod(bench.path("d/secret"), 0o600)
         assert outcomes(bench.restore(first.tree)) == {"d/secret": "kept:unreadable"}
@@ -517,7 +519,9 @@ def test_what_a_drift_found_is_in_the_snapshot_that_follows(tmp_path: Path, cloc
     def drift() -> None:
         assert work_tree.tree is not None
         read_tree = bench.workspace._store.read_tree
-        work_tree.drift(work_tree.tree, read_tree, bench.workspace.policy.capture, (), 5, 1000, Call())
+        work_tree.drift(
+            work_tree.tree, read_tree, bench.workspace.policy.capture, (), max_files=5, max_bytes=1000, call=Call()
+        )
 
     os.mkfifo(bench.path("d/pipe"))
     drift()
@@ -597,7 +601,7 @@ def test_a_repository_inside_that_comes_and_goes_costs_nothing_afterwards(
                 return
         pytest.fail("what changed within a clock tick may be looked at again, but not for ever")
 
-    monkeypatch.setattr(look, "list_directory", counted)
+    monkeypatch.setattr(walker, "list_directory", counted)
     settles(set())
     run_git(bench.path("n"), "init", "-q")
     settles(set())

@@ -14,7 +14,7 @@ import pytest
 from snapd.core.model import ObjectId, SkipReason
 from snapd.core.rules.ignore import IgnoreStack
 from snapd.worktree.fs import stable_read as disk
-from snapd.worktree.fs.listing import STAMP
+from snapd.worktree.fs.listing import SIGNATURE
 from snapd.worktree.ignore.directory_rules import DirectoryRules, Scope
 from snapd.worktree.snapshot import scanner as scan
 from snapd.worktree.state.file_state import seeded_record
@@ -36,40 +36,40 @@ def kept(root: DirectoryNode) -> Kept:
     """All that is kept of each directory, in an order that does not depend on the order of insertion but for files."""
     found: Kept = {}
     for path, node in root.walk():
-        verdict = None if node.verdict is None else (node.verdict.reach, node.verdict.key)
+        rules = None if node.rules is None else (node.rules.scope, node.rules.key)
         above = None if node.parent is None else node.parent.name
         directories = sorted(node.directories)
-        found[path] = (node.name, above, node.inode, node.files, directories, node.others, node.tree, verdict)
+        found[path] = (node.name, above, node.inode, node.files, directories, node.others, node.tree, rules)
     return found
 
 
-def random_memory(seed: int) -> TreeState:
+def random_state(seed: int) -> TreeState:
     """Directories of all kinds."""
     dice = random.Random(seed)
-    memory = TreeState(lambda _: None)
-    nodes = [memory.root]
+    state = TreeState(lambda _: None)
+    nodes = [state.root]
     for number in range(40):
         above = dice.choice(nodes)
         name = dice.choice(ODD)
         if name in above.directories:
             continue
-        nodes.append(memory.put_directory(above, name, 0))
+        nodes.append(state.put_directory(above, name, 0))
         for other in dice.sample(ODD, k=dice.randrange(5)):
-            stamp = STAMP.pack(0o100644, dice.randrange(1 << 40), -number, dice.randrange(1 << 60), number)
-            memory.put_file(nodes[-1], other + b"f", seeded_record(stamp, dice.randbytes(20), dice.random() < 0.5))
+            signature = SIGNATURE.pack(0o100644, dice.randrange(1 << 40), -number, dice.randrange(1 << 60), number)
+            state.put_file(nodes[-1], other + b"f", seeded_record(signature, dice.randbytes(20), dice.random() < 0.5))
         for why in (*Uncaptured, *SkipReason):
             if dice.random() < 0.2:
-                memory.put_other(nodes[-1], dice.choice(ODD) + b"o%d" % number, why)
+                state.put_other(nodes[-1], dice.choice(ODD) + b"o%d" % number, why)
     for node in nodes:
         node.inode = dice.randrange(1 << 64)
         key = dice.choice((b"k", b"l", b"m")) * 20
-        node.verdict = DirectoryRules(dice.choice(list(Scope)), IgnoreStack(), (), key)
+        node.rules = DirectoryRules(dice.choice(list(Scope)), IgnoreStack(), (), key)
         node.tree = dice.choice((None, dice.randbytes(20)))
-    return memory
+    return state
 
 
-def saved_at(path: Path, memory: TreeState) -> bytes:
-    save(str(path), memory, TREE, RULES)
+def saved_at(path: Path, state: TreeState) -> bytes:
+    save(str(path), state, TREE, RULES)
     return path.read_bytes()
 
 
@@ -78,36 +78,36 @@ def saved_at(path: Path, memory: TreeState) -> bytes:
 
 @pytest.mark.parametrize("seed", range(12))
 def test_what_was_kept_comes_back(tmp_path: Path, seed: int) -> None:
-    memory = random_memory(seed)
-    saved_at(tmp_path / "m", memory)
+    state = random_state(seed)
+    saved_at(tmp_path / "m", state)
     found = load(str(tmp_path / "m"))
     assert found is not None
-    assert (found.tree, found.rules) == (TREE, RULES)
-    assert kept(found.root) == kept(memory.root)
+    assert (found.tree, found.rules_digest) == (TREE, RULES)
+    assert kept(found.root) == kept(state.root)
     assert [*tmp_path.iterdir()] == [tmp_path / "m"]
     assert os.stat(tmp_path / "m").st_mode & 0o777 == 0o600
     again = TreeState(lambda _: None)
     again.recall(found.root)
-    assert again.count == memory.count
+    assert again.count == state.count
 
 
 def test_what_was_not_judged_agrees_with_no_rules(tmp_path: Path) -> None:
     """A directory without verdict comes back with a key that no rules have: all in it is judged anew."""
-    memory = TreeState(lambda _: None)
-    memory.put_directory(memory.root, b"below", 0).verdict = None
-    memory.root.verdict = DirectoryRules(Scope.RULES, IgnoreStack(), (), b"k" * 20)
-    saved_at(tmp_path / "m", memory)
+    state = TreeState(lambda _: None)
+    state.put_directory(state.root, b"below", 0).rules = None
+    state.root.rules = DirectoryRules(Scope.RULES, IgnoreStack(), (), b"k" * 20)
+    saved_at(tmp_path / "m", state)
     found = load(str(tmp_path / "m"))
     assert found is not None
-    below = found.root.directories[b"below"].verdict
+    below = found.root.directories[b"below"].rules
     assert below is not None
     assert below.key == bytes(20)
-    assert not memory.root.verdict.decides_as(below)
+    assert not state.root.rules.decides_as(below)
 
 
 def test_an_empty_memory_comes_back(tmp_path: Path) -> None:
-    memory = TreeState(lambda _: None)
-    saved_at(tmp_path / "m", memory)
+    state = TreeState(lambda _: None)
+    saved_at(tmp_path / "m", state)
     found = load(str(tmp_path / "m"))
     assert found is not None
     assert [path for path, _ in found.root.walk()] == [b""]
@@ -118,12 +118,12 @@ def same(found: Saved | None, whole: Saved) -> bool:
     """Whether nothing came back, or all of it."""
     if found is None:
         return True
-    return (found.tree, found.rules, kept(found.root)) == (whole.tree, whole.rules, kept(whole.root))
+    return (found.tree, found.rules_digest, kept(found.root)) == (whole.tree, whole.rules_digest, kept(whole.root))
 
 
 def test_what_is_cut_off_is_nothing(tmp_path: Path) -> None:
     path = tmp_path / "m"
-    data = saved_at(path, random_memory(1))
+    data = saved_at(path, random_state(1))
     assert len(data) > 2000
     for end in range(0, len(data), 97):
         path.write_bytes(data[:end])
@@ -134,7 +134,7 @@ def test_what_is_cut_off_is_nothing(tmp_path: Path) -> None:
 
 def test_what_is_damaged_is_nothing(tmp_path: Path) -> None:
     path = tmp_path / "m"
-    data = saved_at(path, random_memory(2))
+    data = saved_at(path, random_state(2))
     whole = load(str(path))
     assert whole is not None
     dice = random.Random(2)
@@ -293,7 +293,7 @@ def check(bench: Bench, *forced: str, tracked: frozenset[bytes] = frozenset()) -
     coverage = scanner.captured.coverage
     assert {(skip.path, skip.reason.value) for skip in coverage.skipped} == oracle.skipped
     assert set(coverage.empty_dirs) == oracle.empty
-    assert scanner.memory.count == len(oracle.files)
+    assert scanner.state.count == len(oracle.files)
     return tree
 
 
@@ -422,10 +422,10 @@ def test_another_store_makes_it_worth_nothing(tmp_path: Path, read_names: list[b
     check(bench)
     store = bench.store
     bench.close()
-    memory = Path(store, "worktree").read_bytes()
+    state = Path(store, "worktree").read_bytes()
     shutil.rmtree(store)
     bench.open()
-    Path(bench.store, "worktree").write_bytes(memory)
+    Path(bench.store, "worktree").write_bytes(state)
     bench.reopen()
     del read_names[:]
     tree = check(bench)

@@ -9,11 +9,11 @@ import pytest
 
 from snapd.core.model import RuleText, SkipReason
 from snapd.core.rules.ignore import IgnoreFile, IgnoreStack
-from snapd.worktree.fs.listing import STAMP
+from snapd.worktree.fs.listing import SIGNATURE
 from snapd.worktree.git.index import TrackedPaths
 from snapd.worktree.ignore.directory_rules import DirectoryRules, Scope
-from snapd.worktree.ignore.rules import Rules
-from snapd.worktree.state import tree_state as memory
+from snapd.worktree.ignore.rules import WorkspaceRules
+from snapd.worktree.state import tree_state as state
 from snapd.worktree.state.file_state import PackedFiles, Record, seeded_record
 from snapd.worktree.state.nodes import DirectoryNode, Uncaptured
 from snapd.worktree.state.tree_state import TreeState
@@ -25,12 +25,12 @@ WHY: tuple[Uncaptured | SkipReason, ...] = (
     SkipReason.SPECIAL,
     SkipReason.UNREADABLE,
 )
-RULES = Rules(b"", IgnoreStack(), TrackedPaths(()), ())
+RULES = WorkspaceRules(b"", IgnoreStack(), TrackedPaths(()), ())
 TREE = b"t" * 20
 
 
 def record(mode: int = 0o100644, inode: int = 1, oid: bytes = b"o" * 20, size: int = 3) -> Record:
-    return seeded_record(STAMP.pack(mode, size, 5, 6, inode), oid, False)
+    return seeded_record(SIGNATURE.pack(mode, size, 5, 6, inode), oid, False)
 
 
 @attrs.define
@@ -93,13 +93,13 @@ class Play:
         self.dice = random.Random(seed)
         self.model = Model()
         self.gone: list[DirectoryNode] = []
-        self.memory = TreeState(self.gone.append)
+        self.state = TreeState(self.gone.append)
         self.doubted: dict[DirectoryNode, None] = {}
 
     def step(self) -> None:
         """Does something at random."""
         folder = self.dice.choice(sorted(self.model.directories))
-        node = self.memory.root.directory(folder)
+        node = self.state.root.directory(folder)
         assert node is not None
         name = self.dice.choice(NAMES)
         path = _join(folder, name)
@@ -129,16 +129,16 @@ class Play:
         if known is None or (known[:4], known[36:56]) != (new[:4], new[36:56]):
             self.model.touch(folder)
         self.model.files[path] = new
-        self.memory.put_file(node, name, new)
+        self.state.put_file(node, name, new)
 
     def read(self, node: DirectoryNode, folder: bytes, name: bytes, path: bytes) -> None:
         if path not in self.model.files:
             self.file(node, folder, name, path)
         is_link = self.dice.random() < 0.3
-        self.memory.ask(node, name, is_link)
+        self.state.mark_unread(node, name, is_link)
         self.model.unread[path] = is_link
         if self.dice.random() < 0.6:
-            self.memory.read(node, name, self.model.files[path])
+            self.state.put_read_file(node, name, self.model.files[path])
             del self.model.unread[path]
 
     def directory(self, node: DirectoryNode, folder: bytes, name: bytes, path: bytes) -> None:
@@ -147,7 +147,7 @@ class Play:
         self.drop(node, folder, name, path)
         self.model.touch(folder)
         self.model.directories.add(path)
-        made = self.memory.put_directory(node, name, 0)
+        made = self.state.put_directory(node, name, 0)
         self.doubted[made] = None
 
     def other(self, node: DirectoryNode, folder: bytes, name: bytes, path: bytes) -> None:
@@ -158,81 +158,81 @@ class Play:
             self.model.others[path] = why
             if was_linked and isinstance(why, SkipReason):
                 self.model.linked.add(path)
-            self.forgotten(gone, lambda: self.memory.put_other(node, name, why))
+            self.forgotten(gone, lambda: self.state.put_other(node, name, why))
         else:
-            self.memory.put_other(node, name, why)
+            self.state.put_other(node, name, why)
 
     def drop(self, node: DirectoryNode, folder: bytes, name: bytes, path: bytes) -> None:
         gone = self.model.drop(path)
-        self.forgotten(gone, lambda: self.memory.drop(node, name))
+        self.forgotten(gone, lambda: self.state.drop(node, name))
 
     def drop_file(self, node: DirectoryNode, folder: bytes, name: bytes, path: bytes) -> None:
         if path in self.model.files:
             self.model.drop(path)
         self.model.linked.discard(path)
-        self.memory.drop_file(node, name)
+        self.state.drop_file(node, name)
 
     def link(self, node: DirectoryNode, folder: bytes, name: bytes, path: bytes) -> None:
         if path not in self.model.files:
             return
         linked = self.dice.random() < 0.7
-        assert self.memory.set_linked(node, name, linked) is (linked != (path in self.model.linked))
+        assert self.state.set_linked(node, name, linked) is (linked != (path in self.model.linked))
         (self.model.linked.add if linked else self.model.linked.discard)(path)
 
     def forgotten(self, gone: set[bytes], act: object) -> None:
-        nodes = {self.memory.root.directory(folder) for folder in gone}
+        nodes = {self.state.root.directory(folder) for folder in gone}
         del self.gone[:]
         assert callable(act)
         act()
         assert set(self.gone) == nodes
         assert len(self.gone) == len(nodes)
-        assert all(node.parent is None and not self.memory.holds(node) for node in self.gone)
-        assert all(self.memory.path_of(node) is None for node in self.gone)
+        assert all(node.parent is None and not self.state.holds(node) for node in self.gone)
+        assert all(self.state.path_of(node) is None for node in self.gone)
 
     def compute(self) -> None:
         """Has all trees known, as after a snapshot."""
-        for path, node in self.memory.root.walk():
+        for path, node in self.state.root.walk():
             node.tree = TREE
             self.model.fresh.add(path)
 
     def use(self) -> None:
         """Says of some directories that they were used: of the others the files may be packed."""
-        nodes = [node for _, node in self.memory.root.walk()]
-        self.memory.pack_all_but(self.dice.sample(nodes, self.dice.randrange(len(nodes) + 1)))
+        nodes = [node for _, node in self.state.root.walk()]
+        self.state.pack_all_but(self.dice.sample(nodes, self.dice.randrange(len(nodes) + 1)))
 
     def text(self) -> None:
         """Gives a directory ignore rules."""
         folder = self.dice.choice(sorted(self.model.directories))
-        node = self.memory.root.directory(folder)
+        node = self.state.root.directory(folder)
         assert node is not None
         text = b"*.%d\n" % self.dice.randrange(3)
         node.gitignore = IgnoreFile.parse(text, folder)
-        node.verdict = DirectoryRules(Scope.RULES, IgnoreStack(), (), bytes(20))
+        node.rules = DirectoryRules(Scope.RULES, IgnoreStack(), (), bytes(20))
         self.model.texts[folder] = text
         self.doubted[node] = None
 
     def check(self) -> None:
         """Both say the same."""
-        model, memory = self.model, self.memory
-        nodes = dict(memory.root.walk())
+        model, state = self.model, self.state
+        nodes = dict(state.root.walk())
         assert nodes.keys() == model.directories
         assert {_join(at, n): r for at, node in nodes.items() for n, r in node.files.items()} == model.files
         assert {_join(at, n): w for at, node in nodes.items() for n, w in node.others.items()} == model.others
-        assert memory.count == len(model.files)
-        assert {_join(self.path(node), n): k for node, held in memory.unread.items() for n, k in held.items()} == (
+        assert state.count == len(model.files)
+        assert {_join(self.path(node), n): k for node, held in state.unread.items() for n, k in held.items()} == (
             model.unread
         )
-        assert {_join(self.path(node), name) for node, names in memory.linked.items() for name in names} == model.linked
-        assert all(memory.unread.values())
-        assert all(memory.linked.values())
+        assert {_join(self.path(node), name) for node, names in state.linked.items() for name in names} == model.linked
+        assert all(state.unread.values())
+        assert all(state.linked.values())
         assert {path for path, node in nodes.items() if node.tree is not None} == model.fresh
-        assert all(memory.path_of(node) == path and memory.holds(node) for path, node in nodes.items())
+        assert all(state.path_of(node) == path and state.holds(node) for path, node in nodes.items())
 
     def check_coverage(self) -> None:
         """What the tree cannot say, after the directories that were touched were noted."""
-        self.memory.note(self.doubted)
+        self.state.update_coverage(self.doubted)
         self.doubted.clear()
-        found = self.memory.coverage(RULES, ())
+        found = self.state.coverage(RULES, ())
         model = self.model
         assert found.empty_dirs == model.empty()
         assert {(skip.path, skip.reason) for skip in found.skipped} == {
@@ -242,17 +242,17 @@ class Play:
         assert {(text.base, text.text) for text in found.rules} == {
             (folder, text) for folder, text in model.texts.items() if _join(folder, b".gitignore") not in model.files
         }
-        assert self.memory.coverage(RULES, ()) is found
+        assert self.state.coverage(RULES, ()) is found
 
     def path(self, node: DirectoryNode) -> bytes:
-        path = self.memory.path_of(node)
+        path = self.state.path_of(node)
         assert path is not None
         return path
 
 
 @pytest.mark.parametrize("seed", range(30))
 def test_it_says_what_was_put_into_it(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "_UNPACKED", 2)
+    monkeypatch.setattr(state, "_UNPACKED", 2)
     play = Play(seed)
     for number in range(150):
         play.step()
@@ -265,73 +265,73 @@ def test_it_says_what_was_put_into_it(seed: int, monkeypatch: pytest.MonkeyPatch
             play.check_coverage()
             play.compute()
             play.check()
-    play.memory.clear()
-    assert (play.memory.count, play.memory.unread, play.memory.linked) == (0, {}, {})
-    assert [path for path, _ in play.memory.root.walk()] == [b""]
-    assert play.memory.root.tree is None
+    play.state.clear()
+    assert (play.state.count, play.state.unread, play.state.linked) == (0, {}, {})
+    assert [path for path, _ in play.state.root.walk()] == [b""]
+    assert play.state.root.tree is None
 
 
 def test_the_other_names_of_a_file_are_found_by_its_inode() -> None:
-    memory = TreeState(lambda _: None)
-    below = memory.put_directory(memory.root, b"below", 0)
-    memory.put_file(memory.root, b"one", record(inode=7))
-    memory.put_file(below, b"two", record(inode=7))
-    memory.put_file(below, b"three", record(inode=8))
-    memory.put_other(below, b"large", SkipReason.TOO_LARGE)
-    memory.put_other(below, b"ignored", Uncaptured.IGNORED_FILE)
-    memory.note([memory.root, below])
+    state = TreeState(lambda _: None)
+    below = state.put_directory(state.root, b"below", 0)
+    state.put_file(state.root, b"one", record(inode=7))
+    state.put_file(below, b"two", record(inode=7))
+    state.put_file(below, b"three", record(inode=8))
+    state.put_other(below, b"large", SkipReason.TOO_LARGE)
+    state.put_other(below, b"ignored", Uncaptured.IGNORED_FILE)
+    state.update_coverage([state.root, below])
     for _ in range(2):
         # many are looked for in another way than few
         for numbers in ({7}, {7, *range(100, 200)}):
-            assert memory.named(numbers) == {memory.root: {b"one"}, below: {b"two", b"large"}}
-        assert memory.named({9}) == {below: {b"large"}}
-        memory.root.pack()
+            assert state.names_of_inodes(numbers) == {state.root: {b"one"}, below: {b"two", b"large"}}
+        assert state.names_of_inodes({9}) == {below: {b"large"}}
+        state.root.pack()
         below.pack()
-    assert isinstance(memory.root._files, PackedFiles)
+    assert isinstance(state.root._files, PackedFiles)
     assert isinstance(below._files, PackedFiles)
 
 
 def test_an_inode_is_no_part_of_other_numbers() -> None:
     """Bytes that look like it, across the borders of what is packed."""
     dice = random.Random(7)
-    memory = TreeState(lambda _: None)
+    state = TreeState(lambda _: None)
     inodes: dict[bytes, int] = {}
     for at in range(200):
         inodes[b"%d" % at] = inode = dice.choice((0, 1, 256, 65536, dice.getrandbits(64), dice.getrandbits(32)))
-        memory.put_file(memory.root, b"%d" % at, record(inode=inode))
+        state.put_file(state.root, b"%d" % at, record(inode=inode))
     for packed in (False, True):
         for wanted in (0, 1, 2, 256, 1 << 24, *inodes.values()):
             expected = {name for name, inode in inodes.items() if inode == wanted}
-            assert memory.named({wanted}).get(memory.root, set()) == expected
+            assert state.names_of_inodes({wanted}).get(state.root, set()) == expected
         if not packed:
-            memory.root.pack()
+            state.root.pack()
 
 
-def settled(memory: TreeState) -> bool:
+def settled(state: TreeState) -> bool:
     """The property, as a call: a checker would take what it said once for what it says still."""
-    return memory.is_settled
+    return state.is_settled
 
 
 def test_it_is_settled_once_all_is_in_a_snapshot() -> None:
-    memory = TreeState(lambda _: None)
-    memory.put_file(memory.root, b"one", record())
-    memory.note([memory.root])
-    memory.coverage(RULES, ())
-    assert not settled(memory)
-    memory.root.tree = TREE
-    assert settled(memory)
-    memory.ask(memory.root, b"one", False)
-    assert not settled(memory)
-    memory.read(memory.root, b"one", record(size=4))
-    assert settled(memory)
-    memory.put_file(memory.root, b"one", record(oid=b"p" * 20))
-    assert not settled(memory)
-    memory.root.tree = TREE
-    memory.put_other(memory.root, b"large", SkipReason.TOO_LARGE)
-    memory.note([memory.root])
-    assert not settled(memory)
-    memory.coverage(RULES, ())
-    assert settled(memory)
+    state = TreeState(lambda _: None)
+    state.put_file(state.root, b"one", record())
+    state.update_coverage([state.root])
+    state.coverage(RULES, ())
+    assert not settled(state)
+    state.root.tree = TREE
+    assert settled(state)
+    state.mark_unread(state.root, b"one", False)
+    assert not settled(state)
+    state.put_read_file(state.root, b"one", record(size=4))
+    assert settled(state)
+    state.put_file(state.root, b"one", record(oid=b"p" * 20))
+    assert not settled(state)
+    state.root.tree = TREE
+    state.put_other(state.root, b"large", SkipReason.TOO_LARGE)
+    state.update_coverage([state.root])
+    assert not settled(state)
+    state.coverage(RULES, ())
+    assert settled(state)
 
 
 def is_packed(node: DirectoryNode) -> bool:
@@ -339,7 +339,7 @@ def is_packed(node: DirectoryNode) -> bool:
 
 
 def test_the_directories_used_last_stay_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "_UNPACKED", 2)
+    monkeypatch.setattr(state, "_UNPACKED", 2)
     held = TreeState(lambda _: None)
     nodes = [held.put_directory(held.root, b"%d" % at, at) for at in range(4)]
     for node in nodes:
@@ -354,10 +354,10 @@ def test_the_directories_used_last_stay_as_they_are(monkeypatch: pytest.MonkeyPa
 
 
 def test_other_rules_are_another_coverage() -> None:
-    memory = TreeState(lambda _: None)
-    first = memory.coverage(RULES, ())
-    assert memory.coverage(RULES, (b"forced",)).forced == (b"forced",)
-    assert memory.coverage(attrs.evolve(RULES, prefix=b"sub"), ()).prefix == b"sub"
+    state = TreeState(lambda _: None)
+    first = state.coverage(RULES, ())
+    assert state.coverage(RULES, (b"forced",)).forced == (b"forced",)
+    assert state.coverage(attrs.evolve(RULES, prefix=b"sub"), ()).prefix == b"sub"
     own = RuleText("own", b"", b"*.log\n")
-    assert memory.coverage(attrs.evolve(RULES, texts=(own,)), ()).rules == (own,)
-    assert memory.coverage(RULES, ()) == first
+    assert state.coverage(attrs.evolve(RULES, texts=(own,)), ()).rules == (own,)
+    assert state.coverage(RULES, ()) == first

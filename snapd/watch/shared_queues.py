@@ -1,4 +1,4 @@
-"""Adds watches to the queues that another process has lent. Imports little: see who uses it."""
+"""Adds watches to the queues of another process. Imports little: the processes that list directories start with it."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-class Lent:
+class SharedQueues:
     """Queues of another process.
 
     Args:
-        queues: descriptors, as `Clock.lend` gives them; at least one.
+        queues: descriptors, as `Clock.share_queues` returns them; at least one.
 
     Raises:
         Unsupported: this system has no such queues.
@@ -29,10 +29,10 @@ class Lent:
         """Watches the directory that a descriptor is open on.
 
         Returns:
-            The number of the watch, for `Clock.claim`.
+            The number of the watch, for `Clock.adopt_watch`.
 
         Raises:
-            OSError: there is none to be had.
+            OSError: the system grants no watch.
         """
         watch = self._inotify.add(directory)
         for marker in self._markers:

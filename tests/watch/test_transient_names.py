@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from snapd.watch.comings import Comings
 from snapd.watch.inotify import CREATE, DELETE, MODIFY, MOVED_FROM, MOVED_TO, Event
+from snapd.watch.transient_names import TransientNames
 
 Steps = list[tuple[int, bytes] | tuple[int, bytes, int]]
 
@@ -53,34 +53,34 @@ KEPT: dict[str, Steps] = {
 }
 
 
-def lost(comings: Comings, steps: Steps) -> bool:
+def lost(comings: TransientNames, steps: Steps) -> bool:
     """Whether something of that is lost."""
     found = [comings.follow(Event(1, mask, name, *cookie)) for mask, name, *cookie in steps]
-    return comings.left() or any(found)
+    return comings.moved_out() or any(found)
 
 
 @pytest.mark.parametrize("steps", LOST.values(), ids=LOST.keys())
 def test_what_came_and_is_gone_is_lost(steps: Steps) -> None:
-    assert lost(Comings(lambda name: name == b"own"), steps)
+    assert lost(TransientNames(lambda name: name == b"own"), steps)
 
 
 @pytest.mark.parametrize("steps", KEPT.values(), ids=KEPT.keys())
 def test_what_is_there_or_was_seen_is_not(steps: Steps) -> None:
-    assert not lost(Comings(lambda name: name == b"own"), steps)
+    assert not lost(TransientNames(lambda name: name == b"own"), steps)
 
 
 def test_a_look_has_seen_what_came() -> None:
-    comings = Comings(lambda _: False)
+    comings = TransientNames(lambda _: False)
     assert not lost(comings, [(CREATE, b"t")])
-    assert comings.came_to(1)
-    assert not comings.came_to(2)
+    assert comings.has_new_names(1)
+    assert not comings.has_new_names(2)
     comings.end()
-    assert not comings.came_to(1)
+    assert not comings.has_new_names(1)
     assert not lost(comings, [(DELETE, b"t")])
 
 
 def test_names_are_those_of_their_directory() -> None:
-    comings = Comings(lambda _: False)
+    comings = TransientNames(lambda _: False)
     comings.follow(Event(1, CREATE, b"t"))
     assert not comings.follow(Event(2, DELETE, b"t"))
     assert comings.follow(Event(1, DELETE, b"t"))

@@ -1,4 +1,4 @@
-"""Directories that are listed before the look has come to them: whatever changes in between is in the snapshot."""
+"""Directories that other processes watch and list: what changes before this one takes them in is in the snapshot."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ import attrs
 import pytest
 
 from snapd.watch.inotify_clock import InotifyClock
-from snapd.worktree.snapshot import walker as look
-from snapd.worktree.snapshot.lister_pool import ListerLost, ListerPool
-from snapd.worktree.snapshot.prefetch import remembered, tracked
-from snapd.worktree.state.nodes import DirectoryNode
+from snapd.workers.pool import WorkerLost
+from snapd.worktree.fs.listing import Listing
+from snapd.worktree.snapshot import walker
+from snapd.worktree.snapshot.lister_pool import ListerPool
 from tests.support.git import run_git
 from tests.support.workspace import Bench, make
 from tests.worktree.oracle import Oracle
@@ -91,39 +91,41 @@ CHANGES = (edit, remove, replace, replace_from_outside, swap, move_inside, recre
 
 @pytest.fixture(autouse=True)
 def _help_for_few(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(look, "_WORTH_HELP", 1)
+    monkeypatch.setattr(walker, "_LISTER_FROM", 1)
 
 
 @attrs.define
 class Between:
-    """What is done while directories are listed early, once.
+    """What is done, once, when directories are listed and watched by other processes and not yet taken in here.
 
     Attributes:
-        below: it is done when what lies deeper is listed, and what is above it is not; else when all is.
+        round: 0 for when the directories of the root are listed, 1 for those below them.
         step: what is done.
     """
 
-    below: bool
+    round: int
     step: Callable[[], None] | None = None
 
 
-@pytest.fixture(params=[False, True], ids=["all", "below"])
+@pytest.fixture(params=[0, 1], ids=["first", "below"])
 def between(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Between]:
-    """When the look has seen nothing of what is listed already."""
+    """The moment at which something changes."""
     between = Between(request.param)
-    real = ListerPool.ask_early
+    real = ListerPool.answers
+    rounds = [0]
 
-    def ask_early(lister: ListerPool[Any], paths: list[bytes]) -> None:
-        first = [path for path in paths if not between.below or b"/" in path]
-        real(lister, first)
-        while any(asked.listing is None for asked in lister._early.values()):
-            lister._take()
-        if first and between.step is not None:
-            between.step()
-            between.step = None
-        real(lister, [path for path in paths if path not in first])
+    def answers(lister: ListerPool[Any], seconds: float) -> Iterator[tuple[Any, Listing]]:
+        found: list[tuple[Any, Listing]] = []
+        while lister.is_waiting:
+            found += real(lister, seconds)
+        if between.step is not None:
+            if rounds[0] == between.round:
+                between.step()
+                between.step = None
+            rounds[0] += 1
+        yield from found
 
-    monkeypatch.setattr(ListerPool, "ask_early", ask_early)
+    monkeypatch.setattr(ListerPool, "answers", answers)
     yield between
     assert between.step is None
 
@@ -151,9 +153,7 @@ def check(bench: Bench, held: Iterable[str] = ()) -> None:
 
 @pytest.mark.parametrize("heard", [False, True])
 @pytest.mark.parametrize("change", CHANGES)
-def test_what_changes_after_a_new_process_listed_it_early(
-    tmp_path: Path, between: Between, change: Change, heard: bool
-) -> None:
+def test_what_changes_while_a_new_process_looks(tmp_path: Path, between: Between, change: Change, heard: bool) -> None:
     bench = make(tmp_path, FILES)
     bench.track()
     bench.reopen()
@@ -163,7 +163,7 @@ def test_what_changes_after_a_new_process_listed_it_early(
 
 @pytest.mark.parametrize("heard", [False, True])
 @pytest.mark.parametrize("change", CHANGES)
-def test_what_changes_after_a_first_look_listed_it_early(
+def test_what_changes_while_a_first_look_is_taken(
     tmp_path: Path, between: Between, change: Change, heard: bool
 ) -> None:
     bench = Bench(tmp_path, "")
@@ -177,26 +177,14 @@ def test_what_changes_after_a_first_look_listed_it_early(
     check(bench, FILES)
 
 
-def test_a_process_that_dies_early_is_done_without(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_that_dies_at_once_is_done_without(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bench = make(tmp_path, FILES)
     tree = bench.track()
     bench.reopen()
 
-    def lost(lister: ListerPool[Any], paths: list[bytes]) -> None:
-        raise ListerLost
+    def lost(lister: ListerPool[Any], path: bytes, tag: Any) -> None:
+        raise WorkerLost
 
-    monkeypatch.setattr(ListerPool, "ask_early", lost)
+    monkeypatch.setattr(ListerPool, "list_directory", lost)
     assert bench.track() == tree
     check(bench)
-
-
-def test_the_order_is_that_of_the_look() -> None:
-    root = DirectoryNode()
-    nodes = {b"": root}
-    for path in (b"a", b"a/b", b"a/c", b"a.d", b"e"):
-        above, _, name = path.rpartition(b"/")
-        nodes[path] = nodes[above].directories[name] = DirectoryNode(name, nodes[above])
-    assert remembered(root) == [b"e", b"a.d", b"a", b"a/c", b"a/b"]
-    held = (b"1", b"a/b/1", b"a/b/2", b"a/c/1", b"a.d/x", b"e/1", b"f/g/h")
-    assert tracked(held) == [b"f", b"f/g", b"e", b"a.d", b"a", b"a/c", b"a/b"]
-    assert tracked(()) == remembered(DirectoryNode()) == []

@@ -1,4 +1,4 @@
-"""What came and is gone again between two looks: no look will ever see it, and it may have been a name of any file."""
+"""Names that came and went between two looks: no look ever sees them, and each may have been a name of any file."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     from .inotify import Event
 
 
-class Comings:
-    """Follows names from when they come to when they go. A look ends it: what is there then, it has seen.
+class TransientNames:
+    """Follows each name from the event that brings it to the event that removes it, until a look has seen the rest.
 
-    Errs on the safe side: that two names were exchanged cannot be told from two renames, so that a name that came once
-    counts as new until the end.
+    Errs on the safe side: two renames do not show that two names were exchanged, so a name that came once counts as
+    new until the end.
 
     Args:
-        is_own: whether a name is that of a file which whoever asks makes for itself, and which is no name of another.
+        is_own: whether a name belongs to a file that snapd made for itself, and so is no name of another file.
     """
 
     def __init__(self, is_own: Callable[[bytes], object]) -> None:
@@ -31,7 +31,7 @@ class Comings:
         """Takes in one event.
 
         Returns:
-            Whether something is gone that came since the last look.
+            Whether a name that came since the last look is gone.
         """
         came = self._came.setdefault(event.watch, set())
         if event.mask & MOVED_FROM:
@@ -46,15 +46,15 @@ class Comings:
             came.add(event.name)
         return bool(event.mask & DELETE) and was_there
 
-    def left(self) -> bool:
-        """Whether something new was moved to where nothing is told. For when all is told that there is to tell."""
+    def moved_out(self) -> bool:
+        """Whether a new name was moved to where nobody watches. To be called when the queue is empty."""
         leaving, self._leaving = self._leaving, {}
         return any(leaving.values())
 
-    def came_to(self, watch: int) -> bool:
-        """Whether something new is, or was, in a directory."""
+    def has_new_names(self, watch: int) -> bool:
+        """Whether a directory has, or had, a new name."""
         return bool(self._came.get(watch))
 
     def end(self) -> None:
-        """Begins anew: the look has seen what is there."""
+        """Starts again: a look has seen what is there now."""
         self._came.clear()
