@@ -32,7 +32,7 @@ from snapd.wire.methods import METHODS, NOTIFICATIONS, PROTOCOL_VERSION
 from .documents import Documents
 from .errors import RpcError
 from .folders import Folders
-from .params import CLIENT_NOTIFICATIONS, LSP, access_of, structure
+from .params import CLIENT_NOTIFICATIONS, LSP, structure
 from .progress import Progress
 from .protocol import Protocol
 
@@ -290,10 +290,10 @@ class Connection(JsonRPCServer):
     def _register(self) -> None:
         features: dict[str, Callable[[Any], Any]] = {
             lsp.INITIALIZE: self._initialize,
-            lsp.INITIALIZED: _ignore,
+            lsp.INITIALIZED: lambda _: None,
             lsp.SHUTDOWN: self._shutdown,
             lsp.EXIT: self._exit,
-            lsp.SET_TRACE: _ignore,
+            lsp.SET_TRACE: lambda _: None,
             lsp.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS: self._change_folders,
             lsp.WORKSPACE_DID_CHANGE_CONFIGURATION: self._change_configuration,
             lsp.TEXT_DOCUMENT_DID_OPEN: self._documents.did_open,
@@ -413,7 +413,8 @@ class Connection(JsonRPCServer):
             refused = loop.create_future()
             refused.set_exception(error)
             return refused
-        place = self._folders.enter(folder, access_of(method, params), quick=METHODS[method].quick)
+        spec = METHODS[method]
+        place = self._folders.enter(folder, Access(spec.access_of(params)), quick=spec.quick)
         progress = None
         if params.work_done_token is not None:
             progress = Progress(params.work_done_token, method, loop, partial(self.protocol.notify, "$/progress"))
@@ -494,7 +495,3 @@ def _work(method: str, context: Context, params: Any) -> Any:
 
 def _same_token(given: Any, token: str) -> bool:
     return isinstance(given, str) and hmac.compare_digest(given.encode(), token.encode())
-
-
-def _ignore(_: Any) -> None:
-    return None

@@ -7,7 +7,6 @@ from typing import Any
 from lsprotocol import types as lsp
 from lsprotocol.converters import get_converter
 
-from snapd.rpc.scheduling.workspace_queue import Access
 from snapd.wire import converter as wire
 from snapd.wire.errors import INVALID_PARAMS
 from snapd.wire.methods import METHODS
@@ -74,13 +73,3 @@ def structure(method: str, params: Any) -> Any:
     except Exception as error:
         data = {"kind": "invalidParams", "field": "params"}
         raise RpcError(INVALID_PARAMS, f"params: not those of {method}: {type(error).__name__}", data) from None
-
-
-def access_of(method: str, params: Any) -> Access:
-    """What a request does to its workspace."""
-    access = METHODS[method].access
-    if access == "compares":
-        return Access.LOOK if params.to is None else Access.READ
-    if access == "checks":
-        return Access.WRITE if params.repair else Access.READ
-    return Access.WRITE if access == "writes" else Access.READ

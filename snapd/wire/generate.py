@@ -238,13 +238,13 @@ def _markdown_value(cls: WireClass) -> str:
     return f"### {cls.__name__}\n\n{_paragraphs(cls)}\n\n{_table(_own_fields(cls))}"
 
 
-def _repeatable(method: Method) -> str:
+def _repeatable(method: Method[Any, Any]) -> str:
     if isinstance(method.idempotent, str):
         return f"with `{method.idempotent}`"
     return "yes" if method.idempotent else "no"
 
 
-def _markdown_method(method: Method) -> str:
+def _markdown_method(method: Method[Any, Any]) -> str:
     params = _own_fields(method.params)
     result = method.result
     described = (

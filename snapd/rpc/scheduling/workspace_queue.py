@@ -36,15 +36,15 @@ READS_AT_ONCE = 8
 class Access(enum.Enum):
     """What a request, or a notification that changes something, does to a workspace."""
 
-    READ = enum.auto()
+    READ = "reads"
     """Reads what is stored."""
-    LOOK = enum.auto()
+    LOOK = "looks"
     """Reads, and needs the right to write for a while to look at the folder."""
-    WRITE = enum.auto()
+    WRITE = "writes"
     """Changes something, and needs the right to write for that."""
-    DOCUMENT = enum.auto()
+    DOCUMENT = "document"
     """Says what an editor has not saved. That concerns those who write, and none of those who read."""
-    SETTING = enum.auto()
+    SETTING = "setting"
     """Changes what holds for the requests that the client sends from now on."""
 
 
