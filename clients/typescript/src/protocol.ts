@@ -876,7 +876,7 @@ export interface StepRevertFilesParams extends RequestParams {
   onConflict?: OnConflict;
 }
 
-/** What each request takes and gives. */
+/** The params and the result of each request. */
 export interface Requests {
   "snapshot/track": { params: TrackParams; result: TrackResult };
   "snapshot/patch": { params: PatchParams; result: Patch };
@@ -910,7 +910,7 @@ export interface Requests {
   "step/revertFiles": { params: StepRevertFilesParams; result: Outcome };
 }
 
-/** What each notification of the daemon holds. */
+/** The params of each notification of the daemon. */
 export interface Notifications {
   "snapshot/didTrack": DidTrackParams;
   "snapshot/didChange": DidChangeParams;
@@ -918,7 +918,7 @@ export interface Notifications {
   "session/didChange": SessionDidChangeParams;
 }
 
-/** Whether a request may be sent again where it is not known if it was carried out; or the param with which it may. */
+/** Whether a client may send a request again when it does not know whether the first one was carried out; or the param with which it may. */
 export const IDEMPOTENT: Readonly<Record<keyof Requests, boolean | string>> = {
   "snapshot/track": true,
   "snapshot/patch": true,
@@ -971,7 +971,7 @@ export type ErrorKind =
   | "unauthorized"
   | "fileNotInSnapshot";
 
-/** The code that goes with each kind. */
+/** The code of each kind of error. */
 export const ERROR_CODES = {
   invalidParams: -32602,
   unknownSnapshot: 1001,

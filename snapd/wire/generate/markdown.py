@@ -1,0 +1,105 @@
+"""Generates `docs/protocol.md`, the reference for people."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+from snapd.wire import errors, values
+from snapd.wire.converter import wire_name
+from snapd.wire.methods import METHODS, NOTIFICATIONS, PROTOCOL_VERSION, Method
+from snapd.wire.notifications import NotificationParams
+
+from .classes import BANNER, RPC_CODES, WireClass, alias_of, is_optional, own_fields, reachable_classes, type_of
+
+_PROSE = Path(__file__).parents[1] / "prose.md"
+_NAMES = {str: "string", bool: "boolean", float: "number", int: "integer", NoneType: "null"}
+
+
+def protocol_markdown() -> str:
+    """The prose of `prose.md`, with its `{{slots}}` filled from the table."""
+    slots = {
+        "version": str(PROTOCOL_VERSION),
+        "request_params": _table(values.RequestParams),
+        "values": "\n\n".join(_value(cls) for cls in _value_classes()),
+        "methods": "\n\n".join(_method(method) for method in METHODS.values()),
+        "notification_params": _table(NotificationParams),
+        "notifications": "\n\n".join(
+            f"### `{each.name}`\n\n{each.doc}\n\n{_table(each.params)}" for each in NOTIFICATIONS.values()
+        ),
+        "errors": "\n".join(
+            [
+                "| code | kind | when |",
+                "|---|---|---|",
+                *(f"| {each.code} | `{each.kind}` | {each.when} |" for each in errors.ERRORS.values()),
+            ]
+        ),
+        **{re.sub("[A-Z]", lambda letter: f"_{letter[0].lower()}", name): str(n) for name, n in RPC_CODES.items()},
+    }
+    title, rest = _PROSE.read_text("utf-8").split("\n", 1)
+    page = f"{title}\n\n<!-- {BANNER} -->\n{rest}"
+    return re.sub(r"\{\{(\w+)\}\}", lambda slot: slots[slot[1]], page)
+
+
+def _value_classes() -> list[WireClass]:
+    """The classes that the page describes once, apart from the methods that use them."""
+    return [cls for cls in reachable_classes() if cls.__module__ == values.__name__ and cls is not values.RequestParams]
+
+
+def _value(cls: WireClass) -> str:
+    paragraphs = inspect.cleandoc(cls.__doc__ or "").split("\n\n")
+    return "\n\n".join([f"### {cls.__name__}", *(" ".join(each.split()) for each in paragraphs), _table(cls)])
+
+
+def _method(method: Method[Any, Any]) -> str:
+    result = method.result
+    described = (
+        f"Result: [{result.__name__}](#{result.__name__.lower()})."
+        if result in _value_classes()
+        else f"Result:\n\n{_table(result)}"
+    )
+    again = f"with `{method.idempotent}`" if isinstance(method.idempotent, str) else _yes_or_no(method.idempotent)
+    return "\n\n".join(
+        [
+            f"### `{method.name}`",
+            method.doc,
+            f"Params:\n\n{_table(method.params)}" if own_fields(method.params) else "No params of its own.",
+            described,
+            f"May be sent again: {again}.",
+            "Errors: " + ", ".join(f"`{kind}`" for kind in method.errors) + ".",
+        ]
+    )
+
+
+def _yes_or_no(value: bool) -> str:
+    return "yes" if value else "no"
+
+
+def _table(cls: WireClass) -> str:
+    rows = ["| field | type | meaning |", "|---|---|---|"]
+    for field in own_fields(cls):
+        name = wire_name(field.name) + ("?" if is_optional(field) else "")
+        kind = _type(type_of(field)).replace("|", "\\|")
+        doc = field.metadata["doc"]
+        if isinstance(field.default, bool):
+            doc += f" Default: {str(field.default).lower()}."
+        rows.append(f"| `{name}` | `{kind}` | {doc} |")
+    return "\n".join(rows)
+
+
+def _type(annotation: Any) -> str:
+    """The type in the notation of TypeScript, but with integers, and with the values of a literal spelt out."""
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        return alias_of(annotation) or _type(arguments[0])
+    if origin is Literal:
+        return " | ".join(json.dumps(each) for each in arguments)
+    if origin in (Union, UnionType):
+        return " | ".join(map(_type, arguments))
+    if origin is list:
+        return f"{_type(arguments[0])}[]"
+    return _NAMES.get(annotation) or str(annotation.__name__)
