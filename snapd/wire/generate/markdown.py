@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from snapd.wire import errors, values
 from snapd.wire.converter import wire_name
-from snapd.wire.methods import METHODS, NOTIFICATIONS, PROTOCOL_VERSION, Method
+from snapd.wire.methods import COMMON_ERRORS, METHODS, NOTIFICATIONS, PROTOCOL_VERSION, Method
 from snapd.wire.notifications import NotificationParams
 
 from .classes import BANNER, RPC_CODES, WireClass, alias_of, is_optional, own_fields, reachable_classes, type_of
@@ -31,6 +31,7 @@ def protocol_markdown() -> str:
         "notifications": "\n\n".join(
             f"### `{each.name}`\n\n{each.doc}\n\n{_table(each.params)}" for each in NOTIFICATIONS.values()
         ),
+        "common_errors": _kinds(COMMON_ERRORS),
         "errors": "\n".join(
             [
                 "| code | kind | when |",
@@ -70,9 +71,13 @@ def _method(method: Method[Any, Any]) -> str:
             f"Params:\n\n{_table(method.params)}" if own_fields(method.params) else "No params of its own.",
             described,
             f"May be sent again: {again}.",
-            "Errors: " + ", ".join(f"`{kind}`" for kind in method.errors) + ".",
+            *([f"Errors of its own: {_kinds(method.own_errors)}."] if method.own_errors else []),
         ]
     )
+
+
+def _kinds(errors: tuple[str, ...]) -> str:
+    return ", ".join(f"`{kind}`" for kind in errors)
 
 
 def _yes_or_no(value: bool) -> str:
