@@ -234,13 +234,13 @@ class Connection(JsonRPCServer):
         if isinstance(message, Request):
             try:
                 self._check_stage(message)
-                params = await self._unless_long(structure, message.method, message.params)
+                message.params = await self._unless_long(structure, message.method, message.params)
             except RpcError as error:
-                self.protocol.refuse(message.message_id, error)
+                self.protocol.refuse(message.id, error)
                 return
             if message.method in METHODS:
-                await self._folders.look_up(params.workspace_uri)
-            self.protocol.request(message.message_id, message.method, params)
+                await self._folders.look_up(message.params.workspace_uri)
+            self.protocol.handle_message(message)
         elif isinstance(message, Notification):
             await self._take_notification(message)
 
@@ -248,11 +248,11 @@ class Connection(JsonRPCServer):
         if message.method not in CLIENT_NOTIFICATIONS or not (self._initialized or message.method == lsp.EXIT):
             return
         try:
-            params = await self._unless_long(structure, message.method, message.params)
+            message.params = await self._unless_long(structure, message.method, message.params)
         except RpcError as error:
             self._show(lsp.MessageType.Error, f"{message.method}: {error.message}")
             return
-        self.protocol.notification(message.method, params)
+        self.protocol.handle_message(message)
 
     async def _unless_long(self, work: Callable[..., T], *arguments: Any) -> T:
         """Does something with a message: on the loop, or beside it where it is long, or the converter may be cold."""
@@ -268,7 +268,7 @@ class Connection(JsonRPCServer):
                 raise RpcError(INVALID_REQUEST, "initialize was called already")
         elif not self._initialized:
             raise RpcError(SERVER_NOT_INITIALIZED, "initialize comes first")
-        if request.message_id in self._pending:
+        if request.id in self._pending:
             raise RpcError(INVALID_REQUEST, "id: that of a request which is still under way")
         if request.method in CLIENT_NOTIFICATIONS:
             raise RpcError(METHOD_NOT_FOUND, f"{request.method!r} is a notification")
@@ -290,10 +290,8 @@ class Connection(JsonRPCServer):
     def _register(self) -> None:
         features: dict[str, Callable[[Any], Any]] = {
             lsp.INITIALIZE: self._initialize,
-            lsp.INITIALIZED: lambda _: None,
             lsp.SHUTDOWN: self._shutdown,
             lsp.EXIT: self._exit,
-            lsp.SET_TRACE: lambda _: None,
             lsp.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS: self._change_folders,
             lsp.WORKSPACE_DID_CHANGE_CONFIGURATION: self._change_configuration,
             lsp.TEXT_DOCUMENT_DID_OPEN: self._documents.did_open,
