@@ -111,7 +111,7 @@ PATCH = Method(
     "snapshot/patch",
     snapshot.PatchParams,
     Patch,
-    "Names the files that differ from a snapshot, in the working tree or in another snapshot.",
+    "Lists the files that differ between a snapshot and the working tree, or another snapshot.",
     own_errors=("unknownSnapshot",),
     access=_compares,
     idempotent=True,
@@ -121,7 +121,7 @@ DIFF = Method(
     "snapshot/diff",
     snapshot.DiffParams,
     snapshot.DiffResult,
-    "Gives what differs from a snapshot as one unified diff.",
+    "Returns the difference from a snapshot as one unified diff.",
     own_errors=("unknownSnapshot", "pathOutsideWorkspace"),
     access=_compares,
     idempotent=True,
@@ -131,7 +131,7 @@ DIFF_FULL = Method(
     "snapshot/diffFull",
     snapshot.DiffFullParams,
     snapshot.DiffFullResult,
-    "Gives what differs from a snapshot file by file, with the texts of both sides. One answer holds at most "
+    "Returns the difference from a snapshot file by file, with the texts of both sides. One response has at most "
     "32 MiB of contents, whatever `limit` says; the rest follows under `nextCursor`.",
     own_errors=("unknownSnapshot", "pathOutsideWorkspace"),
     access=_compares,
@@ -142,7 +142,7 @@ FILE_AT = Method(
     "snapshot/fileAt",
     snapshot.FileAtParams,
     snapshot.FileAtResult,
-    "Gives the bytes of one file as a snapshot has it.",
+    "Returns the bytes of one file in a snapshot.",
     own_errors=("unknownSnapshot", "pathOutsideWorkspace", "fileNotInSnapshot"),
     access="reads",
     idempotent=True,
@@ -162,7 +162,7 @@ FILE_EXISTS = Method(
     "snapshot/fileExists",
     snapshot.FileExistsParams,
     snapshot.FileExistsResult,
-    "Tells whether a snapshot has a file.",
+    "Says whether a snapshot has a file.",
     own_errors=("unknownSnapshot", "pathOutsideWorkspace"),
     access="reads",
     idempotent=True,
@@ -172,8 +172,8 @@ RESTORE = Method(
     "snapshot/restore",
     snapshot.RestoreParams,
     Outcome,
-    "Makes the working tree exactly the snapshot: files made since then are deleted, within the limits that "
-    "[What may be deleted](#what-may-be-deleted) sets.",
+    "Makes the working tree exactly the snapshot. It deletes files that were created since, within the limits of "
+    "[What may be deleted](#what-may-be-deleted).",
     own_errors=("unknownSnapshot", "pathOutsideWorkspace"),
     access="writes",
     idempotent=False,
@@ -183,9 +183,9 @@ REVERT = Method(
     "snapshot/revert",
     snapshot.RevertParams,
     Outcome,
-    "Brings files back to what snapshots hold of them; a file that its snapshot did not have is deleted. "
-    "Each file is treated once: the first patch that names it wins. Where the names of two patches clash "
-    "(`a` and `a/b`), the first wins and the other is `skipped`.",
+    "Restores files from snapshots. A file that its snapshot does not have is deleted. Each file is treated once: "
+    "the first patch that names it wins. If the names of two patches clash (`a` and `a/b`), the first one wins and "
+    "the other is `skipped`.",
     own_errors=("unknownSnapshot", "pathOutsideWorkspace"),
     access="writes",
     idempotent=False,
@@ -195,7 +195,7 @@ STATUS = Method(
     "snapshot/status",
     snapshot.StatusParams,
     snapshot.StatusResult,
-    "Tells how a workspace is kept. A folder that was refused fails this like every other request.",
+    "Describes the state of a workspace. For a folder that snapd refused, it fails like every other request.",
     access="reads",
     idempotent=True,
     quick=True,
@@ -205,9 +205,9 @@ CLEANUP = Method(
     "snapshot/cleanup",
     snapshot.CleanupParams,
     snapshot.CleanupResult,
-    "Removes what retention does not keep (old snapshots, old sessions that have ended, what is beyond a "
-    "configured number or size), frees what that alone held, and packs the rest. What the sessions that stay "
-    "name, stays. Likewise every hour, while nobody asks for anything.",
+    "Removes what the retention does not keep (old snapshots, old sessions that have ended, and what exceeds a "
+    "configured number or size), frees the space that only these used, and packs the rest. Whatever the remaining "
+    "sessions name, stays. The daemon also does this every hour while it is idle.",
     access="writes",
     idempotent=False,
 )
@@ -216,12 +216,12 @@ PURGE = Method(
     "snapshot/purge",
     snapshot.PurgeParams,
     snapshot.PurgeResult,
-    "Takes files out of all that was ever stored: for a secret that was captured. All contents that they ever "
-    "had go, wherever else these stand too; only the empty file is left alone. A snapshot that had any becomes "
-    "another one, under the hash of what is left, and its old hash is unknown; a restore of it leaves these "
-    "files alone, since it tells them as `skipped`. Sessions and their steps go on with that; to undo a step "
-    "takes back what else it changed. Refused with `invalidParams` while any of the contents is captured in "
-    "the folder, since the next snapshot would have it again.",
+    "Removes the contents of files from everything that was ever stored, for example a secret that was captured. "
+    "It removes all contents that these files ever had, wherever else they occur; only the empty file is left "
+    "alone. A snapshot that had any of them becomes a new snapshot with the hash of what is left, and its old hash "
+    "is unknown. Restoring it leaves these files alone, since it lists them as `skipped`. Sessions and their steps "
+    "continue with the new snapshots; undoing a step undoes what else it changed. Fails with `invalidParams` while "
+    "a captured file in the folder has any of the contents, since the next snapshot would capture them again.",
     own_errors=("fileNotInSnapshot", "pathOutsideWorkspace"),
     access="writes",
     idempotent=False,
@@ -231,10 +231,10 @@ CHECK = Method(
     "snapshot/check",
     check.CheckParams,
     check.CheckResult,
-    "Reads every object of the store, compares it with its id, and finds out what of all that is named is "
-    "missing. A repair gets back what the store itself, the project's git and the working tree still have; "
-    "what is damaged goes to the store's `quarantine`, and nothing is deleted. Others may go on meanwhile; a "
-    "repair, and a check that finds something, hold them up. `storeCorrupt` means that the store is gone.",
+    "Reads every object of the store, compares it with its id, and finds what is named but missing. A repair "
+    "recovers what the store itself, the project's git and the working tree still have. It moves damaged data to "
+    "the store's `quarantine` and deletes nothing. Other requests go on meanwhile, but a repair, and a check that "
+    "finds something, delay them. `storeCorrupt` means that the store is gone.",
     access=_checks,
     idempotent=False,
 )
@@ -243,8 +243,8 @@ EVENTS = Method(
     "snapshot/events",
     events.EventsParams,
     events.EventsResult,
-    "Gives the notifications that a client missed. The latest 1,000 are kept, and none across a restart of the "
-    "daemon: then, and for a number that was never given out, the answer is `reset`.",
+    "Returns the notifications that a client missed. The daemon keeps the latest 1,000, and none across a restart. "
+    "If it no longer has all of them, or never gave out `since`, the response is `reset`.",
     access="reads",
     idempotent=True,
 )
@@ -253,7 +253,7 @@ SESSION_START = Method(
     "session/start",
     session.SessionStartParams,
     session.SessionStartResult,
-    "Starts a session, or takes up one that was started before; ended or not, it goes on.",
+    "Starts a session, or resumes an existing one, whether it has ended or not.",
     access="writes",
     idempotent="sessionId",
 )
@@ -262,7 +262,7 @@ SESSION_END = Method(
     "session/end",
     session.SessionEndParams,
     session.SessionEndResult,
-    "Ends a session and the steps that are open in it. What it did can be undone as before.",
+    "Ends a session and its open steps. Its steps can still be undone.",
     own_errors=("unknownSession",),
     access="writes",
     idempotent=True,
@@ -291,8 +291,8 @@ SESSION_DIFF = Method(
     "session/diff",
     session.SessionDiffParams,
     session.SessionDiffResult,
-    "Gives what the session's own applied steps changed, all together: not what the user or another session "
-    "changed between them.",
+    "Returns the net changes of the session's own applied steps, without what the user or other sessions changed "
+    "between them.",
     own_errors=("unknownSession", "unknownStep"),
     access="reads",
     idempotent=True,
@@ -302,11 +302,11 @@ SESSION_UNDO = Method(
     "session/undo",
     session.SessionUndoParams,
     session.StepsOutcome,
-    "Takes back the last steps of a session that changed something, or one step alone, with its parts and "
-    "wherever it is in the history. What others changed since stays: see [Conflicts](#conflicts). A step is "
-    "undone as far as its files do not conflict: one of which some files were taken back is `partly` undone, "
-    "and one of which none was stays `applied`. Asked again, the rest is tried again: with `overwrite`, say, "
-    "once the user has chosen.",
+    "Undoes the last steps of a session that changed something, or one step with its parts, wherever it is in the "
+    "history. What others changed since stays: see [Conflicts](#conflicts). A step is undone as far as its files "
+    "do not conflict. If only some of its files could be undone, it is `partly` undone; if none could, it stays "
+    "`applied`. Sending the request again tries the rest again, for example with `overwrite` once the user has "
+    "decided.",
     own_errors=("unknownSession", "unknownStep", "nothingToUndo"),
     access="writes",
     idempotent=False,
@@ -316,10 +316,10 @@ SESSION_REDO = Method(
     "session/redo",
     session.SessionRedoParams,
     session.StepsOutcome,
-    "Takes back the undo of steps, the last one first, also where a step was undone in several goes with "
-    "others between. A step of which a file conflicts is `partly` undone still, and the rest is what the next "
-    "redo does. Not after a later step of the session has changed something: the undone ones are reached by "
-    "their hashes then.",
+    "Reverses the undo of steps, the last undo first, even if a step was undone in several parts with others "
+    "between them. If a file of a step conflicts, the step stays `partly` undone, and the next redo continues with "
+    "the rest. This works until a later step of the session changes something; from then on, undone steps can only "
+    "be restored by their hashes.",
     own_errors=("unknownSession", "nothingToRedo"),
     access="writes",
     idempotent=False,
@@ -329,8 +329,8 @@ SESSION_REVERT = Method(
     "session/revert",
     session.SessionRevertParams,
     session.RevertOutcome,
-    "Goes back to before a message, or a part of it: takes back all steps of the session from the first one "
-    "that belongs to it.",
+    "Goes back to before a message, or a part of it: undoes all steps of the session from the first one that "
+    "belongs to it.",
     own_errors=("unknownSession", "unknownStep"),
     access="writes",
     idempotent=False,
@@ -340,7 +340,7 @@ SESSION_UNREVERT = Method(
     "session/unrevert",
     session.SessionUnrevertParams,
     Outcome,
-    "Takes back `session/revert`; what others changed since stays.",
+    "Reverses `session/revert`. What others changed since stays.",
     own_errors=("unknownSession", "nothingToRedo"),
     access="writes",
     idempotent=False,
@@ -350,8 +350,8 @@ SESSION_HISTORY = Method(
     "session/history",
     session.HistoryParams,
     session.HistoryResult,
-    "Tells what happened in the workspace: the steps of all sessions, the operations, and what changed while "
-    "no step was open.",
+    "Lists what happened in the workspace: the steps of all sessions, the operations, and what changed while no "
+    "step was open.",
     access="reads",
     idempotent=True,
 )
@@ -360,8 +360,8 @@ STEP_BEGIN = Method(
     "step/begin",
     session.StepBeginParams,
     session.StepBeginResult,
-    "Begins a step, on a snapshot of the working tree. What changes until it ends is its own. With `ends`, "
-    "another step ends with that snapshot.",
+    "Begins a step on a snapshot of the working tree. The step owns what changes until it ends. With `ends`, "
+    "another step ends on the same snapshot.",
     own_errors=("unknownSession", "unknownStep"),
     access="writes",
     idempotent=False,
@@ -371,7 +371,7 @@ STEP_END = Method(
     "step/end",
     session.StepEndParams,
     session.StepEndResult,
-    "Ends a step, with a snapshot of the working tree. One that has ended is told as it is.",
+    "Ends a step with a snapshot of the working tree. Ending a step again returns the same result.",
     own_errors=("unknownStep", "pathOutsideWorkspace"),
     access="writes",
     idempotent=True,
@@ -381,7 +381,7 @@ STEP_FIND = Method(
     "step/find",
     session.StepFindParams,
     session.StepFindResult,
-    "Finds steps by the beginning of their names, in all sessions.",
+    "Finds steps by the beginning of their ids, in all sessions.",
     own_errors=("unknownSession", "unknownStep"),
     access="reads",
     idempotent=True,
@@ -391,7 +391,7 @@ STEP_HUNKS = Method(
     "step/hunks",
     session.StepHunksParams,
     session.StepHunksResult,
-    "Gives what a step changed in a file, hunk by hunk, as `git diff --no-renames` shows it.",
+    "Returns the changes of a step to a file, hunk by hunk, as `git diff --no-renames` shows them.",
     own_errors=("unknownStep", "pathOutsideWorkspace"),
     access="reads",
     idempotent=True,
@@ -401,7 +401,7 @@ STEP_REVERT_HUNKS = Method(
     "step/revertHunks",
     session.StepRevertHunksParams,
     Outcome,
-    "Takes some of these hunks back. The step stays applied.",
+    "Reverts some of the hunks of a step. The step stays applied.",
     own_errors=("unknownStep", "pathOutsideWorkspace"),
     access="writes",
     idempotent=False,
@@ -411,9 +411,9 @@ STEP_REVERT_FILES = Method(
     "step/revertFiles",
     session.StepRevertFilesParams,
     Outcome,
-    "Takes back what a step and its parts changed in some files, of whatever kind; a moved file by either of "
-    "its names. An applied step stays so. Of one that was undone, in part or as a whole, it takes back what "
-    "conflicted then; where nothing of it is left, the step is `undone`.",
+    "Reverts the changes of a step and its parts to some files of any kind. A moved file can be given by either "
+    "name. An applied step stays applied. For a step that was undone, completely or in part, this reverts what "
+    "conflicted then; once nothing of it is left, the step is `undone`.",
     own_errors=("unknownStep", "pathOutsideWorkspace"),
     access="writes",
     idempotent=False,
@@ -431,19 +431,19 @@ NOTIFICATIONS: dict[str, Notification] = {
         Notification(
             "snapshot/didChange",
             notifications.DidChangeParams,
-            "The working tree moved away from the last snapshot, or came back to it by itself. It tells the whole "
-            "difference from `base` and not what is new of it, so that a client has to remember nothing. Changes that "
-            "come close together are told once, at most four times a second. Nothing is told before the first "
-            "snapshot; after `snapshot/didTrack` and `snapshot/didRevert` nothing differs until the next "
-            "`snapshot/didChange`. Up to 500 files are told, and as many as can be compared by reading 8 MiB of the "
-            "working tree and 32 MiB of snapshots; beyond that, `truncated` says that there is more. It is told while "
-            "at least one of the clients that have the folder open has snapshots on.",
+            "The working tree changed from the last snapshot, or became equal to it again. It has the whole difference "
+            "from `base`, not only what is new, so that a client need not remember anything. Changes in quick "
+            "succession are combined, with at most four notifications a second. There are none before the first "
+            "snapshot. After `snapshot/didTrack` and `snapshot/didRevert`, nothing differs until the next "
+            "`snapshot/didChange`. It lists up to 500 files, and only as many as can be compared by reading 8 MiB of "
+            "the working tree and 32 MiB of snapshots; beyond that, `truncated` is set. The daemon sends it while at "
+            "least one client that has the folder open has snapshots turned on.",
         ),
         Notification("snapshot/didRevert", notifications.DidRevertParams, "An operation changed the working tree."),
         Notification(
             "session/didChange",
             notifications.SessionDidChangeParams,
-            "A session was started or has ended, or one of its steps was begun, has ended, or was undone or redone.",
+            "A session started or ended, or one of its steps began, ended, or was undone or redone.",
         ),
     )
 }

@@ -103,47 +103,49 @@ RevertKind = Literal["restore", "revert", "undo", "redo", "unrevert", "hunks"]
 
 
 class RequestParams(TypedDict, total=False):
-    """What the params of every request may have."""
+    """The params that every request may have."""
 
     workspaceUri: str
-    """The workspace that is meant; needed unless one folder alone is open on this connection."""
+    """The workspace of the request. Required unless exactly one folder is open on this connection."""
     workDoneToken: str | int
-    """Progress is reported under this token where the work lasts over half a second."""
+    """The token for progress reports, which begin when the request takes more than half a second."""
 
 
 class TrackParams(RequestParams, total=False):
     """The params of `snapshot/track`."""
 
     force: list[str]
-    """Ignored files to capture all the same: relative paths, absolute ones, or `file:` URIs."""
+    """Ignored files to capture anyway: relative paths, absolute paths, or `file:` URIs."""
 
 
 class _SkippedRequired(TypedDict):
     file: str
     """Relative to the workspace root, with `/` between its parts."""
     reason: SkipReason
-    """Why it is not in the snapshot."""
+    """Why the file is not in the snapshot."""
 
 
 class Skipped(_SkippedRequired, total=False):
-    """Something that is not ignored and that a snapshot could not take; or that was `purged` from it."""
+    """A file that is not ignored but could not be captured, or that was `purged` from the snapshot."""
 
     uri: str
-    """The exact, percent-encoded `file:` URI, where the name is not valid UTF-8 and `file` shows U+FFFD in it."""
+    """The exact, percent-encoded `file:` URI. Present if the name is not valid UTF-8, so that `file` shows it with
+    U+FFFD.
+    """
 
 
 class _TrackResultRequired(TypedDict):
     hash: TreeHash | None
-    """The snapshot, or null where snapshots are off."""
+    """The snapshot, or null if snapshots are turned off."""
     skipped: list[Skipped]
-    """What is not ignored and could not be captured."""
+    """Files that are not ignored but could not be captured."""
 
 
 class TrackResult(_TrackResultRequired, total=False):
     """The result of `snapshot/track`."""
 
     reason: Literal["disabled"]
-    """Why there is no hash."""
+    """Why `hash` is null."""
 
 
 class _PatchParamsRequired(RequestParams):
@@ -155,17 +157,17 @@ class PatchParams(_PatchParamsRequired, total=False):
     """The params of `snapshot/patch`."""
 
     to: TreeHash
-    """The snapshot to compare with; without it, the working tree."""
+    """The snapshot to compare with. Default: the working tree."""
 
 
 class Patch(TypedDict):
-    """What differs from a snapshot: the answer of `snapshot/patch`, which `snapshot/revert` takes as it is."""
+    """The files that differ from a snapshot: the result of `snapshot/patch`, and input for `snapshot/revert`."""
 
     hash: TreeHash
     """The snapshot."""
     files: list[str]
-    """The files. An answer names them by absolute path, or by `file:` URI where the name is not valid UTF-8; a request
-    may use absolute paths, relative ones and `file:` URIs.
+    """The files. A response names them by absolute path, or by `file:` URI if the name is not valid UTF-8. A request
+    may use absolute paths, relative paths and `file:` URIs.
     """
 
 
@@ -178,9 +180,9 @@ class DiffParams(_DiffParamsRequired, total=False):
     """The params of `snapshot/diff`."""
 
     to: TreeHash
-    """The snapshot to compare with; without it, the working tree."""
+    """The snapshot to compare with. Default: the working tree."""
     files: list[str]
-    """These files alone: relative paths, absolute ones, or `file:` URIs."""
+    """Only these files: relative paths, absolute paths, or `file:` URIs."""
 
 
 class DiffResult(TypedDict):
@@ -197,51 +199,55 @@ class DiffFullParams(RequestParams, _DiffFullParamsKeywords, total=False):
     """The params of `snapshot/diffFull`."""
 
     to: TreeHash
-    """The snapshot to compare with; without it, the working tree."""
+    """The snapshot to compare with. Default: the working tree."""
     files: list[str]
-    """These files alone: relative paths, absolute ones, or `file:` URIs."""
+    """Only these files: relative paths, absolute paths, or `file:` URIs."""
     contents: bool
-    """Whether `before` and `after` are filled in."""
+    """Whether to fill in `before` and `after`."""
     renames: bool
-    """Whether renames are looked for."""
+    """Whether to detect renames."""
     cursor: str
-    """The `nextCursor` of the page before, with the same params but for `limit`; any other is `invalidParams`."""
+    """The `nextCursor` of the page before. The other params must be the same, except `limit`; otherwise the request
+    fails with `invalidParams`.
+    """
     limit: int
-    """The most files in one answer, at least 1."""
+    """The maximum number of files in one response, at least 1."""
 
 
 class _FileDiffRequired(TypedDict):
     file: str
     """Relative to the workspace root, with `/` between its parts."""
     status: FileStatus
-    """What happened to it."""
+    """What happened to the file."""
     before: str
-    """The text before; empty for an added file, and where contents are left out."""
+    """The text before. Empty for an added file, and without `contents`."""
     after: str
-    """The text after; empty for a deleted file, and where contents are left out."""
+    """The text after. Empty for a deleted file, and without `contents`."""
     additions: int
     """Lines added."""
     deletions: int
     """Lines deleted."""
     binary: bool
-    """Whether it is binary, on either side."""
+    """Whether the file is binary on either side."""
 
 
 class FileDiff(_FileDiffRequired, total=False):
     """One file that differs between two states.
 
-    A rename, where renames were asked for, is a `modified` file with `renamedFrom`. For a binary file, and for text
-    over 10 MB (10,485,760 bytes, on either side), `before` and `after` are empty and the counts are 0.
+    If renames were requested, a rename is a `modified` file with `renamedFrom`. For a binary file, and for text over
+    10 MB (10,485,760 bytes on either side), `before` and `after` are empty and the counts are 0.
     """
 
     uri: str
-    """The exact, percent-encoded `file:` URI, where the name is not valid UTF-8 and `file` shows U+FFFD in it."""
+    """The exact, percent-encoded `file:` URI. Present if the name is not valid UTF-8, so that `file` shows it with
+    U+FFFD.
+    """
     tooLarge: Literal[True]
-    """Text over 10 MB; `snapshot/fileAt` still gives its bytes."""
+    """The text is over 10 MB on either side. `snapshot/fileAt` still returns its bytes."""
     encoding: str
-    """`"latin-1"` where the texts are not UTF-8 and are shown byte by byte as Latin-1."""
+    """`"latin-1"` if the texts are not UTF-8; they are then shown byte by byte as Latin-1."""
     renamedFrom: str
-    """The file that it was before a rename."""
+    """The name of the file before the rename."""
     oldMode: str
     """The mode before, an octal string such as `"100644"`."""
     newMode: str
@@ -250,14 +256,14 @@ class FileDiff(_FileDiffRequired, total=False):
 
 class _DiffFullResultRequired(TypedDict):
     diffs: list[FileDiff]
-    """What differs, ordered by file."""
+    """The files that differ, ordered by file."""
 
 
 class DiffFullResult(_DiffFullResultRequired, total=False):
     """The result of `snapshot/diffFull`."""
 
     nextCursor: str
-    """There where more follows: the `cursor` of the next page."""
+    """The `cursor` of the next page. Absent on the last page."""
 
 
 class FileAtParams(RequestParams):
@@ -266,7 +272,7 @@ class FileAtParams(RequestParams):
     hash: TreeHash
     """The snapshot."""
     file: str
-    """The file: a relative path, an absolute one, or a `file:` URI."""
+    """The file: a relative path, an absolute path, or a `file:` URI."""
 
 
 class FileAtResult(TypedDict):
@@ -275,15 +281,15 @@ class FileAtResult(TypedDict):
     file: str
     """Relative to the workspace root, with `/` between its parts."""
     size: int
-    """Bytes."""
+    """The size in bytes."""
     mode: str
     """`"100644"`, `"100755"` (executable) or `"120000"` (symlink)."""
     binary: bool
     """Whether it is binary."""
     encoding: Literal["utf-8", "base64"]
-    """How `content` holds the bytes."""
+    """How `content` encodes the bytes."""
     content: str
-    """The bytes; of a symlink, its target."""
+    """The bytes of the file; for a symlink, its target."""
 
 
 class _ListFilesParamsRequired(RequestParams):
@@ -295,23 +301,25 @@ class ListFilesParams(_ListFilesParamsRequired, total=False):
     """The params of `snapshot/listFiles`."""
 
     prefix: str
-    """Only files that start with this, compared as a string and not part by part."""
+    """Only files whose name starts with this. The names are compared as strings, not part by part."""
     cursor: str
-    """The `nextCursor` of the page before, with the same params but for `limit`; any other is `invalidParams`."""
+    """The `nextCursor` of the page before. The other params must be the same, except `limit`; otherwise the request
+    fails with `invalidParams`.
+    """
     limit: int
-    """The most files in one answer, at least 1."""
+    """The maximum number of files in one response, at least 1."""
 
 
 class _ListFilesResultRequired(TypedDict):
     files: list[str]
-    """Relative to the workspace root; a name that is not valid UTF-8 stands as its `file:` URI."""
+    """The names, relative to the workspace root. A name that is not valid UTF-8 is given as its `file:` URI."""
 
 
 class ListFilesResult(_ListFilesResultRequired, total=False):
     """The result of `snapshot/listFiles`."""
 
     nextCursor: str
-    """There where more follows: the `cursor` of the next page."""
+    """The `cursor` of the next page. Absent on the last page."""
 
 
 class FileExistsParams(RequestParams):
@@ -320,7 +328,7 @@ class FileExistsParams(RequestParams):
     hash: TreeHash
     """The snapshot."""
     file: str
-    """The file: a relative path, an absolute one, or a `file:` URI."""
+    """The file: a relative path, an absolute path, or a `file:` URI."""
 
 
 class FileExistsResult(TypedDict):
@@ -339,52 +347,54 @@ class RestoreParams(_RestoreParamsRequired, total=False):
     """The params of `snapshot/restore`."""
 
     dryRun: bool
-    """Say what would be done, and do nothing."""
+    """Report what the request would do, without doing it."""
     onConflict: OnConflict
-    """What happens to a file that was changed since, by default `"overwrite"`: see Conflicts."""
+    """What to do with a file that changed since. Default: `"overwrite"`. See Conflicts."""
 
 
 class _FileOutcomeRequired(TypedDict):
     file: str
     """Relative to the workspace root, with `/` between its parts."""
     outcome: OutcomeKind
-    """What was done with it, or under a dry run would be."""
+    """What the operation did with the file, or would do in a dry run."""
 
 
 class FileOutcome(_FileOutcomeRequired, total=False):
-    """What became of one file."""
+    """What an operation did with one file."""
 
     uri: str
-    """The exact, percent-encoded `file:` URI, where the name is not valid UTF-8 and `file` shows U+FFFD in it."""
+    """The exact, percent-encoded `file:` URI. Present if the name is not valid UTF-8, so that `file` shows it with
+    U+FFFD.
+    """
     reason: str
-    """Why, where it is not what was asked for."""
+    """Why, if that is not what the request asked for."""
 
 
 class Outcome(TypedDict):
     """What an operation that changes the working tree did."""
 
     applied: bool
-    """False for a dry run and for a refusal under `onConflict: "fail"`; true where there was nothing to do."""
+    """False for a dry run, and if `onConflict: "fail"` met a conflict. True if there was nothing to do."""
     before: TreeHash
-    """The snapshot of the working tree that was taken first: nothing is lost."""
+    """The snapshot of the working tree that the operation took first, so that nothing is lost."""
     after: TreeHash
-    """The working tree after it."""
+    """The working tree after the operation."""
     files: list[FileOutcome]
-    """The files that it was about."""
+    """The files that the operation considered."""
 
 
 class _RevertParamsRequired(RequestParams):
     patches: list[Patch]
-    """What to take back; of patches that name the same file, the first one wins."""
+    """The files to revert. If several patches name the same file, the first one wins."""
 
 
 class RevertParams(_RevertParamsRequired, total=False):
     """The params of `snapshot/revert`."""
 
     dryRun: bool
-    """Say what would be done, and do nothing."""
+    """Report what the request would do, without doing it."""
     onConflict: OnConflict
-    """What happens to a file that was changed since, by default `"overwrite"`: see Conflicts."""
+    """What to do with a file that changed since. Default: `"overwrite"`. See Conflicts."""
 
 
 class StatusParams(RequestParams):
@@ -392,68 +402,68 @@ class StatusParams(RequestParams):
 
 
 class FullLook(TypedDict):
-    """A look at all files of a workspace."""
+    """A scan of all files of a workspace."""
 
     at: str
-    """When it began, RFC 3339 in UTC."""
+    """When it began, as RFC 3339 in UTC."""
     reason: str
-    """Why it was not enough to look at what had changed."""
+    """Why it was not enough to look at the changed files."""
 
 
 class StoreInfo(TypedDict):
-    """Where a workspace's snapshots are kept."""
+    """The store that has the snapshots of a workspace."""
 
     path: str
     """The directory of the store."""
     bytes: int
-    """What it takes on disk."""
+    """The space that it takes on disk, in bytes."""
 
 
 class Setting(TypedDict):
-    """A setting that holds for the workspace."""
+    """A setting in effect for the workspace."""
 
     name: str
-    """As in `config.toml`."""
+    """The name, as in `config.toml`."""
     value: bool | int | float | str | list[str] | None
-    """What it is; null: nobody said anything."""
+    """The value, or null if nothing sets it."""
     source: SettingSource
-    """Where the value comes from: `"file"` is the user's `config.toml`, `"environment"` that of the process that
-    answers, `"client"` the one that asks, `"otherClient"` another one that is connected, `"folder"` the folder's own
-    `.snapd.toml`, whose patterns count besides those of the other row.
+    """Where the value comes from: `"file"` is the user's `config.toml`, `"environment"` the environment of the process
+    that answers, `"client"` the client that asks, `"otherClient"` another connected client, and `"folder"` the folder's
+    own `.snapd.toml`, whose patterns apply in addition to those of the other entry.
     """
 
 
 class _StatusResultRequired(TypedDict):
     enabled: bool
-    """Whether snapshots are on for this workspace."""
+    """Whether snapshots are turned on for this workspace."""
     workspaceUri: str
     """The workspace."""
     projectId: str
     """The name of the workspace's store."""
     files: int
-    """How many files are captured."""
+    """The number of captured files."""
     watcher: str
-    """How changes in the working tree are noticed: `"inotify"` tells of each; `"watchdog"` is a hint of when to look,
-    and with `"none"` there is not even that: each request looks at every file.
+    """How snapd notices changes in the working tree. `"inotify"` reports each of them. `"watchdog"` only hints at when
+    to look, and `"none"` does not even do that: each request looks at every file.
     """
     store: StoreInfo
-    """Where the snapshots are kept."""
+    """Where the snapshots are stored."""
 
 
 class StatusResult(_StatusResultRequired, total=False):
     """The result of `snapshot/status`."""
 
     watcherReason: str
-    """Why it is not the best there is, where that was not asked for."""
+    """Why it is not the best watcher of the system, unless the settings ask for it."""
     fullLook: FullLook
-    """The latest look at all files, of this daemon, and why it was one."""
+    """This daemon's latest scan of all files, and the reason for it."""
     lastHash: TreeHash
-    """The last snapshot, where there is one."""
+    """The last snapshot, if there is one."""
     settings: list[Setting]
-    """The settings that hold, each with its source."""
+    """The settings in effect, each with its source."""
     settingsProblems: list[str]
-    """What is wrong with `config.toml`, whose last good values hold meanwhile, or with the folder's `.snapd.toml`,
-    without which no snapshot is taken.
+    """What is wrong with `config.toml` (its last good values stay in effect), or with the folder's `.snapd.toml` (no
+    snapshot is taken until it is right).
     """
 
 
@@ -461,14 +471,14 @@ class CleanupParams(RequestParams, total=False):
     """The params of `snapshot/cleanup`."""
 
     olderThanDays: float
-    """How old a snapshot must be to be removed, 0 or more; else as configured."""
+    """Remove snapshots that are at least this many days old, 0 or more. Default: as configured."""
 
 
 class CleanupResult(TypedDict):
     """The result of `snapshot/cleanup`."""
 
     removed: int
-    """How many snapshots were removed."""
+    """The number of removed snapshots."""
     freedBytes: int
     """By how many bytes the store shrank."""
 
@@ -477,29 +487,29 @@ class PurgeParams(RequestParams, total=False):
     """The params of `snapshot/purge`."""
 
     files: list[str]
-    """Files and folders to purge: relative paths, absolute ones, or `file:` URIs. At least one."""
+    """The files and folders to purge, at least one: relative paths, absolute paths, or `file:` URIs."""
     everything: bool
-    """Instead of `files`: every snapshot, session and operation of the workspace."""
+    """Purge every snapshot, session and operation of the workspace, instead of `files`."""
     dryRun: bool
-    """Say what would be done, and do nothing."""
+    """Report what the request would do, without doing it."""
 
 
 class _PurgedFileRequired(TypedDict):
     file: str
     """Relative to the workspace root, with `/` between its parts."""
     versions: int
-    """How many of the contents stood there."""
+    """How many of the purged contents the file had."""
     bytes: int
-    """Their size, all together."""
+    """The total size of these contents, in bytes."""
     inFolder: bool
-    """Whether one of them is captured there now: then nothing is purged before it is gone."""
+    """Whether the file in the folder has one of these contents now. Nothing is purged until none has."""
 
 
 class PurgedFile(_PurgedFileRequired, total=False):
     """A file whose contents are purged."""
 
     uri: str
-    """The exact, percent-encoded `file:` URI, where the name is not valid UTF-8."""
+    """The exact, percent-encoded `file:` URI. Present if the name is not valid UTF-8."""
 
 
 class PurgeResult(TypedDict):
@@ -508,49 +518,52 @@ class PurgeResult(TypedDict):
     applied: bool
     """False for a dry run."""
     files: list[PurgedFile]
-    """Where the contents stood: at the paths that were named, and elsewhere; empty for everything."""
+    """Every file that had any of the contents: the named ones, and others. Empty for `everything`."""
     snapshots: int
-    """How many snapshots had any of it."""
+    """The number of snapshots that had any of the contents."""
     sessions: int
-    """How many sessions went; 0 where files were named."""
+    """The number of removed sessions; 0 if `files` were named."""
     freedBytes: int
     """By how many bytes the store shrank; 0 for a dry run."""
     stillInGit: bool
-    """Whether the project's own git has any of it in a file that the store had a link to. There it stays."""
+    """Whether the project's own git still has any of the contents in a file that the store linked to. They stay there.
+    """
 
 
 class CheckParams(RequestParams, total=False):
     """The params of `snapshot/check`."""
 
     repair: bool
-    """Repair what can be repaired; not together with `quick`."""
+    """Repair what can be repaired. Not together with `quick`."""
     quick: bool
-    """Read no more than references, records, events and the ends of packs."""
+    """Read only references, records, events and the ends of packs."""
 
 
 class _TouchedFileRequired(TypedDict):
     file: str
-    """The file, or the directory where a directory is lost; empty for the whole of a snapshot."""
+    """The file, or the directory if a directory is lost. Empty for the whole snapshot."""
     snapshots: list[TreeHash]
-    """The snapshots that have it there."""
+    """The snapshots in which the file is affected."""
 
 
 class TouchedFile(_TouchedFileRequired, total=False):
-    """A file of snapshots that an object is a part of."""
+    """A file of snapshots that a damaged or missing object belongs to."""
 
     uri: str
-    """The exact, percent-encoded `file:` URI, where the name is not valid UTF-8 and `file` shows U+FFFD in it."""
+    """The exact, percent-encoded `file:` URI. Present if the name is not valid UTF-8, so that `file` shows it with
+    U+FFFD.
+    """
 
 
 class TouchedStep(TypedDict, total=False):
-    """What of the history names a snapshot."""
+    """An entry of the history that names a snapshot."""
 
     sessionId: str
-    """The session, where it is of one."""
+    """The session, if it belongs to one."""
     stepId: str
-    """The step, where it is one."""
+    """The step, if it is one."""
     operationId: str
-    """The restore, revert or undo, where it is one."""
+    """The restore, revert or undo, if it is one."""
 
 
 class Problem(TypedDict):
@@ -575,60 +588,60 @@ class Problem(TypedDict):
         "permissions",
         "newerFormat",
     ]
-    """What. After a repair, a `lostRecord` or `lostEvent` among `repaired` says that the rest of its chain is reached
-    again, without that snapshot or event. A repair leaves what is of a `newerFormat` as it is.
+    """What is wrong. After a repair, a `lostRecord` or `lostEvent` in `repaired` means that the rest of its chain can
+    be reached again, without that snapshot or event. A repair does not touch data in a `newerFormat`.
     """
     subject: str
-    """With what: an object's id, a reference, or a file in the store."""
+    """What has the problem: an object id, a reference, or a file of the store."""
     message: str
-    """For people."""
+    """An explanation for people."""
     files: list[TouchedFile]
-    """The files that it touches."""
+    """The affected files."""
     snapshots: list[TreeHash]
-    """The snapshots that it touches as a whole."""
+    """The snapshots that are affected as a whole."""
     steps: list[TouchedStep]
-    """What of the history names these snapshots."""
+    """The entries of the history that name these snapshots."""
 
 
 class Leftovers(TypedDict):
-    """What crashes left in a store; it does no harm, and goes by the next cleanup."""
+    """Files that crashes left in a store. They are harmless, and the next cleanup removes them."""
 
     files: int
-    """How many."""
+    """The number of files."""
     bytes: int
-    """What they take."""
+    """Their size in bytes."""
 
 
 class _CheckResultRequired(TypedDict):
     store: str
     """The directory of the store."""
     quick: bool
-    """Whether objects were not read."""
+    """Whether the check skipped the objects."""
     objects: int
-    """How many objects were read and compared with their ids."""
+    """The number of objects that were read and compared with their ids."""
     bytes: int
-    """What they take when they are inflated."""
+    """Their size in bytes, inflated."""
     snapshots: int
-    """How many records of snapshots there are."""
+    """The number of snapshot records."""
     events: int
-    """How many events of the history there are."""
+    """The number of events in the history."""
     problems: list[Problem]
-    """What is wrong; after a repair, what is still."""
+    """What is wrong; after a repair, what is still wrong."""
     repaired: list[Problem]
-    """What was wrong before the repair, and is no more."""
+    """What was wrong before the repair and is right now."""
     brokenSnapshots: list[TreeHash]
-    """The snapshots that cannot be restored whole. They stay listed; what needs a lost object answers `storeCorrupt`
-    and names it.
+    """The snapshots that cannot be restored completely. They stay listed; a request that needs a lost object fails with
+    `storeCorrupt` and names the object.
     """
     leftovers: Leftovers
-    """What crashes left."""
+    """What crashes left behind."""
 
 
 class CheckResult(_CheckResultRequired, total=False):
     """The result of `snapshot/check`."""
 
     truncated: Literal[True]
-    """More is wrong, or is touched, than is told; `brokenSnapshots` has all."""
+    """There are more problems or affected files than are listed. `brokenSnapshots` is complete."""
     quarantine: str
     """The directory to which the repair moved damaged files, with a manifest."""
 
@@ -641,58 +654,62 @@ class EventsParams(RequestParams):
 
 
 class NotificationParams(TypedDict):
-    """What the params of every notification have."""
+    """The params that every notification has."""
 
     workspaceUri: str
-    """The workspace that it is about."""
+    """The workspace."""
     seq: int
-    """Grows by one for each notification of a workspace, the same for every client."""
+    """The number of the notification: one more than that of the last one of the workspace, and the same for every
+    client.
+    """
 
 
 class _SessionRequired(TypedDict):
     sessionId: str
-    """Its name."""
+    """The id of the session."""
     startedAt: str
-    """In UTC, as RFC 3339 has it, with milliseconds."""
+    """When it started, as RFC 3339 in UTC with milliseconds."""
     stepCount: int
-    """How many steps were begun in it."""
+    """The number of steps that were begun in it."""
     undoable: int
-    """How many of its steps can be undone, or what is left of them."""
+    """The number of its steps that can be undone, in whole or in part."""
     redoable: int
-    """How many of its steps can be redone, as far as they were undone."""
+    """The number of its steps that can be redone, in whole or in part."""
 
 
 class Session(_SessionRequired, total=False):
     """A session: the work of one agent, step by step."""
 
     agent: str
-    """Who works in it."""
+    """The agent that works in it."""
     title: str
-    """For people."""
+    """A title for people."""
     endedAt: str
-    """There once it has ended. In UTC, as RFC 3339 has it, with milliseconds."""
+    """When it ended. Absent while it goes on."""
 
 
 class _FileChangeRequired(TypedDict):
     file: str
     """Relative to the workspace root, with `/` between its parts."""
     status: FileStatus
-    """What happened to it."""
+    """What happened to the file."""
     additions: int
     """Lines added."""
     deletions: int
     """Lines deleted."""
     binary: bool
-    """Whether it is binary, on either side."""
+    """Whether the file is binary on either side."""
 
 
 class FileChange(_FileChangeRequired, total=False):
     """One file that changed, without its contents."""
 
     uri: str
-    """The exact, percent-encoded `file:` URI, where the name is not valid UTF-8 and `file` shows U+FFFD in it."""
+    """The exact, percent-encoded `file:` URI. Present if the name is not valid UTF-8, so that `file` shows it with
+    U+FFFD.
+    """
     shared: Literal[True]
-    """A step of another session was open too, so that the change belongs to both."""
+    """Steps of other sessions were open too, so the change belongs to several sessions."""
 
 
 _StepKeywords = TypedDict("_StepKeywords", {"from": TreeHash})
@@ -700,15 +717,15 @@ _StepKeywords = TypedDict("_StepKeywords", {"from": TreeHash})
 
 class _StepRequired(_StepKeywords, TypedDict):
     stepId: str
-    """Its name."""
+    """The id of the step."""
     sessionId: str
-    """Its session."""
+    """The session of the step."""
     index: int
-    """Its place among the steps of the session, from 0."""
+    """Its index among the steps of the session, from 0."""
     startedAt: str
-    """In UTC, as RFC 3339 has it, with milliseconds."""
+    """When it began, as RFC 3339 in UTC with milliseconds."""
     state: Literal["open", "applied", "partly", "undone"]
-    """What became of it; `partly` where some of its files were undone, and conflicts kept the others."""
+    """What has become of it. `"partly"` means that some of its files were undone, and conflicts kept the others."""
 
 
 class Step(_StepRequired, total=False):
@@ -717,33 +734,33 @@ class Step(_StepRequired, total=False):
     parentStepId: str
     """The step that it is a part of."""
     messageId: str
-    """The message that it belongs to, by whatever name the agent has for it."""
+    """The message that it belongs to, by the agent's own id."""
     partId: str
-    """The part of that message, likewise."""
+    """The part of that message, by the agent's own id."""
     agent: str
-    """Who works in the session."""
+    """The agent that works in the session."""
     tool: str
-    """What was used in it."""
+    """The tool that was used."""
     description: str
-    """For people."""
+    """A description for people."""
     endedAt: str
-    """There once it has ended. In UTC, as RFC 3339 has it, with milliseconds."""
+    """When it ended. Absent while it is open."""
     to: TreeHash
-    """The snapshot that it was ended with."""
+    """The snapshot at its end. Absent while it is open."""
     files: list[FileChange]
-    """What changed while it was open, ordered by file; there once it has ended."""
+    """The files that it changed, ordered by file. Absent while it is open."""
 
 
 class _SessionDidChangeParamsRequired(NotificationParams):
     session: Session
-    """The session, as it is now."""
+    """The session as it is now."""
 
 
 class SessionDidChangeParams(_SessionDidChangeParamsRequired, total=False):
     """The params of `session/didChange`."""
 
     step: Step
-    """The step that it is about, where it is about one."""
+    """The step, if the notification is about one."""
 
 
 class _DidTrackParamsRequired(NotificationParams):
@@ -755,41 +772,41 @@ class DidTrackParams(_DidTrackParamsRequired, total=False):
     """The params of `snapshot/didTrack`."""
 
     previous: TreeHash
-    """The snapshot before it, where there is one."""
+    """The snapshot before it, if there is one."""
 
 
 class _DidChangeParamsRequired(NotificationParams):
     base: TreeHash
     """The last snapshot."""
     files: list[FileChange]
-    """All that differs from it, ordered by file; empty where nothing does any more."""
+    """All files that differ from `base`, ordered by file. Empty if none differs any more."""
 
 
 class DidChangeParams(_DidChangeParamsRequired, total=False):
     """The params of `snapshot/didChange`."""
 
     truncated: Literal[True]
-    """There is more than is told in one go: `snapshot/diffFull` has all of it."""
+    """There are more files than are listed. `snapshot/diffFull` has all of them."""
 
 
 class DidRevertParams(NotificationParams):
     """The params of `snapshot/didRevert`."""
 
     kind: RevertKind
-    """The operation that it was."""
+    """The kind of the operation."""
     before: TreeHash
     """The working tree before it."""
     after: TreeHash
     """The working tree after it."""
     files: list[FileOutcome]
-    """The files that it was about."""
+    """The files that the operation considered."""
 
 
 class ToldNotification(TypedDict):
-    """A notification as it was sent."""
+    """A notification as the daemon sent it."""
 
     method: str
-    """Which one."""
+    """The method of the notification."""
     params: SessionDidChangeParams | DidTrackParams | DidChangeParams | DidRevertParams
     """Its params."""
 
@@ -805,18 +822,18 @@ class EventsResult(_EventsResultRequired, total=False):
     events: list[ToldNotification]
     """The notifications after `since`, oldest first."""
     reset: Literal[True]
-    """Instead of `events`: they are not kept any more; begin anew."""
+    """Present instead of `events` if the daemon no longer has all of them. Start again from the current state."""
 
 
 class SessionStartParams(RequestParams, total=False):
     """The params of `session/start`."""
 
     sessionId: str
-    """A name for it, else one is made. A session of this name is taken up again."""
+    """An id for the session. If a session has this id, it is resumed. Default: a new id."""
     agent: str
-    """Who works in it."""
+    """The agent that works in it."""
     title: str
-    """For people."""
+    """A title for people."""
 
 
 class SessionStartResult(TypedDict):
@@ -841,21 +858,23 @@ class SessionListParams(RequestParams, total=False):
     """The params of `session/list`."""
 
     cursor: str
-    """The `nextCursor` of the page before, with the same params but for `limit`; any other is `invalidParams`."""
+    """The `nextCursor` of the page before. The other params must be the same, except `limit`; otherwise the request
+    fails with `invalidParams`.
+    """
     limit: int
-    """The most sessions in one answer, at least 1; all where it is not given."""
+    """The maximum number of sessions in one response, at least 1. Default: all."""
 
 
 class _SessionListResultRequired(TypedDict):
     sessions: list[Session]
-    """In the order in which they were first started."""
+    """The sessions, in the order in which they were first started."""
 
 
 class SessionListResult(_SessionListResultRequired, total=False):
     """The result of `session/list`."""
 
     nextCursor: str
-    """There where more follows: the `cursor` of the next page."""
+    """The `cursor` of the next page. Absent on the last page."""
 
 
 class _SessionStepsParamsRequired(RequestParams):
@@ -867,21 +886,23 @@ class SessionStepsParams(_SessionStepsParamsRequired, total=False):
     """The params of `session/steps`."""
 
     cursor: str
-    """The `nextCursor` of the page before, with the same params but for `limit`; any other is `invalidParams`."""
+    """The `nextCursor` of the page before. The other params must be the same, except `limit`; otherwise the request
+    fails with `invalidParams`.
+    """
     limit: int
-    """The most steps in one answer, at least 1; all where it is not given."""
+    """The maximum number of steps in one response, at least 1. Default: all."""
 
 
 class _SessionStepsResultRequired(TypedDict):
     steps: list[Step]
-    """Oldest first; those undone are among them."""
+    """The steps, oldest first, including those that were undone."""
 
 
 class SessionStepsResult(_SessionStepsResultRequired, total=False):
     """The result of `session/steps`."""
 
     nextCursor: str
-    """There where more follows: the `cursor` of the next page."""
+    """The `cursor` of the next page. Absent on the last page."""
 
 
 class _SessionDiffParamsRequired(RequestParams):
@@ -897,23 +918,25 @@ class SessionDiffParams(_SessionDiffParamsRequired, total=False):
     stepId: str
     """Only this step and its parts."""
     contents: bool
-    """Whether `before` and `after` are filled in."""
+    """Whether to fill in `before` and `after`."""
     cursor: str
-    """The `nextCursor` of the page before, with the same params but for `limit`; any other is `invalidParams`."""
+    """The `nextCursor` of the page before. The other params must be the same, except `limit`; otherwise the request
+    fails with `invalidParams`.
+    """
     limit: int
-    """The most files in one answer, at least 1."""
+    """The maximum number of files in one response, at least 1."""
 
 
 class _SessionDiffResultRequired(TypedDict):
     diffs: list[FileDiff]
-    """The net of what the session's own applied steps changed, ordered by file."""
+    """The net changes of the session's own applied steps, ordered by file."""
 
 
 class SessionDiffResult(_SessionDiffResultRequired, total=False):
     """The result of `session/diff`."""
 
     nextCursor: str
-    """There where more follows: the `cursor` of the next page."""
+    """The `cursor` of the next page. Absent on the last page."""
 
 
 class _SessionUndoParamsRequired(RequestParams):
@@ -925,20 +948,20 @@ class SessionUndoParams(_SessionUndoParamsRequired, total=False):
     """The params of `session/undo`."""
 
     count: int
-    """How many steps; more than there are stands for all."""
+    """How many steps to undo. A number beyond the last one means all."""
     stepId: str
-    """This step alone, with its parts; the later ones are kept."""
+    """Undo only this step, with its parts, and keep later steps."""
     dryRun: bool
-    """Say what would be done, and do nothing."""
+    """Report what the request would do, without doing it."""
     onConflict: OnConflict
-    """What happens to a file that is not what the step left, by default `"merge"`: see Conflicts."""
+    """What to do with a file that is not as the step left it. Default: `"merge"`. See Conflicts."""
 
 
 class StepsOutcome(Outcome):
     """What `session/undo` and `session/redo` did."""
 
     steps: list[Step]
-    """The steps that it was about, in the order in which they were taken."""
+    """The steps, in the order in which they were processed."""
 
 
 class _SessionRedoParamsRequired(RequestParams):
@@ -950,45 +973,45 @@ class SessionRedoParams(_SessionRedoParamsRequired, total=False):
     """The params of `session/redo`."""
 
     count: int
-    """How many steps; more than there are stands for all."""
+    """How many steps to redo. A number beyond the last one means all."""
     dryRun: bool
-    """Say what would be done, and do nothing."""
+    """Report what the request would do, without doing it."""
     onConflict: OnConflict
-    """What happens to a file that is not what the step left, by default `"merge"`: see Conflicts."""
+    """What to do with a file that is not as the step left it. Default: `"merge"`. See Conflicts."""
 
 
 class _SessionRevertParamsRequired(RequestParams):
     sessionId: str
     """The session."""
     messageId: str
-    """Back to before this message."""
+    """Go back to before this message."""
 
 
 class SessionRevertParams(_SessionRevertParamsRequired, total=False):
     """The params of `session/revert`."""
 
     partId: str
-    """Back to before this part of it."""
+    """Go back to before this part of the message."""
     dryRun: bool
-    """Say what would be done, and do nothing."""
+    """Report what the request would do, without doing it."""
     onConflict: OnConflict
-    """What happens to a file that is not what the step left, by default `"merge"`: see Conflicts."""
+    """What to do with a file that is not as the step left it. Default: `"merge"`. See Conflicts."""
 
 
 class _RevertOutcomeRequired(Outcome):
     messageId: str
-    """The message that was gone back before."""
+    """The message of the request."""
     snapshot: TreeHash
-    """The working tree before, which `session/unrevert` leads back to."""
+    """The working tree before, to which `session/unrevert` returns."""
     diff: str
-    """What it changed, as a unified diff."""
+    """The changes that it made, as a unified diff."""
 
 
 class RevertOutcome(_RevertOutcomeRequired, total=False):
-    """What `session/revert` did: a `RevertInfo` and an `Outcome`."""
+    """What `session/revert` did."""
 
     partId: str
-    """The part of it."""
+    """The part of the request."""
 
 
 class SessionUnrevertParams(RequestParams):
@@ -1002,45 +1025,47 @@ class HistoryParams(RequestParams, total=False):
     """The params of `session/history`."""
 
     cursor: str
-    """The `nextCursor` of the page before, with the same params but for `limit`; any other is `invalidParams`."""
+    """The `nextCursor` of the page before. The other params must be the same, except `limit`; otherwise the request
+    fails with `invalidParams`.
+    """
     limit: int
-    """The most entries in one answer, at least 1."""
+    """The maximum number of entries in one response, at least 1."""
 
 
 class _EntryRequired(TypedDict):
     kind: Literal["step", "user", "restore", "revert", "undo", "redo", "unrevert", "hunks"]
-    """What it is; `user` where no step was open."""
+    """What it is. `"user"` means changes while no step was open."""
     at: str
-    """When it began; of `user`, when it was noticed. In UTC, as RFC 3339 has it, with milliseconds."""
+    """When it began; for `"user"`, when it was noticed. RFC 3339 in UTC with milliseconds."""
     before: TreeHash
     """The working tree before it."""
     files: list[FileChange]
-    """What it changed, ordered by file."""
+    """The files that it changed, ordered by file."""
 
 
 class Entry(_EntryRequired, total=False):
     """An entry of the history: a step, an operation, or what changed while no step was open."""
 
     step: Step
-    """Of a step: it."""
+    """The step, if it is one."""
     sessionId: str
-    """Of an operation: the session that it was about."""
+    """The session of an operation."""
     steps: list[str]
-    """Of an operation: the steps that it turned."""
+    """The steps that an operation undid or redid."""
     after: TreeHash
-    """The working tree after it; not there while it is open."""
+    """The working tree after it. Absent for an open step."""
 
 
 class _HistoryResultRequired(TypedDict):
     entries: list[Entry]
-    """The latest first."""
+    """The entries, latest first."""
 
 
 class HistoryResult(_HistoryResultRequired, total=False):
     """The result of `session/history`."""
 
     nextCursor: str
-    """There where more follows: the `cursor` of the next page."""
+    """The `cursor` of the next page. Absent on the last page."""
 
 
 class _StepBeginParamsRequired(RequestParams):
@@ -1052,21 +1077,21 @@ class StepBeginParams(_StepBeginParamsRequired, total=False):
     """The params of `step/begin`."""
 
     parentStepId: str
-    """The step that it is a part of, of whatever session: that of a subagent, say."""
+    """The step that this one is a part of, in any session: for a subagent, the step of its caller."""
     messageId: str
-    """The message that it belongs to, by whatever name the agent has for it."""
+    """The message that it belongs to, by the agent's own id."""
     partId: str
-    """The part of that message, likewise."""
+    """The part of that message, by the agent's own id."""
     tool: str
-    """What is used in it."""
+    """The tool that is used."""
     description: str
-    """For people."""
+    """A description for people."""
     ends: str
-    """A step of the same session that ends with the very snapshot on which this one begins, so that no change falls
-    between the two, or into both. One that has ended stays as it is. Not a step that this one is a part of.
+    """A step of the same session to end with the snapshot on which this one begins, so that no change falls between the
+    two or into both. If it has already ended, it stays as it is. It must not be a step that this one is a part of.
     """
     detached: bool
-    """It goes on without this connection: that of a hook which is gone at once, say. See Sessions."""
+    """The step does not depend on this connection: for a hook that exits at once. See Sessions and steps."""
 
 
 class StepBeginResult(TypedDict):
@@ -1075,7 +1100,7 @@ class StepBeginResult(TypedDict):
     stepId: str
     """The step."""
     hash: TreeHash
-    """The snapshot that it was begun on."""
+    """The snapshot at its beginning."""
 
 
 class _StepEndParamsRequired(RequestParams):
@@ -1087,8 +1112,8 @@ class StepEndParams(_StepEndParamsRequired, total=False):
     """The params of `step/end`."""
 
     files: list[str]
-    """What the agent knows that it wrote, where steps overlap; a directory stands for all in it. Of what changed
-    meanwhile, it is the author of these files and of no others.
+    """The files that the agent knows it wrote, for steps that overlap. A directory stands for everything in it. Of the
+    changes during the step, it owns those to these files and no others.
     """
 
 
@@ -1101,29 +1126,29 @@ class StepEndResult(_StepEndResultKeywords, TypedDict):
     stepId: str
     """The step."""
     to: TreeHash
-    """The snapshot that it was ended with."""
+    """The snapshot at its end."""
     files: list[FileChange]
-    """What changed while it was open, ordered by file."""
+    """The files that it changed, ordered by file."""
 
 
 class StepFindParams(RequestParams, total=False):
     """The params of `step/find`."""
 
     prefix: str
-    """The beginning of the names; any where it is not given."""
+    """The beginning of the step ids. Default: any."""
     sessionId: str
     """Only steps of this session."""
     parentStepId: str
     """Only steps that are parts of this one."""
     limit: int
-    """The most steps in the answer, at least 1; all where it is not given."""
+    """The maximum number of steps in the response, at least 1. Default: all."""
 
 
 class StepFindResult(TypedDict):
     """The result of `step/find`."""
 
     steps: list[Step]
-    """The one that was begun last comes first."""
+    """The steps, latest first."""
 
 
 class StepHunksParams(RequestParams):
@@ -1132,56 +1157,56 @@ class StepHunksParams(RequestParams):
     stepId: str
     """The step."""
     file: str
-    """The file: a relative path, an absolute one, or a `file:` URI."""
+    """The file: a relative path, an absolute path, or a `file:` URI."""
 
 
 class Hunk(TypedDict):
-    """A hunk of what a step changed in a file."""
+    """One hunk of the changes of a step to a file."""
 
     index: int
-    """From 0."""
+    """Its index, from 0."""
     header: str
     """The line with `@@`."""
     lines: list[str]
-    """Each with its ` `, `+`, `-` or `\\` in front."""
+    """The lines, each with its ` `, `+`, `-` or `\\` in front."""
 
 
 class StepHunksResult(TypedDict):
     """The result of `step/hunks`."""
 
     hunks: list[Hunk]
-    """None for a binary file, and where only the mode changed."""
+    """The hunks. Empty for a binary file, and if only the mode changed."""
 
 
 class _StepRevertHunksParamsRequired(RequestParams):
     stepId: str
     """The step."""
     file: str
-    """The file: a relative path, an absolute one, or a `file:` URI."""
+    """The file: a relative path, an absolute path, or a `file:` URI."""
     hunks: list[int]
-    """Which hunks, by their indexes."""
+    """The indexes of the hunks to revert."""
 
 
 class StepRevertHunksParams(_StepRevertHunksParamsRequired, total=False):
     """The params of `step/revertHunks`."""
 
     dryRun: bool
-    """Say what would be done, and do nothing."""
+    """Report what the request would do, without doing it."""
     onConflict: OnConflict
-    """What happens to a file that is not what the step left, by default `"merge"`: see Conflicts."""
+    """What to do with a file that is not as the step left it. Default: `"merge"`. See Conflicts."""
 
 
 class _StepRevertFilesParamsRequired(RequestParams):
     stepId: str
     """The step."""
     files: list[str]
-    """Files that it or a part of it changed: relative paths, absolute ones, or `file:` URIs."""
+    """Files that the step or one of its parts changed: relative paths, absolute paths, or `file:` URIs."""
 
 
 class StepRevertFilesParams(_StepRevertFilesParamsRequired, total=False):
     """The params of `step/revertFiles`."""
 
     dryRun: bool
-    """Say what would be done, and do nothing."""
+    """Report what the request would do, without doing it."""
     onConflict: OnConflict
-    """What happens to a file that is not what the step left, by default `"merge"`: see Conflicts."""
+    """What to do with a file that is not as the step left it. Default: `"merge"`. See Conflicts."""

@@ -9,12 +9,23 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
-from snapd.wire import errors, values
+from snapd.wire import errors
 from snapd.wire.converter import wire_name
 from snapd.wire.methods import COMMON_ERRORS, METHODS, NOTIFICATIONS, PROTOCOL_VERSION, Method
 from snapd.wire.notifications import NotificationParams
+from snapd.wire.values import RequestParams
 
-from .classes import BANNER, RPC_CODES, WireClass, alias_of, is_optional, own_fields, reachable_classes, type_of
+from .classes import (
+    BANNER,
+    RPC_CODES,
+    WireClass,
+    alias_of,
+    base_of,
+    is_optional,
+    own_fields,
+    reachable_classes,
+    type_of,
+)
 
 _PROSE = Path(__file__).parents[1] / "prose.md"
 _NAMES = {str: "string", bool: "boolean", float: "number", int: "integer", NoneType: "null"}
@@ -24,7 +35,7 @@ def protocol_markdown() -> str:
     """The prose of `prose.md`, with its `{{slots}}` filled from the table."""
     slots = {
         "version": str(PROTOCOL_VERSION),
-        "request_params": _table(values.RequestParams),
+        "request_params": _table(RequestParams),
         "values": "\n\n".join(_value(cls) for cls in _value_classes()),
         "methods": "\n\n".join(_method(method) for method in METHODS.values()),
         "notification_params": _table(NotificationParams),
@@ -48,7 +59,14 @@ def protocol_markdown() -> str:
 
 def _value_classes() -> list[WireClass]:
     """The classes that the page describes once, apart from the methods that use them."""
-    return [cls for cls in reachable_classes() if cls.__module__ == values.__name__ and cls is not values.RequestParams]
+    described = {RequestParams, NotificationParams, *(each.params for each in NOTIFICATIONS.values())}
+    for method in METHODS.values():
+        described |= {method.params} if _is_shared(method.result) else {method.params, method.result}
+    return [cls for cls in reachable_classes() if cls not in described]
+
+
+def _is_shared(result: WireClass) -> bool:
+    return result.__module__ == RequestParams.__module__
 
 
 def _value(cls: WireClass) -> str:
@@ -57,23 +75,30 @@ def _value(cls: WireClass) -> str:
 
 
 def _method(method: Method[Any, Any]) -> str:
-    result = method.result
-    described = (
-        f"Result: [{result.__name__}](#{result.__name__.lower()})."
-        if result in _value_classes()
-        else f"Result:\n\n{_table(result)}"
-    )
     again = f"with `{method.idempotent}`" if isinstance(method.idempotent, str) else _yes_or_no(method.idempotent)
     return "\n\n".join(
         [
             f"### `{method.name}`",
             method.doc,
             f"Params:\n\n{_table(method.params)}" if own_fields(method.params) else "No params of its own.",
-            described,
+            _result(method.result),
             f"May be sent again: {again}.",
             *([f"Errors of its own: {_kinds(method.own_errors)}."] if method.own_errors else []),
         ]
     )
+
+
+def _result(result: WireClass) -> str:
+    base = base_of(result)
+    if _is_shared(result):
+        return f"Result: {_link(result)}."
+    if not own_fields(result):
+        return "Result: `{}`."
+    return f"Result:\n\n{_table(result)}" if base is None else f"Result: {_link(base)}, and:\n\n{_table(result)}"
+
+
+def _link(cls: WireClass) -> str:
+    return f"[{cls.__name__}](#{cls.__name__.lower()})"
 
 
 def _kinds(errors: tuple[str, ...]) -> str:
