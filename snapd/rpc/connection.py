@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from snapd.config import Layer
     from snapd.core.workspace import Workspace
     from snapd.rpc.scheduling.turns import Turns
-    from snapd.rpc.scheduling.workspace_queue import Place, WorkspaceQueues
+    from snapd.rpc.scheduling.workspace_queue import Ticket, WorkspaceQueues
     from snapd.rpc.transport.envelope import MessageId
     from snapd.settings import Base
     from snapd.workspaces import Workspaces
@@ -360,19 +360,19 @@ class Connection(JsonRPCServer):
         self._tell_unknown(unknown, "settings")
         self._options.give(layer)
         for folder in self._folders:
-            place = self._folders.enter(folder, Access.SETTING)
-            self._spawn(self._give(place, folder, layer))
+            ticket = self._folders.enter(folder, Access.SETTING)
+            self._spawn(self._give(ticket, folder, layer))
 
-    async def _give(self, place: Place, folder: Folder, layer: Layer) -> None:
+    async def _give(self, ticket: Ticket, folder: Folder, layer: Layer) -> None:
         """Has settings hold for what the client asks from now on of a folder."""
         try:
-            await place.admitted()
+            await ticket.admitted()
         except SnapdError as error:
             # they will hold when it is open
             logger.info("%s", error.message)
         finally:
             folder.options.give(layer)
-            place.leave()
+            ticket.leave()
         # one after the other: what was given last counts
         async with self._listening:
             workspace = folder.workspace
@@ -390,14 +390,14 @@ class Connection(JsonRPCServer):
             return None
         return self._spawn(self._open_early(self._folders.enter(folder, Access.READ, quick=True)))
 
-    async def _open_early(self, place: Place) -> None:
+    async def _open_early(self, ticket: Ticket) -> None:
         try:
-            await place.admitted()
+            await ticket.admitted()
         except SnapdError as error:
             # each request that names the folder fails with the reason; this is for whoever reads a log
             logger.info("%s", error.message)
         finally:
-            place.leave()
+            ticket.leave()
 
     # -- requests
 
@@ -412,19 +412,19 @@ class Connection(JsonRPCServer):
             refused.set_exception(error)
             return refused
         spec = METHODS[method]
-        place = self._folders.enter(folder, Access(spec.access_of(params)), quick=spec.quick)
+        ticket = self._folders.enter(folder, Access(spec.access_of(params)), quick=spec.quick)
         progress = None
         if params.work_done_token is not None:
             progress = Progress(params.work_done_token, method, loop, partial(self.protocol.notify, "$/progress"))
         # known before the next message is looked at, which may take it back
         pending = self._pending[message_id] = _Pending(
-            Call(progress.report if progress is not None else None, place.leave_turn_soon)
+            Call(progress.report if progress is not None else None, ticket.leave_turn_soon)
         )
-        pending.task = self._spawn(self._answer(pending, place, folder, method, params))
+        pending.task = self._spawn(self._answer(pending, ticket, folder, method, params))
 
         def finish(_: asyncio.Task[Any]) -> None:
             # not at the end of the task: one that is cancelled at once never begins
-            place.leave()
+            ticket.leave()
             if progress is not None:
                 progress.end()
             del self._pending[message_id]
@@ -433,15 +433,15 @@ class Connection(JsonRPCServer):
         pending.task.add_done_callback(finish)
         return pending.task
 
-    async def _answer(self, pending: _Pending, place: Place, folder: Folder, method: str, params: Any) -> Any:
-        await place.admitted()
+    async def _answer(self, pending: _Pending, ticket: Ticket, folder: Folder, method: str, params: Any) -> Any:
+        await ticket.admitted()
         # who does not read what it asked for must not keep others from writing
         await self._outbox.writable()
-        await place.turn()
+        await ticket.turn()
         workspace = folder.workspace
         assert workspace is not None
         context = Context(workspace, folder.roots, self, pending.call)
-        async with contextlib.nullcontext() if place.quick else self._turns.turn(workspace):
+        async with contextlib.nullcontext() if ticket.quick else self._turns.turn(workspace):
             pending.waiting = False
             return await asyncio.get_running_loop().run_in_executor(self._executor, _work, method, context, params)
 
