@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from snapd.wire import methods
 from snapd.wire.snapshot import RestoreParams, RevertParams
 from snapd.wire.values import Outcome
 
 from . import convert
+from .binding import handles
 
 if TYPE_CHECKING:
     from snapd.core.model import OnConflict
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 _DEFAULT: OnConflict = "overwrite"
 
 
+@handles(methods.RESTORE)
 def restore(context: Context, params: RestoreParams) -> Outcome:
     """Makes the work tree what a snapshot was."""
     result = context.workspace.restore(
@@ -26,6 +29,7 @@ def restore(context: Context, params: RestoreParams) -> Outcome:
     return convert.outcome(context.workspace.root, result)
 
 
+@handles(methods.REVERT)
 def revert(context: Context, params: RevertParams) -> Outcome:
     """Brings some files back."""
     patches = [

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING
 
 from snapd.core.errors import InvalidParams
 from snapd.wire import check as wire
+from snapd.wire import methods
 
 from . import convert
+from .binding import handles
 
 if TYPE_CHECKING:
     from snapd.core import check_report as checkup
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from .context import Context
 
 
+@handles(methods.CHECK)
 def check(context: Context, params: wire.CheckParams) -> wire.CheckResult:
     """Checks a store, and repairs it where that is asked for."""
     if params.repair and params.quick:

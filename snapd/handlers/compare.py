@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from snapd.core.paths import absolute
+from snapd.wire import methods
 from snapd.wire.snapshot import DiffFullParams, DiffFullResult, DiffParams, DiffResult, PatchParams
 from snapd.wire.values import Patch
 
 from . import convert
+from .binding import handles
 
 if TYPE_CHECKING:
     from .context import Context
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
 TREE_BYTES = 20
 
 
+@handles(methods.PATCH)
 def patch(context: Context, params: PatchParams) -> Patch:
     """Names what differs."""
     workspace = context.workspace
@@ -23,6 +26,7 @@ def patch(context: Context, params: PatchParams) -> Patch:
     return Patch(hash=params.hash, files=[absolute(workspace.root, change.path) for change in changes])
 
 
+@handles(methods.DIFF)
 def diff(context: Context, params: DiffParams) -> DiffResult:
     """Writes what differs as a unified diff."""
     only = convert.paths(context, params.files, "files")
@@ -32,6 +36,7 @@ def diff(context: Context, params: DiffParams) -> DiffResult:
     return DiffResult(diff=context.workspace.diff(old, new, only, context.call))
 
 
+@handles(methods.DIFF_FULL)
 def diff_full(context: Context, params: DiffFullParams) -> DiffFullResult:
     """Gives what differs, each file before and after."""
     only = convert.paths(context, params.files, "files")

@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from snapd.core.feed.events import MovedAway, SessionMoved, Tracked
 from snapd.core.paths import to_uri
+from snapd.wire import methods
 from snapd.wire.converter import unstructure
 from snapd.wire.events import EventsParams, EventsResult, ToldNotification
 from snapd.wire.notifications import DidChangeParams, DidRevertParams, DidTrackParams, SessionDidChangeParams
 
 from . import convert, history
+from .binding import handles
 
 if TYPE_CHECKING:
     from snapd.core.feed.event_log import News
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from .context import Context
 
 
+@handles(methods.EVENTS)
 def events(context: Context, params: EventsParams) -> EventsResult:
     """Gives the notifications after one."""
     found, latest = context.workspace.bulletin.since(params.since)

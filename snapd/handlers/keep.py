@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from snapd.core.errors import InvalidParams
 from snapd.core.paths import to_uri
 from snapd.core.ports.policy import SettingInUse
+from snapd.wire import methods
 from snapd.wire.snapshot import (
     CleanupParams,
     CleanupResult,
@@ -20,12 +21,14 @@ from snapd.wire.snapshot import (
 from snapd.wire.values import FullLook, StoreInfo
 
 from . import convert
+from .binding import handles
 from .history import moment
 
 if TYPE_CHECKING:
     from .context import Context
 
 
+@handles(methods.STATUS)
 def status(context: Context, _: StatusParams) -> StatusResult:
     """Tells what is known of a workspace."""
     workspace = context.workspace
@@ -54,12 +57,14 @@ def _json(value: bool | float | str | tuple[str, ...] | None) -> bool | float | 
     return list(value) if isinstance(value, tuple) else value
 
 
+@handles(methods.CLEANUP)
 def cleanup(context: Context, params: CleanupParams) -> CleanupResult:
     """Drops what retention does not keep."""
     removed, freed = context.workspace.cleanup(params.older_than_days, context.call)
     return CleanupResult(removed=removed, freed_bytes=freed)
 
 
+@handles(methods.PURGE)
 def purge(context: Context, params: PurgeParams) -> PurgeResult:
     """Takes files, or everything, out of all that was ever stored."""
     paths = convert.paths(context, params.files, "files")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from snapd.core.compare.text import is_binary
 from snapd.core.paths import is_utf8, shown, to_uri
+from snapd.wire import methods
 from snapd.wire.snapshot import (
     FileAtParams,
     FileAtResult,
@@ -18,11 +19,13 @@ from snapd.wire.snapshot import (
 )
 
 from . import convert
+from .binding import handles
 
 if TYPE_CHECKING:
     from .context import Context
 
 
+@handles(methods.FILE_AT)
 def file_at(context: Context, params: FileAtParams) -> FileAtResult:
     """Gives the exact bytes of a file as it was."""
     path = convert.path(context, params.file, "file")
@@ -40,6 +43,7 @@ def file_at(context: Context, params: FileAtParams) -> FileAtResult:
     )
 
 
+@handles(methods.LIST_FILES)
 def list_files(context: Context, params: ListFilesParams) -> ListFilesResult:
     """Lists the files of a snapshot."""
     tree = convert.tree(params.hash)
@@ -54,6 +58,7 @@ def list_files(context: Context, params: ListFilesParams) -> ListFilesResult:
     )
 
 
+@handles(methods.FILE_EXISTS)
 def file_exists(context: Context, params: FileExistsParams) -> FileExistsResult:
     """Tells whether a snapshot has a file."""
     path = convert.path(context, params.file, "file")

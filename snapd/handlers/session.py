@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from snapd.wire import methods
 from snapd.wire.session import (
     HistoryParams,
     HistoryResult,
@@ -20,6 +21,7 @@ from snapd.wire.session import (
 )
 
 from . import convert, history
+from .binding import handles
 
 if TYPE_CHECKING:
     from .context import Context
@@ -27,18 +29,21 @@ if TYPE_CHECKING:
 _ENTRIES = 100
 
 
+@handles(methods.SESSION_START)
 def start(context: Context, params: SessionStartParams) -> SessionStartResult:
     """Begins a session."""
     session_id = context.workspace.sessions.start(params.session_id, params.agent, params.title, context.call)
     return SessionStartResult(session_id=session_id)
 
 
+@handles(methods.SESSION_END)
 def end(context: Context, params: SessionEndParams) -> SessionEndResult:
     """Ends a session."""
     context.workspace.sessions.end(params.session_id, context.call)
     return SessionEndResult()
 
 
+@handles(methods.SESSION_LIST)
 def list_sessions(context: Context, params: SessionListParams) -> SessionListResult:
     """Lists the sessions."""
     question = convert.Question(params)
@@ -48,6 +53,7 @@ def list_sessions(context: Context, params: SessionListParams) -> SessionListRes
     )
 
 
+@handles(methods.SESSION_STEPS)
 def steps(context: Context, params: SessionStepsParams) -> SessionStepsResult:
     """Lists the steps of a session."""
     question = convert.Question(params)
@@ -58,6 +64,7 @@ def steps(context: Context, params: SessionStepsParams) -> SessionStepsResult:
     )
 
 
+@handles(methods.SESSION_DIFF)
 def diff(context: Context, params: SessionDiffParams) -> SessionDiffResult:
     """Gives the net of what a session's steps changed."""
     question = convert.Question(params)
@@ -76,6 +83,7 @@ def diff(context: Context, params: SessionDiffParams) -> SessionDiffResult:
     )
 
 
+@handles(methods.SESSION_HISTORY)
 def tell_history(context: Context, params: HistoryParams) -> HistoryResult:
     """Tells what happened."""
     question = convert.Question(params)

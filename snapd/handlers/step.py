@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from snapd.core.errors import InvalidParams
 from snapd.core.timeline.model import StepQuery
+from snapd.wire import methods
 from snapd.wire.session import (
     Hunk,
     StepBeginParams,
@@ -22,11 +23,13 @@ from snapd.wire.session import (
 from snapd.wire.values import Outcome
 
 from . import convert, history
+from .binding import handles
 
 if TYPE_CHECKING:
     from .context import Context
 
 
+@handles(methods.STEP_BEGIN)
 def begin(context: Context, params: StepBeginParams) -> StepBeginResult:
     """Begins a step."""
     if not context.enabled:
@@ -45,6 +48,7 @@ def begin(context: Context, params: StepBeginParams) -> StepBeginResult:
     return StepBeginResult(step_id=step.step_id, hash=step.from_.tree.hex())
 
 
+@handles(methods.STEP_END)
 def end(context: Context, params: StepEndParams) -> StepEndResult:
     """Ends a step."""
     claims = None if params.files is None else convert.paths(context, params.files, "files")
@@ -59,6 +63,7 @@ def end(context: Context, params: StepEndParams) -> StepEndResult:
     )
 
 
+@handles(methods.STEP_FIND)
 def find(context: Context, params: StepFindParams) -> StepFindResult:
     """Finds steps by the beginning of their names."""
     wanted = StepQuery(params.prefix or "", params.session_id, params.parent_step_id)
@@ -66,6 +71,7 @@ def find(context: Context, params: StepFindParams) -> StepFindResult:
     return StepFindResult(steps=[history.step(context.workspace.root, view) for view in views])
 
 
+@handles(methods.STEP_HUNKS)
 def hunks(context: Context, params: StepHunksParams) -> StepHunksResult:
     """Gives the hunks of what a step changed in a file."""
     path = convert.path(context, params.file, "file")
@@ -73,6 +79,7 @@ def hunks(context: Context, params: StepHunksParams) -> StepHunksResult:
     return StepHunksResult(hunks=[Hunk(index=hunk.index, header=hunk.header, lines=list(hunk.lines)) for hunk in found])
 
 
+@handles(methods.STEP_REVERT_HUNKS)
 def revert_hunks(context: Context, params: StepRevertHunksParams) -> Outcome:
     """Takes some of them back."""
     path = convert.path(context, params.file, "file")
@@ -81,6 +88,7 @@ def revert_hunks(context: Context, params: StepRevertHunksParams) -> Outcome:
     return convert.outcome(context.workspace.root, result)
 
 
+@handles(methods.STEP_REVERT_FILES)
 def revert_files(context: Context, params: StepRevertFilesParams) -> Outcome:
     """Takes back what it changed in some files."""
     paths = convert.paths(context, params.files, "files")

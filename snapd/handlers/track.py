@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from snapd.wire import methods
 from snapd.wire.snapshot import TrackParams, TrackResult
 
 from . import convert
+from .binding import handles
 
 if TYPE_CHECKING:
     from .context import Context
 
 
+@handles(methods.TRACK)
 def track(context: Context, params: TrackParams) -> TrackResult:
     """Takes a snapshot."""
     forced = convert.paths(context, params.force, "force")

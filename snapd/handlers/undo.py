@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from snapd.core.operations.writer import Request
+from snapd.wire import methods
 from snapd.wire.session import (
     RevertOutcome,
     SessionRedoParams,
@@ -16,6 +17,7 @@ from snapd.wire.session import (
 from snapd.wire.values import Outcome
 
 from . import convert, history
+from .binding import handles
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from .context import Context
 
 
+@handles(methods.SESSION_UNDO)
 def undo(context: Context, params: SessionUndoParams) -> StepsOutcome:
     """Takes steps back."""
     asked = convert.request(params.on_conflict, "merge", params.dry_run)
@@ -35,12 +38,14 @@ def undo(context: Context, params: SessionUndoParams) -> StepsOutcome:
     )
 
 
+@handles(methods.SESSION_REDO)
 def redo(context: Context, params: SessionRedoParams) -> StepsOutcome:
     """Does steps again."""
     asked = convert.request(params.on_conflict, "merge", params.dry_run)
     return _with_steps(context, *context.workspace.undoing.redo(params.session_id, params.count, asked, context.call))
 
 
+@handles(methods.SESSION_REVERT)
 def revert(context: Context, params: SessionRevertParams) -> RevertOutcome:
     """Goes back to before a message."""
     workspace = context.workspace
@@ -58,6 +63,7 @@ def revert(context: Context, params: SessionRevertParams) -> RevertOutcome:
     )
 
 
+@handles(methods.SESSION_UNREVERT)
 def unrevert(context: Context, params: SessionUnrevertParams) -> Outcome:
     """Undoes `revert`."""
     result = context.workspace.undoing.unrevert(params.session_id, Request("merge", False, False), context.call)

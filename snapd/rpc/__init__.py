@@ -1,1 +1,1 @@
-"""The RPC edge: framing, connections, execution, notifications. Nothing below it knows JSON or asyncio."""
+"""The RPC edge: framing, connections, scheduling, notifications. Nothing below it knows JSON or asyncio."""

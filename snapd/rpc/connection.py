@@ -32,7 +32,7 @@ from snapd.wire.methods import METHODS, NOTIFICATIONS, PROTOCOL_VERSION
 from .documents import Documents
 from .errors import RpcError
 from .folders import Folders
-from .params import CLIENT_NOTIFICATIONS, LSP, access_of, structure
+from .params import CLIENT_NOTIFICATIONS, LSP, structure
 from .progress import Progress
 from .protocol import Protocol
 
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from snapd.config import Layer
     from snapd.core.workspace import Workspace
     from snapd.rpc.scheduling.turns import Turns
-    from snapd.rpc.scheduling.workspace_queue import Place, WorkspaceQueues
+    from snapd.rpc.scheduling.workspace_queue import Ticket, WorkspaceQueues
     from snapd.rpc.transport.envelope import MessageId
     from snapd.settings import Base
     from snapd.workspaces import Workspaces
@@ -234,13 +234,13 @@ class Connection(JsonRPCServer):
         if isinstance(message, Request):
             try:
                 self._check_stage(message)
-                params = await self._unless_long(structure, message.method, message.params)
+                message.params = await self._unless_long(structure, message.method, message.params)
             except RpcError as error:
-                self.protocol.refuse(message.message_id, error)
+                self.protocol.refuse(message.id, error)
                 return
             if message.method in METHODS:
-                await self._folders.look_up(params.workspace_uri)
-            self.protocol.request(message.message_id, message.method, params)
+                await self._folders.look_up(message.params.workspace_uri)
+            self.protocol.handle_message(message)
         elif isinstance(message, Notification):
             await self._take_notification(message)
 
@@ -248,11 +248,11 @@ class Connection(JsonRPCServer):
         if message.method not in CLIENT_NOTIFICATIONS or not (self._initialized or message.method == lsp.EXIT):
             return
         try:
-            params = await self._unless_long(structure, message.method, message.params)
+            message.params = await self._unless_long(structure, message.method, message.params)
         except RpcError as error:
             self._show(lsp.MessageType.Error, f"{message.method}: {error.message}")
             return
-        self.protocol.notification(message.method, params)
+        self.protocol.handle_message(message)
 
     async def _unless_long(self, work: Callable[..., T], *arguments: Any) -> T:
         """Does something with a message: on the loop, or beside it where it is long, or the converter may be cold."""
@@ -268,7 +268,7 @@ class Connection(JsonRPCServer):
                 raise RpcError(INVALID_REQUEST, "initialize was called already")
         elif not self._initialized:
             raise RpcError(SERVER_NOT_INITIALIZED, "initialize comes first")
-        if request.message_id in self._pending:
+        if request.id in self._pending:
             raise RpcError(INVALID_REQUEST, "id: that of a request which is still under way")
         if request.method in CLIENT_NOTIFICATIONS:
             raise RpcError(METHOD_NOT_FOUND, f"{request.method!r} is a notification")
@@ -290,10 +290,8 @@ class Connection(JsonRPCServer):
     def _register(self) -> None:
         features: dict[str, Callable[[Any], Any]] = {
             lsp.INITIALIZE: self._initialize,
-            lsp.INITIALIZED: _ignore,
             lsp.SHUTDOWN: self._shutdown,
             lsp.EXIT: self._exit,
-            lsp.SET_TRACE: _ignore,
             lsp.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS: self._change_folders,
             lsp.WORKSPACE_DID_CHANGE_CONFIGURATION: self._change_configuration,
             lsp.TEXT_DOCUMENT_DID_OPEN: self._documents.did_open,
@@ -362,19 +360,19 @@ class Connection(JsonRPCServer):
         self._tell_unknown(unknown, "settings")
         self._options.give(layer)
         for folder in self._folders:
-            place = self._folders.enter(folder, Access.SETTING)
-            self._spawn(self._give(place, folder, layer))
+            ticket = self._folders.enter(folder, Access.SETTING)
+            self._spawn(self._give(ticket, folder, layer))
 
-    async def _give(self, place: Place, folder: Folder, layer: Layer) -> None:
+    async def _give(self, ticket: Ticket, folder: Folder, layer: Layer) -> None:
         """Has settings hold for what the client asks from now on of a folder."""
         try:
-            await place.admitted()
+            await ticket.admitted()
         except SnapdError as error:
             # they will hold when it is open
             logger.info("%s", error.message)
         finally:
             folder.options.give(layer)
-            place.leave()
+            ticket.leave()
         # one after the other: what was given last counts
         async with self._listening:
             workspace = folder.workspace
@@ -392,14 +390,14 @@ class Connection(JsonRPCServer):
             return None
         return self._spawn(self._open_early(self._folders.enter(folder, Access.READ, quick=True)))
 
-    async def _open_early(self, place: Place) -> None:
+    async def _open_early(self, ticket: Ticket) -> None:
         try:
-            await place.admitted()
+            await ticket.admitted()
         except SnapdError as error:
             # each request that names the folder fails with the reason; this is for whoever reads a log
             logger.info("%s", error.message)
         finally:
-            place.leave()
+            ticket.leave()
 
     # -- requests
 
@@ -413,19 +411,20 @@ class Connection(JsonRPCServer):
             refused = loop.create_future()
             refused.set_exception(error)
             return refused
-        place = self._folders.enter(folder, access_of(method, params), quick=METHODS[method].quick)
+        spec = METHODS[method]
+        ticket = self._folders.enter(folder, Access(spec.access_of(params)), quick=spec.quick)
         progress = None
         if params.work_done_token is not None:
             progress = Progress(params.work_done_token, method, loop, partial(self.protocol.notify, "$/progress"))
         # known before the next message is looked at, which may take it back
         pending = self._pending[message_id] = _Pending(
-            Call(progress.report if progress is not None else None, place.leave_turn_soon)
+            Call(progress.report if progress is not None else None, ticket.leave_turn_soon)
         )
-        pending.task = self._spawn(self._answer(pending, place, folder, method, params))
+        pending.task = self._spawn(self._answer(pending, ticket, folder, method, params))
 
         def finish(_: asyncio.Task[Any]) -> None:
             # not at the end of the task: one that is cancelled at once never begins
-            place.leave()
+            ticket.leave()
             if progress is not None:
                 progress.end()
             del self._pending[message_id]
@@ -434,15 +433,15 @@ class Connection(JsonRPCServer):
         pending.task.add_done_callback(finish)
         return pending.task
 
-    async def _answer(self, pending: _Pending, place: Place, folder: Folder, method: str, params: Any) -> Any:
-        await place.admitted()
+    async def _answer(self, pending: _Pending, ticket: Ticket, folder: Folder, method: str, params: Any) -> Any:
+        await ticket.admitted()
         # who does not read what it asked for must not keep others from writing
         await self._outbox.writable()
-        await place.turn()
+        await ticket.turn()
         workspace = folder.workspace
         assert workspace is not None
         context = Context(workspace, folder.roots, self, pending.call)
-        async with contextlib.nullcontext() if place.quick else self._turns.turn(workspace):
+        async with contextlib.nullcontext() if ticket.quick else self._turns.turn(workspace):
             pending.waiting = False
             return await asyncio.get_running_loop().run_in_executor(self._executor, _work, method, context, params)
 
@@ -494,7 +493,3 @@ def _work(method: str, context: Context, params: Any) -> Any:
 
 def _same_token(given: Any, token: str) -> bool:
     return isinstance(given, str) and hmac.compare_digest(given.encode(), token.encode())
-
-
-def _ignore(_: Any) -> None:
-    return None

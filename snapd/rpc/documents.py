@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from lsprotocol import types as lsp
 
     from snapd.core.operations.unsaved import Unsaved
-    from snapd.rpc.scheduling.workspace_queue import Place
+    from snapd.rpc.scheduling.workspace_queue import Ticket
 
     from .folders import Folders
 
@@ -30,7 +30,7 @@ _BOM = b"\xef\xbb\xbf"
 
 
 @attrs.define(eq=False)
-class _Told:
+class _Notice:
     """Something that an editor told of a document.
 
     Attributes:
@@ -44,7 +44,7 @@ class _Told:
 
     path: bytes
     is_unsaved: Callable[[bytes], bool]
-    places: list[Place]
+    tickets: list[Ticket]
     before: asyncio.Future[None] | None
     done: asyncio.Future[None]
     begun: bool = False
@@ -71,7 +71,7 @@ class Documents:
         self._folders = folders
         self._executor = executor
         self._spawn = spawn
-        self._latest: dict[bytes, _Told] = {}
+        self._latest: dict[bytes, _Notice] = {}
         self._marked: dict[bytes, set[bytes]] = {}
 
     def did_open(self, params: lsp.DidOpenTextDocumentParams) -> None:
@@ -105,12 +105,12 @@ class Documents:
             # an editor has more than files open
             return
         before = self._latest.get(path)
-        if before is not None and not before.begun and all(place.is_last for place in before.places):
+        if before is not None and not before.begun and all(ticket.is_last for ticket in before.tickets):
             # typed into again before anybody could ask
             before.is_unsaved = is_unsaved
             return
         holding = self._folders.containing(path)
-        told = self._latest[path] = _Told(
+        notice = self._latest[path] = _Notice(
             path,
             is_unsaved,
             # a name from elsewhere may lead into any of them; it waits for none, and those who write wait for it
@@ -118,26 +118,26 @@ class Documents:
             None if before is None else before.done,
             asyncio.get_running_loop().create_future(),
         )
-        self._spawn(self._mark(told, waits=bool(holding)))
+        self._spawn(self._mark(notice, waits=bool(holding)))
 
-    async def _mark(self, told: _Told, *, waits: bool) -> None:
+    async def _mark(self, notice: _Notice, *, waits: bool) -> None:
         try:
             if waits:
-                for place in told.places:
+                for ticket in notice.tickets:
                     # where a folder cannot be opened, others may have it open by other settings
                     with contextlib.suppress(SnapdError):
-                        await place.admitted()
-            if told.before is not None:
-                await told.before
-            told.begun = True
+                        await ticket.admitted()
+            if notice.before is not None:
+                await notice.before
+            notice.begun = True
             loop = asyncio.get_running_loop()
-            await loop.run_in_executor(self._executor, self._mark_now, told.path, told.is_unsaved)
+            await loop.run_in_executor(self._executor, self._mark_now, notice.path, notice.is_unsaved)
         finally:
-            told.done.set_result(None)
-            if self._latest[told.path] is told:
-                del self._latest[told.path]
-            for place in told.places:
-                place.leave()
+            notice.done.set_result(None)
+            if self._latest[notice.path] is notice:
+                del self._latest[notice.path]
+            for ticket in notice.tickets:
+                ticket.leave()
 
     def _mark_now(self, path: bytes, is_unsaved: Callable[[bytes], bool]) -> None:
         name = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))

@@ -15,7 +15,7 @@ import attrs
 from snapd.core.call import Call
 from snapd.core.errors import SnapdError, WorkspaceNotOpen
 from snapd.core.paths import from_uri, to_uri
-from snapd.rpc.scheduling.workspace_queue import Access, Place
+from snapd.rpc.scheduling.workspace_queue import Access, Ticket
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator
@@ -49,7 +49,7 @@ class Folder:
     options: Options
     before: Folder | None = None
     workspace: Workspace | None = None
-    waiting: deque[Place] = attrs.field(factory=deque)
+    waiting: deque[Ticket] = attrs.field(factory=deque)
     opening: asyncio.Task[None] | None = None
     users: int = 0
     removed: bool = False
@@ -167,20 +167,20 @@ class Folders:
             raise WorkspaceNotOpen(f"{uri} is not open on this connection", workspaceUri=uri)
         return folder
 
-    def enter(self, folder: Folder, access: Access, *, quick: bool = False) -> Place:
+    def enter(self, folder: Folder, access: Access, *, quick: bool = False) -> Ticket:
         """A place among the requests on a folder, after all that came before.
 
         A folder that was refused is tried anew for each request, for the reason may be gone.
         """
         folder.users += 1
-        place = Place(self._options.client, access, partial(self._left, folder), quick=quick)
+        ticket = Ticket(self._options.client, access, partial(self._left, folder), quick=quick)
         if folder.workspace is not None:
-            self._queues.of(folder.workspace).add(place)
-            return place
-        folder.waiting.append(place)
+            self._queues.of(folder.workspace).add(ticket)
+            return ticket
+        folder.waiting.append(ticket)
         if folder.opening is None:
             folder.opening = self._spawn(self._open(folder))
-        return place
+        return ticket
 
     @property
     def _open_workspaces(self) -> list[Workspace]:
@@ -263,18 +263,18 @@ class Folders:
 
     async def _leave_steps(self, workspace: Workspace) -> None:
         loop = asyncio.get_running_loop()
-        place = Place(self._options.client, Access.WRITE, lambda: None)
-        self._queues.of(workspace).add(place)
+        ticket = Ticket(self._options.client, Access.WRITE, lambda: None)
+        self._queues.of(workspace).add(ticket)
         try:
-            await place.admitted()
-            await place.turn()
+            await ticket.admitted()
+            await ticket.turn()
             if workspace in self._open_workspaces:
                 # the client has opened the folder again meanwhile
                 return
-            call = Call(left_turn=place.leave_turn_soon)
+            call = Call(left_turn=ticket.leave_turn_soon)
             await loop.run_in_executor(self._executor, workspace.sessions.leave, self._options.client, call)
         finally:
-            place.leave()
+            ticket.leave()
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.ensure_future(work)

@@ -1,4 +1,4 @@
-"""What a client may say, and the params of it as objects."""
+"""Makes objects of the params that clients send."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Any
 from lsprotocol import types as lsp
 from lsprotocol.converters import get_converter
 
-from snapd.rpc.scheduling.workspace_queue import Access
 from snapd.wire import converter as wire
 from snapd.wire.errors import INVALID_PARAMS
 from snapd.wire.methods import METHODS
@@ -15,9 +14,9 @@ from snapd.wire.methods import METHODS
 from .errors import RpcError
 
 LSP = get_converter()
-"""Between JSON values and the objects of the Language Server Protocol."""
+"""Converts between JSON values and the objects of the Language Server Protocol."""
 
-_LSP_TYPES: dict[str, Any] = {
+_LSP_PARAMS: dict[str, Any] = {
     lsp.INITIALIZE: lsp.InitializeParams,
     lsp.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS: lsp.DidChangeWorkspaceFoldersParams,
     lsp.WORKSPACE_DID_CHANGE_CONFIGURATION: lsp.DidChangeConfigurationParams,
@@ -28,59 +27,36 @@ _LSP_TYPES: dict[str, Any] = {
     lsp.TEXT_DOCUMENT_DID_CLOSE: lsp.DidCloseTextDocumentParams,
 }
 
-CLIENT_NOTIFICATIONS = frozenset(
-    {
-        lsp.INITIALIZED,
-        lsp.EXIT,
-        lsp.SET_TRACE,
-        lsp.CANCEL_REQUEST,
-        lsp.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS,
-        lsp.WORKSPACE_DID_CHANGE_CONFIGURATION,
-        lsp.TEXT_DOCUMENT_DID_OPEN,
-        lsp.TEXT_DOCUMENT_DID_CHANGE,
-        lsp.TEXT_DOCUMENT_DID_SAVE,
-        lsp.TEXT_DOCUMENT_DID_CLOSE,
-    }
-)
-"""What a client may say without asking; all else that it says so is passed over."""
+CLIENT_NOTIFICATIONS = frozenset(_LSP_PARAMS) - {lsp.INITIALIZE} | {lsp.EXIT}
+"""The notifications that have an effect here; all others are ignored."""
 
 
 def structure(method: str, params: Any) -> Any:
     """The params of a message as an object.
 
     Args:
-        method: of a request or a notification; the params of one that is not known are left as they are.
+        method: of a request or a notification. The params of an unknown method are returned as they are.
         params: a JSON value.
 
     Raises:
-        RpcError: they do not fit the method; names the first field that is wrong.
+        RpcError: the params do not fit the method. It names the first field that is wrong.
     """
     spec = METHODS.get(method)
     try:
         if spec is not None:
             return wire.structure(params, spec.params)
-        if method not in _LSP_TYPES:
+        if method not in _LSP_PARAMS:
             return params
         if method == lsp.INITIALIZE and isinstance(params, dict):
-            # whatever else a client says of itself there is nobody's concern, and no reason to refuse it
+            # an odd value in a field that is not used here is no reason to refuse the client
             given = params
             params = {name: given.get(name) for name in ("rootUri", "workspaceFolders", "initializationOptions")}
             process = given.get("processId")
             params |= {"capabilities": {}, "processId": process if type(process) is int else None}
-        return LSP.structure(params, _LSP_TYPES[method])
+        return LSP.structure(params, _LSP_PARAMS[method])
     except wire.InvalidParams as error:
         data = {"kind": "invalidParams", "field": error.field}
         raise RpcError(INVALID_PARAMS, str(error), data) from None
     except Exception as error:
         data = {"kind": "invalidParams", "field": "params"}
-        raise RpcError(INVALID_PARAMS, f"params: not those of {method}: {type(error).__name__}", data) from None
-
-
-def access_of(method: str, params: Any) -> Access:
-    """What a request does to its workspace."""
-    access = METHODS[method].access
-    if access == "compares":
-        return Access.LOOK if params.to is None else Access.READ
-    if access == "checks":
-        return Access.WRITE if params.repair else Access.READ
-    return Access.WRITE if access == "writes" else Access.READ
+        raise RpcError(INVALID_PARAMS, f"params: they do not fit {method}: {type(error).__name__}", data) from None

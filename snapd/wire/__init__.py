@@ -1,1 +1,1 @@
-"""What goes over the wire: the values, one table of methods, the errors, and what is generated from them."""
+"""The wire contract: the values, the table of methods, the errors, and what is generated from them."""

@@ -1,4 +1,4 @@
-"""Writes what is generated from the table of methods, or with `--check` tells what of it is stale."""
+"""Generates files from the table of methods, or with `--check` names those that are stale."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
     """Runs the command.
 
     Args:
-        arguments: what follows `python -m snapd.wire`.
-        root: the checkout that the generated files are in.
+        arguments: the arguments after `python -m snapd.wire`.
+        root: the checkout to write to.
 
     Returns:
-        The exit code: 1 where `--check` found a file that is not what would be generated.
+        The exit code: 1 if `--check` found a stale file.
     """
     parser = argparse.ArgumentParser(prog="python -m snapd.wire", description=__doc__)
-    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 and name what is stale")
+    parser.add_argument("--check", action="store_true", help="write nothing; name stale files and exit with 1")
     check = parser.parse_args(arguments).check
     stale = False
     for name, text in outputs().items():

@@ -1,9 +1,8 @@
-"""Between JSON values and the classes of the wire, strictly: nothing is coerced, and what is wrong is named.
+"""Converts between JSON values and the classes of the wire, strictly: it coerces nothing, and names what is wrong.
 
-cattrs by default makes `"None"` of null and `["a", "b"]` of `"ab"`, which is dangerous for paths. The hooks here take
-a string only from a string, an integer only from an integer that is no boolean, a list only from a list. The types that
-they know are those of `values` and their like; the class of a field that they do not know is refused when it is first
-used.
+By default, cattrs turns null into `"None"` and `"ab"` into `["a", "b"]`, which is dangerous for paths. The hooks here
+make a string only from a string, an integer only from an integer that is not a boolean, and a list only from a list.
+They know the types that `values` and its siblings use; a class with a field of any other type fails on first use.
 """
 
 from __future__ import annotations
@@ -35,11 +34,11 @@ _JSON_NAMES: Mapping[type, str] = {
 
 
 class InvalidParams(Exception):
-    """A value that the class it was meant for cannot have.
+    """A value does not fit its class.
 
     Attributes:
-        field: the path of the field in the JSON, such as `patches[0].files[2]`; `params` for the whole.
-        problem: what is wrong with it, such as `expected an integer, got a string`.
+        field: the path of the field in the JSON, such as `patches[0].files[2]`; `params` for the whole value.
+        problem: what is wrong with the field, such as `expected an integer, got a string`.
     """
 
     def __init__(self, field: str, problem: str) -> None:
@@ -49,7 +48,7 @@ class InvalidParams(Exception):
 
 
 class _Mismatch(Exception):
-    """A value that does not fit, and on its way up the path to it, innermost part first."""
+    """A value that does not fit, with the path to it, innermost part first; the path grows on the way up."""
 
     def __init__(self, problem: str, *path: str | int) -> None:
         super().__init__(problem)
@@ -69,15 +68,15 @@ def wire_name(name: str) -> str:
 
 
 def structure(obj: object, cls: type[T], *, forbid_extra: bool = False) -> T:
-    """Makes an object of a wire class out of a JSON value.
+    """Makes an object of a wire class from a JSON value.
 
     Args:
-        obj: what `json.loads` or its like gave; null stands for an empty object.
-        cls: the class, such as a `params` of `methods.METHODS`.
-        forbid_extra: refuse fields that the class does not have, which otherwise are ignored.
+        obj: the JSON value; null means an empty object.
+        cls: the class, such as the `params` of a method.
+        forbid_extra: whether to refuse fields that the class does not have, instead of ignoring them.
 
     Raises:
-        InvalidParams: the value does not fit; names the first field that is wrong.
+        InvalidParams: the value does not fit. It names the first field that is wrong.
     """
     converter = _FORBIDDING if forbid_extra else _IGNORING
     try:
@@ -87,7 +86,7 @@ def structure(obj: object, cls: type[T], *, forbid_extra: bool = False) -> T:
 
 
 def unstructure(value: attrs.AttrsInstance) -> dict[str, Any]:
-    """Makes the JSON value of an object of a wire class; optional fields that have their default are left out."""
+    """Makes a JSON value from an object of a wire class, without the optional fields that have their default."""
     unstructured: dict[str, Any] = _IGNORING.unstructure(value)
     return unstructured
 
@@ -97,7 +96,7 @@ def _mismatch(expected: str, value: object) -> _Mismatch:
 
 
 def _described(annotation: Any) -> str:
-    """What a value of a type is called in `expected ...`."""
+    """The name of a type for `expected ...`."""
     origin = get_origin(annotation)
     if origin is Annotated:
         return _described(get_args(annotation)[0])
@@ -129,7 +128,7 @@ def _number(value: Any, _: Any) -> float:
 
 
 def _within(part: str | int, hook: Structure, value: Any, annotation: Any) -> Any:
-    """Structures a part of a value; what is wrong in it is named as in that part."""
+    """Structures a part of a value, and adds the part to the path of a mismatch in it."""
     try:
         return hook(value, annotation)
     except _Mismatch as mismatch:

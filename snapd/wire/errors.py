@@ -15,12 +15,12 @@ REQUEST_CANCELLED = -32800
 
 @attrs.frozen
 class ErrorKind:
-    """One kind of error that a request can be answered with.
+    """One kind of error that a request can fail with.
 
     Attributes:
         code: `error.code`.
         kind: `error.data.kind`, which is stable.
-        when: when it is answered, in Markdown.
+        when: when a request fails with it, in Markdown.
     """
 
     code: int
@@ -34,48 +34,56 @@ ERRORS: dict[str, ErrorKind] = {
         ErrorKind(
             INVALID_PARAMS,
             "invalidParams",
-            "A field is missing, malformed or of the wrong type; a hash is no hash. `data.field` names it.",
+            "A field is missing, malformed or of the wrong type, or a hash is not a hash. `data.field` names the "
+            "field.",
         ),
         ErrorKind(
-            1001, "unknownSnapshot", "This workspace's store has no such snapshot, or it has expired. `data.hash`."
+            1001,
+            "unknownSnapshot",
+            "The workspace's store does not have this snapshot, or it has expired. `data.hash` names it.",
         ),
         ErrorKind(
             1002,
             "workspaceNotOpen",
-            "No folder is open, several are and none was named, or the named one is not open on this connection.",
+            "No folder is open on this connection; several are open and the request names none; or the named one is "
+            "not open.",
         ),
         ErrorKind(
             1003,
             "workspaceRefused",
-            "The folder is the root of a file system, the home directory, the store itself or a folder around it, "
-            "no directory, or somebody else's.",
+            "The folder is the root of a file system, the home directory, or the store itself or a folder around it; "
+            "it is not a directory; or it belongs to somebody else.",
         ),
         ErrorKind(1004, "workspaceGone", "The folder was moved, replaced or deleted since it was opened."),
         ErrorKind(
             1005,
             "pathOutsideWorkspace",
-            "A path is absolute and elsewhere, has `..` in it, leads through a symlink, or leads into a `.git`.",
+            "A path is absolute and outside the workspace, contains `..`, leads through a symlink, or leads into a "
+            "`.git`.",
         ),
         ErrorKind(
             1006,
             "storeLocked",
-            "Another daemon owns this store; `data.socket` says where it listens, null where it does not.",
+            "Another process owns this store. `data.socket` is the socket on which it listens, or null if it does not "
+            "listen.",
         ),
         ErrorKind(
-            1007, "storeCorrupt", "An object of the store is missing or damaged; it is named. Nothing was written."
+            1007,
+            "storeCorrupt",
+            "An object of the store is missing or damaged; the error names it. Nothing was written.",
         ),
-        ErrorKind(1008, "storageFull", "No space or quota is left. The state before is intact."),
-        ErrorKind(1009, "unknownSession", "There is no such session in this workspace."),
-        ErrorKind(1009, "unknownStep", "There is no such step in this workspace."),
-        ErrorKind(1010, "nothingToUndo", "No applied step of the session is left to undo."),
-        ErrorKind(1010, "nothingToRedo", "No undone step of the session is left to redo."),
-        ErrorKind(1011, "ioError", "The system's own error, with `data.errno` and the file."),
-        ErrorKind(1012, "unauthorized", "A connection over TCP came without the right token."),
+        ErrorKind(1008, "storageFull", "The disk or the quota is full. The state before the request is intact."),
+        ErrorKind(1009, "unknownSession", "The workspace does not have this session."),
+        ErrorKind(1009, "unknownStep", "The workspace does not have this step."),
+        ErrorKind(1010, "nothingToUndo", "The session has no applied step left to undo."),
+        ErrorKind(1010, "nothingToRedo", "The session has no undone step left to redo."),
+        ErrorKind(1011, "ioError", "The system reported an error. `data.errno` and the file say which."),
+        ErrorKind(1012, "unauthorized", "A connection over TCP did not bring the right token."),
         ErrorKind(
             1013,
             "fileNotInSnapshot",
-            "The snapshot does not have the file; `data.skipped` tells whether it was skipped.",
+            "The snapshot does not have the file. `data.skipped` says whether it was skipped.",
         ),
     )
 }
-"""Every kind of the contract, by its name."""
+"""Every kind of error, by its name."""

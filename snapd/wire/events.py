@@ -20,9 +20,9 @@ class EventsParams(RequestParams):
 
 @attrs.frozen(kw_only=True)
 class ToldNotification:
-    """A notification as it was sent."""
+    """A notification as the daemon sent it."""
 
-    method: str = field(metadata=says("Which one."))
+    method: str = field(metadata=says("The method of the notification."))
     params: SessionDidChangeParams | DidTrackParams | DidChangeParams | DidRevertParams = field(
         metadata=says("Its params.")
     )
@@ -36,6 +36,9 @@ class EventsResult:
         default=None, metadata=says("The notifications after `since`, oldest first.")
     )
     reset: Literal[True] | None = field(
-        default=None, metadata=says("Instead of `events`: they are not kept any more; begin anew.")
+        default=None,
+        metadata=says(
+            "Present instead of `events` if the daemon no longer has all of them. Start again from the current state."
+        ),
     )
     latest: int = field(metadata=says("The `seq` of the last notification."))

@@ -13,10 +13,15 @@ from .values import FileChange, FileOutcome, RevertKind, TreeHash, says
 
 @attrs.frozen(kw_only=True)
 class NotificationParams:
-    """What the params of every notification have."""
+    """The params that every notification has."""
 
-    workspace_uri: str = field(metadata=says("The workspace that it is about."))
-    seq: int = field(metadata=says("Grows by one for each notification of a workspace, the same for every client."))
+    workspace_uri: str = field(metadata=says("The workspace."))
+    seq: int = field(
+        metadata=says(
+            "The number of the notification: one more than that of the last one of the workspace, and the same for "
+            "every client."
+        )
+    )
 
 
 @attrs.frozen(kw_only=True)
@@ -24,7 +29,7 @@ class DidTrackParams(NotificationParams):
     """The params of `snapshot/didTrack`."""
 
     hash: TreeHash = field(metadata=says("The snapshot."))
-    previous: TreeHash | None = field(default=None, metadata=says("The snapshot before it, where there is one."))
+    previous: TreeHash | None = field(default=None, metadata=says("The snapshot before it, if there is one."))
 
 
 @attrs.frozen(kw_only=True)
@@ -33,10 +38,10 @@ class DidChangeParams(NotificationParams):
 
     base: TreeHash = field(metadata=says("The last snapshot."))
     files: list[FileChange] = field(
-        metadata=says("All that differs from it, ordered by file; empty where nothing does any more.")
+        metadata=says("All files that differ from `base`, ordered by file. Empty if none differs any more.")
     )
     truncated: Literal[True] | None = field(
-        default=None, metadata=says("There is more than is told in one go: `snapshot/diffFull` has all of it.")
+        default=None, metadata=says("There are more files than are listed. `snapshot/diffFull` has all of them.")
     )
 
 
@@ -44,15 +49,15 @@ class DidChangeParams(NotificationParams):
 class DidRevertParams(NotificationParams):
     """The params of `snapshot/didRevert`."""
 
-    kind: RevertKind = field(metadata=says("The operation that it was."))
+    kind: RevertKind = field(metadata=says("The kind of the operation."))
     before: TreeHash = field(metadata=says("The working tree before it."))
     after: TreeHash = field(metadata=says("The working tree after it."))
-    files: list[FileOutcome] = field(metadata=says("The files that it was about."))
+    files: list[FileOutcome] = field(metadata=says("The files that the operation considered."))
 
 
 @attrs.frozen(kw_only=True)
 class SessionDidChangeParams(NotificationParams):
     """The params of `session/didChange`."""
 
-    session: Session = field(metadata=says("The session, as it is now."))
-    step: Step | None = field(default=None, metadata=says("The step that it is about, where it is about one."))
+    session: Session = field(metadata=says("The session as it is now."))
+    step: Step | None = field(default=None, metadata=says("The step, if the notification is about one."))

@@ -22,13 +22,16 @@ from .values import (
     says,
 )
 
-_FILE = "The file: a relative path, an absolute one, or a `file:` URI."
-_FILES = "These files alone: relative paths, absolute ones, or `file:` URIs."
-_TO = "The snapshot to compare with; without it, the working tree."
-CURSOR = "The `nextCursor` of the page before, with the same params but for `limit`; any other is `invalidParams`."
-NEXT_CURSOR = "There where more follows: the `cursor` of the next page."
-DRY_RUN = "Say what would be done, and do nothing."
-_ON_CONFLICT = 'What happens to a file that was changed since, by default `"overwrite"`: see [Conflicts](#conflicts).'
+_FILE = "The file: a relative path, an absolute path, or a `file:` URI."
+_FILES = "Only these files: relative paths, absolute paths, or `file:` URIs."
+_TO = "The snapshot to compare with. Default: the working tree."
+CURSOR = (
+    "The `nextCursor` of the page before. The other params must be the same, except `limit`; otherwise the request "
+    "fails with `invalidParams`."
+)
+NEXT_CURSOR = "The `cursor` of the next page. Absent on the last page."
+DRY_RUN = "Report what the request would do, without doing it."
+_ON_CONFLICT = 'What to do with a file that changed since. Default: `"overwrite"`. See [Conflicts](#conflicts).'
 
 
 @attrs.frozen(kw_only=True)
@@ -37,7 +40,7 @@ class TrackParams(RequestParams):
 
     force: list[str] | None = field(
         default=None,
-        metadata=says("Ignored files to capture all the same: relative paths, absolute ones, or `file:` URIs."),
+        metadata=says("Ignored files to capture anyway: relative paths, absolute paths, or `file:` URIs."),
     )
 
 
@@ -45,9 +48,9 @@ class TrackParams(RequestParams):
 class TrackResult:
     """The result of `snapshot/track`."""
 
-    hash: TreeHash | None = field(metadata=says("The snapshot, or null where snapshots are off."))
-    reason: Literal["disabled"] | None = field(default=None, metadata=says("Why there is no hash."))
-    skipped: list[Skipped] = field(metadata=says("What is not ignored and could not be captured."))
+    hash: TreeHash | None = field(metadata=says("The snapshot, or null if snapshots are turned off."))
+    reason: Literal["disabled"] | None = field(default=None, metadata=says("Why `hash` is null."))
+    skipped: list[Skipped] = field(metadata=says("Files that are not ignored but could not be captured."))
 
 
 @attrs.frozen(kw_only=True)
@@ -81,17 +84,17 @@ class DiffFullParams(RequestParams):
     from_: TreeHash = field(metadata=says("The snapshot."))
     to: TreeHash | None = field(default=None, metadata=says(_TO))
     files: list[str] | None = field(default=None, metadata=says(_FILES))
-    contents: bool = field(default=True, metadata=says("Whether `before` and `after` are filled in."))
-    renames: bool = field(default=False, metadata=says("Whether renames are looked for."))
+    contents: bool = field(default=True, metadata=says("Whether to fill in `before` and `after`."))
+    renames: bool = field(default=False, metadata=says("Whether to detect renames."))
     cursor: str | None = field(default=None, metadata=says(CURSOR))
-    limit: Limit | None = field(default=None, metadata=says("The most files in one answer, at least 1."))
+    limit: Limit | None = field(default=None, metadata=says("The maximum number of files in one response, at least 1."))
 
 
 @attrs.frozen(kw_only=True)
 class DiffFullResult:
     """The result of `snapshot/diffFull`."""
 
-    diffs: list[FileDiff] = field(metadata=says("What differs, ordered by file."))
+    diffs: list[FileDiff] = field(metadata=says("The files that differ, ordered by file."))
     next_cursor: str | None = field(default=None, metadata=says(NEXT_CURSOR))
 
 
@@ -108,11 +111,11 @@ class FileAtResult:
     """The result of `snapshot/fileAt`."""
 
     file: str = field(metadata=says("Relative to the workspace root, with `/` between its parts."))
-    size: int = field(metadata=says("Bytes."))
+    size: int = field(metadata=says("The size in bytes."))
     mode: str = field(metadata=says('`"100644"`, `"100755"` (executable) or `"120000"` (symlink).'))
     binary: bool = field(metadata=says("Whether it is binary."))
-    encoding: Literal["utf-8", "base64"] = field(metadata=says("How `content` holds the bytes."))
-    content: str = field(metadata=says("The bytes; of a symlink, its target."))
+    encoding: Literal["utf-8", "base64"] = field(metadata=says("How `content` encodes the bytes."))
+    content: str = field(metadata=says("The bytes of the file; for a symlink, its target."))
 
 
 @attrs.frozen(kw_only=True)
@@ -121,10 +124,11 @@ class ListFilesParams(RequestParams):
 
     hash: TreeHash = field(metadata=says("The snapshot."))
     prefix: str | None = field(
-        default=None, metadata=says("Only files that start with this, compared as a string and not part by part.")
+        default=None,
+        metadata=says("Only files whose name starts with this. The names are compared as strings, not part by part."),
     )
     cursor: str | None = field(default=None, metadata=says(CURSOR))
-    limit: Limit | None = field(default=None, metadata=says("The most files in one answer, at least 1."))
+    limit: Limit | None = field(default=None, metadata=says("The maximum number of files in one response, at least 1."))
 
 
 @attrs.frozen(kw_only=True)
@@ -132,7 +136,9 @@ class ListFilesResult:
     """The result of `snapshot/listFiles`."""
 
     files: list[str] = field(
-        metadata=says("Relative to the workspace root; a name that is not valid UTF-8 stands as its `file:` URI.")
+        metadata=says(
+            "The names, relative to the workspace root. A name that is not valid UTF-8 is given as its `file:` URI."
+        )
     )
     next_cursor: str | None = field(default=None, metadata=says(NEXT_CURSOR))
 
@@ -166,7 +172,7 @@ class RevertParams(RequestParams):
     """The params of `snapshot/revert`."""
 
     patches: list[Patch] = field(
-        metadata=says("What to take back; of patches that name the same file, the first one wins.")
+        metadata=says("The files to revert. If several patches name the same file, the first one wins.")
     )
     dry_run: bool = field(default=False, metadata=says(DRY_RUN))
     on_conflict: OnConflict | None = field(default=None, metadata=says(_ON_CONFLICT))
@@ -179,15 +185,16 @@ class StatusParams(RequestParams):
 
 @attrs.frozen(kw_only=True)
 class Setting:
-    """A setting that holds for the workspace."""
+    """A setting in effect for the workspace."""
 
-    name: str = field(metadata=says("As in `config.toml`."))
-    value: bool | int | float | str | list[str] | None = field(metadata=says("What it is; null: nobody said anything."))
+    name: str = field(metadata=says("The name, as in `config.toml`."))
+    value: bool | int | float | str | list[str] | None = field(metadata=says("The value, or null if nothing sets it."))
     source: SettingSource = field(
         metadata=says(
-            'Where the value comes from: `"file"` is the user\'s `config.toml`, `"environment"` that of the process '
-            'that answers, `"client"` the one that asks, `"otherClient"` another one that is connected, `"folder"` the '
-            "folder's own `.snapd.toml`, whose patterns count besides those of the other row."
+            'Where the value comes from: `"file"` is the user\'s `config.toml`, `"environment"` the environment of '
+            'the process that answers, `"client"` the client that asks, `"otherClient"` another connected client, '
+            'and `"folder"` the folder\'s own `.snapd.toml`, whose patterns apply in addition to those of the other '
+            "entry."
         )
     )
 
@@ -196,30 +203,30 @@ class Setting:
 class StatusResult:
     """The result of `snapshot/status`."""
 
-    enabled: bool = field(metadata=says("Whether snapshots are on for this workspace."))
+    enabled: bool = field(metadata=says("Whether snapshots are turned on for this workspace."))
     workspace_uri: str = field(metadata=says("The workspace."))
     project_id: str = field(metadata=says("The name of the workspace's store."))
-    files: int = field(metadata=says("How many files are captured."))
+    files: int = field(metadata=says("The number of captured files."))
     watcher: str = field(
         metadata=says(
-            'How changes in the working tree are noticed: `"inotify"` tells of each; `"watchdog"` is a hint of when to '
-            'look, and with `"none"` there is not even that: each request looks at every file.'
+            'How snapd notices changes in the working tree. `"inotify"` reports each of them. `"watchdog"` only '
+            'hints at when to look, and `"none"` does not even do that: each request looks at every file.'
         )
     )
     watcher_reason: str | None = field(
-        default=None, metadata=says("Why it is not the best there is, where that was not asked for.")
+        default=None, metadata=says("Why it is not the best watcher of the system, unless the settings ask for it.")
     )
     full_look: FullLook | None = field(
-        default=None, metadata=says("The latest look at all files, of this daemon, and why it was one.")
+        default=None, metadata=says("This daemon's latest scan of all files, and the reason for it.")
     )
-    last_hash: TreeHash | None = field(default=None, metadata=says("The last snapshot, where there is one."))
-    store: StoreInfo = field(metadata=says("Where the snapshots are kept."))
-    settings: list[Setting] | None = field(default=None, metadata=says("The settings that hold, each with its source."))
+    last_hash: TreeHash | None = field(default=None, metadata=says("The last snapshot, if there is one."))
+    store: StoreInfo = field(metadata=says("Where the snapshots are stored."))
+    settings: list[Setting] | None = field(default=None, metadata=says("The settings in effect, each with its source."))
     settings_problems: list[str] | None = field(
         default=None,
         metadata=says(
-            "What is wrong with `config.toml`, whose last good values hold meanwhile, or with the folder's "
-            "`.snapd.toml`, without which no snapshot is taken."
+            "What is wrong with `config.toml` (its last good values stay in effect), or with the folder's "
+            "`.snapd.toml` (no snapshot is taken until it is right)."
         ),
     )
 
@@ -229,7 +236,8 @@ class CleanupParams(RequestParams):
     """The params of `snapshot/cleanup`."""
 
     older_than_days: Days | None = field(
-        default=None, metadata=says("How old a snapshot must be to be removed, 0 or more; else as configured.")
+        default=None,
+        metadata=says("Remove snapshots that are at least this many days old, 0 or more. Default: as configured."),
     )
 
 
@@ -237,7 +245,7 @@ class CleanupParams(RequestParams):
 class CleanupResult:
     """The result of `snapshot/cleanup`."""
 
-    removed: int = field(metadata=says("How many snapshots were removed."))
+    removed: int = field(metadata=says("The number of removed snapshots."))
     freed_bytes: int = field(metadata=says("By how many bytes the store shrank."))
 
 
@@ -247,10 +255,11 @@ class PurgeParams(RequestParams):
 
     files: list[str] | None = field(
         default=None,
-        metadata=says("Files and folders to purge: relative paths, absolute ones, or `file:` URIs. At least one."),
+        metadata=says("The files and folders to purge, at least one: relative paths, absolute paths, or `file:` URIs."),
     )
     everything: bool = field(
-        default=False, metadata=says("Instead of `files`: every snapshot, session and operation of the workspace.")
+        default=False,
+        metadata=says("Purge every snapshot, session and operation of the workspace, instead of `files`."),
     )
     dry_run: bool = field(default=False, metadata=says(DRY_RUN))
 
@@ -262,12 +271,12 @@ class PurgedFile:
     file: str = field(metadata=says("Relative to the workspace root, with `/` between its parts."))
     uri: str | None = field(
         default=None,
-        metadata=says("The exact, percent-encoded `file:` URI, where the name is not valid UTF-8."),
+        metadata=says("The exact, percent-encoded `file:` URI. Present if the name is not valid UTF-8."),
     )
-    versions: int = field(metadata=says("How many of the contents stood there."))
-    bytes: int = field(metadata=says("Their size, all together."))
+    versions: int = field(metadata=says("How many of the purged contents the file had."))
+    bytes: int = field(metadata=says("The total size of these contents, in bytes."))
     in_folder: bool = field(
-        metadata=says("Whether one of them is captured there now: then nothing is purged before it is gone.")
+        metadata=says("Whether the file in the folder has one of these contents now. Nothing is purged until none has.")
     )
 
 
@@ -277,13 +286,14 @@ class PurgeResult:
 
     applied: bool = field(metadata=says("False for a dry run."))
     files: list[PurgedFile] = field(
-        metadata=says("Where the contents stood: at the paths that were named, and elsewhere; empty for everything.")
+        metadata=says("Every file that had any of the contents: the named ones, and others. Empty for `everything`.")
     )
-    snapshots: int = field(metadata=says("How many snapshots had any of it."))
-    sessions: int = field(metadata=says("How many sessions went; 0 where files were named."))
+    snapshots: int = field(metadata=says("The number of snapshots that had any of the contents."))
+    sessions: int = field(metadata=says("The number of removed sessions; 0 if `files` were named."))
     freed_bytes: int = field(metadata=says("By how many bytes the store shrank; 0 for a dry run."))
     still_in_git: bool = field(
         metadata=says(
-            "Whether the project's own git has any of it in a file that the store had a link to. There it stays."
+            "Whether the project's own git still has any of the contents in a file that the store linked to. They stay "
+            "there."
         )
     )

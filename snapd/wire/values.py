@@ -1,8 +1,8 @@
 """The values that params and results are made of.
 
-Fields are in snake_case here and in camelCase on the wire; a trailing underscore keeps a Python keyword apart. A field
-with a default is optional on the wire and left out where it has its default; one without a default is always there,
-as null where its type says so.
+Fields are in snake_case here and in camelCase on the wire; a name that is a Python keyword ends in an underscore here.
+A field with a default is optional on the wire, and left out if it has its default. A field without a default is always
+present, as null if it is None.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from attrs import field
 
 @attrs.frozen
 class Hexadecimal:
-    """Marks a string of exactly so many lower-case hexadecimal digits."""
+    """Marks a string of exactly this many lower-case hexadecimal digits."""
 
     digits: int
 
 
 @attrs.frozen
 class AtLeast:
-    """Marks a number that may not be smaller."""
+    """Marks a number that must not be smaller than a minimum."""
 
     minimum: int
 
@@ -47,27 +47,31 @@ ALIASES: dict[str, Any] = {
     "SettingSource": SettingSource,
     "RevertKind": RevertKind,
 }
-"""The types above that the generated documents call by their names."""
+"""The types above that the generated files refer to by name."""
 
 _FILE = "Relative to the workspace root, with `/` between its parts."
-_URI = "The exact, percent-encoded `file:` URI, where the name is not valid UTF-8 and `file` shows U+FFFD in it."
+_URI = (
+    "The exact, percent-encoded `file:` URI. Present if the name is not valid UTF-8, so that `file` shows it with "
+    "U+FFFD."
+)
 
 
 def says(doc: str) -> dict[str, str]:
-    """The metadata of a field, for the generated documents: what it means, in Markdown."""
+    """Makes the metadata of a field from its description (Markdown), for the generated files."""
     return {"doc": doc}
 
 
 @attrs.frozen(kw_only=True)
 class RequestParams:
-    """What the params of every request may have."""
+    """The params that every request may have."""
 
     workspace_uri: str | None = field(
         default=None,
-        metadata=says("The workspace that is meant; needed unless one folder alone is open on this connection."),
+        metadata=says("The workspace of the request. Required unless exactly one folder is open on this connection."),
     )
     work_done_token: str | int | None = field(
-        default=None, metadata=says("Progress is reported under this token where the work lasts over half a second.")
+        default=None,
+        metadata=says("The token for progress reports, which begin when the request takes more than half a second."),
     )
 
 
@@ -75,26 +79,26 @@ class RequestParams:
 class FileDiff:
     """One file that differs between two states.
 
-    A rename, where renames were asked for, is a `modified` file with `renamedFrom`. For a binary file, and for text
-    over 10 MB (10,485,760 bytes, on either side), `before` and `after` are empty and the counts are 0.
+    If renames were requested, a rename is a `modified` file with `renamedFrom`. For a binary file, and for text over
+    10 MB (10,485,760 bytes on either side), `before` and `after` are empty and the counts are 0.
     """
 
     file: str = field(metadata=says(_FILE))
     uri: str | None = field(default=None, metadata=says(_URI))
-    status: FileStatus = field(metadata=says("What happened to it."))
-    before: str = field(metadata=says("The text before; empty for an added file, and where contents are left out."))
-    after: str = field(metadata=says("The text after; empty for a deleted file, and where contents are left out."))
+    status: FileStatus = field(metadata=says("What happened to the file."))
+    before: str = field(metadata=says("The text before. Empty for an added file, and without `contents`."))
+    after: str = field(metadata=says("The text after. Empty for a deleted file, and without `contents`."))
     additions: int = field(metadata=says("Lines added."))
     deletions: int = field(metadata=says("Lines deleted."))
-    binary: bool = field(metadata=says("Whether it is binary, on either side."))
+    binary: bool = field(metadata=says("Whether the file is binary on either side."))
     too_large: Literal[True] | None = field(
-        default=None, metadata=says("Text over 10 MB; `snapshot/fileAt` still gives its bytes.")
+        default=None, metadata=says("The text is over 10 MB on either side. `snapshot/fileAt` still returns its bytes.")
     )
     encoding: str | None = field(
         default=None,
-        metadata=says('`"latin-1"` where the texts are not UTF-8 and are shown byte by byte as Latin-1.'),
+        metadata=says('`"latin-1"` if the texts are not UTF-8; they are then shown byte by byte as Latin-1.'),
     )
-    renamed_from: str | None = field(default=None, metadata=says("The file that it was before a rename."))
+    renamed_from: str | None = field(default=None, metadata=says("The name of the file before the rename."))
     old_mode: str | None = field(default=None, metadata=says('The mode before, an octal string such as `"100644"`.'))
     new_mode: str | None = field(default=None, metadata=says('The mode after, an octal string such as `"100755"`.'))
 
@@ -105,45 +109,45 @@ class FileChange:
 
     file: str = field(metadata=says(_FILE))
     uri: str | None = field(default=None, metadata=says(_URI))
-    status: FileStatus = field(metadata=says("What happened to it."))
+    status: FileStatus = field(metadata=says("What happened to the file."))
     additions: int = field(metadata=says("Lines added."))
     deletions: int = field(metadata=says("Lines deleted."))
-    binary: bool = field(metadata=says("Whether it is binary, on either side."))
+    binary: bool = field(metadata=says("Whether the file is binary on either side."))
     shared: Literal[True] | None = field(
-        default=None, metadata=says("A step of another session was open too, so that the change belongs to both.")
+        default=None, metadata=says("Steps of other sessions were open too, so the change belongs to several sessions.")
     )
 
 
 @attrs.frozen(kw_only=True)
 class Skipped:
-    """Something that is not ignored and that a snapshot could not take; or that was `purged` from it."""
+    """A file that is not ignored but could not be captured, or that was `purged` from the snapshot."""
 
     file: str = field(metadata=says(_FILE))
     uri: str | None = field(default=None, metadata=says(_URI))
-    reason: SkipReason = field(metadata=says("Why it is not in the snapshot."))
+    reason: SkipReason = field(metadata=says("Why the file is not in the snapshot."))
 
 
 @attrs.frozen(kw_only=True)
 class Patch:
-    """What differs from a snapshot: the answer of `snapshot/patch`, which `snapshot/revert` takes as it is."""
+    """The files that differ from a snapshot: the result of `snapshot/patch`, and input for `snapshot/revert`."""
 
     hash: TreeHash = field(metadata=says("The snapshot."))
     files: list[str] = field(
         metadata=says(
-            "The files. An answer names them by absolute path, or by `file:` URI where the name is not valid UTF-8; "
-            "a request may use absolute paths, relative ones and `file:` URIs."
+            "The files. A response names them by absolute path, or by `file:` URI if the name is not valid UTF-8. A "
+            "request may use absolute paths, relative paths and `file:` URIs."
         )
     )
 
 
 @attrs.frozen(kw_only=True)
 class FileOutcome:
-    """What became of one file."""
+    """What an operation did with one file."""
 
     file: str = field(metadata=says(_FILE))
     uri: str | None = field(default=None, metadata=says(_URI))
-    outcome: OutcomeKind = field(metadata=says("What was done with it, or under a dry run would be."))
-    reason: str | None = field(default=None, metadata=says("Why, where it is not what was asked for."))
+    outcome: OutcomeKind = field(metadata=says("What the operation did with the file, or would do in a dry run."))
+    reason: str | None = field(default=None, metadata=says("Why, if that is not what the request asked for."))
 
 
 @attrs.frozen(kw_only=True)
@@ -152,25 +156,27 @@ class Outcome:
 
     applied: bool = field(
         metadata=says(
-            'False for a dry run and for a refusal under `onConflict: "fail"`; true where there was nothing to do.'
+            'False for a dry run, and if `onConflict: "fail"` met a conflict. True if there was nothing to do.'
         )
     )
-    before: TreeHash = field(metadata=says("The snapshot of the working tree that was taken first: nothing is lost."))
-    after: TreeHash = field(metadata=says("The working tree after it."))
-    files: list[FileOutcome] = field(metadata=says("The files that it was about."))
+    before: TreeHash = field(
+        metadata=says("The snapshot of the working tree that the operation took first, so that nothing is lost.")
+    )
+    after: TreeHash = field(metadata=says("The working tree after the operation."))
+    files: list[FileOutcome] = field(metadata=says("The files that the operation considered."))
 
 
 @attrs.frozen(kw_only=True)
 class FullLook:
-    """A look at all files of a workspace."""
+    """A scan of all files of a workspace."""
 
-    at: str = field(metadata=says("When it began, RFC 3339 in UTC."))
-    reason: str = field(metadata=says("Why it was not enough to look at what had changed."))
+    at: str = field(metadata=says("When it began, as RFC 3339 in UTC."))
+    reason: str = field(metadata=says("Why it was not enough to look at the changed files."))
 
 
 @attrs.frozen(kw_only=True)
 class StoreInfo:
-    """Where a workspace's snapshots are kept."""
+    """The store that has the snapshots of a workspace."""
 
     path: str = field(metadata=says("The directory of the store."))
-    bytes: int = field(metadata=says("What it takes on disk."))
+    bytes: int = field(metadata=says("The space that it takes on disk, in bytes."))

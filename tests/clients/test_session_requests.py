@@ -12,9 +12,9 @@ from snapd_client.requests import Requests
 from snapd_client.sessions import SessionRequests
 from snapd_client.snapshots import SnapshotRequests
 
-from snapd.wire import converter, events, notifications, session, snapshot, values
+from snapd.wire import converter, values
 from snapd.wire.converter import wire_name
-from snapd.wire.methods import METHODS
+from snapd.wire.methods import METHODS, NOTIFICATIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -167,39 +167,58 @@ def test_pages_of_a_diff_and_of_the_history() -> None:
     assert [params for _, params, _ in recorder.asked] == [{"limit": 1}, {"limit": 1, "cursor": "c"}]
 
 
-SHAPES = [
-    (types.Session, session.Session),
-    (types.Step, session.Step),
-    (types.SessionId, session.SessionStartResult),
-    (types.Sessions, session.SessionListResult),
-    (types.Steps, session.SessionStepsResult),
-    (types.DiffPage, session.SessionDiffResult),
-    (types.StepsOutcome, session.StepsOutcome),
-    (types.RevertOutcome, session.RevertOutcome),
-    (types.Outcome, values.Outcome),
-    (types.FileOutcome, values.FileOutcome),
-    (types.FileChange, values.FileChange),
-    (types.FileDiff, values.FileDiff),
-    (types.StepBegun, session.StepBeginResult),
-    (types.StepEnded, session.StepEndResult),
-    (types.Hunk, session.Hunk),
-    (types.Hunks, session.StepHunksResult),
-    (types.Entry, session.Entry),
-    (types.HistoryPage, session.HistoryResult),
-    (types.Events, events.EventsResult),
-    (types.Told, events.ToldNotification),
-    (types.DidTrack, notifications.DidTrackParams),
-    (types.DidChange, notifications.DidChangeParams),
-    (types.DidRevert, notifications.DidRevertParams),
-    (types.SessionDidChange, notifications.SessionDidChangeParams),
-    (types.Track, snapshot.TrackResult),
-    (types.Status, snapshot.StatusResult),
-]
+def shapes() -> list[type[attrs.AttrsInstance]]:
+    return [
+        *(cls for method in METHODS.values() for cls in (method.params, method.result)),
+        *(notification.params for notification in NOTIFICATIONS.values()),
+        *(each for each in vars(values).values() if isinstance(each, type) and "doc" in metadata_of(each)),
+    ]
 
 
-@pytest.mark.parametrize(("shape", "wire"), SHAPES, ids=[shape.__name__ for shape, _ in SHAPES])
-def test_shapes_are_those_of_the_wire(shape: Any, wire: Any) -> None:
+def metadata_of(cls: type) -> set[str]:
+    return {key for field in getattr(cls, "__attrs_attrs__", ()) for key in field.metadata}
+
+
+@pytest.mark.parametrize("wire", dict.fromkeys(shapes()), ids=lambda wire: wire.__name__)
+def test_shapes_are_those_of_the_wire(wire: type[attrs.AttrsInstance]) -> None:
+    shape = getattr(types, wire.__name__)
     fields = {wire_name(field.name): field for field in attrs.fields(wire)}
     assert set(get_type_hints(shape)) == set(fields)
-    # what the wire leaves out where there is nothing has None for its default
-    assert shape.__optional_keys__ == {name for name, field in fields.items() if field.default is None}
+    # what the wire leaves out where it has its default
+    assert shape.__optional_keys__ == {name for name, field in fields.items() if field.default is not attrs.NOTHING}
+
+
+@pytest.mark.parametrize(
+    ("name", "wire"),
+    [
+        ("Check", "CheckResult"),
+        ("Cleanup", "CleanupResult"),
+        ("DidChange", "DidChangeParams"),
+        ("DidRevert", "DidRevertParams"),
+        ("DidTrack", "DidTrackParams"),
+        ("Diff", "DiffResult"),
+        ("DiffPage", "DiffFullResult"),
+        ("DiffPage", "SessionDiffResult"),
+        ("Entry", "Entry"),
+        ("Events", "EventsResult"),
+        ("FileContent", "FileAtResult"),
+        ("FilesPage", "ListFilesResult"),
+        ("FoundSteps", "StepFindResult"),
+        ("FullLook", "FullLook"),
+        ("HistoryPage", "HistoryResult"),
+        ("Hunks", "StepHunksResult"),
+        ("Purge", "PurgeResult"),
+        ("SessionDidChange", "SessionDidChangeParams"),
+        ("SessionId", "SessionStartResult"),
+        ("Sessions", "SessionListResult"),
+        ("Status", "StatusResult"),
+        ("StepBegun", "StepBeginResult"),
+        ("StepEnded", "StepEndResult"),
+        ("Steps", "SessionStepsResult"),
+        ("Store", "StoreInfo"),
+        ("Told", "ToldNotification"),
+        ("Track", "TrackResult"),
+    ],
+)
+def test_shapes_keep_their_shorter_names(name: str, wire: str) -> None:
+    assert get_type_hints(getattr(types, name)) == get_type_hints(getattr(types, wire))

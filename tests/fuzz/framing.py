@@ -71,7 +71,7 @@ def _check_body(body: bytes) -> None:
         assert under is None or message.message_id == under, body[:400]
         return
     if isinstance(message, Request):
-        assert under is None or message.message_id == under, body[:400]
+        assert under is None or message.id == under, body[:400]
     else:
         assert under is None or under is ..., body[:400]
     if isinstance(message, Request | Notification):

@@ -13,6 +13,7 @@ from snapd.rpc.errors import as_rpc_error
 from snapd.rpc.progress import Progress
 from snapd.rpc.protocol import Protocol
 from snapd.rpc.transport import outbox
+from snapd.rpc.transport.envelope import Request
 from snapd.rpc.transport.framing import encode, frame
 from snapd.rpc.transport.outbox import Outbox
 
@@ -52,7 +53,7 @@ def test_text_that_utf8_cannot_say(given: dict[str, Any], encoded: str) -> None:
 def test_result_that_is_no_json_is_answered_as_a_defect(result: object) -> None:
     made, sent = protocol()
     made.fm.feature("x")(lambda _: result)
-    made.request(5, "x", {})
+    made.handle_message(Request(5, "x", {}))
     (answer,) = sent
     assert b'"id":5,"error":{"code":-32603' in answer
 
@@ -69,7 +70,7 @@ async def test_task_that_is_cancelled_before_it_ran_is_answered() -> None:
         return tasks[0]
 
     made.fm.feature("x")(feature)
-    made.request("a", "x", {})
+    made.handle_message(Request("a", "x", {}))
     assert not sent
     tasks[0].cancel()
     await asyncio.wait(tasks)

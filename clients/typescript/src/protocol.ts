@@ -17,37 +17,37 @@ export type SettingSource = "default" | "file" | "environment" | "client" | "oth
 
 export type RevertKind = "restore" | "revert" | "undo" | "redo" | "unrevert" | "hunks";
 
-/** What the params of every request may have. */
+/** The params that every request may have. */
 export interface RequestParams {
-  /** The workspace that is meant; needed unless one folder alone is open on this connection. */
+  /** The workspace of the request. Required unless exactly one folder is open on this connection. */
   workspaceUri?: string;
-  /** Progress is reported under this token where the work lasts over half a second. */
+  /** The token for progress reports, which begin when the request takes more than half a second. */
   workDoneToken?: string | number;
 }
 
 /** The params of `snapshot/track`. */
 export interface TrackParams extends RequestParams {
-  /** Ignored files to capture all the same: relative paths, absolute ones, or `file:` URIs. */
+  /** Ignored files to capture anyway: relative paths, absolute paths, or `file:` URIs. */
   force?: string[];
 }
 
-/** Something that is not ignored and that a snapshot could not take; or that was `purged` from it. */
+/** A file that is not ignored but could not be captured, or that was `purged` from the snapshot. */
 export interface Skipped {
   /** Relative to the workspace root, with `/` between its parts. */
   file: string;
-  /** The exact, percent-encoded `file:` URI, where the name is not valid UTF-8 and `file` shows U+FFFD in it. */
+  /** The exact, percent-encoded `file:` URI. Present if the name is not valid UTF-8, so that `file` shows it with U+FFFD. */
   uri?: string;
-  /** Why it is not in the snapshot. */
+  /** Why the file is not in the snapshot. */
   reason: SkipReason;
 }
 
 /** The result of `snapshot/track`. */
 export interface TrackResult {
-  /** The snapshot, or null where snapshots are off. */
+  /** The snapshot, or null if snapshots are turned off. */
   hash: TreeHash | null;
-  /** Why there is no hash. */
+  /** Why `hash` is null. */
   reason?: "disabled";
-  /** What is not ignored and could not be captured. */
+  /** Files that are not ignored but could not be captured. */
   skipped: Skipped[];
 }
 
@@ -55,15 +55,15 @@ export interface TrackResult {
 export interface PatchParams extends RequestParams {
   /** The snapshot. */
   hash: TreeHash;
-  /** The snapshot to compare with; without it, the working tree. */
+  /** The snapshot to compare with. Default: the working tree. */
   to?: TreeHash;
 }
 
-/** What differs from a snapshot: the answer of `snapshot/patch`, which `snapshot/revert` takes as it is. */
+/** The files that differ from a snapshot: the result of `snapshot/patch`, and input for `snapshot/revert`. */
 export interface Patch {
   /** The snapshot. */
   hash: TreeHash;
-  /** The files. An answer names them by absolute path, or by `file:` URI where the name is not valid UTF-8; a request may use absolute paths, relative ones and `file:` URIs. */
+  /** The files. A response names them by absolute path, or by `file:` URI if the name is not valid UTF-8. A request may use absolute paths, relative paths and `file:` URIs. */
   files: string[];
 }
 
@@ -71,9 +71,9 @@ export interface Patch {
 export interface DiffParams extends RequestParams {
   /** The snapshot. */
   hash: TreeHash;
-  /** The snapshot to compare with; without it, the working tree. */
+  /** The snapshot to compare with. Default: the working tree. */
   to?: TreeHash;
-  /** These files alone: relative paths, absolute ones, or `file:` URIs. */
+  /** Only these files: relative paths, absolute paths, or `file:` URIs. */
   files?: string[];
 }
 
@@ -87,47 +87,47 @@ export interface DiffResult {
 export interface DiffFullParams extends RequestParams {
   /** The snapshot. */
   from: TreeHash;
-  /** The snapshot to compare with; without it, the working tree. */
+  /** The snapshot to compare with. Default: the working tree. */
   to?: TreeHash;
-  /** These files alone: relative paths, absolute ones, or `file:` URIs. */
+  /** Only these files: relative paths, absolute paths, or `file:` URIs. */
   files?: string[];
-  /** Whether `before` and `after` are filled in. */
+  /** Whether to fill in `before` and `after`. */
   contents?: boolean;
-  /** Whether renames are looked for. */
+  /** Whether to detect renames. */
   renames?: boolean;
-  /** The `nextCursor` of the page before, with the same params but for `limit`; any other is `invalidParams`. */
+  /** The `nextCursor` of the page before. The other params must be the same, except `limit`; otherwise the request fails with `invalidParams`. */
   cursor?: string;
-  /** The most files in one answer, at least 1. */
+  /** The maximum number of files in one response, at least 1. */
   limit?: number;
 }
 
 /**
  * One file that differs between two states.
  *
- * A rename, where renames were asked for, is a `modified` file with `renamedFrom`. For a binary file, and for text over 10 MB (10,485,760 bytes, on either side), `before` and `after` are empty and the counts are 0.
+ * If renames were requested, a rename is a `modified` file with `renamedFrom`. For a binary file, and for text over 10 MB (10,485,760 bytes on either side), `before` and `after` are empty and the counts are 0.
  */
 export interface FileDiff {
   /** Relative to the workspace root, with `/` between its parts. */
   file: string;
-  /** The exact, percent-encoded `file:` URI, where the name is not valid UTF-8 and `file` shows U+FFFD in it. */
+  /** The exact, percent-encoded `file:` URI. Present if the name is not valid UTF-8, so that `file` shows it with U+FFFD. */
   uri?: string;
-  /** What happened to it. */
+  /** What happened to the file. */
   status: FileStatus;
-  /** The text before; empty for an added file, and where contents are left out. */
+  /** The text before. Empty for an added file, and without `contents`. */
   before: string;
-  /** The text after; empty for a deleted file, and where contents are left out. */
+  /** The text after. Empty for a deleted file, and without `contents`. */
   after: string;
   /** Lines added. */
   additions: number;
   /** Lines deleted. */
   deletions: number;
-  /** Whether it is binary, on either side. */
+  /** Whether the file is binary on either side. */
   binary: boolean;
-  /** Text over 10 MB; `snapshot/fileAt` still gives its bytes. */
+  /** The text is over 10 MB on either side. `snapshot/fileAt` still returns its bytes. */
   tooLarge?: true;
-  /** `"latin-1"` where the texts are not UTF-8 and are shown byte by byte as Latin-1. */
+  /** `"latin-1"` if the texts are not UTF-8; they are then shown byte by byte as Latin-1. */
   encoding?: string;
-  /** The file that it was before a rename. */
+  /** The name of the file before the rename. */
   renamedFrom?: string;
   /** The mode before, an octal string such as `"100644"`. */
   oldMode?: string;
@@ -137,9 +137,9 @@ export interface FileDiff {
 
 /** The result of `snapshot/diffFull`. */
 export interface DiffFullResult {
-  /** What differs, ordered by file. */
+  /** The files that differ, ordered by file. */
   diffs: FileDiff[];
-  /** There where more follows: the `cursor` of the next page. */
+  /** The `cursor` of the next page. Absent on the last page. */
   nextCursor?: string;
 }
 
@@ -147,7 +147,7 @@ export interface DiffFullResult {
 export interface FileAtParams extends RequestParams {
   /** The snapshot. */
   hash: TreeHash;
-  /** The file: a relative path, an absolute one, or a `file:` URI. */
+  /** The file: a relative path, an absolute path, or a `file:` URI. */
   file: string;
 }
 
@@ -155,15 +155,15 @@ export interface FileAtParams extends RequestParams {
 export interface FileAtResult {
   /** Relative to the workspace root, with `/` between its parts. */
   file: string;
-  /** Bytes. */
+  /** The size in bytes. */
   size: number;
   /** `"100644"`, `"100755"` (executable) or `"120000"` (symlink). */
   mode: string;
   /** Whether it is binary. */
   binary: boolean;
-  /** How `content` holds the bytes. */
+  /** How `content` encodes the bytes. */
   encoding: "utf-8" | "base64";
-  /** The bytes; of a symlink, its target. */
+  /** The bytes of the file; for a symlink, its target. */
   content: string;
 }
 
@@ -171,19 +171,19 @@ export interface FileAtResult {
 export interface ListFilesParams extends RequestParams {
   /** The snapshot. */
   hash: TreeHash;
-  /** Only files that start with this, compared as a string and not part by part. */
+  /** Only files whose name starts with this. The names are compared as strings, not part by part. */
   prefix?: string;
-  /** The `nextCursor` of the page before, with the same params but for `limit`; any other is `invalidParams`. */
+  /** The `nextCursor` of the page before. The other params must be the same, except `limit`; otherwise the request fails with `invalidParams`. */
   cursor?: string;
-  /** The most files in one answer, at least 1. */
+  /** The maximum number of files in one response, at least 1. */
   limit?: number;
 }
 
 /** The result of `snapshot/listFiles`. */
 export interface ListFilesResult {
-  /** Relative to the workspace root; a name that is not valid UTF-8 stands as its `file:` URI. */
+  /** The names, relative to the workspace root. A name that is not valid UTF-8 is given as its `file:` URI. */
   files: string[];
-  /** There where more follows: the `cursor` of the next page. */
+  /** The `cursor` of the next page. Absent on the last page. */
   nextCursor?: string;
 }
 
@@ -191,7 +191,7 @@ export interface ListFilesResult {
 export interface FileExistsParams extends RequestParams {
   /** The snapshot. */
   hash: TreeHash;
-  /** The file: a relative path, an absolute one, or a `file:` URI. */
+  /** The file: a relative path, an absolute path, or a `file:` URI. */
   file: string;
 }
 
@@ -205,110 +205,110 @@ export interface FileExistsResult {
 export interface RestoreParams extends RequestParams {
   /** The snapshot. */
   hash: TreeHash;
-  /** Say what would be done, and do nothing. */
+  /** Report what the request would do, without doing it. */
   dryRun?: boolean;
-  /** What happens to a file that was changed since, by default `"overwrite"`: see Conflicts. */
+  /** What to do with a file that changed since. Default: `"overwrite"`. See Conflicts. */
   onConflict?: OnConflict;
 }
 
-/** What became of one file. */
+/** What an operation did with one file. */
 export interface FileOutcome {
   /** Relative to the workspace root, with `/` between its parts. */
   file: string;
-  /** The exact, percent-encoded `file:` URI, where the name is not valid UTF-8 and `file` shows U+FFFD in it. */
+  /** The exact, percent-encoded `file:` URI. Present if the name is not valid UTF-8, so that `file` shows it with U+FFFD. */
   uri?: string;
-  /** What was done with it, or under a dry run would be. */
+  /** What the operation did with the file, or would do in a dry run. */
   outcome: OutcomeKind;
-  /** Why, where it is not what was asked for. */
+  /** Why, if that is not what the request asked for. */
   reason?: string;
 }
 
 /** What an operation that changes the working tree did. */
 export interface Outcome {
-  /** False for a dry run and for a refusal under `onConflict: "fail"`; true where there was nothing to do. */
+  /** False for a dry run, and if `onConflict: "fail"` met a conflict. True if there was nothing to do. */
   applied: boolean;
-  /** The snapshot of the working tree that was taken first: nothing is lost. */
+  /** The snapshot of the working tree that the operation took first, so that nothing is lost. */
   before: TreeHash;
-  /** The working tree after it. */
+  /** The working tree after the operation. */
   after: TreeHash;
-  /** The files that it was about. */
+  /** The files that the operation considered. */
   files: FileOutcome[];
 }
 
 /** The params of `snapshot/revert`. */
 export interface RevertParams extends RequestParams {
-  /** What to take back; of patches that name the same file, the first one wins. */
+  /** The files to revert. If several patches name the same file, the first one wins. */
   patches: Patch[];
-  /** Say what would be done, and do nothing. */
+  /** Report what the request would do, without doing it. */
   dryRun?: boolean;
-  /** What happens to a file that was changed since, by default `"overwrite"`: see Conflicts. */
+  /** What to do with a file that changed since. Default: `"overwrite"`. See Conflicts. */
   onConflict?: OnConflict;
 }
 
 /** The params of `snapshot/status`. */
 export type StatusParams = RequestParams;
 
-/** A look at all files of a workspace. */
+/** A scan of all files of a workspace. */
 export interface FullLook {
-  /** When it began, RFC 3339 in UTC. */
+  /** When it began, as RFC 3339 in UTC. */
   at: string;
-  /** Why it was not enough to look at what had changed. */
+  /** Why it was not enough to look at the changed files. */
   reason: string;
 }
 
-/** Where a workspace's snapshots are kept. */
+/** The store that has the snapshots of a workspace. */
 export interface StoreInfo {
   /** The directory of the store. */
   path: string;
-  /** What it takes on disk. */
+  /** The space that it takes on disk, in bytes. */
   bytes: number;
 }
 
-/** A setting that holds for the workspace. */
+/** A setting in effect for the workspace. */
 export interface Setting {
-  /** As in `config.toml`. */
+  /** The name, as in `config.toml`. */
   name: string;
-  /** What it is; null: nobody said anything. */
+  /** The value, or null if nothing sets it. */
   value: boolean | number | string | string[] | null;
-  /** Where the value comes from: `"file"` is the user's `config.toml`, `"environment"` that of the process that answers, `"client"` the one that asks, `"otherClient"` another one that is connected, `"folder"` the folder's own `.snapd.toml`, whose patterns count besides those of the other row. */
+  /** Where the value comes from: `"file"` is the user's `config.toml`, `"environment"` the environment of the process that answers, `"client"` the client that asks, `"otherClient"` another connected client, and `"folder"` the folder's own `.snapd.toml`, whose patterns apply in addition to those of the other entry. */
   source: SettingSource;
 }
 
 /** The result of `snapshot/status`. */
 export interface StatusResult {
-  /** Whether snapshots are on for this workspace. */
+  /** Whether snapshots are turned on for this workspace. */
   enabled: boolean;
   /** The workspace. */
   workspaceUri: string;
   /** The name of the workspace's store. */
   projectId: string;
-  /** How many files are captured. */
+  /** The number of captured files. */
   files: number;
-  /** How changes in the working tree are noticed: `"inotify"` tells of each; `"watchdog"` is a hint of when to look, and with `"none"` there is not even that: each request looks at every file. */
+  /** How snapd notices changes in the working tree. `"inotify"` reports each of them. `"watchdog"` only hints at when to look, and `"none"` does not even do that: each request looks at every file. */
   watcher: string;
-  /** Why it is not the best there is, where that was not asked for. */
+  /** Why it is not the best watcher of the system, unless the settings ask for it. */
   watcherReason?: string;
-  /** The latest look at all files, of this daemon, and why it was one. */
+  /** This daemon's latest scan of all files, and the reason for it. */
   fullLook?: FullLook;
-  /** The last snapshot, where there is one. */
+  /** The last snapshot, if there is one. */
   lastHash?: TreeHash;
-  /** Where the snapshots are kept. */
+  /** Where the snapshots are stored. */
   store: StoreInfo;
-  /** The settings that hold, each with its source. */
+  /** The settings in effect, each with its source. */
   settings?: Setting[];
-  /** What is wrong with `config.toml`, whose last good values hold meanwhile, or with the folder's `.snapd.toml`, without which no snapshot is taken. */
+  /** What is wrong with `config.toml` (its last good values stay in effect), or with the folder's `.snapd.toml` (no snapshot is taken until it is right). */
   settingsProblems?: string[];
 }
 
 /** The params of `snapshot/cleanup`. */
 export interface CleanupParams extends RequestParams {
-  /** How old a snapshot must be to be removed, 0 or more; else as configured. */
+  /** Remove snapshots that are at least this many days old, 0 or more. Default: as configured. */
   olderThanDays?: number;
 }
 
 /** The result of `snapshot/cleanup`. */
 export interface CleanupResult {
-  /** How many snapshots were removed. */
+  /** The number of removed snapshots. */
   removed: number;
   /** By how many bytes the store shrank. */
   freedBytes: number;
@@ -316,11 +316,11 @@ export interface CleanupResult {
 
 /** The params of `snapshot/purge`. */
 export interface PurgeParams extends RequestParams {
-  /** Files and folders to purge: relative paths, absolute ones, or `file:` URIs. At least one. */
+  /** The files and folders to purge, at least one: relative paths, absolute paths, or `file:` URIs. */
   files?: string[];
-  /** Instead of `files`: every snapshot, session and operation of the workspace. */
+  /** Purge every snapshot, session and operation of the workspace, instead of `files`. */
   everything?: boolean;
-  /** Say what would be done, and do nothing. */
+  /** Report what the request would do, without doing it. */
   dryRun?: boolean;
 }
 
@@ -328,13 +328,13 @@ export interface PurgeParams extends RequestParams {
 export interface PurgedFile {
   /** Relative to the workspace root, with `/` between its parts. */
   file: string;
-  /** The exact, percent-encoded `file:` URI, where the name is not valid UTF-8. */
+  /** The exact, percent-encoded `file:` URI. Present if the name is not valid UTF-8. */
   uri?: string;
-  /** How many of the contents stood there. */
+  /** How many of the purged contents the file had. */
   versions: number;
-  /** Their size, all together. */
+  /** The total size of these contents, in bytes. */
   bytes: number;
-  /** Whether one of them is captured there now: then nothing is purged before it is gone. */
+  /** Whether the file in the folder has one of these contents now. Nothing is purged until none has. */
   inFolder: boolean;
 }
 
@@ -342,67 +342,67 @@ export interface PurgedFile {
 export interface PurgeResult {
   /** False for a dry run. */
   applied: boolean;
-  /** Where the contents stood: at the paths that were named, and elsewhere; empty for everything. */
+  /** Every file that had any of the contents: the named ones, and others. Empty for `everything`. */
   files: PurgedFile[];
-  /** How many snapshots had any of it. */
+  /** The number of snapshots that had any of the contents. */
   snapshots: number;
-  /** How many sessions went; 0 where files were named. */
+  /** The number of removed sessions; 0 if `files` were named. */
   sessions: number;
   /** By how many bytes the store shrank; 0 for a dry run. */
   freedBytes: number;
-  /** Whether the project's own git has any of it in a file that the store had a link to. There it stays. */
+  /** Whether the project's own git still has any of the contents in a file that the store linked to. They stay there. */
   stillInGit: boolean;
 }
 
 /** The params of `snapshot/check`. */
 export interface CheckParams extends RequestParams {
-  /** Repair what can be repaired; not together with `quick`. */
+  /** Repair what can be repaired. Not together with `quick`. */
   repair?: boolean;
-  /** Read no more than references, records, events and the ends of packs. */
+  /** Read only references, records, events and the ends of packs. */
   quick?: boolean;
 }
 
-/** A file of snapshots that an object is a part of. */
+/** A file of snapshots that a damaged or missing object belongs to. */
 export interface TouchedFile {
-  /** The file, or the directory where a directory is lost; empty for the whole of a snapshot. */
+  /** The file, or the directory if a directory is lost. Empty for the whole snapshot. */
   file: string;
-  /** The exact, percent-encoded `file:` URI, where the name is not valid UTF-8 and `file` shows U+FFFD in it. */
+  /** The exact, percent-encoded `file:` URI. Present if the name is not valid UTF-8, so that `file` shows it with U+FFFD. */
   uri?: string;
-  /** The snapshots that have it there. */
+  /** The snapshots in which the file is affected. */
   snapshots: TreeHash[];
 }
 
-/** What of the history names a snapshot. */
+/** An entry of the history that names a snapshot. */
 export interface TouchedStep {
-  /** The session, where it is of one. */
+  /** The session, if it belongs to one. */
   sessionId?: string;
-  /** The step, where it is one. */
+  /** The step, if it is one. */
   stepId?: string;
-  /** The restore, revert or undo, where it is one. */
+  /** The restore, revert or undo, if it is one. */
   operationId?: string;
 }
 
 /** Something that is wrong with a store. */
 export interface Problem {
-  /** What. After a repair, a `lostRecord` or `lostEvent` among `repaired` says that the rest of its chain is reached again, without that snapshot or event. A repair leaves what is of a `newerFormat` as it is. */
+  /** What is wrong. After a repair, a `lostRecord` or `lostEvent` in `repaired` means that the rest of its chain can be reached again, without that snapshot or event. A repair does not touch data in a `newerFormat`. */
   kind: "damagedObject" | "missingObject" | "damagedPack" | "damagedIndex" | "damagedReference" | "lostReference" | "lostRecord" | "lostEvent" | "notKept" | "damagedJournal" | "damagedTimeline" | "damagedIntent" | "damagedNumbers" | "damagedRoot" | "damagedConfig" | "permissions" | "newerFormat";
-  /** With what: an object's id, a reference, or a file in the store. */
+  /** What has the problem: an object id, a reference, or a file of the store. */
   subject: string;
-  /** For people. */
+  /** An explanation for people. */
   message: string;
-  /** The files that it touches. */
+  /** The affected files. */
   files: TouchedFile[];
-  /** The snapshots that it touches as a whole. */
+  /** The snapshots that are affected as a whole. */
   snapshots: TreeHash[];
-  /** What of the history names these snapshots. */
+  /** The entries of the history that name these snapshots. */
   steps: TouchedStep[];
 }
 
-/** What crashes left in a store; it does no harm, and goes by the next cleanup. */
+/** Files that crashes left in a store. They are harmless, and the next cleanup removes them. */
 export interface Leftovers {
-  /** How many. */
+  /** The number of files. */
   files: number;
-  /** What they take. */
+  /** Their size in bytes. */
   bytes: number;
 }
 
@@ -410,25 +410,25 @@ export interface Leftovers {
 export interface CheckResult {
   /** The directory of the store. */
   store: string;
-  /** Whether objects were not read. */
+  /** Whether the check skipped the objects. */
   quick: boolean;
-  /** How many objects were read and compared with their ids. */
+  /** The number of objects that were read and compared with their ids. */
   objects: number;
-  /** What they take when they are inflated. */
+  /** Their size in bytes, inflated. */
   bytes: number;
-  /** How many records of snapshots there are. */
+  /** The number of snapshot records. */
   snapshots: number;
-  /** How many events of the history there are. */
+  /** The number of events in the history. */
   events: number;
-  /** What is wrong; after a repair, what is still. */
+  /** What is wrong; after a repair, what is still wrong. */
   problems: Problem[];
-  /** What was wrong before the repair, and is no more. */
+  /** What was wrong before the repair and is right now. */
   repaired: Problem[];
-  /** The snapshots that cannot be restored whole. They stay listed; what needs a lost object answers `storeCorrupt` and names it. */
+  /** The snapshots that cannot be restored completely. They stay listed; a request that needs a lost object fails with `storeCorrupt` and names the object. */
   brokenSnapshots: TreeHash[];
-  /** What crashes left. */
+  /** What crashes left behind. */
   leftovers: Leftovers;
-  /** More is wrong, or is touched, than is told; `brokenSnapshots` has all. */
+  /** There are more problems or affected files than are listed. `brokenSnapshots` is complete. */
   truncated?: true;
   /** The directory to which the repair moved damaged files, with a manifest. */
   quarantine?: string;
@@ -440,31 +440,31 @@ export interface EventsParams extends RequestParams {
   since: number;
 }
 
-/** What the params of every notification have. */
+/** The params that every notification has. */
 export interface NotificationParams {
-  /** The workspace that it is about. */
+  /** The workspace. */
   workspaceUri: string;
-  /** Grows by one for each notification of a workspace, the same for every client. */
+  /** The number of the notification: one more than that of the last one of the workspace, and the same for every client. */
   seq: number;
 }
 
 /** A session: the work of one agent, step by step. */
 export interface Session {
-  /** Its name. */
+  /** The id of the session. */
   sessionId: string;
-  /** Who works in it. */
+  /** The agent that works in it. */
   agent?: string;
-  /** For people. */
+  /** A title for people. */
   title?: string;
-  /** In UTC, as RFC 3339 has it, with milliseconds. */
+  /** When it started, as RFC 3339 in UTC with milliseconds. */
   startedAt: string;
-  /** There once it has ended. In UTC, as RFC 3339 has it, with milliseconds. */
+  /** When it ended. Absent while it goes on. */
   endedAt?: string;
-  /** How many steps were begun in it. */
+  /** The number of steps that were begun in it. */
   stepCount: number;
-  /** How many of its steps can be undone, or what is left of them. */
+  /** The number of its steps that can be undone, in whole or in part. */
   undoable: number;
-  /** How many of its steps can be redone, as far as they were undone. */
+  /** The number of its steps that can be redone, in whole or in part. */
   redoable: number;
 }
 
@@ -472,59 +472,59 @@ export interface Session {
 export interface FileChange {
   /** Relative to the workspace root, with `/` between its parts. */
   file: string;
-  /** The exact, percent-encoded `file:` URI, where the name is not valid UTF-8 and `file` shows U+FFFD in it. */
+  /** The exact, percent-encoded `file:` URI. Present if the name is not valid UTF-8, so that `file` shows it with U+FFFD. */
   uri?: string;
-  /** What happened to it. */
+  /** What happened to the file. */
   status: FileStatus;
   /** Lines added. */
   additions: number;
   /** Lines deleted. */
   deletions: number;
-  /** Whether it is binary, on either side. */
+  /** Whether the file is binary on either side. */
   binary: boolean;
-  /** A step of another session was open too, so that the change belongs to both. */
+  /** Steps of other sessions were open too, so the change belongs to several sessions. */
   shared?: true;
 }
 
 /** A step of a session, and what it changed. */
 export interface Step {
-  /** Its name. */
+  /** The id of the step. */
   stepId: string;
-  /** Its session. */
+  /** The session of the step. */
   sessionId: string;
-  /** Its place among the steps of the session, from 0. */
+  /** Its index among the steps of the session, from 0. */
   index: number;
   /** The step that it is a part of. */
   parentStepId?: string;
-  /** The message that it belongs to, by whatever name the agent has for it. */
+  /** The message that it belongs to, by the agent's own id. */
   messageId?: string;
-  /** The part of that message, likewise. */
+  /** The part of that message, by the agent's own id. */
   partId?: string;
-  /** Who works in the session. */
+  /** The agent that works in the session. */
   agent?: string;
-  /** What was used in it. */
+  /** The tool that was used. */
   tool?: string;
-  /** For people. */
+  /** A description for people. */
   description?: string;
-  /** In UTC, as RFC 3339 has it, with milliseconds. */
+  /** When it began, as RFC 3339 in UTC with milliseconds. */
   startedAt: string;
-  /** There once it has ended. In UTC, as RFC 3339 has it, with milliseconds. */
+  /** When it ended. Absent while it is open. */
   endedAt?: string;
-  /** The snapshot that it was begun on. */
+  /** The snapshot at its beginning. */
   from: TreeHash;
-  /** The snapshot that it was ended with. */
+  /** The snapshot at its end. Absent while it is open. */
   to?: TreeHash;
-  /** What became of it; `partly` where some of its files were undone, and conflicts kept the others. */
+  /** What has become of it. `"partly"` means that some of its files were undone, and conflicts kept the others. */
   state: "open" | "applied" | "partly" | "undone";
-  /** What changed while it was open, ordered by file; there once it has ended. */
+  /** The files that it changed, ordered by file. Absent while it is open. */
   files?: FileChange[];
 }
 
 /** The params of `session/didChange`. */
 export interface SessionDidChangeParams extends NotificationParams {
-  /** The session, as it is now. */
+  /** The session as it is now. */
   session: Session;
-  /** The step that it is about, where it is about one. */
+  /** The step, if the notification is about one. */
   step?: Step;
 }
 
@@ -532,7 +532,7 @@ export interface SessionDidChangeParams extends NotificationParams {
 export interface DidTrackParams extends NotificationParams {
   /** The snapshot. */
   hash: TreeHash;
-  /** The snapshot before it, where there is one. */
+  /** The snapshot before it, if there is one. */
   previous?: TreeHash;
 }
 
@@ -540,27 +540,27 @@ export interface DidTrackParams extends NotificationParams {
 export interface DidChangeParams extends NotificationParams {
   /** The last snapshot. */
   base: TreeHash;
-  /** All that differs from it, ordered by file; empty where nothing does any more. */
+  /** All files that differ from `base`, ordered by file. Empty if none differs any more. */
   files: FileChange[];
-  /** There is more than is told in one go: `snapshot/diffFull` has all of it. */
+  /** There are more files than are listed. `snapshot/diffFull` has all of them. */
   truncated?: true;
 }
 
 /** The params of `snapshot/didRevert`. */
 export interface DidRevertParams extends NotificationParams {
-  /** The operation that it was. */
+  /** The kind of the operation. */
   kind: RevertKind;
   /** The working tree before it. */
   before: TreeHash;
   /** The working tree after it. */
   after: TreeHash;
-  /** The files that it was about. */
+  /** The files that the operation considered. */
   files: FileOutcome[];
 }
 
-/** A notification as it was sent. */
+/** A notification as the daemon sent it. */
 export interface ToldNotification {
-  /** Which one. */
+  /** The method of the notification. */
   method: string;
   /** Its params. */
   params: SessionDidChangeParams | DidTrackParams | DidChangeParams | DidRevertParams;
@@ -570,7 +570,7 @@ export interface ToldNotification {
 export interface EventsResult {
   /** The notifications after `since`, oldest first. */
   events?: ToldNotification[];
-  /** Instead of `events`: they are not kept any more; begin anew. */
+  /** Present instead of `events` if the daemon no longer has all of them. Start again from the current state. */
   reset?: true;
   /** The `seq` of the last notification. */
   latest: number;
@@ -578,11 +578,11 @@ export interface EventsResult {
 
 /** The params of `session/start`. */
 export interface SessionStartParams extends RequestParams {
-  /** A name for it, else one is made. A session of this name is taken up again. */
+  /** An id for the session. If a session has this id, it is resumed. Default: a new id. */
   sessionId?: string;
-  /** Who works in it. */
+  /** The agent that works in it. */
   agent?: string;
-  /** For people. */
+  /** A title for people. */
   title?: string;
 }
 
@@ -604,17 +604,17 @@ export interface SessionEndResult {
 
 /** The params of `session/list`. */
 export interface SessionListParams extends RequestParams {
-  /** The `nextCursor` of the page before, with the same params but for `limit`; any other is `invalidParams`. */
+  /** The `nextCursor` of the page before. The other params must be the same, except `limit`; otherwise the request fails with `invalidParams`. */
   cursor?: string;
-  /** The most sessions in one answer, at least 1; all where it is not given. */
+  /** The maximum number of sessions in one response, at least 1. Default: all. */
   limit?: number;
 }
 
 /** The result of `session/list`. */
 export interface SessionListResult {
-  /** In the order in which they were first started. */
+  /** The sessions, in the order in which they were first started. */
   sessions: Session[];
-  /** There where more follows: the `cursor` of the next page. */
+  /** The `cursor` of the next page. Absent on the last page. */
   nextCursor?: string;
 }
 
@@ -622,17 +622,17 @@ export interface SessionListResult {
 export interface SessionStepsParams extends RequestParams {
   /** The session. */
   sessionId: string;
-  /** The `nextCursor` of the page before, with the same params but for `limit`; any other is `invalidParams`. */
+  /** The `nextCursor` of the page before. The other params must be the same, except `limit`; otherwise the request fails with `invalidParams`. */
   cursor?: string;
-  /** The most steps in one answer, at least 1; all where it is not given. */
+  /** The maximum number of steps in one response, at least 1. Default: all. */
   limit?: number;
 }
 
 /** The result of `session/steps`. */
 export interface SessionStepsResult {
-  /** Oldest first; those undone are among them. */
+  /** The steps, oldest first, including those that were undone. */
   steps: Step[];
-  /** There where more follows: the `cursor` of the next page. */
+  /** The `cursor` of the next page. Absent on the last page. */
   nextCursor?: string;
 }
 
@@ -644,19 +644,19 @@ export interface SessionDiffParams extends RequestParams {
   messageId?: string;
   /** Only this step and its parts. */
   stepId?: string;
-  /** Whether `before` and `after` are filled in. */
+  /** Whether to fill in `before` and `after`. */
   contents?: boolean;
-  /** The `nextCursor` of the page before, with the same params but for `limit`; any other is `invalidParams`. */
+  /** The `nextCursor` of the page before. The other params must be the same, except `limit`; otherwise the request fails with `invalidParams`. */
   cursor?: string;
-  /** The most files in one answer, at least 1. */
+  /** The maximum number of files in one response, at least 1. */
   limit?: number;
 }
 
 /** The result of `session/diff`. */
 export interface SessionDiffResult {
-  /** The net of what the session's own applied steps changed, ordered by file. */
+  /** The net changes of the session's own applied steps, ordered by file. */
   diffs: FileDiff[];
-  /** There where more follows: the `cursor` of the next page. */
+  /** The `cursor` of the next page. Absent on the last page. */
   nextCursor?: string;
 }
 
@@ -664,19 +664,19 @@ export interface SessionDiffResult {
 export interface SessionUndoParams extends RequestParams {
   /** The session. */
   sessionId: string;
-  /** How many steps; more than there are stands for all. */
+  /** How many steps to undo. A number beyond the last one means all. */
   count?: number;
-  /** This step alone, with its parts; the later ones are kept. */
+  /** Undo only this step, with its parts, and keep later steps. */
   stepId?: string;
-  /** Say what would be done, and do nothing. */
+  /** Report what the request would do, without doing it. */
   dryRun?: boolean;
-  /** What happens to a file that is not what the step left, by default `"merge"`: see Conflicts. */
+  /** What to do with a file that is not as the step left it. Default: `"merge"`. See Conflicts. */
   onConflict?: OnConflict;
 }
 
 /** What `session/undo` and `session/redo` did. */
 export interface StepsOutcome extends Outcome {
-  /** The steps that it was about, in the order in which they were taken. */
+  /** The steps, in the order in which they were processed. */
   steps: Step[];
 }
 
@@ -684,11 +684,11 @@ export interface StepsOutcome extends Outcome {
 export interface SessionRedoParams extends RequestParams {
   /** The session. */
   sessionId: string;
-  /** How many steps; more than there are stands for all. */
+  /** How many steps to redo. A number beyond the last one means all. */
   count?: number;
-  /** Say what would be done, and do nothing. */
+  /** Report what the request would do, without doing it. */
   dryRun?: boolean;
-  /** What happens to a file that is not what the step left, by default `"merge"`: see Conflicts. */
+  /** What to do with a file that is not as the step left it. Default: `"merge"`. See Conflicts. */
   onConflict?: OnConflict;
 }
 
@@ -696,25 +696,25 @@ export interface SessionRedoParams extends RequestParams {
 export interface SessionRevertParams extends RequestParams {
   /** The session. */
   sessionId: string;
-  /** Back to before this message. */
+  /** Go back to before this message. */
   messageId: string;
-  /** Back to before this part of it. */
+  /** Go back to before this part of the message. */
   partId?: string;
-  /** Say what would be done, and do nothing. */
+  /** Report what the request would do, without doing it. */
   dryRun?: boolean;
-  /** What happens to a file that is not what the step left, by default `"merge"`: see Conflicts. */
+  /** What to do with a file that is not as the step left it. Default: `"merge"`. See Conflicts. */
   onConflict?: OnConflict;
 }
 
-/** What `session/revert` did: a `RevertInfo` and an `Outcome`. */
+/** What `session/revert` did. */
 export interface RevertOutcome extends Outcome {
-  /** The message that was gone back before. */
+  /** The message of the request. */
   messageId: string;
-  /** The part of it. */
+  /** The part of the request. */
   partId?: string;
-  /** The working tree before, which `session/unrevert` leads back to. */
+  /** The working tree before, to which `session/unrevert` returns. */
   snapshot: TreeHash;
-  /** What it changed, as a unified diff. */
+  /** The changes that it made, as a unified diff. */
   diff: string;
 }
 
@@ -726,37 +726,37 @@ export interface SessionUnrevertParams extends RequestParams {
 
 /** The params of `session/history`. */
 export interface HistoryParams extends RequestParams {
-  /** The `nextCursor` of the page before, with the same params but for `limit`; any other is `invalidParams`. */
+  /** The `nextCursor` of the page before. The other params must be the same, except `limit`; otherwise the request fails with `invalidParams`. */
   cursor?: string;
-  /** The most entries in one answer, at least 1. */
+  /** The maximum number of entries in one response, at least 1. */
   limit?: number;
 }
 
 /** An entry of the history: a step, an operation, or what changed while no step was open. */
 export interface Entry {
-  /** What it is; `user` where no step was open. */
+  /** What it is. `"user"` means changes while no step was open. */
   kind: "step" | "user" | "restore" | "revert" | "undo" | "redo" | "unrevert" | "hunks";
-  /** When it began; of `user`, when it was noticed. In UTC, as RFC 3339 has it, with milliseconds. */
+  /** When it began; for `"user"`, when it was noticed. RFC 3339 in UTC with milliseconds. */
   at: string;
-  /** Of a step: it. */
+  /** The step, if it is one. */
   step?: Step;
-  /** Of an operation: the session that it was about. */
+  /** The session of an operation. */
   sessionId?: string;
-  /** Of an operation: the steps that it turned. */
+  /** The steps that an operation undid or redid. */
   steps?: string[];
   /** The working tree before it. */
   before: TreeHash;
-  /** The working tree after it; not there while it is open. */
+  /** The working tree after it. Absent for an open step. */
   after?: TreeHash;
-  /** What it changed, ordered by file. */
+  /** The files that it changed, ordered by file. */
   files: FileChange[];
 }
 
 /** The result of `session/history`. */
 export interface HistoryResult {
-  /** The latest first. */
+  /** The entries, latest first. */
   entries: Entry[];
-  /** There where more follows: the `cursor` of the next page. */
+  /** The `cursor` of the next page. Absent on the last page. */
   nextCursor?: string;
 }
 
@@ -764,19 +764,19 @@ export interface HistoryResult {
 export interface StepBeginParams extends RequestParams {
   /** The session. */
   sessionId: string;
-  /** The step that it is a part of, of whatever session: that of a subagent, say. */
+  /** The step that this one is a part of, in any session: for a subagent, the step of its caller. */
   parentStepId?: string;
-  /** The message that it belongs to, by whatever name the agent has for it. */
+  /** The message that it belongs to, by the agent's own id. */
   messageId?: string;
-  /** The part of that message, likewise. */
+  /** The part of that message, by the agent's own id. */
   partId?: string;
-  /** What is used in it. */
+  /** The tool that is used. */
   tool?: string;
-  /** For people. */
+  /** A description for people. */
   description?: string;
-  /** A step of the same session that ends with the very snapshot on which this one begins, so that no change falls between the two, or into both. One that has ended stays as it is. Not a step that this one is a part of. */
+  /** A step of the same session to end with the snapshot on which this one begins, so that no change falls between the two or into both. If it has already ended, it stays as it is. It must not be a step that this one is a part of. */
   ends?: string;
-  /** It goes on without this connection: that of a hook which is gone at once, say. See Sessions. */
+  /** The step does not depend on this connection: for a hook that exits at once. See Sessions and steps. */
   detached?: boolean;
 }
 
@@ -784,7 +784,7 @@ export interface StepBeginParams extends RequestParams {
 export interface StepBeginResult {
   /** The step. */
   stepId: string;
-  /** The snapshot that it was begun on. */
+  /** The snapshot at its beginning. */
   hash: TreeHash;
 }
 
@@ -792,7 +792,7 @@ export interface StepBeginResult {
 export interface StepEndParams extends RequestParams {
   /** The step. */
   stepId: string;
-  /** What the agent knows that it wrote, where steps overlap; a directory stands for all in it. Of what changed meanwhile, it is the author of these files and of no others. */
+  /** The files that the agent knows it wrote, for steps that overlap. A directory stands for everything in it. Of the changes during the step, it owns those to these files and no others. */
   files?: string[];
 }
 
@@ -800,29 +800,29 @@ export interface StepEndParams extends RequestParams {
 export interface StepEndResult {
   /** The step. */
   stepId: string;
-  /** The snapshot that it was begun on. */
+  /** The snapshot at its beginning. */
   from: TreeHash;
-  /** The snapshot that it was ended with. */
+  /** The snapshot at its end. */
   to: TreeHash;
-  /** What changed while it was open, ordered by file. */
+  /** The files that it changed, ordered by file. */
   files: FileChange[];
 }
 
 /** The params of `step/find`. */
 export interface StepFindParams extends RequestParams {
-  /** The beginning of the names; any where it is not given. */
+  /** The beginning of the step ids. Default: any. */
   prefix?: string;
   /** Only steps of this session. */
   sessionId?: string;
   /** Only steps that are parts of this one. */
   parentStepId?: string;
-  /** The most steps in the answer, at least 1; all where it is not given. */
+  /** The maximum number of steps in the response, at least 1. Default: all. */
   limit?: number;
 }
 
 /** The result of `step/find`. */
 export interface StepFindResult {
-  /** The one that was begun last comes first. */
+  /** The steps, latest first. */
   steps: Step[];
 }
 
@@ -830,23 +830,23 @@ export interface StepFindResult {
 export interface StepHunksParams extends RequestParams {
   /** The step. */
   stepId: string;
-  /** The file: a relative path, an absolute one, or a `file:` URI. */
+  /** The file: a relative path, an absolute path, or a `file:` URI. */
   file: string;
 }
 
-/** A hunk of what a step changed in a file. */
+/** One hunk of the changes of a step to a file. */
 export interface Hunk {
-  /** From 0. */
+  /** Its index, from 0. */
   index: number;
   /** The line with `@@`. */
   header: string;
-  /** Each with its ` `, `+`, `-` or `\` in front. */
+  /** The lines, each with its ` `, `+`, `-` or `\` in front. */
   lines: string[];
 }
 
 /** The result of `step/hunks`. */
 export interface StepHunksResult {
-  /** None for a binary file, and where only the mode changed. */
+  /** The hunks. Empty for a binary file, and if only the mode changed. */
   hunks: Hunk[];
 }
 
@@ -854,13 +854,13 @@ export interface StepHunksResult {
 export interface StepRevertHunksParams extends RequestParams {
   /** The step. */
   stepId: string;
-  /** The file: a relative path, an absolute one, or a `file:` URI. */
+  /** The file: a relative path, an absolute path, or a `file:` URI. */
   file: string;
-  /** Which hunks, by their indexes. */
+  /** The indexes of the hunks to revert. */
   hunks: number[];
-  /** Say what would be done, and do nothing. */
+  /** Report what the request would do, without doing it. */
   dryRun?: boolean;
-  /** What happens to a file that is not what the step left, by default `"merge"`: see Conflicts. */
+  /** What to do with a file that is not as the step left it. Default: `"merge"`. See Conflicts. */
   onConflict?: OnConflict;
 }
 
@@ -868,15 +868,15 @@ export interface StepRevertHunksParams extends RequestParams {
 export interface StepRevertFilesParams extends RequestParams {
   /** The step. */
   stepId: string;
-  /** Files that it or a part of it changed: relative paths, absolute ones, or `file:` URIs. */
+  /** Files that the step or one of its parts changed: relative paths, absolute paths, or `file:` URIs. */
   files: string[];
-  /** Say what would be done, and do nothing. */
+  /** Report what the request would do, without doing it. */
   dryRun?: boolean;
-  /** What happens to a file that is not what the step left, by default `"merge"`: see Conflicts. */
+  /** What to do with a file that is not as the step left it. Default: `"merge"`. See Conflicts. */
   onConflict?: OnConflict;
 }
 
-/** What each request takes and gives. */
+/** The params and the result of each request. */
 export interface Requests {
   "snapshot/track": { params: TrackParams; result: TrackResult };
   "snapshot/patch": { params: PatchParams; result: Patch };
@@ -910,7 +910,7 @@ export interface Requests {
   "step/revertFiles": { params: StepRevertFilesParams; result: Outcome };
 }
 
-/** What each notification of the daemon holds. */
+/** The params of each notification of the daemon. */
 export interface Notifications {
   "snapshot/didTrack": DidTrackParams;
   "snapshot/didChange": DidChangeParams;
@@ -918,7 +918,7 @@ export interface Notifications {
   "session/didChange": SessionDidChangeParams;
 }
 
-/** Whether a request may be sent again where it is not known if it was carried out; or the param with which it may. */
+/** Whether a client may send a request again when it does not know whether the first one was carried out; or the param with which it may. */
 export const IDEMPOTENT: Readonly<Record<keyof Requests, boolean | string>> = {
   "snapshot/track": true,
   "snapshot/patch": true,
@@ -971,7 +971,7 @@ export type ErrorKind =
   | "unauthorized"
   | "fileNotInSnapshot";
 
-/** The code that goes with each kind. */
+/** The code of each kind of error. */
 export const ERROR_CODES = {
   invalidParams: -32602,
   unknownSnapshot: 1001,

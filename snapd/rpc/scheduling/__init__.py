@@ -1,1 +1,1 @@
-"""The order of requests, and the threads that carry them out."""
+"""The order of requests, and the threads that run them."""

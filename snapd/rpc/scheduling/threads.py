@@ -1,7 +1,7 @@
-"""Threads for whatever may wait: there is always one, and the loop does not wait for it to begin.
+"""An executor without a bound, for work that may block: `submit` never waits for a thread.
 
-`ThreadPoolExecutor` has a bound, so that work which waits for one folder keeps the threads from the others; and its
-`submit` waits until a new thread runs, which on a busy machine takes a while.
+`ThreadPoolExecutor` has a bound, so work that waits for one folder would take the threads from the others. And its
+`submit` waits until a new thread runs, which takes a while on a busy machine.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 IDLE_SECONDS = 30.0
-"""How long a thread without work stays."""
+"""How long an idle thread waits for work before it ends."""
 
 
 class Threads(Executor):
-    """Does each piece of work at once, in a thread that is idle or in a new one.
+    """Runs each piece of work at once, in an idle thread or a new one.
 
-    Nothing here takes a lock of Python's own: all that is shared is changed by single operations of C code.
+    It needs no locks: all shared state changes by single operations of C code.
     """
 
     def __init__(self) -> None:
@@ -37,13 +37,13 @@ class Threads(Executor):
         self._closed = False
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """Has something done; see `Executor.submit`.
+        """Runs a function in a thread; see `Executor.submit`.
 
         Raises:
-            RuntimeError: the threads were shut down, or the system gives no more of them.
+            RuntimeError: the executor was shut down, or the system cannot start another thread.
         """
         if self._closed:
-            raise RuntimeError("no work is taken after the shutdown")
+            raise RuntimeError("the executor was shut down")
         if not self._claim():
             _thread.start_new_thread(self._run, ())
         future: Future[T] = Future()
@@ -53,7 +53,7 @@ class Threads(Executor):
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Takes no more work; see `Executor.shutdown`."""
+        """Accepts no more work; see `Executor.shutdown`."""
         self._closed = True
         if cancel_futures:
             for future in tuple(self._under_way):
@@ -64,7 +64,7 @@ class Threads(Executor):
             self._work.put(None)
 
     def _claim(self) -> bool:
-        """Whether a thread was idle, which from now on waits for the next piece of work and does not leave."""
+        """Reserves an idle thread for the next piece of work. Returns whether there was one."""
         try:
             self._idle.get_nowait()
         except Empty:
@@ -83,17 +83,17 @@ class Threads(Executor):
                 else:
                     future.set_result(result)
                     del result
-            # what the work held must not be kept until the next one
+            # do not keep alive what the work referred to until the next work comes
             del item, future, work
             self._idle.put(None)
             item = self._next()
 
     def _next(self) -> Item | None:
-        """The next piece of work; None where the thread is to leave."""
+        """Waits for the next piece of work; returns None if the thread should end."""
         while True:
             try:
                 return self._work.get(timeout=IDLE_SECONDS)
             except Empty:
-                # else it was claimed, or has just begun, and the work is about to come
+                # otherwise somebody has reserved this thread, and the work is about to come
                 if self._claim():
                     return None

@@ -1,8 +1,8 @@
-"""Who works at the same time: few of the short requests, however many clients ask, and all of the long ones.
+"""Limits how many short requests run at the same time. Long requests do not count.
 
-Python runs the code of one thread at a time, and every system call passes that right on. Eight threads that each make
-fifty short calls spend more time passing it on than working, and each of them ends late; two by two they are through
-sooner. What takes long waits for the disk, or computes where that right is not needed, and holds up nobody.
+Python runs one thread at a time, and every system call hands the interpreter lock on. Eight threads with fifty short
+calls each spend more time handing it on than working, and all of them end late; two at a time, they are done sooner. A
+long request waits for the disk, or computes without the interpreter lock, and so delays nobody.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ SHORT_SECONDS = 0.05
 
 
 class Turns:
-    """Gives out turns. To be used on one loop.
+    """Gives out turns. Use it on one loop only.
 
     Args:
-        short_seconds: what lasts longer does not count any more.
+        short_seconds: how long a request counts as short.
     """
 
     def __init__(self, short_seconds: float = SHORT_SECONDS) -> None:
@@ -32,14 +32,14 @@ class Turns:
         self._short_seconds = short_seconds
 
     @asynccontextmanager
-    async def turn(self, place: Hashable) -> AsyncIterator[None]:
-        """A turn, given back at the end, or when it has lasted long.
+    async def turn(self, workspace: Hashable) -> AsyncIterator[None]:
+        """Waits for a turn, and gives it back at the end of the block or after `short_seconds`.
 
         Args:
-            place: where the work is done. Places take turns, however much one of them asks for; in each of them it is
-                first come, first served.
+            workspace: where the work is done. Workspaces alternate, however many requests one of them has; within a
+                workspace, requests are served first come, first served.
         """
-        await self._take(place)
+        await self._take(workspace)
         held = True
 
         def give_back() -> None:
@@ -55,12 +55,12 @@ class Turns:
             lasting.cancel()
             give_back()
 
-    async def _take(self, place: Hashable) -> None:
+    async def _take(self, workspace: Hashable) -> None:
         if self._free:
             self._free -= 1
             return
         given: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.setdefault(place, deque()).append(given)
+        self._waiting.setdefault(workspace, deque()).append(given)
         try:
             await given
         except asyncio.CancelledError:
@@ -70,10 +70,10 @@ class Turns:
 
     def _give_on(self) -> None:
         while self._waiting:
-            place, waiting = self._waiting.popitem(last=False)
+            workspace, waiting = self._waiting.popitem(last=False)
             given = waiting.popleft()
             if waiting:
-                self._waiting[place] = waiting
+                self._waiting[workspace] = waiting
             if not given.done():
                 given.set_result(None)
                 return

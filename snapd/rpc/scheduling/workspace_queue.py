@@ -1,13 +1,13 @@
-"""The order in which the requests of all clients on one workspace are carried out.
+"""Decides in which order the requests of all clients on one workspace run.
 
-Two promises are kept here:
+This module keeps two promises:
 
-- What one client sends takes effect in the order in which it was sent. A request that changes something waits for all
-  that its client sent before; one that reads waits for what its client changed before.
+- The requests of one client take effect in the order in which it sent them. A request that changes something waits for
+  all earlier requests of its client; a request that reads waits for the earlier changes of its client.
 - A busy workspace costs the clients of other workspaces nothing. Requests that need the right to write wait for it on
-  the loop, first come, first served, and take a thread only when they have it or are the next to have it.
+  the loop, first come, first served. They take a thread only once they have that right or are next in line.
 
-Reads of what is stored run beside each other, and beside the changes of other clients.
+Reads of the store run in parallel with each other, and with the changes of other clients.
 """
 
 from __future__ import annotations
@@ -28,38 +28,38 @@ if TYPE_CHECKING:
     from snapd.core.workspace import Workspace
 
 TURNS_AT_ONCE = 2
-"""Who has the right to write, and who is next: that one waits in its thread, to begin without a pause."""
+"""The request that has the right to write, and the next one, which already waits in its thread to begin at once."""
 READS_AT_ONCE = 8
-"""Reads of one client in one workspace that are worked on at the same time."""
+"""How many reads of one client run in one workspace at the same time."""
 
 
 class Access(enum.Enum):
-    """What a request, or a notification that changes something, does to a workspace."""
+    """What a request, or a notification with an effect, does to a workspace; the first three are those of the wire."""
 
-    READ = enum.auto()
-    """Reads what is stored."""
-    LOOK = enum.auto()
-    """Reads, and needs the right to write for a while to look at the folder."""
-    WRITE = enum.auto()
-    """Changes something, and needs the right to write for that."""
-    DOCUMENT = enum.auto()
-    """Says what an editor has not saved. That concerns those who write, and none of those who read."""
-    SETTING = enum.auto()
-    """Changes what holds for the requests that the client sends from now on."""
+    READ = "reads"
+    """Reads the store."""
+    LOOK = "looks"
+    """Reads, and needs the right to write while it looks at the files of the folder."""
+    WRITE = "writes"
+    """Changes something, for which it needs the right to write."""
+    DOCUMENT = "document"
+    """Reports unsaved text in an editor. Only requests that write depend on it."""
+    SETTING = "setting"
+    """Changes the settings for the later requests of the client."""
 
 
 _NEED_TURN = (Access.LOOK, Access.WRITE)
 
 
-class Place:
-    """The place of a request among the others. To be used on the loop.
+class Ticket:
+    """A request's position in the queue of its workspace. Use it on the loop.
 
-    Whoever has one calls `leave` at the end, whatever came of it.
+    Its owner calls `leave` at the end, whatever happened.
 
     Args:
-        client: whose request it is.
-        access: what it does.
-        quick: whether it reads no objects, and so need not wait for the other reads of its client.
+        client: the client that sent the request.
+        access: what the request does.
+        quick: whether it reads no objects, so that it need not wait for the other reads of its client.
         left: called once, by `leave`.
     """
 
@@ -78,11 +78,11 @@ class Place:
 
     @property
     def is_last(self) -> bool:
-        """Whether it still waits to be admitted, and its client has sent nothing for the workspace since."""
+        """Whether it still waits to be admitted, and is the latest of its client in the workspace."""
         return self.queue is not None and not self.is_over and self.queue.is_last(self)
 
     async def admitted(self) -> None:
-        """Waits until the folder is open and what its client sent before is done, as far as it matters for this.
+        """Waits until the folder is open and the earlier requests on which this one depends are done.
 
         Raises:
             SnapdError: the folder cannot be opened.
@@ -90,14 +90,14 @@ class Place:
         await self._admitted
 
     async def turn(self) -> None:
-        """Waits until the request may write, where it has to; it is `admitted` by then."""
+        """Waits until the request may write, if it needs to. Call it after `admitted`."""
         assert self.queue is not None
         if self.access in _NEED_TURN:
             self.queue.want_turn(self)
             await self._turn
 
     def leave_turn_soon(self) -> None:
-        """The request goes on, but needs the right to write no more. May be called from any thread, and again."""
+        """Gives back the right to write while the request goes on. May be called from any thread, and repeatedly."""
         self._loop.call_soon_threadsafe(self._leave_turn)
 
     def _leave_turn(self) -> None:
@@ -105,7 +105,7 @@ class Place:
             self.queue.left_turn(self)
 
     def leave(self) -> None:
-        """The request is over, or was taken back; harmless when repeated."""
+        """Removes the request, which is over or was cancelled. May be called repeatedly."""
         if self.is_over:
             return
         self.is_over = True
@@ -114,141 +114,141 @@ class Place:
         self._left()
 
     def admit(self) -> None:
-        """Lets the request go on; for the queue."""
+        """Lets the request go on. Only the queue calls this."""
         self.is_admitted = True
-        # one that was cancelled in this very moment leaves as soon as it learns of it
+        # a request that was cancelled just now has a cancelled future, and leaves soon
         if not self._admitted.done():
             self._admitted.set_result(None)
 
     def give_turn(self) -> None:
-        """Lets the request write; for the queue."""
+        """Gives the request the right to write. Only the queue calls this."""
         if not self._turn.done():
             self._turn.set_result(None)
 
     def fail(self, error: Exception) -> None:
-        """Says that the folder cannot be opened."""
+        """Fails the request because its folder cannot be opened."""
         if not (self.is_over or self._admitted.done()):
             self._admitted.set_exception(error)
 
 
 @attrs.define
 class _Lane:
-    """What one client asked of the workspace.
+    """The requests of one client on the workspace.
 
     Attributes:
-        waiting: not admitted yet, in the order in which it was sent; some of it may have been taken back.
+        waiting: those that are not admitted yet, in the order in which they were sent; some may have been cancelled.
         under_way: how many of each kind are admitted and not over.
-        writer: the change under way, until it has had its turn.
+        writer: the change under way, until it gives back the right to write.
     """
 
-    waiting: deque[Place] = attrs.field(factory=deque)
+    waiting: deque[Ticket] = attrs.field(factory=deque)
     under_way: Counter[Access] = attrs.field(factory=Counter)
-    writer: Place | None = None
+    writer: Ticket | None = None
 
-    def admits(self, place: Place) -> bool:
-        """Whether all that a request has to wait for is done."""
+    def admits(self, ticket: Ticket) -> bool:
+        """Whether everything that a request has to wait for is done."""
         going = self.under_way
-        if place.access in (Access.READ, Access.LOOK):
+        if ticket.access in (Access.READ, Access.LOOK):
             if going[Access.WRITE] or going[Access.SETTING]:
                 return False
-            return place.quick or going[Access.READ] + going[Access.LOOK] < READS_AT_ONCE
-        if place.access is Access.DOCUMENT:
-            # a change that has had its turn does not ask for unsaved text any more
+            return ticket.quick or going[Access.READ] + going[Access.LOOK] < READS_AT_ONCE
+        if ticket.access is Access.DOCUMENT:
+            # a change that has given back the right to write does not look at unsaved text any more
             return self.writer is None and not (going[Access.SETTING] or going[Access.DOCUMENT])
         return not any(going.values())
 
 
 class WorkspaceQueue:
-    """The order of the requests on one workspace. To be used on one loop."""
+    """The requests on one workspace. Use it on one loop only."""
 
     def __init__(self) -> None:
         self._lanes: dict[Hashable, _Lane] = {}
         self._numbers = count()
-        self._wanting: list[tuple[int, Place]] = []
-        self._writing: set[Place] = set()
-        self._documents: dict[Place, None] = {}
+        self._wanting: list[tuple[int, Ticket]] = []
+        self._writing: set[Ticket] = set()
+        self._documents: dict[Ticket, None] = {}
 
-    def add(self, place: Place) -> None:
-        """Takes a request as the last one so far."""
-        if place.is_over:
+    def add(self, ticket: Ticket) -> None:
+        """Adds a request at the end."""
+        if ticket.is_over:
             return
-        place.queue = self
-        place.number = next(self._numbers)
-        lane = self._lanes.setdefault(place.client, _Lane())
-        lane.waiting.append(place)
-        if place.access is Access.DOCUMENT:
-            self._documents[place] = None
+        ticket.queue = self
+        ticket.number = next(self._numbers)
+        lane = self._lanes.setdefault(ticket.client, _Lane())
+        lane.waiting.append(ticket)
+        if ticket.access is Access.DOCUMENT:
+            self._documents[ticket] = None
         self._advance(lane)
 
-    def want_turn(self, place: Place) -> None:
-        """Has an admitted request wait for the right to write, by the order in which they were added."""
-        heapq.heappush(self._wanting, (place.number, place))
+    def want_turn(self, ticket: Ticket) -> None:
+        """Queues an admitted request for the right to write, in the order in which requests were added."""
+        heapq.heappush(self._wanting, (ticket.number, ticket))
         self._give_turn()
 
-    def is_last(self, place: Place) -> bool:
-        """Whether its client has sent nothing after a request that waits."""
-        waiting = self._lanes[place.client].waiting
-        return bool(waiting) and waiting[-1] is place
+    def is_last(self, ticket: Ticket) -> bool:
+        """Whether a request is the last waiting one of its client."""
+        waiting = self._lanes[ticket.client].waiting
+        return bool(waiting) and waiting[-1] is ticket
 
-    def left_turn(self, place: Place) -> None:
-        """A request needs the right to write no more."""
-        if place in self._writing:
-            self._end_turn(place)
+    def left_turn(self, ticket: Ticket) -> None:
+        """Takes the right to write back from a request."""
+        if ticket in self._writing:
+            self._end_turn(ticket)
             self._give_turn()
 
-    def left(self, place: Place) -> None:
-        """A request is over."""
-        lane = self._lanes[place.client]
-        self._documents.pop(place, None)
-        if place.is_admitted:
-            lane.under_way[place.access] -= 1
-            self._end_turn(place)
+    def left(self, ticket: Ticket) -> None:
+        """Removes a request that is over."""
+        lane = self._lanes[ticket.client]
+        self._documents.pop(ticket, None)
+        if ticket.is_admitted:
+            lane.under_way[ticket.access] -= 1
+            self._end_turn(ticket)
         self._advance(lane)
         if not lane.waiting and not any(lane.under_way.values()):
-            del self._lanes[place.client]
+            del self._lanes[ticket.client]
         self._give_turn()
 
-    def _end_turn(self, place: Place) -> None:
-        self._writing.discard(place)
-        lane = self._lanes[place.client]
-        if lane.writer is place:
+    def _end_turn(self, ticket: Ticket) -> None:
+        self._writing.discard(ticket)
+        lane = self._lanes[ticket.client]
+        if lane.writer is ticket:
             lane.writer = None
-            # before anybody else has a turn: what an editor said meanwhile counts for them
+            # before anybody else may write: they must know of unsaved text that was reported meanwhile
             self._advance(lane)
 
     def _advance(self, lane: _Lane) -> None:
         while lane.waiting:
-            place = lane.waiting[0]
-            if not place.is_over:
-                if not lane.admits(place):
+            ticket = lane.waiting[0]
+            if not ticket.is_over:
+                if not lane.admits(ticket):
                     return
-                lane.under_way[place.access] += 1
-                if place.access is Access.WRITE:
-                    lane.writer = place
-                place.admit()
+                lane.under_way[ticket.access] += 1
+                if ticket.access is Access.WRITE:
+                    lane.writer = ticket
+                ticket.admit()
             lane.waiting.popleft()
 
     def _give_turn(self) -> None:
         while len(self._writing) < TURNS_AT_ONCE and self._wanting:
-            number, place = self._wanting[0]
-            if place.is_over:
+            number, ticket = self._wanting[0]
+            if ticket.is_over:
                 heapq.heappop(self._wanting)
                 continue
-            # whoever writes must know what editors said before. One who is only the next begins the moment the other
-            # has ended, so there must be nothing left that an editor said and that waits for that same moment
+            # a writer must know all unsaved text that was reported before it. The next in line begins the moment the
+            # current one ends, so no report may still be waiting for that same moment
             if any(self._writing or document.is_admitted for document in self._documents if document.number < number):
                 return
             heapq.heappop(self._wanting)
-            self._writing.add(place)
-            place.give_turn()
+            self._writing.add(ticket)
+            ticket.give_turn()
 
 
 class WorkspaceQueues:
-    """The queue of each workspace. To be used on one loop."""
+    """The queue of each workspace. Use it on one loop only."""
 
     def __init__(self) -> None:
         self._queues: weakref.WeakKeyDictionary[Workspace, WorkspaceQueue] = weakref.WeakKeyDictionary()
 
     def of(self, workspace: Workspace) -> WorkspaceQueue:
-        """The one queue of a workspace."""
+        """Returns the queue of a workspace."""
         return self._queues.setdefault(workspace, WorkspaceQueue())

@@ -1,1 +1,1 @@
-"""Bytes in and out: framing, streams, envelopes, and the queue of what one client is sent."""
+"""Bytes in and out: streams, frames, envelopes, and the output of one connection."""

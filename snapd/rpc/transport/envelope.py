@@ -1,4 +1,4 @@
-"""What a JSON-RPC 2.0 message is, decided before anything is done with it."""
+"""Reads the envelope of a JSON-RPC 2.0 message, before anything is done with the message."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ MessageId = int | str
 
 
 class EnvelopeError(Exception):
-    """The message is none; the client is told, and the next one is read.
+    """The body is not a JSON-RPC message. The client gets an error, and the connection goes on.
 
     Attributes:
-        code: of the JSON-RPC error.
-        message_id: of the request as far as it can be told, else None.
+        code: the code of the JSON-RPC error.
+        message_id: the id of the request, None if the body has no valid one.
     """
 
     def __init__(self, code: int, message: str, message_id: MessageId | None = None) -> None:
@@ -26,44 +26,46 @@ class EnvelopeError(Exception):
         self.message_id = message_id
 
 
-@attrs.frozen
+@attrs.define
 class Request:
-    """To be answered exactly once."""
+    """A message that must be answered exactly once."""
 
-    message_id: MessageId
+    id: MessageId
     method: str
     params: Any
+    jsonrpc: str = "2.0"
 
 
-@attrs.frozen
+@attrs.define
 class Notification:
-    """Never to be answered."""
+    """A message that must never be answered."""
 
     method: str
     params: Any
+    jsonrpc: str = "2.0"
 
 
 @attrs.frozen
 class Response:
-    """An answer to a request of ours."""
+    """An answer to a request of ours; the daemon sends none, so nothing waits for it."""
 
-    message_id: MessageId | None
+    id: MessageId | None
 
 
 def parse(body: bytes) -> Request | Notification | Response:
-    """Tells what a message is.
+    """Parses a message; its params stay JSON values.
 
     Raises:
-        EnvelopeError: it is no JSON, a batch, or no JSON-RPC 2.0 message.
+        EnvelopeError: the body is not JSON, is a batch, or is not a JSON-RPC 2.0 message.
     """
     try:
         message = orjson.loads(body)
     except orjson.JSONDecodeError as error:
-        raise EnvelopeError(PARSE_ERROR, f"the message is no JSON: {error.msg}") from None
+        raise EnvelopeError(PARSE_ERROR, f"the message is not JSON: {error.msg}") from None
     if isinstance(message, list):
-        raise EnvelopeError(INVALID_REQUEST, "batches are not taken")
+        raise EnvelopeError(INVALID_REQUEST, "batches are not supported; send one message at a time")
     if not isinstance(message, dict):
-        raise EnvelopeError(INVALID_REQUEST, "the message is no object")
+        raise EnvelopeError(INVALID_REQUEST, "the message is not an object")
     message_id = message.get("id")
     known_id = message_id if type(message_id) in (int, str) else None
     if message.get("jsonrpc") != "2.0":

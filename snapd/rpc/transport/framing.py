@@ -19,15 +19,15 @@ MAX_MESSAGE_BYTES = 64 << 20
 _LINE_END = b"\r\n"
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _HTTP = re.compile(rb"[A-Z]+ |[A-Za-z-]+ [^ ]+ HTTP/")
-"""A field name has no space in it, and a method no colon after it."""
+"""A header field has no space in its name, and an HTTP method has no colon after it."""
 _HTTP_BYTES = 64
 
 
 class FramingError(Exception):
-    """The stream cannot be read on: what comes next is not known to be a frame.
+    """The framing is broken, so nothing after this point of the stream can be read.
 
     Attributes:
-        code: of the JSON-RPC error that tells the client.
+        code: the code of the JSON-RPC error for the client.
     """
 
     def __init__(self, code: int, message: str) -> None:
@@ -36,28 +36,30 @@ class FramingError(Exception):
 
 
 class HttpRequest(Exception):
-    """The stream begins like a request of HTTP: a web page tries what answers on this port."""
+    """The stream begins like an HTTP request: a web page is trying out this port."""
 
 
 async def read_frame(reader: StreamReader, limit: int) -> bytes | None:
     """Reads one frame.
 
     Args:
-        reader: made with a limit of at least `MAX_HEADER_BYTES`.
-        limit: bytes; a longer body is refused by its header, before it is read.
+        reader: a stream with a limit of at least `MAX_HEADER_BYTES`.
+        limit: the longest body in bytes. A longer one is refused by its header, before it is read.
 
     Returns:
-        The body, None at the end of the stream, also where it ends within a body.
+        The body; None if the stream has ended, even if it ended within a body.
 
     Raises:
-        FramingError: no frame, or one that is too long.
-        HttpRequest: see there.
+        FramingError: the bytes are not a frame, or the frame is too long.
+        HttpRequest: the client speaks HTTP.
     """
     length = await _read_header(reader)
     if length is None:
         return None
     if length > limit:
-        raise FramingError(INVALID_REQUEST, f"a message of {length} bytes is over the limit of {limit}")
+        raise FramingError(
+            INVALID_REQUEST, f"a message of {length} bytes is over the limit of {limit} bytes; send less in one message"
+        )
     try:
         return await reader.readexactly(length)
     except asyncio.IncompleteReadError:
@@ -65,7 +67,7 @@ async def read_frame(reader: StreamReader, limit: int) -> bytes | None:
 
 
 async def _read_header(reader: StreamReader) -> int | None:
-    """The length that a header block announces; None at the end of the stream."""
+    """Reads a header block. Returns the length of the body, None if the stream has ended."""
     lengths: list[bytes] = []
     size = 0
     while True:
@@ -78,7 +80,7 @@ async def _read_header(reader: StreamReader) -> int | None:
                 raise HttpRequest from None
             raise FramingError(PARSE_ERROR, "the stream ended within a header") from error
         except asyncio.LimitOverrunError as error:
-            # they lie in the reader: this does not wait
+            # the reader has these bytes already, so this does not wait
             if size == 0 and _HTTP.match(await reader.read(_HTTP_BYTES)):
                 raise HttpRequest from None
             raise FramingError(PARSE_ERROR, "the header block is too long") from error
@@ -91,7 +93,7 @@ async def _read_header(reader: StreamReader) -> int | None:
             raise FramingError(PARSE_ERROR, "the header block is too long")
         name, colon, value = line.partition(b":")
         if not colon:
-            raise FramingError(PARSE_ERROR, "a header line has no colon")
+            raise FramingError(PARSE_ERROR, "a header line has no colon; expected Content-Length: N")
         if name.strip().lower() == b"content-length":
             lengths.append(value.strip())
 
@@ -106,30 +108,30 @@ def _content_length(lengths: list[bytes]) -> int:
 
 
 def frame(body: bytes) -> bytes:
-    """A body with its header."""
+    """Returns a body with its header."""
     return b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
 
 
 def encode(message: dict[str, Any]) -> bytes:
-    """A message as JSON.
+    """Encodes a message as JSON.
 
-    Text that UTF-8 cannot say, which is how Python holds names that are no UTF-8, has U+FFFD where it cannot; the wire
-    has exact names beside it.
+    Surrogates, which Python uses for names that are not valid UTF-8, become U+FFFD. The exact names are in fields of
+    their own.
 
     Raises:
-        TypeError: it holds what is no JSON value.
+        TypeError: the message contains something that is not a JSON value.
     """
     try:
         return orjson.dumps(message)
     except TypeError:
-        return orjson.dumps(_sayable(message))
+        return orjson.dumps(_without_surrogates(message))
 
 
-def _sayable(value: Any) -> Any:
+def _without_surrogates(value: Any) -> Any:
     if isinstance(value, str):
         return _SURROGATE.sub("\ufffd", value)
     if isinstance(value, dict):
-        return {_sayable(key): _sayable(each) for key, each in value.items()}
+        return {_without_surrogates(key): _without_surrogates(each) for key, each in value.items()}
     if isinstance(value, list):
-        return [_sayable(each) for each in value]
+        return [_without_surrogates(each) for each in value]
     return value

@@ -1,4 +1,4 @@
-"""What one client is told: written without waiting, bounded where nobody reads."""
+"""The output of one connection: written without waiting, and bounded if the client does not read."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ import socket
 logger = logging.getLogger(__name__)
 
 UNREAD_BYTES = 1 << 20
-"""Output that a client has not read before its requests wait."""
+"""How much unread output a client may have before its requests wait."""
 SEND_BYTES = 4 << 20
-"""What the system takes of an answer at once, where it lets us: else a page of a diff leaves in dozens of pieces."""
+"""The send buffer that we ask the system for; with less, a page of a diff leaves in dozens of pieces."""
 PUSHED_BYTES = 64 << 20
-"""Notifications that a client has not read before it is dropped instead of being told more."""
+"""How many bytes of unread notifications a client may have before it is dropped."""
 
 
 class Outbox:
-    """The way out to one client.
+    """Writes to one client.
 
     Args:
-        writer: leads to it.
+        writer: the stream to the client.
     """
 
     def __init__(self, writer: asyncio.StreamWriter) -> None:
@@ -30,45 +30,45 @@ class Outbox:
         self._transport.set_write_buffer_limits(high=UNREAD_BYTES)
         connection = self._transport.get_extra_info("socket")
         if connection is not None:
-            # more than the user may have is cut down, not refused
+            # the system cuts a larger size than it allows down, without an error
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BYTES)
         self._written = 0
         self._pushed = 0
         self._watch: asyncio.TimerHandle | None = None
 
     def send(self, framed: bytes) -> None:
-        """Sends what the client asked for; `writable` is what keeps it from asking for too much."""
+        """Sends an answer. `writable` keeps the client from asking for too many of them."""
         if self._transport.is_closing():
             return
         self._written += len(framed)
         self._writer.write(framed)
 
     def push(self, framed: bytes) -> None:
-        """Sends what the client did not ask for; where it lets too much of that lie unread, it is dropped."""
+        """Sends a notification. Drops the client if it has left too many of them unread."""
         if self._transport.is_closing():
             return
         if self._transport.get_write_buffer_size() == 0:
             self._pushed = 0
         self._pushed += len(framed)
         if self._pushed > PUSHED_BYTES:
-            logger.warning("a client that does not read is dropped")
+            logger.warning("dropped a client that does not read its notifications")
             self._transport.abort()
         self.send(framed)
 
     async def writable(self) -> None:
-        """Waits while too much is unread."""
-        # whoever reads the client's frames learns that it is gone
+        """Waits while the client has too much unread output."""
+        # the reader of the client's frames notices that the client is gone
         with contextlib.suppress(OSError):
             await self._writer.drain()
 
     def give_up_after(self, seconds: float) -> None:
-        """From now on drops the client when it has taken nothing for so long, though there was something to take."""
+        """From now on, drops the client when it has left output unread for this long without taking any of it."""
         self._cancel_watch()
         taken = self._taken()
         self._watch = asyncio.get_running_loop().call_later(seconds, self._check, seconds, taken)
 
     async def close(self) -> None:
-        """Closes when the rest was taken, or the client was given up; see `give_up_after`."""
+        """Closes the connection once the client has taken all output, or was dropped; see `give_up_after`."""
         self._writer.close()
         with contextlib.suppress(OSError):
             await self._writer.wait_closed()
@@ -79,7 +79,7 @@ class Outbox:
 
     def _check(self, seconds: float, taken_before: int) -> None:
         if self._transport.get_write_buffer_size() and self._taken() == taken_before:
-            logger.warning("a client that does not read its last answers is dropped")
+            logger.warning("dropped a client that does not read its last answers")
             self._transport.abort()
         else:
             self.give_up_after(seconds)

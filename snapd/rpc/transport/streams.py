@@ -1,4 +1,4 @@
-"""Standard input and output as asyncio streams, whatever they are: pipes, sockets, terminals, files."""
+"""Makes asyncio streams of standard input and output, be they pipes, sockets, terminals or files."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _CHUNK = 1 << 16
 
 
 def take_stdout() -> int:
-    """Keeps standard output for the protocol alone.
+    """Reserves standard output for the protocol.
 
     Returns:
-        A descriptor for it. Whatever is printed from now on, by anyone in this process, goes to standard error.
+        A descriptor of standard output. From now on, everything that this process prints goes to standard error.
     """
     sys.stdout.flush()
     kept = os.dup(1)
@@ -27,11 +27,11 @@ def take_stdout() -> int:
 
 
 async def open_stdio(stdin: int, stdout: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    """The two descriptors as streams.
+    """Makes streams of two descriptors.
 
     Args:
-        stdin: to read from.
-        stdout: to write to; closed with the writer.
+        stdin: the descriptor to read from.
+        stdout: the descriptor to write to; closed with the writer.
     """
     loop = asyncio.get_running_loop()
     reader = asyncio.StreamReader(limit=MAX_HEADER_BYTES * 4)
@@ -46,7 +46,7 @@ async def open_stdio(stdin: int, stdout: int) -> tuple[asyncio.StreamReader, asy
 
 
 def _is_pollable(descriptor: int) -> bool:
-    """Whether asyncio can wait for it: it cannot for regular files, nor for most devices."""
+    """Whether asyncio can wait for a descriptor: it cannot for regular files and most devices."""
     mode = os.fstat(descriptor).st_mode
     return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or os.isatty(descriptor)
 
@@ -70,7 +70,7 @@ def _start_pump(source: int, target: int, *, daemon: bool = True) -> None:
                 view = memoryview(chunk)
                 while view:
                     view = view[os.write(target, view) :]
-        # both ends: whoever is at the other end of the pipe must learn that nothing is carried any more
+        # close both ends, so that the other end of the pipe notices that nothing more comes
         os.close(source)
         os.close(target)
 

@@ -8,7 +8,7 @@ import random
 import attrs
 import pytest
 
-from snapd.rpc.scheduling.workspace_queue import READS_AT_ONCE, TURNS_AT_ONCE, Access, Place, WorkspaceQueue
+from snapd.rpc.scheduling.workspace_queue import READS_AT_ONCE, TURNS_AT_ONCE, Access, Ticket, WorkspaceQueue
 
 CHANGES = (Access.WRITE, Access.SETTING)
 CLIENTS = 4
@@ -20,7 +20,7 @@ class Sent:
 
     client: int
     access: Access
-    place: Place
+    ticket: Ticket
     task: asyncio.Task[None] | None = None
     admitted: bool = False
     writing: bool = False
@@ -29,21 +29,21 @@ class Sent:
 
     async def run(self, sent: list[Sent], ends: asyncio.Event, leaves_early: bool) -> None:
         try:
-            await self.place.admitted()
+            await self.ticket.admitted()
             check_admission(self, sent)
             self.admitted = True
-            await self.place.turn()
+            await self.ticket.turn()
             if self.access in (Access.WRITE, Access.LOOK):
                 check_turn(self, sent)
                 self.writing = True
                 if leaves_early:
                     await asyncio.sleep(0)
                     self.writing, self.had_turn = False, True
-                    self.place.leave_turn_soon()
+                    self.ticket.leave_turn_soon()
             await ends.wait()
         finally:
             self.writing, self.had_turn, self.over = False, True, True
-            self.place.leave()
+            self.ticket.leave()
 
 
 def check_admission(one: Sent, sent: list[Sent]) -> None:
@@ -88,10 +88,10 @@ async def test_random_histories(seed: int) -> None:
 
     def send() -> None:
         client, access = chance.randrange(CLIENTS), chance.choice(list(Access))
-        one = Sent(client, access, Place(client, access, lambda: None))
+        one = Sent(client, access, Ticket(client, access, lambda: None))
         sent.append(one)
         ends[one] = asyncio.Event()
-        queue.add(one.place)
+        queue.add(one.ticket)
         one.task = asyncio.ensure_future(one.run(sent, ends[one], chance.random() < 0.3))
 
     for _ in range(300):
@@ -108,7 +108,7 @@ async def test_random_histories(seed: int) -> None:
             if not taken_back.task.done() and not taken_back.admitted:
                 # it may never begin
                 taken_back.over = True
-                taken_back.place.leave()
+                taken_back.ticket.leave()
         for _ in range(chance.randrange(4)):
             await asyncio.sleep(0)
     for event in ends.values():
@@ -128,15 +128,15 @@ async def test_first_come_first_served_among_clients() -> None:
     end = asyncio.Event()
 
     async def write(client: int) -> None:
-        place = Place(client, Access.WRITE, lambda: None)
-        queue.add(place)
+        ticket = Ticket(client, Access.WRITE, lambda: None)
+        queue.add(ticket)
         try:
-            await place.admitted()
-            await place.turn()
+            await ticket.admitted()
+            await ticket.turn()
             begun.append(client)
             await end.wait()
         finally:
-            place.leave()
+            ticket.leave()
 
     tasks = [asyncio.ensure_future(write(client)) for client in range(20)]
     await asyncio.sleep(0.01)

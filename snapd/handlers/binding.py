@@ -1,0 +1,38 @@
+"""Binds handlers to the methods of the wire's table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import attrs
+
+from snapd.wire.methods import Method
+from snapd.wire.values import RequestParams
+
+from .context import Context
+
+P = TypeVar("P", bound=RequestParams)
+R = TypeVar("R", bound=attrs.AttrsInstance)
+
+Handler = Callable[[Context, P], R]
+"""Carries out a request: takes where it runs and its params, and returns its result."""
+
+bound: dict[str, Handler[Any, Any]] = {}
+"""The handlers so far, by the name of their method."""
+
+
+def handles(method: Method[P, R]) -> Callable[[Handler[P, R]], Handler[P, R]]:
+    """Makes the decorated function the handler of a method.
+
+    Raises:
+        ValueError: the method has a handler already.
+    """
+
+    def bind(handler: Handler[P, R]) -> Handler[P, R]:
+        if method.name in bound:
+            raise ValueError(f"{method.name} has two handlers")
+        bound[method.name] = handler
+        return handler
+
+    return bind

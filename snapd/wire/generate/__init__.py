@@ -1,0 +1,19 @@
+"""Everything that is generated from the table of methods: the reference, and what the clients need of it."""
+
+from __future__ import annotations
+
+from .markdown import protocol_markdown
+from .python import methods_python, protocol_python
+from .typescript import protocol_typescript
+
+__all__ = ["outputs", "protocol_markdown", "protocol_python", "protocol_typescript"]
+
+
+def outputs() -> dict[str, str]:
+    """The text of each generated file, by its path in the repository."""
+    return {
+        "docs/protocol.md": protocol_markdown(),
+        "clients/typescript/src/protocol.ts": protocol_typescript(),
+        "clients/python/snapd_client/protocol.py": protocol_python(),
+        "clients/python/snapd_client/methods.py": methods_python(),
+    }
