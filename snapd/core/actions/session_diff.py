@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from itertools import islice
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from snapd.core.compare.file_diff import describe
+
+from .compare import first_page
 
 if TYPE_CHECKING:
     from snapd.core.call import Call
@@ -19,9 +22,6 @@ if TYPE_CHECKING:
 
     from .sessions import Sessions
     from .step_changes import StepChanges
-
-_PAGE_BYTES = 32 << 20
-"""Contents (bytes) that one page holds at most, unless a single file has more."""
 
 
 class NetPages:
@@ -76,16 +76,13 @@ class NetPages:
             net = self._deeds.net_in_force(self._sessions.applied(session_id, message_id, step_id), call)
             kept = (asked, tuple(net.items()))
         files = kept[1]
-        found: list[FileDelta] = []
-        size = 0
-        for path, delta in files[bisect_right(files, after, key=itemgetter(0)) if after is not None else 0 :]:
-            call.check()
-            told = None
-            if not ((limit is not None and len(found) >= limit) or size >= _PAGE_BYTES):
-                told = describe(self._store, path, delta.old, delta.new, self._texts, call, contents=contents)
-            if told is None or (found and size + told.size > _PAGE_BYTES):
-                self._kept = kept
-                return tuple(found), found[-1].path
-            found.append(told)
-            size += told.size
-        return tuple(found), None
+        start = bisect_right(files, after, key=itemgetter(0)) if after is not None else 0
+
+        def describe_net(file: tuple[RelPath, Delta]) -> FileDelta:
+            path, delta = file
+            return describe(self._store, path, delta.old, delta.new, self._texts, call, contents=contents)
+
+        page, last = first_page(islice(files, start, None), describe_net, limit, lambda _: call.check())
+        if last is not None:
+            self._kept = kept
+        return page, last

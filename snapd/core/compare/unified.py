@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from snapd.core.call import Call
     from snapd.core.model import Entry
     from snapd.core.ports.differ import TextDiffer
-    from snapd.core.ports.store import Store
+    from snapd.core.ports.objects import Blobs
 
 _ABBREVIATION = 7
 _NO_FILE = b"/dev/null"
@@ -28,11 +28,11 @@ def quote(name: bytes) -> bytes:
     return name if quoted == name else b'"' + quoted + b'"'
 
 
-def unified(store: Store, change: Change, texts: TextDiffer, call: Call) -> str:
+def unified(blobs: Blobs, change: Change, texts: TextDiffer, call: Call) -> str:
     """The part of a unified diff that is about one file.
 
     Args:
-        store: where the blobs are.
+        blobs: holds the contents of both sides.
         change: what changed.
         texts: compares the two sides.
         call: the request.
@@ -48,8 +48,8 @@ def unified(store: Store, change: Change, texts: TextDiffer, call: Call) -> str:
     if old is not None and new is not None and stat.S_IFMT(old.mode) != stat.S_IFMT(new.mode):
         # a file that becomes a symlink is one that goes and one that comes
         halves = (Change(change.path, old, None), Change(change.path, None, new))
-        return "".join(unified(store, half, texts, call) for half in halves)
-    names, sides = _body(store, change)
+        return "".join(unified(blobs, half, texts, call) for half in halves)
+    names, sides = _body(blobs, change)
     body = names if sides is None else names + texts.hunks(*sides, call)
     text, _ = decode(_header(change) + body)
     return text[0]
@@ -76,15 +76,15 @@ def _short(entry: Entry | None) -> bytes:
     return entry.oid.hex()[:_ABBREVIATION].encode() if entry is not None else b"0" * _ABBREVIATION
 
 
-def _body(store: Store, change: Change) -> tuple[bytes, tuple[bytes, bytes] | None]:
+def _body(blobs: Blobs, change: Change) -> tuple[bytes, tuple[bytes, bytes] | None]:
     """What follows the header, and the two sides whose hunks follow that, if any do."""
     old, new = change.old, change.new
     if old is not None and new is not None and old.oid == new.oid:
         return b"", None
     names = [quote(b"a/" + change.path) if old else _NO_FILE, quote(b"b/" + change.path) if new else _NO_FILE]
-    if any(entry is not None and store.blob_size(entry.oid) > TEN_MIB for entry in (old, new)):
+    if any(entry is not None and blobs.blob_size(entry.oid) > TEN_MIB for entry in (old, new)):
         return b"Binary files %s and %s differ\n" % (names[0], names[1]), None
-    before, after = (store.read_blob(entry.oid) if entry is not None else b"" for entry in (old, new))
+    before, after = (blobs.read_blob(entry.oid) if entry is not None else b"" for entry in (old, new))
     if any(is_binary(side) for side in (before, after)):
         return b"Binary files %s and %s differ\n" % (names[0], names[1]), None
     if not before and not after:

@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
 
     from snapd.core.model import Change, Coverage, Entry, ObjectId, RelPath
-    from snapd.core.ports.store import Store
+    from snapd.core.ports.objects import Objects
     from snapd.core.ports.work_tree import WorkTree
     from snapd.core.timeline.model import Effect
     from snapd.core.trees import Find, ReadTree
 
 
 def left_by(
-    store: Store,
+    objects: Objects,
     work_tree: WorkTree,
     before: Snapshot,
     after: Snapshot,
@@ -34,7 +34,7 @@ def left_by(
     """The work tree as an operation alone would have left it.
 
     Args:
-        store: where the snapshots are; has the tree of the answer afterwards.
+        objects: holds both snapshots; receives the tree of the result.
         work_tree: as of the capture `after`.
         before: what the operation began with.
         after: what was found when it had ended.
@@ -47,19 +47,19 @@ def left_by(
     Raises:
         StoreCorrupt, StorageFull, IoError: see there.
     """
-    strays = _strays(store, work_tree, before, after, {effect.path: effect for effect in done}, forced)
+    strays = _strays(objects, work_tree, before, after, {effect.path: effect for effect in done}, forced)
     if not strays:
         return after
     gone = {path: entry for path, entry in strays.items() if entry is None}
     there = {path: entry for path, entry in strays.items() if entry is not None}
-    with store.batch() as batch:
+    with objects.batch() as batch:
         # what is not to be there makes room first: one may be where a directory of the other is
-        tree = amended(store.read_tree, after.tree, gone, batch.encoded_tree)
+        tree = amended(objects.read_tree, after.tree, gone, batch.encoded_tree)
         batch.commit()
-    with store.batch() as batch:
-        tree = amended(store.read_tree, tree, there, batch.encoded_tree)
+    with objects.batch() as batch:
+        tree = amended(objects.read_tree, tree, there, batch.encoded_tree)
         batch.commit()
-    return Snapshot(tree, _agreeing(store.entry_in, tree, after.coverage))
+    return Snapshot(tree, _agreeing(objects.entry_in, tree, after.coverage))
 
 
 def _agreeing(find: Find, tree: ObjectId, coverage: Coverage) -> Coverage:
@@ -115,7 +115,7 @@ def amended(
 
 
 def _strays(
-    store: Store,
+    objects: Objects,
     work_tree: WorkTree,
     before: Snapshot,
     after: Snapshot,
@@ -123,12 +123,12 @@ def _strays(
     forced: Collection[RelPath],
 ) -> dict[RelPath, Entry | None]:
     """What the operation alone would have left at the paths at which something else was found."""
-    target = Target(store, before)
+    target = Target(objects, before)
     forced = frozenset(forced)
     found: dict[RelPath, Entry | None] = {}
     seen = set()
     skipped = {skip.path for skip in after.coverage.skipped}
-    for change in changes(store.read_tree, before.tree, after.tree, differing=store.differing):
+    for change in changes(objects.read_tree, before.tree, after.tree, differing=objects.differing):
         seen.add(change.path)
         effect = done.get(change.path)
         if effect is None:

@@ -16,33 +16,33 @@ if TYPE_CHECKING:
 
     from snapd.core.call import Call
     from snapd.core.model import ObjectId, RelPath
-    from snapd.core.ports.store import Store
+    from snapd.core.ports.objects import Objects
     from snapd.core.ports.work_tree import WorkTree
 
 
-def wanted_by_restore(store: Store, now: ObjectId, then: ObjectId) -> Iterator[RelPath]:
+def wanted_by_restore(objects: Objects, now: ObjectId, then: ObjectId) -> Iterator[RelPath]:
     """The files that a snapshot has and the work tree has not.
 
     Args:
-        store: where both are.
+        objects: holds the snapshots.
         now: the tree of the work tree as captured.
         then: the tree of the snapshot.
 
     Raises:
         StoreCorrupt: an object is missing or damaged.
     """
-    for change in changes(store.read_tree, now, then, differing=store.differing):
+    for change in changes(objects.read_tree, now, then, differing=objects.differing):
         if change.old is None:
             yield change.path
 
 
-def wanted_by_patches(store: Store, patches: Iterable[tuple[ObjectId, Iterable[RelPath]]]) -> Iterator[RelPath]:
+def wanted_by_patches(objects: Objects, patches: Iterable[tuple[ObjectId, Iterable[RelPath]]]) -> Iterator[RelPath]:
     """The files that some names stand for in trees of snapshots; arguments and errors as of `wanted_by_restore`."""
     for tree, names in patches:
         for name in names:
-            found = lookup(store.entry_in, tree, name)
+            found = lookup(objects.entry_in, tree, name)
             if found is not None and found.mode == TREE:
-                yield from (path for path, _ in files(store.read_tree, found.oid, name))
+                yield from (path for path, _ in files(objects.read_tree, found.oid, name))
             elif found is not None:
                 yield name
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from snapd.core.call import Call
     from snapd.core.model import Entry, ObjectId, OnConflict, RelPath, Snapshot
     from snapd.core.plan import Standing
-    from snapd.core.ports.store import Store
+    from snapd.core.ports.objects import Objects
     from snapd.core.ports.work_tree import WorkTree
     from snapd.core.timeline.model import Effect
 
@@ -54,7 +54,7 @@ class Planner:
     """Makes one plan.
 
     Args:
-        store: where the snapshots are.
+        objects: holds the snapshots.
         work_tree: as of the capture `current`.
         current: the snapshot taken for this operation.
         base: the last snapshot before it: what the agent left; None where there is none.
@@ -64,14 +64,14 @@ class Planner:
 
     def __init__(
         self,
-        store: Store,
+        objects: Objects,
         work_tree: WorkTree,
         current: Snapshot,
         base: ObjectId | None,
         on_conflict: OnConflict,
         unsaved: frozenset[RelPath],
     ) -> None:
-        self._store = store
+        self._objects = objects
         self._work_tree = work_tree
         self._current = current
         self._base = base
@@ -93,7 +93,7 @@ class Planner:
             StoreCorrupt: an object is missing or damaged.
         """
         goals = []
-        read, differing = self._store.read_tree, self._store.differing
+        read, differing = self._objects.read_tree, self._objects.differing
         for change in changes(read, self._current.tree, target.snapshot.tree, differing=differing):
             call.check()
             goals.append(_Goal(change.path, target, change.new))
@@ -316,7 +316,7 @@ class Planner:
         return not goal.decided and self._on_conflict != "overwrite" and self._base_entry(goal.path) != ours
 
     def _base_entry(self, path: RelPath) -> Entry | None:
-        return None if self._base is None else file_at(self._store.entry_in, self._base, path)
+        return None if self._base is None else file_at(self._objects.entry_in, self._base, path)
 
     def _merge(self, path: RelPath, ours: Entry, wanted: Entry) -> Entry | None:
         if self._on_conflict == "fail":
@@ -326,7 +326,7 @@ class Planner:
             return ours
         if SYMLINK in (ours.mode, wanted.mode) or (base is not None and base.mode == SYMLINK):
             return None
-        return self._store.merge(base, ours, wanted)
+        return self._objects.merge(base, ours, wanted)
 
     # -- names
 
@@ -338,10 +338,10 @@ class Planner:
 
     def _expand(self, target: Target, name: RelPath) -> list[RelPath]:
         """A directory's name stands for the files in it, then and now."""
-        found = lookup(self._store.entry_in, target.snapshot.tree, name)
+        found = lookup(self._objects.entry_in, target.snapshot.tree, name)
         then = set()
         if found is not None and found.mode == TREE:
-            then = {path for path, _ in files(self._store.read_tree, found.oid, name)}
+            then = {path for path, _ in files(self._objects.read_tree, found.oid, name)}
         if self._work_tree.standing(name) is not None:
             return [name, *sorted(then)]
         now = set(self._work_tree.captured_below(name)) if self._work_tree.is_directory(name) else set()

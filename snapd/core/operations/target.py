@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from snapd.core.model import Entry, RelPath, RuleText, Snapshot
-    from snapd.core.ports.store import Store
+    from snapd.core.ports.objects import Objects
 
 
 def stack_of(texts: Iterable[RuleText]) -> IgnoreStack:
@@ -37,13 +37,13 @@ class Target:
     a deletion, and `protection` tells them apart.
 
     Args:
-        store: where the snapshot is.
+        objects: holds the snapshots.
         snapshot: the goal.
         absent: paths that are known not to have been there, whatever its rules were.
     """
 
-    def __init__(self, store: Store, snapshot: Snapshot, absent: frozenset[RelPath] = frozenset()) -> None:
-        self._store = store
+    def __init__(self, objects: Objects, snapshot: Snapshot, absent: frozenset[RelPath] = frozenset()) -> None:
+        self._objects = objects
         self.snapshot = snapshot
         self._absent = absent
         coverage = snapshot.coverage
@@ -62,11 +62,11 @@ class Target:
 
     def entry(self, path: RelPath) -> Entry | None:
         """The file or symlink that it has at a path."""
-        return file_at(self._store.entry_in, self.snapshot.tree, path)
+        return file_at(self._objects.entry_in, self.snapshot.tree, path)
 
     def has_directory(self, path: RelPath) -> bool:
         """Whether it has a directory there, an empty one included."""
-        found = lookup(self._store.entry_in, self.snapshot.tree, path)
+        found = lookup(self._objects.entry_in, self.snapshot.tree, path)
         return (found is not None and found.mode == TREE) or path in self._empty
 
     def came_since(self, path: RelPath) -> Iterator[RelPath]:
@@ -105,4 +105,4 @@ class Target:
         entry = self.entry(below + b"/.gitignore" if below else b".gitignore")
         if entry is None or entry.mode not in (REGULAR, EXECUTABLE):
             return None
-        return IgnoreFile.parse(self._store.read_blob(entry.oid), directory)
+        return IgnoreFile.parse(self._objects.read_blob(entry.oid), directory)
