@@ -82,15 +82,15 @@ class Workspace:
         self.restore, self.revert = restore.restore, restore.revert
         cleanup = Cleanup(writer, store, store, policy)
         self.cleanup, self.keep_house = cleanup.cleanup, cleanup.keep_house
-        self.deeds = StepChanges(store, texts)
-        self.sessions = Sessions(writer, self.deeds)
+        self.deeds = StepChanges(store, store, texts)
+        self.sessions = Sessions(writer, store, self.deeds)
         self.chronicle = History(store.timeline, self.deeds)
-        tasks = UndoPlanner(writer, self.sessions, self.deeds)
-        self.undoing = UndoSteps(writer, self.sessions, self.deeds, tasks)
-        self.piecemeal = UndoParts(writer, self.sessions, self.deeds, tasks, texts)
-        self.net_of = NetPages(store, self.deeds, self.sessions, texts).page
-        self.checking = StoreCheck(writer)
-        self.purging = Purge(writer)
+        planner = UndoPlanner(store, store, work_tree, self.deeds)
+        self.undoing = UndoSteps(writer, store.timeline, self.sessions, self.deeds, planner)
+        self.piecemeal = UndoParts(writer, store, self.sessions, self.deeds, planner, texts)
+        self.net_of = NetPages(store, store.timeline, self.deeds, self.sessions, texts).page
+        self.checking = StoreCheck(writer, store, store)
+        self.purging = Purge(writer, store, store, store)
 
     @property
     def root(self) -> bytes:

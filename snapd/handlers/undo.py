@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from snapd.core.operations.writer import Request
+from snapd.core.operations.writer import OperationOptions
 from snapd.wire.session import (
     RevertOutcome,
     SessionRedoParams,
@@ -60,7 +60,9 @@ def revert(context: Context, params: SessionRevertParams) -> RevertOutcome:
 
 def unrevert(context: Context, params: SessionUnrevertParams) -> Outcome:
     """Undoes `revert`."""
-    result = context.workspace.undoing.unrevert(params.session_id, Request("merge", False, False), context.call)
+    result = context.workspace.undoing.unrevert(
+        params.session_id, OperationOptions("merge", False, False), context.call
+    )
     return convert.outcome(context.workspace.root, result)
 
 

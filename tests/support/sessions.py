@@ -9,7 +9,7 @@ from pathlib import Path
 from snapd.core.answers import SessionView, StepView
 from snapd.core.call import Call
 from snapd.core.model import OnConflict, Outcome
-from snapd.core.operations.writer import Request
+from snapd.core.operations.writer import OperationOptions
 
 from .git import run_git
 from .workspace import Bench, Items, outcomes
@@ -104,7 +104,7 @@ class Agents:
         dry_run: bool = False,
     ) -> tuple[Outcome, list[str]]:
         outcome, steps = self.bench.workspace.undoing.undo(
-            session, count, step, Request(on_conflict, by_name, dry_run), Call()
+            session, count, step, OperationOptions(on_conflict, by_name, dry_run), Call()
         )
         return outcome, ids(steps)
 
@@ -123,20 +123,20 @@ class Agents:
         return outcomes(outcome)
 
     def redone(self, session: str, count: int = 1, on_conflict: OnConflict = "merge") -> Outcome:
-        return self.bench.workspace.undoing.redo(session, count, Request(on_conflict, False, False), Call())[0]
+        return self.bench.workspace.undoing.redo(session, count, OperationOptions(on_conflict, False, False), Call())[0]
 
     def redo(self, session: str, count: int = 1, on_conflict: OnConflict = "merge") -> dict[str, str]:
         return outcomes(self.redone(session, count, on_conflict))
 
     def reverted(self, session: str, message: str, part: str | None = None, *, dry_run: bool = False) -> Outcome:
-        request = Request("merge", False, dry_run)
+        request = OperationOptions("merge", False, dry_run)
         return self.bench.workspace.undoing.revert(session, message, part, request, Call())
 
     def revert(self, session: str, message: str, part: str | None = None, *, dry_run: bool = False) -> dict[str, str]:
         return outcomes(self.reverted(session, message, part, dry_run=dry_run))
 
     def unreverted(self, session: str) -> Outcome:
-        return self.bench.workspace.undoing.unrevert(session, Request("merge", False, False), Call())
+        return self.bench.workspace.undoing.unrevert(session, OperationOptions("merge", False, False), Call())
 
     def unrevert(self, session: str) -> dict[str, str]:
         return outcomes(self.unreverted(session))
@@ -147,13 +147,13 @@ class Agents:
     def revert_hunks(
         self, step: str, file: str, hunks: Sequence[int], on_conflict: OnConflict = "merge"
     ) -> dict[str, str]:
-        request = Request(on_conflict, False, False)
+        request = OperationOptions(on_conflict, False, False)
         return outcomes(self.bench.workspace.piecemeal.revert_hunks(step, os.fsencode(file), hunks, request, Call()))
 
     def revert_files(
         self, step: str, *files: str, on_conflict: OnConflict = "merge", dry_run: bool = False
     ) -> dict[str, str]:
-        request = Request(on_conflict, False, dry_run)
+        request = OperationOptions(on_conflict, False, dry_run)
         names = [os.fsencode(file) for file in files]
         return outcomes(self.bench.workspace.piecemeal.revert_files(step, names, request, Call()))
 

@@ -11,17 +11,23 @@ if TYPE_CHECKING:
     from snapd.core.call import Call
     from snapd.core.check_report import CheckReport
     from snapd.core.operations.writer import Writer
+    from snapd.core.ports.integrity import Integrity
+    from snapd.core.ports.log import SnapshotLog
 
 
 class StoreCheck:
     """The check of a workspace.
 
     Args:
-        writer: of the workspace.
+        writer: gives the right to write, and captures the work tree.
+        integrity: of the store.
+        log: of the store.
     """
 
-    def __init__(self, writer: Writer) -> None:
+    def __init__(self, writer: Writer, integrity: Integrity, log: SnapshotLog) -> None:
         self._writer = writer
+        self._integrity = integrity
+        self._log = log
 
     def check(self, call: Call, *, quick: bool) -> CheckReport:
         """Checks the store; others may go on meanwhile.
@@ -34,17 +40,16 @@ class StoreCheck:
             StoreCorrupt: the store is gone. A damaged object is no error here.
             StorageFull, IoError, Cancelled: see there.
         """
-        store = self._writer.store
-        found = store.check(call, quick=quick, alone=False)
+        found = self._integrity.check(call, quick=quick, alone=False)
         if not found.problems:
             return found
         # what somebody packed or dropped in this moment was looked for in the wrong place, and is not missed again
-        again = store.check(call, quick=quick, alone=False)
+        again = self._integrity.check(call, quick=quick, alone=False)
         if not again.problems:
             return again
         # only now do others wait: so that what is told is exact
         with self._writer.alone(call):
-            return store.check(call, quick=quick, alone=True)
+            return self._integrity.check(call, quick=quick, alone=True)
 
     def repair(self, call: Call) -> CheckReport:
         """Repairs the store: from itself, from the project's own git, and from the work tree, which is captured.
@@ -56,16 +61,18 @@ class StoreCheck:
             StoreCorrupt, StorageFull, WorkspaceGone, IoError: nothing that could be read before cannot be read now.
             Cancelled: nothing was changed.
         """
-        store, work_tree = self._writer.store, self._writer.work_tree
+        work_tree = self._writer.work_tree
         with self._writer.alone(call):
             work_tree.check_present()
             most = self._writer.settings.max_file_size
-            first = store.repair(work_tree.object_directories(), lambda path: work_tree.content(path, most), call)
+            first = self._integrity.repair(
+                work_tree.object_directories(), lambda path: work_tree.content(path, most), call
+            )
             if not first.problems:
                 return first
             # it takes objects for stored that are not any more
             work_tree.forget_all()
             snapshot = self._writer.look((), call)
-            store.identify(snapshot)
+            self._log.identify(snapshot)
             self._writer.record(snapshot, RecordKind.LOOK)
-            return after_repair(first, store.check(call, quick=False, alone=True))
+            return after_repair(first, self._integrity.check(call, quick=False, alone=True))

@@ -62,12 +62,12 @@ class History:
 
     Args:
         timeline: of the workspace.
-        deeds: tells what steps changed.
+        step_changes: says what steps changed.
     """
 
-    def __init__(self, timeline: Timeline, deeds: StepChanges) -> None:
+    def __init__(self, timeline: Timeline, step_changes: StepChanges) -> None:
         self._timeline = timeline
-        self._deeds = deeds
+        self._step_changes = step_changes
 
     def page(self, before: int | None, limit: int, call: Call) -> HistoryPage:
         """The latest entries, the newest first.
@@ -107,12 +107,12 @@ class History:
                 event.milliseconds,
                 what.before.tree,
                 event.head.tree,
-                self._deeds.between(what.before.tree, event.head.tree, call),
+                self._step_changes.between(what.before.tree, event.head.tree, call),
                 session_id=what.session_id,
                 turned=tuple(dict.fromkeys(turn.step_id for turn in what.turned)),
             )
         if seen is not None and not seen.steps:
-            files = self._deeds.between(seen.before.tree, seen.after.tree, call)
+            files = self._step_changes.between(seen.before.tree, seen.after.tree, call)
             yield Entry(event.seq, "user", event.milliseconds, seen.before.tree, seen.after.tree, files)
 
     def _step(self, event: Event, begun: StepBegun, call: Call) -> Iterator[Entry]:
@@ -120,7 +120,7 @@ class History:
         session = self._timeline.session(begun.session_id)
         if step is None or session is None:
             return
-        view = self._deeds.view(step, session.agent, call)
+        view = self._step_changes.view(step, session.agent, call)
         yield Entry(
             event.seq,
             "step",

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from snapd.core.call import Call
     from snapd.core.model import ObjectId, RelPath
     from snapd.core.operations.writer import Writer
+    from snapd.core.ports.log import SnapshotLog
+    from snapd.core.ports.maintenance import Maintenance
+    from snapd.core.ports.objects import Objects
 
 _NAMED = 5
 """How many files an error names."""
@@ -64,11 +67,17 @@ class Purge:
     """Purges a workspace.
 
     Args:
-        writer: the one who may write.
+        writer: gives the right to write, and captures the work tree.
+        objects: of the store.
+        log: of the store.
+        maintenance: of the store.
     """
 
-    def __init__(self, writer: Writer) -> None:
+    def __init__(self, writer: Writer, objects: Objects, log: SnapshotLog, maintenance: Maintenance) -> None:
         self._writer = writer
+        self._objects = objects
+        self._log = log
+        self._maintenance = maintenance
 
     def purge(self, paths: Collection[RelPath], dry_run: bool, call: Call) -> Purged:
         """Takes files out of every snapshot and every event.
@@ -89,20 +98,20 @@ class Purge:
                 their contents are on the disk still: the same request again removes them.
             Cancelled: nothing was changed.
         """
-        store, work_tree = self._writer.store, self._writer.work_tree
+        work_tree = self._writer.work_tree
         with self._writer.turn(call):
-            store.check_present()
-            purge_plan = store.purge_plan(paths, call)
+            self._objects.check_present()
+            purge_plan = self._maintenance.purge_plan(paths, call)
             standing = purge_plan.standing()
             missing = [path for path in paths if not purge_plan.is_in_any(path)]
-            if missing and not store.is_unpurged:
+            if missing and not self._maintenance.is_unpurged:
                 raise FileNotInSnapshot(f"{shown(missing[0])} is in no snapshot", file=shown(missing[0]), skipped=False)
             look = self._writer.look((), call)
             here = [path for path, _ in purge_plan.located(look.tree)]
             files = []
             for path, versions in standing.items():
                 call.check()
-                size = sum(map(store.blob_size, versions))
+                size = sum(map(self._objects.blob_size, versions))
                 files.append(PurgedFile(path, len(versions), size, path in here))
             count = purge_plan.snapshots()
             linked = purge_plan.is_linked()
@@ -112,10 +121,10 @@ class Purge:
             if here:
                 raise InvalidParams(_in_folder(here), field="files", files=[shown(path) for path in here])
             # what was just looked at belongs to no snapshot, and need not be stored for this
-            work_tree.forget(store.discard())
-            previous = store.last
+            work_tree.forget(self._objects.discard())
+            previous = self._log.last
             try:
-                freed = store.purge(purge_plan if standing else None, call)
+                freed = self._maintenance.purge(purge_plan if standing else None, call)
             finally:
                 # which objects there are, nothing but the store knows now
                 work_tree.forget_all()
@@ -134,24 +143,22 @@ class Purge:
                 next opened.
             Cancelled: nothing was changed.
         """
-        store = self._writer.store
         with self._writer.turn(call):
-            store.check_present()
-            snapshots, sessions = store.counts()
+            self._objects.check_present()
+            snapshots, sessions = self._log.counts()
             if dry_run:
                 return Purged(False, (), snapshots, sessions, 0, False)
             try:
-                freed = store.erase(call)
+                freed = self._maintenance.erase(call)
             finally:
                 self._writer.work_tree.forget_all()
             return Purged(True, (), snapshots, sessions, freed, False)
 
     def _tell(self, previous: ObjectId | None) -> None:
         """Tells of the last snapshot, where that is another one now."""
-        store = self._writer.store
-        if store.last is not None and store.last != previous:
-            skipped = store.find(store.last).coverage.skipped
-            self._writer.tell_snapshot(Tracked(store.last, previous, skipped))
+        if self._log.last is not None and self._log.last != previous:
+            skipped = self._log.find(self._log.last).coverage.skipped
+            self._writer.tell_snapshot(Tracked(self._log.last, previous, skipped))
 
 
 def _in_folder(paths: list[RelPath]) -> str:

@@ -8,16 +8,13 @@ from snapd.core.operations.ignored_targets import wanted_by_patches, wanted_by_r
 from snapd.core.operations.target import Target
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from snapd.core.call import Call
-    from snapd.core.model import ObjectId, Outcome, RelPath, Snapshot
-    from snapd.core.operations.planner import Planner
-    from snapd.core.operations.writer import Request, Writer
-    from snapd.core.plan import Plan
+    from snapd.core.model import ObjectId, Outcome, RelPath
+    from snapd.core.operations.writer import OperationOptions, Writer
     from snapd.core.ports.log import SnapshotLog
     from snapd.core.ports.objects import Objects
-    from snapd.core.timeline.model import Operated
 
 
 class Restore:
@@ -34,12 +31,12 @@ class Restore:
         self._objects = objects
         self._log = log
 
-    def restore(self, tree: ObjectId, request: Request, call: Call) -> Outcome:
+    def restore(self, tree: ObjectId, options: OperationOptions, call: Call) -> Outcome:
         """Makes the work tree what a snapshot was, after a snapshot of what is there now.
 
         Args:
             tree: the snapshot.
-            request: how it is asked; a conflict is a file changed since the last snapshot.
+            options: how the client wants it done; a conflict is a file changed since the last snapshot.
             call: the request; may be cancelled until the first file is moved.
 
         Raises:
@@ -47,21 +44,20 @@ class Restore:
         """
         with self._writer.turn(call):
             target = Target(self._objects, self._log.find(tree))
+            seen = self._writer.look((), call)
+            wanted = wanted_by_restore(self._objects, seen.tree, tree)
+            prepared = self._writer.prepare(seen, wanted, options, call, forced=target.snapshot.coverage.forced)
+            plan = prepared.planner.restore(target, call)
+            return self._writer.carry_out(prepared, plan, self._writer.operation("restore", seen), call)
 
-            def make_plan(planner: Planner, before: Snapshot) -> tuple[Plan, Operated]:
-                return planner.restore(target, call), self._writer.operation("restore", before)
-
-            def wanted(before: Snapshot) -> Iterator[RelPath]:
-                return wanted_by_restore(self._objects, before.tree, tree)
-
-            return self._writer.operate(make_plan, target.snapshot.coverage.forced, wanted, request, call)
-
-    def revert(self, patches: Sequence[tuple[ObjectId, Sequence[RelPath]]], request: Request, call: Call) -> Outcome:
+    def revert(
+        self, patches: Sequence[tuple[ObjectId, Sequence[RelPath]]], options: OperationOptions, call: Call
+    ) -> Outcome:
         """Brings some files back, each from the first patch that names it.
 
         Args:
             patches: trees of snapshots, each with the files to take from it.
-            request: as of `restore`.
+            options: as of `restore`.
             call: as of `restore`.
 
         Raises:
@@ -70,12 +66,9 @@ class Restore:
         """
         with self._writer.turn(call):
             targets = [(Target(self._objects, self._log.find(tree)), names) for tree, names in patches]
-            forced = tuple({path for target, _ in targets for path in target.snapshot.coverage.forced})
-
-            def make_plan(planner: Planner, before: Snapshot) -> tuple[Plan, Operated]:
-                return planner.revert(targets, call), self._writer.operation("revert", before)
-
-            def wanted(_: Snapshot) -> Iterator[RelPath]:
-                return wanted_by_patches(self._objects, patches)
-
-            return self._writer.operate(make_plan, forced, wanted, request, call)
+            forced = {path for target, _ in targets for path in target.snapshot.coverage.forced}
+            seen = self._writer.look((), call)
+            wanted = wanted_by_patches(self._objects, patches)
+            prepared = self._writer.prepare(seen, wanted, options, call, forced=forced)
+            plan = prepared.planner.revert(targets, call)
+            return self._writer.carry_out(prepared, plan, self._writer.operation("revert", seen), call)

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from snapd.core.compare.file_diff import FileDelta
     from snapd.core.model import RelPath
     from snapd.core.ports.differ import TextDiffer
-    from snapd.core.ports.store import Store
+    from snapd.core.ports.objects import Objects
+    from snapd.core.ports.timeline import Timeline
     from snapd.core.timeline.attribution import Delta
     from snapd.core.timeline.model import SessionId, StepId
 
@@ -28,15 +29,19 @@ class NetPages:
     """Of one workspace.
 
     Args:
-        store: where the snapshots are.
-        deeds: tells what steps changed.
+        objects: holds the snapshots.
+        timeline: of the workspace.
+        step_changes: says what steps changed.
         sessions: of the workspace.
         texts: compares texts.
     """
 
-    def __init__(self, store: Store, deeds: StepChanges, sessions: Sessions, texts: TextDiffer) -> None:
-        self._store = store
-        self._deeds = deeds
+    def __init__(
+        self, objects: Objects, timeline: Timeline, step_changes: StepChanges, sessions: Sessions, texts: TextDiffer
+    ) -> None:
+        self._objects = objects
+        self._timeline = timeline
+        self._step_changes = step_changes
         self._sessions = sessions
         self._texts = texts
         # what the page before was of: the next one asks for the same
@@ -70,17 +75,17 @@ class NetPages:
         Raises:
             UnknownSession, UnknownStep, StoreCorrupt: see there.
         """
-        asked = (session_id, message_id, step_id, self._store.timeline.next_seq)
+        asked = (session_id, message_id, step_id, self._timeline.next_seq)
         kept, self._kept = self._kept, None
         if kept is None or kept[0] != asked:
-            net = self._deeds.net_in_force(self._sessions.applied(session_id, message_id, step_id), call)
+            net = self._step_changes.net_in_force(self._sessions.applied(session_id, message_id, step_id), call)
             kept = (asked, tuple(net.items()))
         files = kept[1]
         start = bisect_right(files, after, key=itemgetter(0)) if after is not None else 0
 
         def describe_net(file: tuple[RelPath, Delta]) -> FileDelta:
             path, delta = file
-            return describe(self._store, path, delta.old, delta.new, self._texts, call, contents=contents)
+            return describe(self._objects, path, delta.old, delta.new, self._texts, call, contents=contents)
 
         page, last = first_page(islice(files, start, None), describe_net, limit, lambda _: call.check())
         if last is not None:

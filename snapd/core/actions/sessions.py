@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from snapd.core.model import RelPath, Snapshot
     from snapd.core.operations.writer import Writer
-    from snapd.core.ports.timeline import Timeline
+    from snapd.core.ports.log import SnapshotLog
     from snapd.core.timeline.model import Operated, Session, SessionId, Step, StepId, StepQuery
 
     from .step_changes import StepChanges
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 IN_FORCE = ("applied", "partly")
 """The states of steps that have ended and were not taken back as a whole."""
 
-SPARE = 100
-"""News that an operation tells besides those of steps."""
+OTHER_NOTICES = 100
+"""How many notifications to make room for besides one for each step."""
 
 
 @attrs.frozen
@@ -49,18 +49,17 @@ class Sessions:
     """Begins and ends sessions and steps.
 
     Args:
-        writer: of the workspace.
-        deeds: tells what steps changed.
+        writer: captures the work tree and records events.
+        log: of the workspace.
+        step_changes: says what steps changed.
     """
 
-    def __init__(self, writer: Writer, deeds: StepChanges) -> None:
+    def __init__(self, writer: Writer, log: SnapshotLog, step_changes: StepChanges) -> None:
         self._writer = writer
-        self._deeds = deeds
+        self._log = log
+        self._timeline = log.timeline
+        self._step_changes = step_changes
         writer.on_recovery(self._tell_recovered)
-
-    @property
-    def _timeline(self) -> Timeline:
-        return self._writer.store.timeline
 
     # -- sessions
 
@@ -128,7 +127,7 @@ class Sessions:
         found: list[StepView] = []
         for step in steps:
             call.check()
-            found.append(self._deeds.view(step, session.agent, call))
+            found.append(self._step_changes.view(step, session.agent, call))
         return Page(tuple(found), last)
 
     def find(self, wanted: StepQuery, limit: int | None, call: Call) -> tuple[StepView, ...]:
@@ -214,7 +213,7 @@ class Sessions:
                 if client is not None:
                     self._writer.attendance.attend(step_id, client)
                 step = self.known_step(step_id)
-                self.tell(session_id, self._deeds.view(step, session.agent, call))
+                self.tell(session_id, self._step_changes.view(step, session.agent, call))
         finally:
             if ended is not None:
                 self._tell_of_end(ended, call)
@@ -296,7 +295,7 @@ class Sessions:
     ) -> Ended:
         """As `end_open`, with a snapshot of the work tree that was just taken."""
         beside = [self.known_step(other) for other in self._timeline.beside(step.step_id)]
-        self._writer.bulletin.prepare(len(beside) + SPARE)
+        self._writer.bulletin.prepare(len(beside) + OTHER_NOTICES)
         self._writer.track(snapshot, self._end_of(step, snapshot, claims, spoken_for=spoken_for), call)
         self._writer.attendance.drop((step.step_id,))
         return Ended(self.known_step(step.step_id), tuple(other for other in beside if other.ended is not None))
@@ -325,8 +324,8 @@ class Sessions:
         self, step: Step, snapshot: Snapshot, claims: tuple[RelPath, ...] | None, *, spoken_for: bool
     ) -> StepEnded:
         """The event that ends an open step with what was found."""
-        seen = self._writer.span(self._writer.store.identify(snapshot))
-        own = self._deeds.ended_with(step, seen, claims, spoken_for=spoken_for)
+        seen = self._writer.span(self._log.identify(snapshot))
+        own = self._step_changes.ended_with(step, seen, claims, spoken_for=spoken_for)
         return StepEnded(step.step_id, claims, bool(own.files or own.directories), spoken_for)
 
     def left(self, session_id: SessionId) -> tuple[Step, ...]:
@@ -359,7 +358,7 @@ class Sessions:
                 steps = attendance.of(client)
                 self._writer.work_tree.check_present()
                 snapshot = self._writer.look((), call)
-                if steps and self._writer.span(self._writer.store.identify(snapshot)) is not None:
+                if steps and self._writer.span(self._log.identify(snapshot)) is not None:
                     self._writer.track(snapshot, StepsLeft(steps), call)
                 attendance.drop(steps)
         finally:
@@ -384,7 +383,7 @@ class Sessions:
             named = self.known_step(step_id)
             if named.begun.session_id != session_id:
                 raise UnknownStep(f"step {step_id!r} is not one of session {session_id!r}", stepId=step_id)
-            steps = self._deeds.with_parts(named)
+            steps = self._step_changes.with_parts(named)
         return tuple(step for step in steps if step.state in IN_FORCE and message_id in (None, step.begun.message_id))
 
     def known(self, session_id: SessionId) -> Session:
@@ -404,12 +403,12 @@ class Sessions:
     def view(self, session: Session, call: Call) -> SessionView:
         """A session, with what can be done in it; raises as `StepChanges.summary`."""
         tally = self._timeline.tally(session.session_id)
-        more = sum(not self._deeds.summary(step, call).is_empty for step in tally.unknown)
+        more = sum(not self._step_changes.summary(step, call).is_empty for step in tally.unknown)
         return SessionView(session, tally.undoable + more, tally.redoable)
 
     def shown(self, step: Step, call: Call) -> StepView:
         """A step, with what it changed; raises as `StepChanges.view`."""
-        return self._deeds.view(step, self.known(step.begun.session_id).agent, call)
+        return self._step_changes.view(step, self.known(step.begun.session_id).agent, call)
 
     # -- telling
 
@@ -437,6 +436,6 @@ class Sessions:
         steps = [self.known_step(ended.step.step_id)]
         for before in ended.beside:
             step = self.known_step(before.step_id)
-            if self._deeds.summary(step, Call()) != before.summary:
+            if self._step_changes.summary(step, Call()) != before.summary:
                 steps.append(step)
         self.tell_steps([self.shown(step, Call()) for step in steps])

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from snapd.core.call import Call
     from snapd.core.model import Change, ObjectId, RelPath
     from snapd.core.ports.differ import TextDiffer
-    from snapd.core.ports.store import Store
+    from snapd.core.ports.log import SnapshotLog
+    from snapd.core.ports.objects import Objects
     from snapd.core.timeline.attribution import Delta
     from snapd.core.timeline.model import Operated, SnapshotId, Span, Step, StepId, StepTurned, Undone
 
@@ -28,17 +29,20 @@ class StepChanges:
     """Tells what steps changed.
 
     Args:
-        store: of the workspace, with its timeline.
+        objects: holds the snapshots.
+        log: of the workspace.
         texts: compares texts.
     """
 
-    def __init__(self, store: Store, texts: TextDiffer) -> None:
-        self._store = store
+    def __init__(self, objects: Objects, log: SnapshotLog, texts: TextDiffer) -> None:
+        self._objects = objects
+        self._log = log
+        self._timeline = log.timeline
         self._texts = texts
 
     def own(self, step: Step) -> OwnChanges:
         """What a step itself changed so far, its parts left out; raises `StoreCorrupt`."""
-        return self._own(step.step_id, self._store.timeline.spans(step.step_id), {})
+        return self._own(step.step_id, self._timeline.spans(step.step_id), {})
 
     def ended_with(
         self, step: Step, seen: Span | None, claims: tuple[RelPath, ...] | None, *, spoken_for: bool
@@ -54,11 +58,11 @@ class StepChanges:
         Raises:
             StoreCorrupt: see there.
         """
-        spans = list(self._store.timeline.spans(step.step_id, spoken_for=spoken_for))
+        spans = list(self._timeline.spans(step.step_id, spoken_for=spoken_for))
         if seen is not None and step.step_id in seen.steps:
             spans.append(seen)
         elif seen is not None and spoken_for and step.step_id in seen.left:
-            opened = self._store.timeline.open_steps()
+            opened = self._timeline.open_steps()
             spans.append(attrs.evolve(seen, steps=working(opened, {*seen.steps, step.step_id})))
         return self._own(step.step_id, spans, {step.step_id: _author(step, claims)})
 
@@ -70,12 +74,12 @@ class StepChanges:
         """
         if step.summary is not None:
             return step.summary
-        next_seq = self._store.timeline.next_seq
+        next_seq = self._timeline.next_seq
         own = self.own(step)
         files = tuple(self._file(path, chain, call) for path, chain in own.files.items())
         summary = Summary(tuple(file for file in files if file is not None), len(own.directories))
         if step.ended is not None:
-            self._store.timeline.keep_summary(step.step_id, summary, next_seq)
+            self._timeline.keep_summary(step.step_id, summary, next_seq)
         return summary
 
     def view(self, step: Step, agent: str | None, call: Call) -> StepView:
@@ -96,7 +100,7 @@ class StepChanges:
     def between(self, old: ObjectId, new: ObjectId, call: Call) -> tuple[FileSummary, ...]:
         """What differs between two trees, file by file; raises as `summary`."""
         told = [
-            describe(self._store, change.path, change.old, change.new, self._texts, call, contents=False)
+            describe(self._objects, change.path, change.old, change.new, self._texts, call, contents=False)
             for change in self._changes(old, new)
         ]
         return tuple(
@@ -110,7 +114,7 @@ class StepChanges:
         waiting = [step]
         while waiting:
             found.append(waiting.pop())
-            waiting += reversed(self._store.timeline.parts(found[-1].step_id))
+            waiting += reversed(self._timeline.parts(found[-1].step_id))
         return tuple(found)
 
     def in_force(self, step: Step) -> OwnChanges:
@@ -123,7 +127,7 @@ class StepChanges:
             StoreCorrupt: see there.
         """
         own = self.own(step)
-        undone = self._store.timeline.undone(step.step_id)
+        undone = self._timeline.undone(step.step_id)
         if not undone:
             return own
         last = undone[-1]
@@ -145,7 +149,7 @@ class StepChanges:
 
     def operation(self, undone: Undone) -> Operated:
         """The operation that took a step back; raises `StoreCorrupt`."""
-        found = self._store.timeline.operation(undone.operation_id)
+        found = self._timeline.operation(undone.operation_id)
         assert found is not None
         return found
 
@@ -172,21 +176,21 @@ class StepChanges:
         for own in changed:
             call.check()
             chains.append(own.files)
-        return net(chains, self._store.merge)
+        return net(chains, self._objects.merge)
 
     def _own(self, step_id: StepId, spans: Sequence[Span], known: dict[StepId, Author]) -> OwnChanges:
         authors = dict(known)
         for other in {step for span in spans for step in (*span.steps, *span.left)} - authors.keys():
-            step = self._store.timeline.step(other)
+            step = self._timeline.step(other)
             assert step is not None
             authors[other] = _author(step, step.claims)
         return own_changes(step_id, spans, authors, self._changes, self._empty_directories)
 
     def _changes(self, old: ObjectId, new: ObjectId) -> Iterable[Change]:
-        return changes(self._store.read_tree, old, new, differing=self._store.differing)
+        return changes(self._objects.read_tree, old, new, differing=self._objects.differing)
 
     def _empty_directories(self, snapshot: SnapshotId) -> tuple[RelPath, ...]:
-        return self._store.load(snapshot).coverage.empty_dirs
+        return self._log.load(snapshot).coverage.empty_dirs
 
     def _file(self, path: RelPath, chain: Sequence[Delta], call: Call) -> FileSummary | None:
         """One file of a summary; None where it came and went."""
@@ -194,7 +198,9 @@ class StepChanges:
         shared = any(delta.shared for delta in chain)
         if old is None and new is None:
             return None
-        told = [describe(self._store, path, delta.old, delta.new, self._texts, call, contents=False) for delta in chain]
+        told = [
+            describe(self._objects, path, delta.old, delta.new, self._texts, call, contents=False) for delta in chain
+        ]
         return FileSummary(
             path,
             "added" if old is None else "deleted" if new is None else "modified",

@@ -6,26 +6,25 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from snapd.core.actions.undo_task import wanted_by_tasks
 from snapd.core.compare.hunks import hunks, without
 from snapd.core.compare.text import is_binary
 from snapd.core.errors import InvalidParams
 from snapd.core.model import SYMLINK, Entry, FileOutcome
 from snapd.core.paths import shown
 
+from .undo_operation import UndoOperation, carry_out
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from snapd.core.call import Call
     from snapd.core.compare.hunks import Hunk
-    from snapd.core.model import Outcome, RelPath, Snapshot
-    from snapd.core.operations.planner import Planner
-    from snapd.core.operations.writer import Request, Writer
-    from snapd.core.plan import Plan
+    from snapd.core.model import Outcome, RelPath
+    from snapd.core.operations.writer import OperationOptions, Writer
     from snapd.core.ports.differ import TextDiffer
-    from snapd.core.ports.store import Store
+    from snapd.core.ports.objects import Objects
     from snapd.core.timeline.attribution import Delta
-    from snapd.core.timeline.model import Operated, OperationKind, Step, StepId
+    from snapd.core.timeline.model import OperationKind, Step, StepId
 
     from .sessions import Sessions
     from .step_changes import StepChanges
@@ -41,25 +40,29 @@ class UndoParts:
     """Undo of pieces in one workspace.
 
     Args:
-        writer: of the workspace.
-        sessions: likewise.
-        deeds: tells what steps changed.
-        tasks: what there is to take back.
+        writer: captures the work tree and changes it.
+        objects: holds the contents of files.
+        sessions: of the workspace.
+        step_changes: says what steps changed.
+        planner: finds what there is to take back, and plans how.
         texts: compares texts.
     """
 
     def __init__(
-        self, writer: Writer, sessions: Sessions, deeds: StepChanges, tasks: UndoPlanner, texts: TextDiffer
+        self,
+        writer: Writer,
+        objects: Objects,
+        sessions: Sessions,
+        step_changes: StepChanges,
+        planner: UndoPlanner,
+        texts: TextDiffer,
     ) -> None:
         self._writer = writer
+        self._objects = objects
         self._sessions = sessions
-        self._deeds = deeds
-        self._tasks = tasks
+        self._step_changes = step_changes
+        self._planner = planner
         self._texts = texts
-
-    @property
-    def _store(self) -> Store:
-        return self._writer.store
 
     # -- hunks
 
@@ -76,7 +79,7 @@ class UndoParts:
         return hunks(*sides, self._texts, call) if sides is not None else ()
 
     def revert_hunks(
-        self, step_id: StepId, path: RelPath, indexes: Sequence[int], request: Request, call: Call
+        self, step_id: StepId, path: RelPath, indexes: Sequence[int], options: OperationOptions, call: Call
     ) -> Outcome:
         """Takes back some hunks of what a step changed in a file.
 
@@ -84,7 +87,7 @@ class UndoParts:
             step_id: the step.
             path: the file.
             indexes: which hunks.
-            request: how it is asked.
+            options: how the client wants it done.
             call: the request; may be cancelled until the file is moved.
 
         Raises:
@@ -101,23 +104,25 @@ class UndoParts:
             data = without(*sides, indexes, self._texts, call)
             wanted = self._without(change, data, sides)
             task = attrs.evolve(
-                self._tasks.whole(step),
+                self._planner.whole(step),
                 files={path: (attrs.evolve(change, old=wanted),)},
                 made=(),
                 removed=(),
                 renames={},
             )
-            return self._take_back("hunks", step, [task], request, call)
+            return self._carry_out("hunks", step, [task], options, call)
 
     # -- files
 
-    def revert_files(self, step_id: StepId, paths: Collection[RelPath], request: Request, call: Call) -> Outcome:
+    def revert_files(
+        self, step_id: StepId, paths: Collection[RelPath], options: OperationOptions, call: Call
+    ) -> Outcome:
         """Takes back what a step and its parts changed in some files; of what was undone already, what conflicted then.
 
         Args:
             step_id: the step. One that is applied stays so; one that was undone in part is undone once nothing is left.
             paths: the files; one that it moved by either of its names.
-            request: how it is asked.
+            options: how the client wants it done.
             call: the request; may be cancelled until the first file is moved.
 
         Raises:
@@ -130,44 +135,32 @@ class UndoParts:
             wanted = set(paths)
             # what is left of a step that an older snapd took back is told by the files as they are
             self._writer.look((), call)
-            opened = [part for part in self._deeds.with_parts(step) if part.state == "open"]
+            opened = [part for part in self._step_changes.with_parts(step) if part.state == "open"]
             # the step goes on, but what it changed so far is what it would have changed if it ended now
             with self._sessions.supposing_ended(reversed(opened), call):
-                parts = self._deeds.with_parts(self._sessions.known_step(step_id))
-                whole = [self._tasks.whole(part) for part in parts]
-                tasks = [self._tasks.undoing(part) for part in reversed(parts)]
+                parts = self._step_changes.with_parts(self._sessions.known_step(step_id))
+                whole = [self._planner.whole(part) for part in parts]
+                tasks = [self._planner.undoing(part, call) for part in reversed(parts)]
             changed = {path for task in whole for path in task.files}
             for path in wanted - changed:
                 raise InvalidParams(f"files: step {step_id!r} did not change {shown(path)}", field="files")
             for task in whole:
                 wanted |= {name for pair in task.renames.items() if wanted & set(pair) for name in pair}
             tasks = [task for task in (task.only(wanted) for task in tasks) if task.files]
-            outcome = self._take_back("revert", step, tasks, request, call)
+            outcome = self._carry_out("revert", step, tasks, options, call)
             # what was taken back before is as it is to be
             told = {file.path for file in outcome.files}
             rest = [FileOutcome(path, "unchanged") for path in wanted & changed - told]
             return attrs.evolve(outcome, files=tuple(sorted([*outcome.files, *rest], key=lambda file: file.path)))
 
-    def _take_back(
-        self, kind: OperationKind, step: Step, tasks: Sequence[UndoTask], request: Request, call: Call
+    def _carry_out(
+        self, kind: OperationKind, step: Step, tasks: Sequence[UndoTask], options: OperationOptions, call: Call
     ) -> Outcome:
-        # a step that is applied stays so, and one that was taken back in part has more of it taken back by this
-        again = {task.step.step_id for task in tasks if kind == "revert" and task.step.state in TAKEN_BACK}
-
-        def make_plan(planner: Planner, before: Snapshot) -> tuple[Plan, Operated]:
-            plan, turned = self._tasks.plan(planner, before, tasks, request, call)
-            operation = attrs.evolve(
-                self._writer.operation(kind, before),
-                session_id=step.begun.session_id,
-                turned=tuple(turn for turn in turned if turn.step_id in again),
-                root=step.step_id if again else None,
-            )
-            return plan, operation
-
-        outcome = self._writer.operate(make_plan, (), lambda _: wanted_by_tasks(tasks), request, call)
-        if outcome.applied:
-            steps = [self._sessions.known_step(task.step.step_id) for task in tasks if task.step.step_id in again]
-            self._sessions.tell_steps([self._sessions.shown(step, call) for step in steps])
+        # an applied step stays applied; if some of a step was taken back before, this takes back more of it
+        recorded = {task.step.step_id for task in tasks if kind == "revert" and task.step.state in TAKEN_BACK}
+        root = step.step_id if recorded else None
+        operation = UndoOperation(kind, step.begun.session_id, tasks, recorded, root)
+        outcome, _ = carry_out(operation, self._writer, self._planner, self._sessions, options, call)
         return outcome
 
     # -- texts
@@ -179,11 +172,11 @@ class UndoParts:
             raise InvalidParams(f"file: step {step.step_id!r} did not change {shown(path)}", field="file")
         if len({side.mode == SYMLINK for side in (change.old, change.new) if side is not None}) > 1:
             return None
-        old, new = (b"" if side is None else self._store.read_blob(side.oid) for side in (change.old, change.new))
+        old, new = (b"" if side is None else self._objects.read_blob(side.oid) for side in (change.old, change.new))
         return None if is_binary(old) or is_binary(new) else (old, new)
 
     def _net(self, step: Step, call: Call) -> dict[RelPath, Delta]:
-        return self._deeds.net(self._deeds.with_parts(step), call)
+        return self._step_changes.net(self._step_changes.with_parts(step), call)
 
     def _without(self, change: Delta, data: bytes, sides: tuple[bytes, bytes]) -> Entry | None:
         """A file with some of its hunks taken back."""
@@ -193,7 +186,7 @@ class UndoParts:
             return change.old
         left = change.new or change.old
         assert left is not None
-        with self._store.batch() as batch:
+        with self._objects.batch() as batch:
             oid = batch.blob(data)
             batch.commit()
         return Entry(left.mode, oid)

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from snapd.core.compare.file_diff import FileDelta
     from snapd.core.model import CaptureSettings, Change, Drift, ObjectId
     from snapd.core.ports.differ import TextDiffer
-    from snapd.core.ports.store import Store
+    from snapd.core.ports.log import SnapshotLog
+    from snapd.core.ports.objects import Blobs, Objects
     from snapd.core.ports.work_tree import WorkTree
 
     Writing = Callable[[Call], AbstractContextManager[None]]
@@ -82,7 +83,8 @@ class Telling:
 
     Args:
         work_tree: the folder.
-        store: where its snapshots are.
+        objects: holds the snapshots.
+        log: knows the last snapshot.
         texts: compares texts.
         settings: gives what is captured.
         writing: holds the right to write to the workspace.
@@ -92,14 +94,16 @@ class Telling:
     def __init__(
         self,
         work_tree: WorkTree,
-        store: Store,
+        objects: Objects,
+        log: SnapshotLog,
         texts: TextDiffer,
         settings: Callable[[], CaptureSettings],
         writing: Writing,
         tell: Callable[[MovedAway], None],
     ) -> None:
         self._work_tree = work_tree
-        self._store = store
+        self._objects = objects
+        self._log = log
         self._texts = texts
         self._settings = settings
         self._writing = writing
@@ -126,18 +130,18 @@ class Telling:
             WorkspaceGone, IoError, StoreCorrupt, InvalidParams: nothing could be told.
         """
         with self._writing(call):
-            base, turn, told = self._store.last, self._turn, self._told
+            base, turn, told = self._log.last, self._turn, self._told
             if base is None:
                 return True
             if told is None or told.base != base:
                 told = _Difference(base, (), False)
             # not cancelled with the rest: a look that is broken off makes the next one look at everything
-            forced = self._store.find(base).coverage.forced
+            forced = self._log.find(base).coverage.forced
             drift = self._work_tree.drift(
-                base, self._store.read_tree, self._settings(), forced, MAX_FILES, MAX_READ_BYTES, Call()
+                base, self._objects.read_tree, self._settings(), forced, MAX_FILES, MAX_READ_BYTES, Call()
             )
         # nobody has to wait while lines are counted
-        difference, blobs = _compared(base, drift, self._store)
+        difference, blobs = _compared(base, drift, self._objects)
         if difference == told:
             return not drift.unfinished
         try:
@@ -157,7 +161,7 @@ class Telling:
         return not drift.unfinished
 
     def _is_past(self, base: ObjectId, turn: int) -> bool:
-        return turn != self._turn or base != self._store.last
+        return turn != self._turn or base != self._log.last
 
     def _described(self, difference: _Difference, blobs: UnstoredBlobs, call: Call) -> MovedAway:
         files: list[FileDelta] = []
@@ -182,9 +186,9 @@ class _Difference:
     truncated: bool
 
 
-def _compared(base: ObjectId, drift: Drift, store: Store) -> tuple[_Difference, UnstoredBlobs]:
+def _compared(base: ObjectId, drift: Drift, blobs: Blobs) -> tuple[_Difference, UnstoredBlobs]:
     changes, held = changes_of(drift)
-    return _Difference(base, changes, drift.truncated), UnstoredBlobs(store, held)
+    return _Difference(base, changes, drift.truncated), UnstoredBlobs(blobs, held)
 
 
 class ChangeFeed:

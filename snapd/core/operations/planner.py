@@ -67,6 +67,7 @@ class Planner:
         objects: Objects,
         work_tree: WorkTree,
         current: Snapshot,
+        *,
         base: ObjectId | None,
         on_conflict: OnConflict,
         unsaved: frozenset[RelPath],

@@ -43,12 +43,12 @@ _LOCK_POLL_SECONDS = 0.1
 
 
 @attrs.frozen
-class Request:
-    """What is asked of an operation, whatever it does.
+class OperationOptions:
+    """How a client wants an operation done, whatever the operation is.
 
     Attributes:
         on_conflict: what to do with files that are not what the agent left.
-        by_name: whether that was asked for, and is no default.
+        by_name: whether the client chose `on_conflict` itself.
         dry_run: only say what would be done.
     """
 
@@ -60,6 +60,25 @@ class Request:
     def respects_editors(self) -> bool:
         """Whether files with unsaved text in an editor are left alone."""
         return not (self.on_conflict == "overwrite" and self.by_name)
+
+
+@attrs.frozen
+class Prepared:
+    """What an operation starts from.
+
+    Attributes:
+        seen: the work tree, without the ignored files in `forced`: they are nobody's change.
+        before: the work tree with them.
+        forced: ignored files and directories that the operation looks at all the same.
+        options: how the client wants it done.
+        planner: makes the plan.
+    """
+
+    seen: Snapshot
+    before: Snapshot
+    forced: tuple[RelPath, ...]
+    options: OperationOptions
+    planner: Planner
 
 
 class Writer:
@@ -75,7 +94,7 @@ class Writer:
 
     def __init__(self, work_tree: WorkTree, store: Store, policy: Policy, texts: TextDiffer, unsaved: Unsaved) -> None:
         self.work_tree = work_tree
-        self.store = store
+        self._store = store
         self._policy = policy
         self.unsaved = unsaved
         self.bulletin = EventLog(store.timeline.reserve)
@@ -84,13 +103,12 @@ class Writer:
         self._lock = threading.Lock()
         self._counting = threading.Lock()
         self._waiting = 0
-        self._call = Call()
         self._closed = False
         self._settled = False
         self._broken_off: Interrupted | None = None
         self._troubled: list[Callable[[Exception], None]] = []
         self._recovered: list[Callable[[Operated], None]] = []
-        self._telling = Telling(work_tree, store, texts, lambda: self.settings, self.turn, self.tell)
+        self._telling = Telling(work_tree, store, store, texts, lambda: self.settings, self.turn, self.tell)
         self.feed = ChangeFeed(work_tree, self._telling, self.tell_trouble)
 
     @property
@@ -116,7 +134,7 @@ class Writer:
                 return
             self._closed = True
             self.work_tree.close()
-            self.store.close()
+            self._store.close()
 
     @contextmanager
     def turn(self, call: Call) -> Iterator[None]:
@@ -128,14 +146,10 @@ class Writer:
             StorageFull, IoError: there is no space to tell of anything.
         """
         with self.alone(call):
-            self.store.finish_erasing()
+            self._store.finish_erasing()
             self.bulletin.prepare()
             self._settle(call)
             yield
-
-    def check(self) -> None:
-        """Asks whether the request that has the turn is still wanted; raises as `Call.check`."""
-        self._call.check()
 
     @contextmanager
     def spare_turn(self) -> Iterator[SpareCall]:
@@ -152,7 +166,7 @@ class Writer:
         if not self._lock.acquire(blocking=False):
             raise Cancelled("somebody else is at work")
         with self._locked(call):
-            if not (self._settled or self.store.intent() is None):
+            if not (self._settled or self._store.intent() is None):
                 raise Cancelled("something else is to be done first")
             yield call
 
@@ -174,7 +188,7 @@ class Writer:
                 if isinstance(error, Interrupted):
                     self._broken_off = error
                 # what could not be made durable may be needed by nobody any more, and must not be in the way next time
-                self.work_tree.forget(self.store.discard())
+                self.work_tree.forget(self._store.discard())
                 raise
 
     @contextmanager
@@ -190,7 +204,6 @@ class Writer:
             if self._closed:
                 # the descriptor of the folder may be that of another one by now, and the store somebody else's
                 raise WorkspaceNotOpen("the workspace was closed while the request waited; open it again")
-            self._call = call
             yield
         finally:
             self._lock.release()
@@ -211,9 +224,9 @@ class Writer:
 
     def look(self, forced: tuple[RelPath, ...], call: Call) -> Snapshot:
         """Captures the work tree; what was found is recorded by nobody yet."""
-        self.store.check_present()
+        self._store.check_present()
         try:
-            with self.store.batch() as batch:
+            with self._store.batch() as batch:
                 snapshot = self.work_tree.capture(self.settings, forced, batch, call)
         except BaseException:
             # what the clock had told was given back to it, and it does not tell it twice
@@ -224,8 +237,8 @@ class Writer:
 
     def record(self, snapshot: Snapshot, kind: RecordKind) -> None:
         """Records a snapshot durably."""
-        if kind is not RecordKind.LOOK or not self.store.knows(snapshot.tree):
-            self.store.append(snapshot, kind)
+        if kind is not RecordKind.LOOK or not self._store.knows(snapshot.tree):
+            self._store.append(snapshot, kind)
 
     def capture(self, forced: tuple[RelPath, ...], kind: RecordKind, call: Call) -> Snapshot:
         """Looks and records."""
@@ -239,55 +252,74 @@ class Writer:
         Raises:
             StorageFull, StoreCorrupt, IoError, Cancelled: neither was done; later on it cannot be cancelled any more.
         """
-        previous = self.store.last
-        found = self.store.identify(snapshot)
+        previous = self._store.last
+        found = self._store.identify(snapshot)
         call.commit()
-        self.store.tell(self._event(found, self.span(found), what), snapshot)
+        self._store.tell(self._event(found, self.span(found), what), snapshot)
         failpoint("writer.tracked")
         self.tell_snapshot(Tracked(snapshot.tree, previous, snapshot.coverage.skipped))
 
     def suppose(self, snapshot: Snapshot, what: Happening) -> None:
         """Has the timeline answer as if `track` had added this event; for its `supposing` block."""
-        found = self.store.identify(snapshot)
-        self.store.timeline.suppose(self._event(found, self.span(found), what))
+        found = self._store.identify(snapshot)
+        self._store.timeline.suppose(self._event(found, self.span(found), what))
 
     def note(self, what: Happening) -> None:
         """Adds an event to the timeline for which nobody had to look."""
-        self.store.tell(self._event(self.store.timeline.head, None, what))
+        self._store.tell(self._event(self._store.timeline.head, None, what))
 
     # -- changing
 
-    def operate(
+    def prepare(
         self,
-        make_plan: Callable[[Planner, Snapshot], tuple[Plan, Operated]],
-        forced: tuple[RelPath, ...],
-        wanted: Callable[[Snapshot], Iterable[RelPath]],
-        request: Request,
+        seen: Snapshot,
+        wanted: Iterable[RelPath],
+        options: OperationOptions,
         call: Call,
-    ) -> Outcome:
-        """Carries out an operation; what is there now is in a snapshot first.
+        *,
+        forced: Iterable[RelPath] = (),
+    ) -> Prepared:
+        """Captures, before an operation is planned, the ignored files that it may write over: no snapshot has them.
 
         Args:
-            make_plan: given a planner and the work tree as it is without `forced`, says what to do and how the timeline
-                is to tell it.
-            forced: ignored paths that are looked at all the same.
-            wanted: given the same, says which files it is to write; those that are ignored are captured with `forced`.
-            request: how it was asked.
+            seen: the work tree, as just captured.
+            wanted: the files that the operation is going to write.
+            options: how the client wants it done.
+            call: the request.
+            forced: ignored paths to capture in any case.
+
+        Raises:
+            StoreCorrupt, StorageFull, WorkspaceGone, IoError, Cancelled: nothing was changed.
+        """
+        forced = tuple(sorted(hidden(self.work_tree, wanted, call).union(forced)))
+        before = self.look(forced, call) if forced else seen
+        unsaved = self.unsaved.below(self.work_tree.root) if options.respects_editors else frozenset()
+        planner = Planner(
+            self._store,
+            self.work_tree,
+            before,
+            base=self._store.last,
+            on_conflict=options.on_conflict,
+            unsaved=unsaved,
+        )
+        return Prepared(seen, before, forced, options, planner)
+
+    def carry_out(self, prepared: Prepared, plan: Plan, operation: Operated, call: Call) -> Outcome:
+        """Carries out a plan, after a snapshot of what is there now, and records the operation.
+
+        Args:
+            prepared: what the plan was made from.
+            plan: what to do.
+            operation: how the timeline records it.
             call: the request; may be cancelled until the first file is moved.
 
         Raises:
             StoreCorrupt, StorageFull, WorkspaceGone, IoError, Cancelled: nothing was changed.
         """
-        # what was captured only because the operation looks at it is nobody's change
-        seen = self.look((), call)
-        forced = tuple(sorted(hidden(self.work_tree, wanted(seen), call).union(forced)))
-        before = self.look(forced, call) if forced else seen
-        unsaved = self.unsaved.below(self.work_tree.root) if request.respects_editors else frozenset()
-        planner = Planner(self.store, self.work_tree, before, self.store.last, request.on_conflict, unsaved)
-        plan, operation = make_plan(planner, seen)
+        before, options = prepared.before, prepared.options
         call.check()
-        is_refused = request.on_conflict == "fail" and plan.conflicts
-        if request.dry_run or is_refused:
+        is_refused = options.on_conflict == "fail" and plan.conflicts
+        if options.dry_run or is_refused:
             # what was refused is not what the agent left: asked again, it has to be refused again
             self.record(before, RecordKind.LOOK)
             return Outcome(False, before.tree, before.tree, plan.refused() if is_refused else plan.foretold())
@@ -297,7 +329,7 @@ class Writer:
         if plan.is_empty and not finished(operation, plan.foretold()).turned:
             return Outcome(True, before.tree, before.tree, plan.foretold())
         call.check()
-        intent = intent_of(plan, operation, forced)
+        intent = intent_of(plan, operation, prepared.forced)
         if plan.is_empty:
             call.commit()
             results = plan.foretold()
@@ -310,7 +342,7 @@ class Writer:
 
     def operation(self, kind: OperationKind, before: Snapshot) -> Operated:
         """How the timeline tells an operation that is about no session."""
-        return Operated(secrets.token_hex(8), kind, None, self.store.identify(before))
+        return Operated(secrets.token_hex(8), kind, None, self._store.identify(before))
 
     # -- telling
 
@@ -332,17 +364,17 @@ class Writer:
 
     def _apply(self, plan: Plan, intent: Intent, call: Call) -> tuple[FileOutcome, ...]:
         failpoint("writer.intend")
-        self.store.intend(intent)
+        self._store.intend(intent)
         # whatever fails from here on: before anything else is done, it is ended and told
         self._settled = False
         failpoint("writer.apply")
         try:
             call.check()
-            return self.work_tree.apply(plan, self.store.blob_chunks, call)
+            return self.work_tree.apply(plan, self._store.blob_chunks, call)
         except BaseException:
             if not call.is_committed:
                 # no file was moved
-                self.store.forget_intent()
+                self._store.forget_intent()
                 self._settled = True
             raise
 
@@ -352,39 +384,39 @@ class Writer:
         operation = finished(intent.operation, results)
         after = self.look(intent.forced, call)
         plain = self.look((), call) if intent.forced else after
-        before = self.store.load(operation.before)
-        head = left_by(self.store, self.work_tree, before, plain, done(intent, results), intent.forced)
+        before = self._store.load(operation.before)
+        head = left_by(self._store, self.work_tree, before, plain, done(intent, results), intent.forced)
         call.check()
         # what somebody changed since the last snapshot and still has must not pass for what an agent left
         left_alone = any(result.outcome == "conflict" or result.reason == "changedSince" for result in results)
         kind = RecordKind.PARTLY if left_alone or head != plain else RecordKind.AFTER
-        event = self._event(self.store.identify(head), self.span(operation.before), operation)
+        event = self._event(self._store.identify(head), self.span(operation.before), operation)
         failpoint("writer.tell")
         if head == after:
-            self.store.tell(event, after, kind)
+            self._store.tell(event, after, kind)
         else:
-            self.store.append(after, kind)
-            self.store.tell(event, None if self.store.knows(head.tree) else head, RecordKind.LOOK)
+            self._store.append(after, kind)
+            self._store.tell(event, None if self._store.knows(head.tree) else head, RecordKind.LOOK)
         failpoint("writer.forget")
-        self.store.forget_intent()
+        self._store.forget_intent()
         self._settled = True
         return after
 
     def _event(self, head: SnapshotId | None, seen: Span | None, what: Happening) -> Event:
-        return Event(self.store.timeline.next_seq, time.time_ns() // 1_000_000, head, seen, what)
+        return Event(self._store.timeline.next_seq, time.time_ns() // 1_000_000, head, seen, what)
 
     def span(self, found: SnapshotId) -> Span | None:
         """What changed since the last event, by whom; None where nothing did."""
-        head = self.store.timeline.head
+        head = self._store.timeline.head
         if head is None or head == found:
             return None
-        return Span(head, found, *self.attendance.split(self.store.timeline.open_steps()))
+        return Span(head, found, *self.attendance.split(self._store.timeline.open_steps()))
 
     def _settle(self, call: Call) -> None:
         """Ends an operation that failed halfway, or was killed: finishes it where nobody changed the rest."""
         if self._settled:
             return
-        intent = self.store.intent()
+        intent = self._store.intent()
         if intent is not None:
             if self._broken_off is not None:
                 # the process is about to end: what it does before that must not be just what it was to leave
@@ -396,12 +428,12 @@ class Writer:
     def _end(self, intent: Intent, call: Call) -> None:
         entries = [entry for effect in intent.files for entry in (effect.old, effect.new) if entry is not None]
         failpoint("writer.settle")
-        self.work_tree.sweep(directories(intent), entries, self.store.blob_chunks, call)
+        self.work_tree.sweep(directories(intent), entries, self._store.blob_chunks, call)
         failpoint("writer.swept")
         self.look(intent.forced, call)
         plan = remaining(intent, self.work_tree)
         try:
-            results = self.work_tree.apply(plan, self.store.blob_chunks, call)
+            results = self.work_tree.apply(plan, self._store.blob_chunks, call)
         except StoreCorrupt:
             # what it wanted cannot be had any more, and must not keep everyone from everything else
             results = abandoned(plan)

@@ -17,7 +17,7 @@ from snapd.core.answers import StepView
 from snapd.core.call import Call
 from snapd.core.errors import SnapdError
 from snapd.core.model import FileOutcome, OnConflict, Outcome
-from snapd.core.operations.writer import Request
+from snapd.core.operations.writer import OperationOptions
 from snapd.core.timeline.model import Step
 from tests.support.sessions import Agents, ids
 from tests.support.workspace import Bench, make
@@ -29,7 +29,7 @@ NAMES = ("a", "b", "c", "d/a", "d/b")
 ACTIONS = 30
 LINES = [b"%d\n" % number for number in range(9)]
 
-Ask = Callable[[Request], "Said"]
+Ask = Callable[[OperationOptions], "Said"]
 
 
 @attrs.frozen
@@ -115,7 +115,7 @@ class History:
         ask = dice.choice((self.undo, self.undo, self.undo_one, self.undo_one, self.redo, self.revert, self.revert,
                            self.unrevert, self.some_files, self.hunks, self.restore, self.bring_back))()  # fmt: skip
         before = self.everything()
-        asked = Request(how, dice.random() < 0.5, dry_run=True)
+        asked = OperationOptions(how, dice.random() < 0.5, dry_run=True)
         foretold = said(ask, asked)
         assert self.everything() == before
         done = said(ask, attrs.evolve(asked, dry_run=False))
@@ -189,7 +189,7 @@ def told(outcome: Outcome, steps: tuple[StepView, ...] = ()) -> Said:
     return Said(outcome.files, tuple(ids(steps)))
 
 
-def said(ask: Ask, request: Request) -> Said:
+def said(ask: Ask, request: OperationOptions) -> Said:
     try:
         return ask(request)
     except SnapdError as error:

@@ -11,14 +11,14 @@ import pytest
 from snapd.core.call import Call
 from snapd.core.errors import NothingToRedo, NothingToUndo
 from snapd.core.feed.events import Reverted
-from snapd.core.operations.writer import Request
+from snapd.core.operations.writer import OperationOptions
 from snapd.core.timeline.model import Operated, StepTurned
 from tests.support.sessions import Agents
 from tests.support.workspace import make
 
 OLD = {"a": b"a\n", "b": b"b\n", "c": b"c\n"}
 CHANGED = "conflict:changedSince"
-MERGE = Request("merge", by_name=False, dry_run=False)
+MERGE = OperationOptions("merge", by_name=False, dry_run=False)
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import pytest
 from snapd import failpoints
 from snapd.core.call import Call
 from snapd.core.errors import Cancelled, PathOutsideWorkspace, StorageFull, UnknownSnapshot
-from snapd.core.operations.writer import Request
+from snapd.core.operations.writer import OperationOptions
 from snapd.worktree.apply import applier as apply
 from tests.support.git import run_git
 from tests.support.workspace import Bench, Executable, Items, Symlink, make, outcomes, without_rights, write
@@ -511,7 +511,7 @@ def test_cancelled_while_many_are_written_at_once(tmp_path: Path) -> None:
 
     call = Call(report)
     with pytest.raises(Cancelled):
-        bench.workspace.restore(tree, Request("overwrite", True, False), call)
+        bench.workspace.restore(tree, OperationOptions("overwrite", True, False), call)
     assert bench.read() == now
 
 

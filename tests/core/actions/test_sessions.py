@@ -14,7 +14,7 @@ from snapd.core.call import Call
 from snapd.core.errors import Cancelled, InvalidParams, NothingToRedo, NothingToUndo, UnknownSession, UnknownStep
 from snapd.core.feed.event_log import KEPT_FILES
 from snapd.core.feed.events import Reverted, SessionMoved
-from snapd.core.operations.writer import Request
+from snapd.core.operations.writer import OperationOptions
 from tests.support.git import run_git
 from tests.support.sessions import Agents, reachable
 from tests.support.workspace import Executable, Item, Symlink, make, outcomes
@@ -1134,7 +1134,7 @@ def test_a_request_that_is_cancelled_too_late(agents: Agents) -> None:
     bench.workspace.bulletin.listen(lambda _: call.cancel())
     assert sessions.finish(step, None, call).step.state == "applied"
     call = Call()
-    outcome, steps = bench.workspace.undoing.undo("one", 1, None, Request("merge", False, False), call)
+    outcome, steps = bench.workspace.undoing.undo("one", 1, None, OperationOptions("merge", False, False), call)
     assert outcome.applied
     assert [view.step.state for view in steps] == ["undone"]
 
@@ -1149,7 +1149,7 @@ def test_a_request_that_is_cancelled_in_time(agents: Agents) -> None:
     assert agents.states("one") == ["open"]
     agents.end(step)
     with pytest.raises(Cancelled):
-        agents.bench.workspace.undoing.undo("one", 1, None, Request("merge", False, False), call)
+        agents.bench.workspace.undoing.undo("one", 1, None, OperationOptions("merge", False, False), call)
     assert agents.states("one") == ["applied"]
 
 

@@ -17,7 +17,7 @@ import pytest
 from snapd import failpoints
 from snapd.core.call import Call
 from snapd.core.errors import Cancelled, Interrupted
-from snapd.core.operations.writer import Request
+from snapd.core.operations.writer import OperationOptions
 from tests.support.counting import calls_of
 from tests.support.sessions import Agents
 from tests.support.workspace import Bench, Items, make
@@ -49,8 +49,8 @@ class Ready:
     ends: tuple[Items, ...] = ()
 
 
-def request(*, dry_run: bool = False) -> Request:
-    return Request("merge", False, dry_run)
+def request(*, dry_run: bool = False) -> OperationOptions:
+    return OperationOptions("merge", False, dry_run)
 
 
 def tracking(folder: Path) -> Ready:
