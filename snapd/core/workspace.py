@@ -50,13 +50,13 @@ class Workspace:
         restore, revert: see `Restore`.
         cleanup, keep_house: see `Cleanup`.
         sessions: begins and ends sessions and steps.
-        undoing: takes steps back and does them again.
-        piecemeal: takes back some files of a step, or some hunks.
-        deeds: says what steps changed.
-        chronicle: lists the history.
-        net_of: compares before and after the steps of a session, see `NetPages.page`.
-        checking: checks the store, and repairs it.
-        purging: takes files out of all snapshots.
+        undo_steps: takes steps back and does them again.
+        undo_parts: takes back some files of a step, or some hunks.
+        step_changes: says what steps changed.
+        history: lists the history.
+        session_diff: compares before and after the steps of a session, see `NetPages.page`.
+        store_check: checks the store, and repairs it.
+        purge: takes files out of all snapshots.
     """
 
     def __init__(
@@ -82,15 +82,15 @@ class Workspace:
         self.restore, self.revert = restore.restore, restore.revert
         cleanup = Cleanup(writer, store, store, policy)
         self.cleanup, self.keep_house = cleanup.cleanup, cleanup.keep_house
-        self.deeds = StepChanges(store, store, texts)
-        self.sessions = Sessions(writer, store, self.deeds)
-        self.chronicle = History(store.timeline, self.deeds)
-        planner = UndoPlanner(store, store, work_tree, self.deeds)
-        self.undoing = UndoSteps(writer, store.timeline, self.sessions, self.deeds, planner)
-        self.piecemeal = UndoParts(writer, store, self.sessions, self.deeds, planner, texts)
-        self.net_of = NetPages(store, store.timeline, self.deeds, self.sessions, texts).page
-        self.checking = StoreCheck(writer, store, store)
-        self.purging = Purge(writer, store, store, store)
+        self.step_changes = StepChanges(store, store, texts)
+        self.sessions = Sessions(writer, store, self.step_changes)
+        self.history = History(store.timeline, self.step_changes)
+        planner = UndoPlanner(store, store, work_tree, self.step_changes)
+        self.undo_steps = UndoSteps(writer, store.timeline, self.sessions, self.step_changes, planner)
+        self.undo_parts = UndoParts(writer, store, self.sessions, self.step_changes, planner, texts)
+        self.session_diff = NetPages(store, store.timeline, self.step_changes, self.sessions, texts).page
+        self.store_check = StoreCheck(writer, store, store)
+        self.purge = Purge(writer, store, store, store)
 
     @property
     def root(self) -> bytes:

@@ -69,7 +69,7 @@ def find(context: Context, params: StepFindParams) -> StepFindResult:
 def hunks(context: Context, params: StepHunksParams) -> StepHunksResult:
     """Gives the hunks of what a step changed in a file."""
     path = convert.path(context, params.file, "file")
-    found = context.workspace.piecemeal.hunks(params.step_id, path, context.call)
+    found = context.workspace.undo_parts.hunks(params.step_id, path, context.call)
     return StepHunksResult(hunks=[Hunk(index=hunk.index, header=hunk.header, lines=list(hunk.lines)) for hunk in found])
 
 
@@ -77,7 +77,7 @@ def revert_hunks(context: Context, params: StepRevertHunksParams) -> Outcome:
     """Takes some of them back."""
     path = convert.path(context, params.file, "file")
     asked = convert.request(params.on_conflict, "merge", params.dry_run)
-    result = context.workspace.piecemeal.revert_hunks(params.step_id, path, params.hunks, asked, context.call)
+    result = context.workspace.undo_parts.revert_hunks(params.step_id, path, params.hunks, asked, context.call)
     return convert.outcome(context.workspace.root, result)
 
 
@@ -85,5 +85,5 @@ def revert_files(context: Context, params: StepRevertFilesParams) -> Outcome:
     """Takes back what it changed in some files."""
     paths = convert.paths(context, params.files, "files")
     asked = convert.request(params.on_conflict, "merge", params.dry_run)
-    result = context.workspace.piecemeal.revert_files(params.step_id, paths, asked, context.call)
+    result = context.workspace.undo_parts.revert_files(params.step_id, paths, asked, context.call)
     return convert.outcome(context.workspace.root, result)

@@ -140,7 +140,7 @@ class UndoParts:
             with self._sessions.supposing_ended(reversed(opened), call):
                 parts = self._step_changes.with_parts(self._sessions.known_step(step_id))
                 whole = [self._planner.whole(part) for part in parts]
-                tasks = [self._planner.undoing(part, call) for part in reversed(parts)]
+                tasks = [self._planner.to_undo(part, call) for part in reversed(parts)]
             changed = {path for task in whole for path in task.files}
             for path in wanted - changed:
                 raise InvalidParams(f"files: step {step_id!r} did not change {shown(path)}", field="files")

@@ -65,7 +65,7 @@ class UndoPlanner:
 
     # -- what is to be taken back
 
-    def undoing(self, step: Step, call: Call) -> UndoTask:
+    def to_undo(self, step: Step, call: Call) -> UndoTask:
         """Finds what there is to take back of a step: all that was not taken back before.
 
         Args:
@@ -111,7 +111,7 @@ class UndoPlanner:
             bool(own.files or own.directories),
         )
 
-    def redoing(self, session_id: SessionId, undone: Sequence[Undone], count: int, call: Call) -> list[UndoTask]:
+    def to_redo(self, session_id: SessionId, undone: Sequence[Undone], count: int, call: Call) -> list[UndoTask]:
         """What to do again of a session's steps.
 
         Args:

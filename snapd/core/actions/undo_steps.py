@@ -109,7 +109,7 @@ class UndoSteps:
             if not undone:
                 raise NothingToRedo("there is nothing to redo", sessionId=session_id)
             return self._carry_out(
-                "redo", session_id, self._planner.redoing(session_id, undone, count, call), options, call
+                "redo", session_id, self._planner.to_redo(session_id, undone, count, call), options, call
             )
 
     def revert(
@@ -147,7 +147,7 @@ class UndoSteps:
             since = [step for step in since if step.begun.index >= first]
             with self._ended(since, options, call):
                 changing = self._changing(session_id, call)
-                tasks = [self._planner.undoing(step, call) for step in changing if step.begun.index >= first]
+                tasks = [self._planner.to_undo(step, call) for step in changing if step.begun.index >= first]
             outcome, _ = self._carry_out(
                 "revert", session_id, tasks, options, call, message_id=message_id, part_id=part_id
             )
@@ -166,7 +166,7 @@ class UndoSteps:
             reverted = self._planner.turned_as(self._timeline.redoable(session_id), "revert")
             if not reverted:
                 raise NothingToRedo("there is nothing to unrevert", sessionId=session_id)
-            tasks = self._planner.redoing(session_id, reverted, len(reverted), call)
+            tasks = self._planner.to_redo(session_id, reverted, len(reverted), call)
             outcome, _ = self._carry_out("unrevert", session_id, tasks, options, call)
             return outcome
 
@@ -179,7 +179,7 @@ class UndoSteps:
         wanted = changing | {step.step_id for step in left}
         last = [step for step in reversed(self._timeline.steps(session_id)) if step.step_id in wanted][:count]
         with self._ended([step for step in reversed(last) if step.state == "open"], options, call):
-            return [self._planner.undoing(self._sessions.known_step(step.step_id), call) for step in last]
+            return [self._planner.to_undo(self._sessions.known_step(step.step_id), call) for step in last]
 
     def _named(self, session_id: SessionId, step_id: StepId, options: OperationOptions, call: Call) -> list[UndoTask]:
         """What there is to take back of one step and its parts."""
@@ -190,7 +190,7 @@ class UndoSteps:
         self._writer.look((), call)
         with self._ended([part for part in self._step_changes.with_parts(step) if part.state == "open"], options, call):
             parts = self._step_changes.with_parts(self._sessions.known_step(step_id))
-            tasks = [self._planner.undoing(part, call) for part in reversed(parts)]
+            tasks = [self._planner.to_undo(part, call) for part in reversed(parts)]
         # a step that changed nothing is undone by doing nothing, once
         return [task for task in tasks if task.is_change or "undone" not in (step.state, task.step.state)]
 

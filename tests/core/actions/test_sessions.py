@@ -924,7 +924,7 @@ def test_a_part_that_is_left_and_spoken_for(agents: Agents) -> None:
     agents.end(part)
     agents.end(whole)
     assert agents.files(part) == {"a.txt": "modified"}
-    own = agents.bench.workspace.deeds.own(agents.view(whole).step)
+    own = agents.bench.workspace.step_changes.own(agents.view(whole).step)
     assert not own.files
 
 
@@ -1111,7 +1111,7 @@ def test_forced_paths_are_nobodys_change(agents: Agents) -> None:
     bench.write({"mine": b"m"})
     agents.end(step)
     assert agents.files(step) == {"a.txt": "modified", "b.txt": "modified", "mine": "added"}
-    own = bench.workspace.deeds.own(bench.workspace.sessions.known_step(step))
+    own = bench.workspace.step_changes.own(bench.workspace.sessions.known_step(step))
     assert set(own.files) == {b"a.txt", b"b.txt", b"mine"}
     assert bench.read()["x.log"] == b"1"
     bench.restore(outcome.before)
@@ -1134,7 +1134,7 @@ def test_a_request_that_is_cancelled_too_late(agents: Agents) -> None:
     bench.workspace.bulletin.listen(lambda _: call.cancel())
     assert sessions.finish(step, None, call).step.state == "applied"
     call = Call()
-    outcome, steps = bench.workspace.undoing.undo("one", 1, None, OperationOptions("merge", False, False), call)
+    outcome, steps = bench.workspace.undo_steps.undo("one", 1, None, OperationOptions("merge", False, False), call)
     assert outcome.applied
     assert [view.step.state for view in steps] == ["undone"]
 
@@ -1149,7 +1149,7 @@ def test_a_request_that_is_cancelled_in_time(agents: Agents) -> None:
     assert agents.states("one") == ["open"]
     agents.end(step)
     with pytest.raises(Cancelled):
-        agents.bench.workspace.undoing.undo("one", 1, None, OperationOptions("merge", False, False), call)
+        agents.bench.workspace.undo_steps.undo("one", 1, None, OperationOptions("merge", False, False), call)
     assert agents.states("one") == ["applied"]
 
 
