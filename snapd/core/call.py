@@ -126,7 +126,7 @@ class Call:
             self._left_turn()
 
 
-class SpareCall(Call):
+class IdleCall(Call):
     """Is over as soon as somebody else wants to work; has no point of no return.
 
     Args:

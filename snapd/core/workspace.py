@@ -98,13 +98,13 @@ class Workspace:
         return self._work_tree.root
 
     @property
-    def bulletin(self) -> EventLog:
+    def event_log(self) -> EventLog:
         """The notifications of the workspace; those of a changed work tree only while `watch_changes` wants them."""
-        return self._writer.bulletin
+        return self._writer.event_log
 
-    def listen_to_trouble(self, troubled: Callable[[Exception], None]) -> None:
-        """Has `troubled` called with what keeps notifications from being sent, once for each reason in a row."""
-        self._writer.listen(troubled)
+    def listen_to_trouble(self, on_trouble: Callable[[Exception], None]) -> None:
+        """Has `on_trouble` called with what keeps notifications from being sent, once for each reason in a row."""
+        self._writer.listen(on_trouble)
 
     def watch_changes(self, wanted: bool) -> None:
         """Switches the notifications on or off that say how the work tree differs from the last snapshot.

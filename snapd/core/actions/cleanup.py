@@ -63,7 +63,7 @@ class Cleanup:
             StoreCorrupt, StorageFull, IoError: some of it may have gone; the rest goes the next time.
         """
         try:
-            with self._writer.spare_turn() as call:
+            with self._writer.idle_turn() as call:
                 self._objects.check_present()
                 return self._maintenance.expire_behind(self._policy.kept.limits(now), self._cached_tree(), call)
         except (Cancelled, WorkspaceNotOpen):

@@ -128,7 +128,7 @@ class Purge:
             finally:
                 # which objects there are, nothing but the store knows now
                 work_tree.forget_all()
-            self._tell(previous)
+            self._notify_if_new(previous)
             return Purged(True, tuple(files), count, 0, freed, linked)
 
     def purge_all(self, dry_run: bool, call: Call) -> Purged:
@@ -154,11 +154,11 @@ class Purge:
                 self._writer.work_tree.forget_all()
             return Purged(True, (), snapshots, sessions, freed, False)
 
-    def _tell(self, previous: ObjectId | None) -> None:
+    def _notify_if_new(self, previous: ObjectId | None) -> None:
         """Tells of the last snapshot, where that is another one now."""
         if self._log.last is not None and self._log.last != previous:
             skipped = self._log.find(self._log.last).coverage.skipped
-            self._writer.tell_snapshot(Tracked(self._log.last, previous, skipped))
+            self._writer.notify_snapshot(Tracked(self._log.last, previous, skipped))
 
 
 def _in_folder(paths: list[RelPath]) -> str:

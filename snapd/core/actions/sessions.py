@@ -33,7 +33,7 @@ OTHER_NOTICES = 100
 
 
 @attrs.frozen
-class Ended:
+class EndedStep:
     """A step that just ended.
 
     Attributes:
@@ -59,7 +59,7 @@ class Sessions:
         self._log = log
         self._timeline = log.timeline
         self._step_changes = step_changes
-        writer.on_recovery(self._tell_recovered)
+        writer.on_recovery(self._notify_recovered)
 
     # -- sessions
 
@@ -78,7 +78,7 @@ class Sessions:
         name = session_id if session_id is not None else secrets.token_hex(8)
         with self._writer.turn(call):
             self._writer.note(SessionStarted(name, agent, title))
-            self.tell(name, None)
+            self.notify(name, None)
         return name
 
     def end(self, session_id: SessionId, call: Call) -> None:
@@ -93,9 +93,9 @@ class Sessions:
                 return
             for step in reversed(self._timeline.open_steps()):
                 if step.begun.session_id == session_id:
-                    self.tell_ended(self.end_open(step, None, call, spoken_for=False))
+                    self.notify_ended(self.end_open(step, None, call, spoken_for=False))
             self._writer.note(SessionEnded(session_id))
-            self.tell(session_id, None)
+            self.notify(session_id, None)
 
     def all(self, call: Call, after: int | None = None, limit: int | None = None) -> Page[SessionView]:
         """The sessions, in the order in which they were first begun.
@@ -186,7 +186,7 @@ class Sessions:
             InvalidParams: the step to end is one that the new step would be a part of.
             WorkspaceGone, StoreCorrupt, StorageFull, IoError, Cancelled: it was not begun; the other may have ended.
         """
-        ended: Ended | None = None
+        ended: EndedStep | None = None
         try:
             with self._writer.turn(call):
                 session = self._going_on(session_id)
@@ -213,18 +213,18 @@ class Sessions:
                 if client is not None:
                     self._writer.attendance.attend(step_id, client)
                 step = self.known_step(step_id)
-                self.tell(session_id, self._step_changes.view(step, session.agent, call))
+                self.notify(session_id, self._step_changes.view(step, session.agent, call))
         finally:
             if ended is not None:
-                self._tell_of_end(ended, call)
+                self._notify_end(ended, call)
         return step
 
-    def _tell_of_end(self, ended: Ended, call: Call) -> None:
+    def _notify_end(self, ended: EndedStep, call: Call) -> None:
         """Tells that a step ended where another one began: what goes wrong with that is no failure of the other one."""
         try:
-            self._tell_behind(ended, call)
+            self._notify_after_turn(ended, call)
         except SnapdError as error:
-            self._writer.tell_trouble(error)
+            self._writer.report_trouble(error)
 
     def _going_on(self, session_id: SessionId) -> Session:
         """A session that steps can be begun in; raises `UnknownSession`."""
@@ -266,17 +266,17 @@ class Sessions:
                 ended = self.end_open(step, None if claims is None else tuple(claims), call, spoken_for=True)
         if ended is None:
             return self.shown(step, call)
-        return self._tell_behind(ended, call)
+        return self._notify_after_turn(ended, call)
 
-    def _tell_behind(self, ended: Ended, call: Call) -> StepView:
+    def _notify_after_turn(self, ended: EndedStep, call: Call) -> StepView:
         """Tells that a step ended; the lines of a large one are counted while others may write."""
         view = self.shown(ended.step, call)
         with self._writer.turn(call):
-            self.tell_ended(ended)
+            self.notify_ended(ended)
         return view
 
-    def end_open(self, step: Step, claims: tuple[RelPath, ...] | None, call: Call, *, spoken_for: bool) -> Ended:
-        """Ends an open step; for who has the right to write, and tells of it by `tell_ended`.
+    def end_open(self, step: Step, claims: tuple[RelPath, ...] | None, call: Call, *, spoken_for: bool) -> EndedStep:
+        """Ends an open step; for who has the right to write, and tells of it by `notify_ended`.
 
         Args:
             step: the step.
@@ -292,13 +292,13 @@ class Sessions:
 
     def _end_on(
         self, snapshot: Snapshot, step: Step, claims: tuple[RelPath, ...] | None, call: Call, *, spoken_for: bool
-    ) -> Ended:
+    ) -> EndedStep:
         """As `end_open`, with a snapshot of the work tree that was just taken."""
         beside = [self.known_step(other) for other in self._timeline.beside(step.step_id)]
-        self._writer.bulletin.prepare(len(beside) + OTHER_NOTICES)
+        self._writer.event_log.prepare(len(beside) + OTHER_NOTICES)
         self._writer.track(snapshot, self._end_of(step, snapshot, claims, spoken_for=spoken_for), call)
         self._writer.attendance.drop((step.step_id,))
-        return Ended(self.known_step(step.step_id), tuple(other for other in beside if other.ended is not None))
+        return EndedStep(self.known_step(step.step_id), tuple(other for other in beside if other.ended is not None))
 
     @contextmanager
     def supposing_ended(self, steps: Iterable[Step], call: Call) -> Iterator[None]:
@@ -412,30 +412,30 @@ class Sessions:
 
     # -- telling
 
-    def tell(self, session_id: SessionId, *steps: StepView | None) -> None:
+    def notify(self, session_id: SessionId, *steps: StepView | None) -> None:
         """Tells that a session changed, by each of some steps, or as a whole: None."""
         # what was done is told, whoever does not want to know any more
         session = self.view(self.known(session_id), Call())
         for step in steps:
-            self._writer.tell(SessionMoved(session, step))
+            self._writer.notify(SessionMoved(session, step))
 
-    def tell_steps(self, steps: Iterable[StepView]) -> None:
+    def notify_steps(self, steps: Iterable[StepView]) -> None:
         """Tells that some steps changed, of whatever session."""
         of: dict[SessionId, list[StepView]] = {}
         for view in steps:
             of.setdefault(view.step.begun.session_id, []).append(view)
         for session_id, views in of.items():
-            self.tell(session_id, *views)
+            self.notify(session_id, *views)
 
-    def _tell_recovered(self, operation: Operated) -> None:
+    def _notify_recovered(self, operation: Operated) -> None:
         turned = dict.fromkeys(turn.step_id for turn in operation.turned)
-        self.tell_steps([self.shown(self.known_step(step_id), Call()) for step_id in turned])
+        self.notify_steps([self.shown(self.known_step(step_id), Call()) for step_id in turned])
 
-    def tell_ended(self, ended: Ended) -> None:
+    def notify_ended(self, ended: EndedStep) -> None:
         """Tells that a step ended, and of those whose changes look different by that."""
         steps = [self.known_step(ended.step.step_id)]
         for before in ended.beside:
             step = self.known_step(before.step_id)
             if self._step_changes.summary(step, Call()) != before.summary:
                 steps.append(step)
-        self.tell_steps([self.shown(step, Call()) for step in steps])
+        self.notify_steps([self.shown(step, Call()) for step in steps])

@@ -56,7 +56,7 @@ class Snapshots:
             previous = self._store.last
             snapshot = self._writer.capture(paths, RecordKind.TRACK, call)
             tracked = Tracked(snapshot.tree, previous, snapshot.coverage.skipped)
-            self._writer.tell_snapshot(tracked)
+            self._writer.notify_snapshot(tracked)
         return tracked
 
     def file_at(self, tree: ObjectId, path: RelPath) -> FileContent:

@@ -82,7 +82,7 @@ def carry_out(
         StoreCorrupt, StorageFull, WorkspaceGone, IoError, Cancelled: nothing was changed.
     """
     # each step gets a notification, which must be possible even if the disk is full by then
-    writer.bulletin.prepare(len(operation.tasks) + OTHER_NOTICES)
+    writer.event_log.prepare(len(operation.tasks) + OTHER_NOTICES)
     prepared = writer.prepare(writer.look((), call), wanted_by_tasks(operation.tasks), options, call)
     plan, turned = planner.plan(operation.tasks, prepared, call)
     event = attrs.evolve(
@@ -97,5 +97,5 @@ def carry_out(
     step_ids = dict.fromkeys(task.step.step_id for task in operation.tasks if task.step.step_id in operation.recorded)
     views = tuple(sessions.shown(sessions.known_step(step_id), call) for step_id in step_ids)
     if outcome.applied:
-        sessions.tell_steps(views)
+        sessions.notify_steps(views)
     return outcome, views

@@ -206,7 +206,7 @@ class UndoSteps:
             for step in reversed(steps):
                 call.check()
                 # they have ended, whatever becomes of the rest, which may be cancelled still
-                self._sessions.tell_ended(self._sessions.end_open(step, None, Call(), spoken_for=False))
+                self._sessions.notify_ended(self._sessions.end_open(step, None, Call(), spoken_for=False))
             yield
 
     def _changing(self, session_id: SessionId, call: Call) -> list[Step]:

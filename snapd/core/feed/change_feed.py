@@ -78,7 +78,7 @@ class Pace:
         self._looked = now
 
 
-class Telling:
+class DriftNotifier:
     """Finds the difference between the last snapshot and the work tree, and tells it where it is another than before.
 
     Args:
@@ -99,7 +99,7 @@ class Telling:
         texts: TextDiffer,
         settings: Callable[[], CaptureSettings],
         writing: Writing,
-        tell: Callable[[MovedAway], None],
+        notify: Callable[[MovedAway], None],
     ) -> None:
         self._work_tree = work_tree
         self._objects = objects
@@ -107,13 +107,13 @@ class Telling:
         self._texts = texts
         self._settings = settings
         self._writing = writing
-        self._tell = tell
-        self._told: _Difference | None = None
+        self._notify = notify
+        self._notified: _Difference | None = None
         self._turn = 0
 
     def forget(self) -> None:
         """Starts over, for a snapshot was told of, and with it a new base. For who has the right to write."""
-        self._told = None
+        self._notified = None
         self._turn += 1
 
     def look(self, call: Call) -> bool:
@@ -130,11 +130,11 @@ class Telling:
             WorkspaceGone, IoError, StoreCorrupt, InvalidParams: nothing could be told.
         """
         with self._writing(call):
-            base, turn, told = self._log.last, self._turn, self._told
+            base, turn, notified = self._log.last, self._turn, self._notified
             if base is None:
                 return True
-            if told is None or told.base != base:
-                told = _Difference(base, (), False)
+            if notified is None or notified.base != base:
+                notified = _Difference(base, (), False)
             # not cancelled with the rest: a look that is broken off makes the next one look at everything
             forced = self._log.find(base).coverage.forced
             drift = self._work_tree.drift(
@@ -142,7 +142,7 @@ class Telling:
             )
         # nobody has to wait while lines are counted
         difference, blobs = _compared(base, drift, self._objects)
-        if difference == told:
+        if difference == notified:
             return not drift.unfinished
         try:
             event = self._described(difference, blobs, call)
@@ -156,8 +156,8 @@ class Telling:
             raise
         with self._writing(call):
             if not self._is_past(base, turn):
-                self._told = difference
-                self._tell(event)
+                self._notified = difference
+                self._notify(event)
         return not drift.unfinished
 
     def _is_past(self, base: ObjectId, turn: int) -> bool:
@@ -202,10 +202,10 @@ class ChangeFeed:
         troubled: told why nothing could be told, once for the same reason; called from the feed's thread.
     """
 
-    def __init__(self, work_tree: WorkTree, telling: Telling, troubled: Callable[[Exception], None]) -> None:
+    def __init__(self, work_tree: WorkTree, notifier: DriftNotifier, on_trouble: Callable[[Exception], None]) -> None:
         self._work_tree = work_tree
-        self._telling = telling
-        self._troubled = troubled
+        self._drift_notifier = notifier
+        self._on_trouble = on_trouble
         self._switching = threading.Lock()
         self._running: _Running | None = None
         self._closed = False
@@ -221,7 +221,7 @@ class ChangeFeed:
         """
         with self._switching:
             if wanted and self._running is None and not self._closed:
-                self._running = _Running(self._work_tree, self._telling, self._troubled)
+                self._running = _Running(self._work_tree, self._drift_notifier, self._on_trouble)
             elif not wanted and self._running is not None:
                 running, self._running = self._running, None
                 running.stop()
@@ -248,10 +248,10 @@ class _Running:
         troubled: likewise.
     """
 
-    def __init__(self, work_tree: WorkTree, telling: Telling, troubled: Callable[[Exception], None]) -> None:
+    def __init__(self, work_tree: WorkTree, notifier: DriftNotifier, on_trouble: Callable[[Exception], None]) -> None:
         self._work_tree = work_tree
-        self._telling = telling
-        self._troubled = troubled
+        self._drift_notifier = notifier
+        self._on_trouble = on_trouble
         self._trouble: str | None = None
         self._wake = threading.Condition()
         self._pace = Pace()
@@ -286,12 +286,12 @@ class _Running:
     def _run(self) -> None:
         while self._wait():
             try:
-                if not self._telling.look(self._call):
+                if not self._drift_notifier.look(self._call):
                     self.hear()
             except Cancelled:
                 return
             except Exception as error:
-                self._tell_trouble(error)
+                self._report_trouble(error)
             else:
                 self._trouble = None
 
@@ -306,8 +306,8 @@ class _Running:
                 self._wake.wait(None if due is None else due - now)
         return False
 
-    def _tell_trouble(self, error: Exception) -> None:
+    def _report_trouble(self, error: Exception) -> None:
         trouble = f"{type(error).__name__}: {error}"
         if trouble != self._trouble:
             self._trouble = trouble
-            self._troubled(error)
+            self._on_trouble(error)

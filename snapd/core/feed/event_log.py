@@ -24,7 +24,7 @@ _AHEAD = 1000
 
 
 @attrs.frozen
-class News:
+class NumberedNotice:
     """Something that happened.
 
     Attributes:
@@ -46,13 +46,13 @@ class EventLog:
     def __init__(self, reserve: Callable[[int], int]) -> None:
         self._reserve = reserve
         self._lock = threading.Lock()
-        self._listeners: list[Callable[[News], None]] = []
-        self._kept: deque[News] = deque()
+        self._listeners: list[Callable[[NumberedNotice], None]] = []
+        self._kept: deque[NumberedNotice] = deque()
         self._files = 0
         # until the first of them is needed, none is taken
         self._next = self._end = 0
 
-    def listen(self, listener: Callable[[News], None]) -> None:
+    def listen(self, listener: Callable[[NumberedNotice], None]) -> None:
         """Has all that happens from now on told, in its order, from the thread that caused it."""
         with self._lock:
             self._listeners.append(listener)
@@ -69,18 +69,18 @@ class EventLog:
         with self._lock:
             self._renew(count)
 
-    def tell(self, event: Notice) -> None:
+    def publish(self, event: Notice) -> None:
         """Something happened; raises `StorageFull`, `IoError` where no number was taken ahead and none can be had."""
         with self._lock:
             self._renew(1)
-            news = News(self._next, event)
+            numbered = NumberedNotice(self._next, event)
             self._next += 1
-            self._kept.append(news)
+            self._kept.append(numbered)
             self._files += _weight(event)
             while len(self._kept) > KEPT or (self._files > KEPT_FILES and len(self._kept) > 1):
                 self._files -= _weight(self._kept.popleft().event)
             for listener in self._listeners:
-                listener(news)
+                listener(numbered)
 
     @property
     def latest(self) -> int:
@@ -89,7 +89,7 @@ class EventLog:
             self._renew(0)
             return self._next - 1
 
-    def since(self, seq: int) -> tuple[tuple[News, ...] | None, int]:
+    def since(self, seq: int) -> tuple[tuple[NumberedNotice, ...] | None, int]:
         """What happened after a number was given out.
 
         Returns:
@@ -101,7 +101,7 @@ class EventLog:
             first = self._kept[0].seq if self._kept else self._next
             if not first - 1 <= seq <= latest:
                 return None, latest
-            return tuple(news for news in self._kept if news.seq > seq), latest
+            return tuple(numbered for numbered in self._kept if numbered.seq > seq), latest
 
     def _renew(self, count: int) -> None:
         if not self._end or self._end - self._next < count:

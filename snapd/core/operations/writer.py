@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from snapd.core.call import Call, SpareCall
+from snapd.core.call import Call, IdleCall
 from snapd.core.errors import Cancelled, Interrupted, StoreCorrupt, WorkspaceNotOpen
-from snapd.core.feed.change_feed import ChangeFeed, Telling
+from snapd.core.feed.change_feed import ChangeFeed, DriftNotifier
 from snapd.core.feed.event_log import EventLog
 from snapd.core.feed.events import Reverted, Tracked
 from snapd.core.model import Outcome, RecordKind
@@ -97,7 +97,7 @@ class Writer:
         self._store = store
         self._policy = policy
         self.unsaved = unsaved
-        self.bulletin = EventLog(store.timeline.reserve)
+        self.event_log = EventLog(store.timeline.reserve)
         self.attendance = Attendance()
         self.files: int | None = None
         self._lock = threading.Lock()
@@ -106,23 +106,25 @@ class Writer:
         self._closed = False
         self._settled = False
         self._broken_off: Interrupted | None = None
-        self._troubled: list[Callable[[Exception], None]] = []
-        self._recovered: list[Callable[[Operated], None]] = []
-        self._telling = Telling(work_tree, store, store, texts, lambda: self.settings, self.turn, self.tell)
-        self.feed = ChangeFeed(work_tree, self._telling, self.tell_trouble)
+        self._trouble_listeners: list[Callable[[Exception], None]] = []
+        self._recovery_listeners: list[Callable[[Operated], None]] = []
+        self._drift_notifier = DriftNotifier(
+            work_tree, store, store, texts, lambda: self.settings, self.turn, self.notify
+        )
+        self.feed = ChangeFeed(work_tree, self._drift_notifier, self.report_trouble)
 
     @property
     def settings(self) -> CaptureSettings:
         """What is captured."""
         return self._policy.capture
 
-    def listen(self, troubled: Callable[[Exception], None]) -> None:
+    def listen(self, on_trouble: Callable[[Exception], None]) -> None:
         """Has it told why nothing can be told of the work tree, once for the same reason: an error, or a defect."""
-        self._troubled.append(troubled)
+        self._trouble_listeners.append(on_trouble)
 
-    def on_recovery(self, recovered: Callable[[Operated], None]) -> None:
+    def on_recovery(self, on_recovered: Callable[[Operated], None]) -> None:
         """Has an operation told that failed halfway, or was killed, and was ended later."""
-        self._recovered.append(recovered)
+        self._recovery_listeners.append(on_recovered)
 
     def close(self) -> None:
         """Lets go of the folder and the store, when the operation under way is done; harmless when repeated."""
@@ -147,12 +149,12 @@ class Writer:
         """
         with self.alone(call):
             self._store.finish_erasing()
-            self.bulletin.prepare()
+            self.event_log.prepare()
             self._settle(call)
             yield
 
     @contextmanager
-    def spare_turn(self) -> Iterator[SpareCall]:
+    def idle_turn(self) -> Iterator[IdleCall]:
         """The right to write while nobody else wants it, for what changes nothing of the work tree.
 
         Yields:
@@ -162,7 +164,7 @@ class Writer:
             Cancelled: somebody has it, or wants it; or an operation that was cut short is to be ended first.
             WorkspaceNotOpen: the workspace is closed.
         """
-        call = SpareCall(lambda: self._waiting > 0)
+        call = IdleCall(lambda: self._waiting > 0)
         if not self._lock.acquire(blocking=False):
             raise Cancelled("somebody else is at work")
         with self._locked(call):
@@ -257,7 +259,7 @@ class Writer:
         call.commit()
         self._store.tell(self._event(found, self.span(found), what), snapshot)
         failpoint("writer.tracked")
-        self.tell_snapshot(Tracked(snapshot.tree, previous, snapshot.coverage.skipped))
+        self.notify_snapshot(Tracked(snapshot.tree, previous, snapshot.coverage.skipped))
 
     def suppose(self, snapshot: Snapshot, what: Happening) -> None:
         """Has the timeline answer as if `track` had added this event; for its `supposing` block."""
@@ -337,7 +339,7 @@ class Writer:
             results = self._apply(plan, intent, call)
         after = self._conclude(intent, results, call)
         outcome = Outcome(True, before.tree, after.tree, results)
-        self.tell_snapshot(Reverted(operation.kind, outcome))
+        self.notify_snapshot(Reverted(operation.kind, outcome))
         return outcome
 
     def operation(self, kind: OperationKind, before: Snapshot) -> Operated:
@@ -346,19 +348,19 @@ class Writer:
 
     # -- telling
 
-    def tell_snapshot(self, notice: Tracked | Reverted) -> None:
+    def notify_snapshot(self, notice: Tracked | Reverted) -> None:
         """Tells of a snapshot, from which what changes next is told."""
-        self._telling.forget()
-        self.tell(notice)
+        self._drift_notifier.forget()
+        self.notify(notice)
 
-    def tell(self, notice: Notice) -> None:
+    def notify(self, notice: Notice) -> None:
         """Tells everyone who listens."""
-        self.bulletin.tell(notice)
+        self.event_log.publish(notice)
 
-    def tell_trouble(self, error: Exception) -> None:
+    def report_trouble(self, error: Exception) -> None:
         """Tells those who listen why something that happened cannot be told."""
-        for troubled in self._troubled:
-            troubled(error)
+        for on_trouble in self._trouble_listeners:
+            on_trouble(error)
 
     # -- the timeline
 
@@ -439,6 +441,6 @@ class Writer:
             results = abandoned(plan)
         after = self._conclude(intent, results, call)
         before = intent.operation.before.tree
-        self.tell_snapshot(Reverted(intent.operation.kind, Outcome(True, before, after.tree, results)))
-        for recovered in self._recovered:
-            recovered(intent.operation)
+        self.notify_snapshot(Reverted(intent.operation.kind, Outcome(True, before, after.tree, results)))
+        for on_recovered in self._recovery_listeners:
+            on_recovered(intent.operation)

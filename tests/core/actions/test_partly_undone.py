@@ -44,7 +44,7 @@ def test_a_step_of_which_all_conflicts_stays_applied(agents: Agents, named: bool
     agents.bench.track()
     before = events(agents)
     told: list[object] = []
-    agents.bench.workspace.bulletin.listen(lambda news: told.append(news.event))
+    agents.bench.workspace.event_log.listen(lambda news: told.append(news.event))
     outcome, steps = agents.undone("one", step=step if named else None)
     assert steps == [step]
     assert outcome.before == outcome.after

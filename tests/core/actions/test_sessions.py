@@ -697,7 +697,7 @@ def test_who_wrote_what_is_told_anew_when_it_is_known(agents: Agents) -> None:
 def listen(agents: Agents) -> list[object]:
     """All that is told from now on."""
     told: list[object] = []
-    agents.bench.workspace.bulletin.listen(lambda news: told.append(news.event))
+    agents.bench.workspace.event_log.listen(lambda news: told.append(news.event))
     return told
 
 
@@ -1131,7 +1131,7 @@ def test_a_request_that_is_cancelled_too_late(agents: Agents) -> None:
     call = Call()
     step = agents.begin("one")
     bench.write({"a.txt": b"1"})
-    bench.workspace.bulletin.listen(lambda _: call.cancel())
+    bench.workspace.event_log.listen(lambda _: call.cancel())
     assert sessions.finish(step, None, call).step.state == "applied"
     call = Call()
     outcome, steps = bench.workspace.undo_steps.undo("one", 1, None, OperationOptions("merge", False, False), call)
@@ -1336,11 +1336,11 @@ def test_what_was_to_be_written_is_lost(agents: Agents, monkeypatch: pytest.Monk
 
 def test_what_is_kept_of_the_news_is_bounded(agents: Agents) -> None:
     bench = agents.bench
-    bulletin = bench.workspace.bulletin
+    event_log = bench.workspace.event_log
     for number in range(4):
         agents.step("one", {f"many/{name}": b"%d" % number for name in range(300)})
-    assert bulletin._files <= KEPT_FILES
-    assert bulletin._files >= 4 * 300
+    assert event_log._files <= KEPT_FILES
+    assert event_log._files >= 4 * 300
 
 
 def test_deep_parts(agents: Agents) -> None:
