@@ -18,7 +18,7 @@ from snapd.core.feed import change_feed as feed_module
 from snapd.core.feed.change_feed import INTERVAL_SECONDS, PATIENCE_SECONDS, QUIET_SECONDS, ChangeFeed, Pace
 from snapd.core.feed.events import MovedAway, Tracked
 from snapd.worktree.snapshot import scanner as scan
-from snapd.worktree.snapshot.walker import Look
+from snapd.worktree.snapshot.walker import Walker
 from tests.support.workspace import Bench, Executable, Symlink, git_changes, make, read
 
 if TYPE_CHECKING:
@@ -564,11 +564,11 @@ def test_with_the_real_clock(told: Told) -> None:
 
 def test_changes_that_go_on_while_it_is_looked(told: Told, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scan, "_ROUNDS", 1)
-    at = Look.at
+    at = Walker.at
     late = iter([b"late\n"])
 
-    def busy(look: Look, *arguments: Any) -> None:
-        at(look, *arguments)
+    def busy(walker: Walker, *arguments: Any) -> None:
+        at(walker, *arguments)
         for data in late:
             told.bench.write({"late": data})
 
@@ -577,7 +577,7 @@ def test_changes_that_go_on_while_it_is_looked(told: Told, monkeypatch: pytest.M
     told.bench.workspace.watch_changes(True)
     # from now on the clock says nothing
     told.bench.workspace._work_tree.stop_listening()
-    monkeypatch.setattr(Look, "at", busy)
+    monkeypatch.setattr(Walker, "at", busy)
     told.bench.write({"a.txt": b"other\n"})
     told.bench.workspace._writer.feed.hear()
     while b"late" not in [one.path for one in events.get(timeout=PATIENCE).files]:
