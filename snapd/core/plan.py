@@ -10,7 +10,7 @@ from .paths import is_restorable_name, parents, shown
 
 
 @attrs.frozen
-class Standing:
+class CapturedFile:
     """A captured file as it stands in the work tree, bytes and all, when the plan is made."""
 
     entry: Entry
@@ -24,13 +24,13 @@ class Write:
     Attributes:
         path: where.
         entry: what.
-        standing: the captured file that it replaces; None where nothing may be there by then.
+        captured: the captured file that it replaces; None where nothing may be there by then.
         merged: whether the blob is a merge rather than what the target snapshot has.
     """
 
     path: RelPath
     entry: Entry
-    standing: Standing | None
+    captured: CapturedFile | None
     merged: bool = False
 
 
@@ -39,7 +39,7 @@ class Delete:
     """Take a captured file away."""
 
     path: RelPath
-    standing: Standing
+    captured: CapturedFile
 
 
 @attrs.frozen
@@ -52,7 +52,7 @@ class Plan:
         make_directories: empty directories to make, parents first.
         remove_directories: directories to remove if nothing is in them, the deepest first.
         settled: files that are not going to be touched, with the reason.
-        together: groups of files to write or delete, of which each is done as a whole or not at all.
+        linked: groups of files to write or delete, of which each is done as a whole or not at all.
     """
 
     writes: tuple[Write, ...] = ()
@@ -60,7 +60,7 @@ class Plan:
     make_directories: tuple[RelPath, ...] = ()
     remove_directories: tuple[RelPath, ...] = ()
     settled: tuple[FileOutcome, ...] = ()
-    together: tuple[tuple[RelPath, ...], ...] = ()
+    linked: tuple[tuple[RelPath, ...], ...] = ()
 
     @property
     def is_empty(self) -> bool:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from snapd.core.errors import IoError, WorkspaceGone, WorkspaceRefused, from_os_error, os_errors
-from snapd.core.plan import Standing
+from snapd.core.plan import CapturedFile
 from snapd.watch.choose import open_clock
 from snapd.worktree.apply.applier import Applier
 from snapd.worktree.apply.recovery import sweep
@@ -171,10 +171,10 @@ class WorkTree:
         """The contrary; see `Clock.stop_listening`."""
         self._clock.stop_listening()
 
-    def standing(self, path: RelPath) -> Standing | None:
+    def captured(self, path: RelPath) -> CapturedFile | None:
         """The captured file at a path, as of the last capture."""
         record = self._scanner.memory.root.file(path)
-        return None if record is None else Standing(entry_of(record), signature_of(record))
+        return None if record is None else CapturedFile(entry_of(record), signature_of(record))
 
     def is_directory(self, path: RelPath) -> bool:
         """Whether there was a directory that is not ignored, as of the last capture."""

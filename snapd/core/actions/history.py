@@ -23,7 +23,7 @@ _AT_ONCE = 200
 
 
 @attrs.frozen
-class Entry:
+class HistoryEntry:
     """An entry of the history.
 
     Attributes:
@@ -53,7 +53,7 @@ class Entry:
 class HistoryPage:
     """Some entries; `before` is where the next page goes on, None where there is none."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[HistoryEntry, ...]
     before: int | None
 
 
@@ -80,7 +80,7 @@ class History:
         Raises:
             StoreCorrupt, IoError, Cancelled: see there.
         """
-        found: list[Entry] = []
+        found: list[HistoryEntry] = []
         for event in self._events(before):
             call.check()
             if len(found) >= limit:
@@ -96,12 +96,12 @@ class History:
                 return
             before = events[-1].seq
 
-    def _entries(self, event: Event, call: Call) -> Iterator[Entry]:
+    def _entries(self, event: Event, call: Call) -> Iterator[HistoryEntry]:
         what, seen = event.what, event.seen
         if isinstance(what, StepBegun):
             yield from self._step(event, what, call)
         elif isinstance(what, Operated) and event.head is not None:
-            yield Entry(
+            yield HistoryEntry(
                 event.seq,
                 what.kind,
                 event.milliseconds,
@@ -113,15 +113,15 @@ class History:
             )
         if seen is not None and not seen.steps:
             files = self._step_changes.between(seen.before.tree, seen.after.tree, call)
-            yield Entry(event.seq, "user", event.milliseconds, seen.before.tree, seen.after.tree, files)
+            yield HistoryEntry(event.seq, "user", event.milliseconds, seen.before.tree, seen.after.tree, files)
 
-    def _step(self, event: Event, begun: StepBegun, call: Call) -> Iterator[Entry]:
+    def _step(self, event: Event, begun: StepBegun, call: Call) -> Iterator[HistoryEntry]:
         step = self._timeline.step(begun.step_id)
         session = self._timeline.session(begun.session_id)
         if step is None or session is None:
             return
         view = self._step_changes.view(step, session.agent, call)
-        yield Entry(
+        yield HistoryEntry(
             event.seq,
             "step",
             event.milliseconds,

@@ -102,14 +102,14 @@ class Purge:
         with self._writer.turn(call):
             self._objects.check_present()
             purge_plan = self._maintenance.purge_plan(paths, call)
-            standing = purge_plan.standing()
+            versions_by_path = purge_plan.versions_by_path()
             missing = [path for path in paths if not purge_plan.is_in_any(path)]
             if missing and not self._maintenance.is_unpurged:
                 raise FileNotInSnapshot(f"{shown(missing[0])} is in no snapshot", file=shown(missing[0]), skipped=False)
             look = self._writer.look((), call)
             here = [path for path, _ in purge_plan.located(look.tree)]
             files = []
-            for path, versions in standing.items():
+            for path, versions in versions_by_path.items():
                 call.check()
                 size = sum(map(self._objects.blob_size, versions))
                 files.append(PurgedFile(path, len(versions), size, path in here))
@@ -124,7 +124,7 @@ class Purge:
             work_tree.forget(self._objects.discard())
             previous = self._log.last
             try:
-                freed = self._maintenance.purge(purge_plan if standing else None, call)
+                freed = self._maintenance.purge(purge_plan if versions_by_path else None, call)
             finally:
                 # which objects there are, nothing but the store knows now
                 work_tree.forget_all()

@@ -137,8 +137,8 @@ class UndoPlanner:
             if (named or one.step_id) not in steps and len(steps) == count:
                 break
             steps.add(named or one.step_id)
-            together = [one.step_id] if named is None else [turn.step_id for turn in reversed(operation.turned)]
-            for step_id in together:
+            step_ids = [one.step_id] if named is None else [turn.step_id for turn in reversed(operation.turned)]
+            for step_id in step_ids:
                 for each in self._down_to(step_id, one.operation_id):
                     if each not in chosen:
                         chosen[each] = self._again(each, operations.get(each.operation_id), call)
@@ -249,22 +249,22 @@ class UndoPlanner:
         if on_conflict == "fail":
             # what can be taken back of one step and not of another is a conflict all the same
             effects = {path: effect for path, effect in effects.items() if not _is_conflict(outcomes.get(path))}
-        together = LinkedFiles([*pairs, *moved_contents(effects.values())])
-        for path in self._untouchable(planner, effects.keys(), together):
+        linked = LinkedFiles([*pairs, *moved_contents(effects.values())])
+        for path in self._untouchable(planner, effects.keys(), linked):
             outcomes[path] = FileOutcome(path, "conflict", "unsavedInEditor")
             effects.pop(path, None)
-        plan = planner.decided(effects.values(), outcomes.values(), targets, directories.goals(), together, call)
+        plan = planner.decided(effects.values(), outcomes.values(), targets, directories.goals(), linked, call)
         return plan, tuple(turned)
 
-    def _untouchable(self, planner: Planner, changing: Collection[RelPath], together: LinkedFiles) -> set[RelPath]:
+    def _untouchable(self, planner: Planner, changing: Collection[RelPath], linked: LinkedFiles) -> set[RelPath]:
         """Files that would be touched and have unsaved text in an editor; and those touched only together with them."""
         blocked = planner.unsaved & set(changing)
-        also = {other for path in blocked for other in together.others(path) if other in changing}
+        also = {other for path in blocked for other in linked.others(path) if other in changing}
         return also.union(blocked)
 
     def _current(self, path: RelPath) -> Entry | None:
-        standing = self._work_tree.standing(path)
-        return standing.entry if standing is not None else None
+        captured = self._work_tree.captured(path)
+        return captured.entry if captured is not None else None
 
     def _moved_since(self, left: SnapshotId, before: Snapshot) -> Callable[[], Mapping[RelPath, RelPath]]:
         def ask() -> Mapping[RelPath, RelPath]:

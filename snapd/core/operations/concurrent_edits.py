@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from snapd.core.trees import Find, ReadTree
 
 
-def left_by(
+def without_concurrent_edits(
     objects: Objects,
     work_tree: WorkTree,
     before: Snapshot,

@@ -47,7 +47,7 @@ def wanted_by_patches(objects: Objects, patches: Iterable[tuple[ObjectId, Iterab
                 yield name
 
 
-def hidden(work_tree: WorkTree, paths: Iterable[RelPath], call: Call) -> frozenset[RelPath]:
+def ignored_files(work_tree: WorkTree, paths: Iterable[RelPath], call: Call) -> frozenset[RelPath]:
     """Of some paths those at which a file is that was ignored by the last capture.
 
     Raises:

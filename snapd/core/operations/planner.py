@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from snapd.core.call import Call
     from snapd.core.model import Entry, ObjectId, OnConflict, RelPath, Snapshot
-    from snapd.core.plan import Standing
+    from snapd.core.plan import CapturedFile
     from snapd.core.ports.objects import Objects
     from snapd.core.ports.work_tree import WorkTree
     from snapd.core.timeline.model import Effect
@@ -136,7 +136,7 @@ class Planner:
         outcomes: Iterable[FileOutcome],
         targets: Mapping[RelPath, Target],
         directories: DirectoryGoals,
-        together: LinkedFiles,
+        linked: LinkedFiles,
         call: Call,
     ) -> Plan:
         """The plan that does what was decided file by file: what others made of them since is part of that already.
@@ -146,7 +146,7 @@ class Planner:
             outcomes: what that is, for each file that it is about; and what is not to be touched, and why.
             targets: for each file, the snapshot that says whether it was really not there.
             directories: empty directories that are to come and to go.
-            together: what is to become different as a whole or not at all.
+            linked: files that change as a whole or not at all.
             call: the request.
 
         Raises:
@@ -163,7 +163,7 @@ class Planner:
             )
             for effect in effects
         ]
-        self._settle_together(goals, together, call)
+        self._settle_linked(goals, linked, call)
         for path in said.keys() - {goal.path for goal in goals}:
             self._settled[path] = said[path]
         made = sorted(path for path in directories.made if not self._work_tree.is_directory(path))
@@ -172,11 +172,11 @@ class Planner:
             for path, target in directories.removed
             if self._work_tree.is_directory(path) and target.protection(path, is_directory=True) is None
         ]
-        return self._plan(self._makeable(made), removed, together)
+        return self._plan(self._makeable(made), removed, linked)
 
     # -- one file
 
-    def _settle_together(self, goals: Sequence[_Goal], together: LinkedFiles, call: Call) -> None:
+    def _settle_linked(self, goals: Sequence[_Goal], linked: LinkedFiles, call: Call) -> None:
         """Settles files of which one that cannot be done keeps others from being done."""
         given_up: dict[RelPath, FileOutcome] = {}
         while True:
@@ -186,7 +186,7 @@ class Planner:
                 other
                 for path, outcome in self._settled.items()
                 if outcome.is_left
-                for other in together.others(path)
+                for other in linked.others(path)
                 if other in doing
             }
             if not halves:
@@ -204,11 +204,11 @@ class Planner:
         for goal in sorted(goals, key=lambda goal: goal.wanted is not None):
             call.check()
             self._targets[goal.path] = goal.target
-            standing = self._work_tree.standing(goal.path)
+            captured = self._work_tree.captured(goal.path)
             if goal.wanted is None:
-                outcome = self._settle_absence(goal, standing)
+                outcome = self._settle_absence(goal, captured)
             else:
-                outcome = self._settle_presence(goal, goal.wanted, standing)
+                outcome = self._settle_presence(goal, goal.wanted, captured)
             if outcome is None and goal.path in self.unsaved:
                 self._writes.pop(goal.path, None)
                 self._deletes.pop(goal.path, None)
@@ -216,24 +216,24 @@ class Planner:
             if outcome is not None:
                 self._settled[goal.path] = outcome
 
-    def _settle_absence(self, goal: _Goal, standing: Standing | None) -> FileOutcome | None:
-        if standing is None:
+    def _settle_absence(self, goal: _Goal, captured: CapturedFile | None) -> FileOutcome | None:
+        if captured is None:
             if (why := self._uncaptured(goal.path)) is not None:
                 return FileOutcome(goal.path, "kept", why)
             return FileOutcome(goal.path, "unchanged")
         if (why := goal.target.protection(goal.path)) is not None:
             return FileOutcome(goal.path, "kept", why)
-        if self._changed_since(goal, standing.entry):
+        if self._changed_since(goal, captured.entry):
             return FileOutcome(goal.path, "conflict", "changedSince")
-        self._deletes[goal.path] = Delete(goal.path, standing)
+        self._deletes[goal.path] = Delete(goal.path, captured)
         return None
 
-    def _settle_presence(self, goal: _Goal, wanted: Entry, standing: Standing | None) -> FileOutcome | None:
+    def _settle_presence(self, goal: _Goal, wanted: Entry, captured: CapturedFile | None) -> FileOutcome | None:
         path = goal.path
-        ours = standing.entry if standing is not None else None
+        ours = captured.entry if captured is not None else None
         if ours == wanted:
             return FileOutcome(path, "unchanged")
-        if standing is None and (outcome := self._obstacle(goal)) is not None:
+        if captured is None and (outcome := self._obstacle(goal)) is not None:
             return outcome
         merged = goal.merged
         if self._changed_since(goal, ours) and ours is not None:
@@ -245,7 +245,7 @@ class Planner:
             merged, wanted = entry != wanted, entry
         elif self._changed_since(goal, ours):
             return FileOutcome(path, "conflict", "deletedSince")
-        self._writes[path] = Write(path, wanted, standing, merged)
+        self._writes[path] = Write(path, wanted, captured, merged)
         return None
 
     def _obstacle(self, goal: _Goal) -> FileOutcome | None:
@@ -259,7 +259,7 @@ class Planner:
             return FileOutcome(path, "skipped", why)
         if (blocked := self._blocked_way(path)) is not None:
             above, why = blocked
-            if self._work_tree.standing(above) is not None and not goal.decided and goal.target.entry(above):
+            if self._work_tree.captured(above) is not None and not goal.decided and goal.target.entry(above):
                 said = shown(above)
                 raise StoreCorrupt(f"{said} is a file and a folder in the snapshot", object=said)
             return FileOutcome(path, "skipped", why)
@@ -291,7 +291,7 @@ class Planner:
 
     def _why_no_directory(self, path: RelPath) -> str | None:
         """What keeps a directory from being there once all is deleted that is to be."""
-        if self._work_tree.standing(path) is not None:
+        if self._work_tree.captured(path) is not None:
             return "inTheWay" if path not in self._deletes else None
         found = self._work_tree.occupant(path)
         return self._why_uncaptured(path) if found is not None and not stat.S_ISDIR(found.st_mode) else None
@@ -343,7 +343,7 @@ class Planner:
         then = set()
         if found is not None and found.mode == TREE:
             then = {path for path, _ in files(self._objects.read_tree, found.oid, name)}
-        if self._work_tree.standing(name) is not None:
+        if self._work_tree.captured(name) is not None:
             return [name, *sorted(then)]
         now = set(self._work_tree.captured_below(name)) if self._work_tree.is_directory(name) else set()
         if found is not None and found.mode != TREE:
@@ -363,7 +363,7 @@ class Planner:
             raise PathOutsideWorkspace(
                 f"{shown(goal.path)} leads through the symlink {shown(link)}", file=shown(goal.path)
             )
-        return link if self._work_tree.standing(link) is not None else None
+        return link if self._work_tree.captured(link) is not None else None
 
     def _nearest_link(self, path: RelPath) -> RelPath | None:
         """The nearest symlink above a path."""
@@ -384,9 +384,9 @@ class Planner:
         # where the capture passed over it, the disk need not let us look, and that settles what is below
         if self._work_tree.is_directory(path) or self._skipped(path) is not None:
             return False
-        standing = self._work_tree.standing(path)
-        if standing is not None:
-            return standing.entry.mode == SYMLINK
+        captured = self._work_tree.captured(path)
+        if captured is not None:
+            return captured.entry.mode == SYMLINK
         found = self._work_tree.occupant(path)
         return found is not None and stat.S_ISLNK(found.st_mode)
 
@@ -421,10 +421,10 @@ class Planner:
                 self._settled.setdefault(path, FileOutcome(path, "skipped", why))
         return makeable
 
-    def _plan(self, made: Iterable[RelPath], removed: Iterable[RelPath], together: LinkedFiles | None = None) -> Plan:
+    def _plan(self, made: Iterable[RelPath], removed: Iterable[RelPath], linked: LinkedFiles | None = None) -> Plan:
         leaving = set(removed)
         for path, write in self._writes.items():
-            if write.standing is None and self._work_tree.is_directory(path):
+            if write.captured is None and self._work_tree.is_directory(path):
                 leaving.update((path, *self._work_tree.directories_below(path)))
         needed = {above for path in self._writes for above in parents(path)}
         deepest_first = sorted(leaving - needed, key=lambda path: (-path.count(b"/"), path))
@@ -434,7 +434,7 @@ class Planner:
             make_directories=tuple(made),
             remove_directories=tuple(deepest_first),
             settled=tuple(self._settled.values()),
-            together=together.within(self._writes.keys() | self._deletes.keys()) if together is not None else (),
+            linked=linked.within(self._writes.keys() | self._deletes.keys()) if linked is not None else (),
         )
         plan.check()
         return plan

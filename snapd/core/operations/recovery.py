@@ -30,11 +30,11 @@ def intent_of(plan: Plan, operation: Operated, forced: tuple[RelPath, ...]) -> I
         forced: ignored paths that it looks at all the same.
     """
     writes = [
-        Effect(write.path, write.standing.entry if write.standing is not None else None, write.entry)
+        Effect(write.path, write.captured.entry if write.captured is not None else None, write.entry)
         for write in plan.writes
     ]
-    deletes = [Effect(delete.path, delete.standing.entry, None) for delete in plan.deletes]
-    return Intent(operation, (*deletes, *writes), plan.make_directories, plan.remove_directories, forced, plan.together)
+    deletes = [Effect(delete.path, delete.captured.entry, None) for delete in plan.deletes]
+    return Intent(operation, (*deletes, *writes), plan.make_directories, plan.remove_directories, forced, plan.linked)
 
 
 def remaining(intent: Intent, work_tree: WorkTree) -> Plan:
@@ -50,11 +50,11 @@ def remaining(intent: Intent, work_tree: WorkTree) -> Plan:
     writes: list[Write] = []
     deletes: list[Delete] = []
     settled: list[FileOutcome] = []
-    together = LinkedFiles.of(intent.together)
+    linked = LinkedFiles.of(intent.linked)
     theirs = {effect.path for effect in intent.files if _now(effect, work_tree) not in (effect.old, effect.new)}
-    left = {other for path in theirs for other in together.others(path)}
+    left = {other for path in theirs for other in linked.others(path)}
     for effect in intent.files:
-        standing = work_tree.standing(effect.path)
+        captured = work_tree.captured(effect.path)
         now = _now(effect, work_tree)
         if now == effect.new:
             settled.append(FileOutcome(effect.path, "deleted" if now is None else "restored"))
@@ -63,22 +63,22 @@ def remaining(intent: Intent, work_tree: WorkTree) -> Plan:
         elif effect.path in left:
             settled.append(FileOutcome(effect.path, "conflict", "occupied"))
         elif effect.new is not None:
-            writes.append(Write(effect.path, effect.new, standing))
-        elif standing is not None:
-            deletes.append(Delete(effect.path, standing))
+            writes.append(Write(effect.path, effect.new, captured))
+        elif captured is not None:
+            deletes.append(Delete(effect.path, captured))
     return Plan(
         writes=tuple(sorted(writes, key=lambda write: write.path)),
         deletes=tuple(sorted(deletes, key=lambda delete: delete.path)),
         make_directories=tuple(path for path in intent.made_directories if not work_tree.is_directory(path)),
         remove_directories=tuple(path for path in intent.removed_directories if work_tree.is_directory(path)),
         settled=tuple(settled),
-        together=together.within({*(write.path for write in writes), *(delete.path for delete in deletes)}),
+        linked=linked.within({*(write.path for write in writes), *(delete.path for delete in deletes)}),
     )
 
 
 def _now(effect: Effect, work_tree: WorkTree) -> Entry | None:
-    standing = work_tree.standing(effect.path)
-    return standing.entry if standing is not None else None
+    captured = work_tree.captured(effect.path)
+    return captured.entry if captured is not None else None
 
 
 def abandoned(plan: Plan) -> tuple[FileOutcome, ...]:

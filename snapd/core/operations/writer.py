@@ -20,8 +20,8 @@ from snapd.core.timeline.attendance import Attendance
 from snapd.core.timeline.model import Event, Operated, SnapshotId, Span
 from snapd.failpoints import failpoint
 
-from .concurrent_edits import left_by
-from .ignored_targets import hidden
+from .concurrent_edits import without_concurrent_edits
+from .ignored_targets import ignored_files
 from .planner import Planner
 from .recovery import abandoned, directories, done, finished, intent_of, remaining
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from snapd.core.ports.policy import Policy
     from snapd.core.ports.store import Store
     from snapd.core.ports.work_tree import WorkTree
-    from snapd.core.timeline.model import Happening, Intent, OperationKind
+    from snapd.core.timeline.model import EventPayload, Intent, OperationKind
 
     from .unsaved import Unsaved
 
@@ -248,7 +248,7 @@ class Writer:
         self.record(snapshot, kind)
         return snapshot
 
-    def track(self, snapshot: Snapshot, what: Happening, call: Call) -> None:
+    def track(self, snapshot: Snapshot, what: EventPayload, call: Call) -> None:
         """Records a snapshot as asked for, with an event of the timeline that it is the head of; and tells of it.
 
         Raises:
@@ -261,12 +261,12 @@ class Writer:
         failpoint("writer.tracked")
         self.notify_snapshot(Tracked(snapshot.tree, previous, snapshot.coverage.skipped))
 
-    def suppose(self, snapshot: Snapshot, what: Happening) -> None:
+    def suppose(self, snapshot: Snapshot, what: EventPayload) -> None:
         """Has the timeline answer as if `track` had added this event; for its `supposing` block."""
         found = self._store.identify(snapshot)
         self._store.timeline.suppose(self._event(found, self.span(found), what))
 
-    def note(self, what: Happening) -> None:
+    def note(self, what: EventPayload) -> None:
         """Adds an event to the timeline for which nobody had to look."""
         self._store.tell(self._event(self._store.timeline.head, None, what))
 
@@ -293,7 +293,7 @@ class Writer:
         Raises:
             StoreCorrupt, StorageFull, WorkspaceGone, IoError, Cancelled: nothing was changed.
         """
-        forced = tuple(sorted(hidden(self.work_tree, wanted, call).union(forced)))
+        forced = tuple(sorted(ignored_files(self.work_tree, wanted, call).union(forced)))
         before = self.look(forced, call) if forced else seen
         unsaved = self.unsaved.below(self.work_tree.root) if options.respects_editors else frozenset()
         planner = Planner(
@@ -387,7 +387,9 @@ class Writer:
         after = self.look(intent.forced, call)
         plain = self.look((), call) if intent.forced else after
         before = self._store.load(operation.before)
-        head = left_by(self._store, self.work_tree, before, plain, done(intent, results), intent.forced)
+        head = without_concurrent_edits(
+            self._store, self.work_tree, before, plain, done(intent, results), intent.forced
+        )
         call.check()
         # what somebody changed since the last snapshot and still has must not pass for what an agent left
         left_alone = any(result.outcome == "conflict" or result.reason == "changedSince" for result in results)
@@ -404,7 +406,7 @@ class Writer:
         self._settled = True
         return after
 
-    def _event(self, head: SnapshotId | None, seen: Span | None, what: Happening) -> Event:
+    def _event(self, head: SnapshotId | None, seen: Span | None, what: EventPayload) -> Event:
         return Event(self._store.timeline.next_seq, time.time_ns() // 1_000_000, head, seen, what)
 
     def span(self, found: SnapshotId) -> Span | None:

@@ -19,7 +19,7 @@ class PurgePlan(Protocol):
     def contents(self) -> frozenset[ObjectId]:
         """The blobs."""
 
-    def standing(self) -> dict[RelPath, frozenset[ObjectId]]:
+    def versions_by_path(self) -> dict[RelPath, frozenset[ObjectId]]:
         """All paths where they stand in any snapshot or event, ordered, with the versions there."""
 
     def snapshots(self) -> int:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
         Snapshot,
         TreeEntry,
     )
-    from snapd.core.plan import Plan, Standing
+    from snapd.core.plan import CapturedFile, Plan
 
     from .objects import ObjectBatch
 
@@ -80,7 +80,7 @@ class WorkTree(Protocol):
     def stop_listening(self) -> None:
         """The contrary: when it returns, `told` is not running. Not to be called by `told`."""
 
-    def standing(self, path: RelPath) -> Standing | None:
+    def captured(self, path: RelPath) -> CapturedFile | None:
         """The captured file at a path, as of the last capture."""
 
     def is_directory(self, path: RelPath) -> bool:

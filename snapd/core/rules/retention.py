@@ -72,7 +72,7 @@ class Limits:
 
 
 @attrs.frozen
-class Taken:
+class SnapshotDate:
     """A snapshot that was recorded; one tree can be recorded several times.
 
     Attributes:
@@ -92,7 +92,7 @@ class Chain:
 
     Attributes:
         name: of the chain.
-        last: the place of its newest event among the times of `History`.
+        last: the place of its newest event among the times of `Inventory`.
         began: seconds since 1970.
         ended: likewise, of its newest event; None while the session goes on.
         is_session: whether it is a session.
@@ -108,7 +108,7 @@ class Chain:
 
 
 @attrs.frozen
-class History:
+class Inventory:
     """What a store has.
 
     Attributes:
@@ -119,7 +119,7 @@ class History:
         links: names of chains, two by two, of which one has an event that names something of the other.
     """
 
-    snapshots: Sequence[Taken]
+    snapshots: Sequence[SnapshotDate]
     newest: int | None
     times: Sequence[float]
     chains: Sequence[Chain]
@@ -127,7 +127,7 @@ class History:
 
 
 @attrs.frozen
-class Going:
+class Removal:
     """What goes.
 
     Attributes:
@@ -178,44 +178,44 @@ def ages(times: Sequence[float], now: float) -> list[float]:
     return found
 
 
-def going(history: History, limits: Limits, keep: Collection[ObjectId] = ()) -> Going:
+def expired(inventory: Inventory, limits: Limits, keep: Collection[ObjectId] = ()) -> Removal:
     """What goes by age and by number.
 
     Args:
-        history: what there is.
+        inventory: what there is.
         limits: what is to be kept; its `max_bytes` is none of this function's concern: see `droppable`.
         keep: trees of which the newest snapshot stays.
     """
-    by_event = ages(history.times, limits.now)
-    old = {chain.name for chain in _ended(history) if _is_old(by_event[chain.last], limits)}
-    chains = _unlinked(old, history.links)
-    staying = [chain for chain in history.chains if chain.name not in chains]
-    needed = _needed(history, staying, keep)
-    by_snapshot = ages([taken.seconds for taken in history.snapshots], limits.now)
+    by_event = ages(inventory.times, limits.now)
+    old = {chain.name for chain in _ended(inventory) if _is_old(by_event[chain.last], limits)}
+    chains = _unlinked(old, inventory.links)
+    staying = [chain for chain in inventory.chains if chain.name not in chains]
+    needed = _needed(inventory, staying, keep)
+    by_snapshot = ages([taken.seconds for taken in inventory.snapshots], limits.now)
     aged = {
         taken.seq
-        for taken, age in zip(history.snapshots, by_snapshot, strict=True)
+        for taken, age in zip(inventory.snapshots, by_snapshot, strict=True)
         if taken.seq not in needed and _is_old(age, limits)
     }
-    left = [taken for taken in history.snapshots if taken.seq not in aged]
-    return Going(frozenset(aged | (_surplus(left, staying, limits.max_snapshots) - needed)), frozenset(chains))
+    left = [taken for taken in inventory.snapshots if taken.seq not in aged]
+    return Removal(frozenset(aged | (_surplus(left, staying, limits.max_snapshots) - needed)), frozenset(chains))
 
 
-def droppable(history: History, now: float, keep: Collection[ObjectId] = ()) -> list[Going]:
+def droppable(inventory: Inventory, now: float, keep: Collection[ObjectId] = ()) -> list[Removal]:
     """What may go where space is short: piece by piece, the oldest first.
 
     Args:
-        history: what there is.
+        inventory: what there is.
         now: seconds since 1970.
-        keep: as of `going`.
+        keep: as of `expired`.
     """
-    by_event = ages(history.times, now)
-    free = _unlinked({chain.name for chain in _ended(history)}, history.links)
-    groups = _groups(free, history.links)
-    by_name = {chain.name: chain for chain in history.chains}
-    staying = [chain for chain in history.chains if chain.name not in free]
-    newest_of = {taken.tree: taken.seq for taken in history.snapshots}
-    needed = _needed(history, staying, keep)
+    by_event = ages(inventory.times, now)
+    free = _unlinked({chain.name for chain in _ended(inventory)}, inventory.links)
+    groups = _groups(free, inventory.links)
+    by_name = {chain.name: chain for chain in inventory.chains}
+    staying = [chain for chain in inventory.chains if chain.name not in free]
+    newest_of = {taken.tree: taken.seq for taken in inventory.snapshots}
+    needed = _needed(inventory, staying, keep)
     # what a session names goes with it, and not before the youngest of those that name it
     pieces: list[tuple[float, set[int], frozenset[str]]] = []
     named: set[int] = set()
@@ -224,45 +224,45 @@ def droppable(history: History, now: float, keep: Collection[ObjectId] = ()) -> 
         snapshots = {newest_of[tree] for tree in trees if tree in newest_of} - named - needed
         named |= snapshots
         pieces.append((min(by_event[by_name[name].last] for name in group), snapshots, frozenset(group)))
-    by_snapshot = ages([taken.seconds for taken in history.snapshots], now)
-    for taken, age in zip(history.snapshots, by_snapshot, strict=True):
+    by_snapshot = ages([taken.seconds for taken in inventory.snapshots], now)
+    for taken, age in zip(inventory.snapshots, by_snapshot, strict=True):
         if taken.seq not in needed and taken.seq not in named:
             pieces.append((age, {taken.seq}, frozenset()))
     # the sort is stable, and of two that are as old the one that was recorded first goes first
     pieces.sort(key=lambda piece: -piece[0])
-    return [Going(frozenset(snapshots), names) for _, snapshots, names in pieces]
+    return [Removal(frozenset(snapshots), names) for _, snapshots, names in pieces]
 
 
-def together(pieces: Iterable[Going]) -> Going:
+def union(pieces: Iterable[Removal]) -> Removal:
     """All of several."""
     snapshots: set[int] = set()
     chains: set[str] = set()
     for piece in pieces:
         snapshots |= piece.snapshots
         chains |= piece.chains
-    return Going(frozenset(snapshots), frozenset(chains))
+    return Removal(frozenset(snapshots), frozenset(chains))
 
 
 def _is_old(age: float, limits: Limits) -> bool:
     return age > limits.older_than or limits.older_than <= 0
 
 
-def _ended(history: History) -> list[Chain]:
+def _ended(inventory: Inventory) -> list[Chain]:
     """The chains that may go, as far as they themselves are concerned: no session goes on, and not the newest event."""
-    return [chain for chain in history.chains if chain.ended is not None and chain.last != len(history.times) - 1]
+    return [chain for chain in inventory.chains if chain.ended is not None and chain.last != len(inventory.times) - 1]
 
 
-def _needed(history: History, staying: Iterable[Chain], keep: Collection[ObjectId]) -> set[int]:
+def _needed(inventory: Inventory, staying: Iterable[Chain], keep: Collection[ObjectId]) -> set[int]:
     """The newest snapshot, and that of each tree which is named."""
     trees = {*keep, *(tree for chain in staying for tree in chain.trees)}
-    newest_of = {taken.tree: taken.seq for taken in history.snapshots}
+    newest_of = {taken.tree: taken.seq for taken in inventory.snapshots}
     needed = {newest_of[tree] for tree in trees if tree in newest_of}
-    if history.newest is not None:
-        needed.add(history.newest)
+    if inventory.newest is not None:
+        needed.add(inventory.newest)
     return needed
 
 
-def _surplus(snapshots: Sequence[Taken], chains: Iterable[Chain], most: int | None) -> set[int]:
+def _surplus(snapshots: Sequence[SnapshotDate], chains: Iterable[Chain], most: int | None) -> set[int]:
     """Those that are beyond the number of each session in whose time they were taken, or of those in that of none."""
     if most is None:
         return set()

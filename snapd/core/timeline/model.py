@@ -220,7 +220,7 @@ class Intent:
         made_directories: empty directories to make, parents first.
         removed_directories: directories to remove if nothing is in them, the deepest first.
         forced: ignored paths that it looks at all the same.
-        together: groups of files, of which each is done as a whole or not at all.
+        linked: groups of files, of which each is done as a whole or not at all.
     """
 
     operation: Operated
@@ -228,10 +228,10 @@ class Intent:
     made_directories: tuple[RelPath, ...]
     removed_directories: tuple[RelPath, ...]
     forced: tuple[RelPath, ...]
-    together: tuple[tuple[RelPath, ...], ...] = ()
+    linked: tuple[tuple[RelPath, ...], ...] = ()
 
 
-Happening = SessionStarted | SessionEnded | StepBegun | StepsLeft | StepEnded | Operated
+EventPayload = SessionStarted | SessionEnded | StepBegun | StepsLeft | StepEnded | Operated
 
 
 @attrs.frozen
@@ -250,7 +250,7 @@ class Event:
     milliseconds: int
     head: SnapshotId | None
     seen: Span | None
-    what: Happening
+    what: EventPayload
 
 
 @attrs.frozen
