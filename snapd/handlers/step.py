@@ -33,13 +33,13 @@ def begin(context: Context, params: StepBeginParams) -> StepBeginResult:
         raise InvalidParams("snapshots are off for this client, so there is nothing to begin a step on", field="params")
     step = context.workspace.sessions.begin(
         params.session_id,
-        params.parent_step_id,
-        params.message_id,
-        params.part_id,
-        params.tool,
-        params.description,
-        None if params.detached else context.client,
         context.call,
+        parent=params.parent_step_id,
+        message_id=params.message_id,
+        part_id=params.part_id,
+        tool=params.tool,
+        description=params.description,
+        client=None if params.detached else context.client,
         ends=params.ends,
     )
     return StepBeginResult(step_id=step.step_id, hash=step.from_.tree.hex())

@@ -146,10 +146,11 @@ class WorkTree:
         base: ObjectId,
         read_tree: Callable[[ObjectId], tuple[TreeEntry, ...]],
         settings: CaptureSettings,
+        call: Call,
+        *,
         forced: tuple[RelPath, ...],
         max_files: int,
         max_bytes: int,
-        call: Call,
     ) -> Drift:
         """How the folder differs from a snapshot by now; see `Scanner.drift`.
 
@@ -157,7 +158,9 @@ class WorkTree:
             WorkspaceGone: the folder is not there any more.
         """
         with self._present():
-            return self._scanner.drift(base, read_tree, settings, forced, max_files, max_bytes, call)
+            return self._scanner.drift(
+                base, read_tree, settings, call, forced=forced, max_files=max_files, max_bytes=max_bytes
+            )
 
     def own_excludes(self) -> tuple[str, ...]:
         """The patterns in the folder's own file; raises as `rules.workspace_excludes`."""

@@ -41,7 +41,16 @@ class Agents:
         ends: str | None = None,
     ) -> str:
         sessions = self.bench.workspace.sessions
-        begun = sessions.begin(session, parent, message, part, "edit", None, client, Call(), ends=ends)
+        begun = sessions.begin(
+            session,
+            Call(),
+            parent=parent,
+            message_id=message,
+            part_id=part,
+            tool="edit",
+            client=client,
+            ends=ends,
+        )
         return begun.step_id
 
     def end(self, step: str, files: Sequence[str] | None = None) -> StepView:

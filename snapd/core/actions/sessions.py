@@ -156,29 +156,29 @@ class Sessions:
     def begin(
         self,
         session_id: SessionId,
-        parent: StepId | None,
-        message_id: str | None,
-        part_id: str | None,
-        tool: str | None,
-        description: str | None,
-        client: Hashable | None,
         call: Call,
         *,
+        client: Hashable | None,
+        parent: StepId | None = None,
+        message_id: str | None = None,
+        part_id: str | None = None,
+        tool: str | None = None,
+        description: str | None = None,
         ends: StepId | None = None,
     ) -> Step:
         """Begins a step, on a snapshot of the work tree as it is.
 
         Args:
             session_id: its session.
+            call: the request.
+            client: who works in it until it `leave`s; None for a step that goes on without its client.
             parent: the step that it is a part of.
             message_id: the message that it belongs to.
-            part_id: the part of it.
-            tool: what is used in it.
+            part_id: the part of that message.
+            tool: the tool that the agent uses in it.
             description: for people.
-            client: who is at work in it until it `leave`s; None for a step that is detached from who began it.
-            call: the request.
-            ends: a step of the session that ends with the very snapshot on which this one begins, so that no change
-                falls between the two or into both. It claims nothing. One that has ended stays as it is.
+            ends: a step of the session to end with the very snapshot on which this one begins, so that no change falls
+                between the two or into both. It claims no files. A step that has ended already stays as it is.
 
         Raises:
             UnknownSession: there is none, or it has ended.
@@ -328,9 +328,9 @@ class Sessions:
         own = self._step_changes.ended_with(step, seen, claims, spoken_for=spoken_for)
         return StepEnded(step.step_id, claims, bool(own.files or own.directories), spoken_for)
 
-    def left(self, session_id: SessionId) -> tuple[Step, ...]:
+    def unattended(self, session_id: SessionId) -> tuple[Step, ...]:
         """The open steps of a session whose client is gone."""
-        gone = self._writer.attendance.left(self._timeline.open_steps())
+        gone = self._writer.attendance.unattended(self._timeline.open_steps())
         return tuple(step for step in gone if step.begun.session_id == session_id)
 
     def attended_by(self, client: Hashable) -> bool:

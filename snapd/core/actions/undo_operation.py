@@ -4,7 +4,7 @@
     own changes   what there is to take back of each        `UndoPlanner`
     capture       the work tree as it is now                `Writer.prepare`
     overlay       the files without these changes           `UndoPlanner.plan`
-    plan          what to do to each file for that          `Planner.decided`
+    plan          what to do to each file for that          `Planner.from_effects`
     apply         the plan, file by file                    `Writer.carry_out`
     record        the operation in the timeline             `Writer.carry_out`
 

@@ -234,7 +234,7 @@ class UndoPlanner:
                 overlay,
                 task.files,
                 task.renames,
-                self._moved_since(task.left, prepared.seen),
+                self._moved_since(task.end, prepared.seen),
                 merge,
                 on_conflict,
             )
@@ -253,7 +253,14 @@ class UndoPlanner:
         for path in self._untouchable(planner, effects.keys(), linked):
             outcomes[path] = FileOutcome(path, "conflict", "unsavedInEditor")
             effects.pop(path, None)
-        plan = planner.decided(effects.values(), outcomes.values(), targets, directories.goals(), linked, call)
+        plan = planner.from_effects(
+            call,
+            effects=effects.values(),
+            outcomes=outcomes.values(),
+            targets=targets,
+            directories=directories.goals(),
+            linked=linked,
+        )
         return plan, tuple(turned)
 
     def _untouchable(self, planner: Planner, changing: Collection[RelPath], linked: LinkedFiles) -> set[RelPath]:

@@ -175,7 +175,11 @@ class UndoSteps:
     def _last(self, session_id: SessionId, count: int, options: OperationOptions, call: Call) -> list[UndoTask]:
         """What there is to take back of the last steps of a session; one whose client is gone has come to its end."""
         changing = {step.step_id for step in self._changing(session_id, call)}
-        left = [step for step in self._sessions.left(session_id) if not self._step_changes.summary(step, call).is_empty]
+        left = [
+            step
+            for step in self._sessions.unattended(session_id)
+            if not self._step_changes.summary(step, call).is_empty
+        ]
         wanted = changing | {step.step_id for step in left}
         last = [step for step in reversed(self._timeline.steps(session_id)) if step.step_id in wanted][:count]
         with self._ended([step for step in reversed(last) if step.state == "open"], options, call):

@@ -32,7 +32,7 @@ class UndoTask:
         made: empty directories to make.
         removed: empty directories to remove, with those above them that were not there before either.
         renames: the old path by the new one, of files that were moved by what is to be taken back.
-        left: what it left.
+        end: the snapshot that the step, or the operation, left.
         target: what the files are to be again.
         stages: what it may lead to: a directory that one of them does not have goes with the files that came into it.
         is_change: whether there is anything to take back, be it that the files are so already.
@@ -46,7 +46,7 @@ class UndoTask:
     made: tuple[RelPath, ...]
     removed: tuple[RelPath, ...]
     renames: Mapping[RelPath, RelPath]
-    left: SnapshotId
+    end: SnapshotId
     target: Target
     stages: tuple[Target, ...]
     is_change: bool
@@ -68,7 +68,7 @@ class UndoTask:
             removed: directories that were removed.
             blocked: directories that were to be made and cannot be.
         """
-        missed = {*taken.left, *blocked.intersection(self.made)}
+        missed = {*taken.conflicting, *blocked.intersection(self.made)}
         turned = StepTurned(self.step.step_id, self.state, taken.effects, made, removed, moved=taken.moved)
         if self.again is not None:
             turned = attrs.evolve(turned, again=self.again, rest=tuple(sorted(missed)))

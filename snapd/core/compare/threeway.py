@@ -89,13 +89,13 @@ class TakenBack:
             with the reason: "changedSince", "deletedSince", "renamedSince", "occupied", "shared". A file that was moved
             since is told under its new name, and the old one as "unchanged", "renamedSince".
         effects: what that does, ordered by path.
-        left: the files of the step that conflict, by the names that it left them under; ordered.
+        conflicting: the files of the step that conflict, by the names that the step left them under; ordered.
         moved: where a file was found that others had moved since, and the name under which the step left it.
     """
 
     outcomes: tuple[FileOutcome, ...]
     effects: tuple[Effect, ...]
-    left: tuple[RelPath, ...] = ()
+    conflicting: tuple[RelPath, ...] = ()
     moved: tuple[tuple[RelPath, RelPath], ...] = ()
 
 

@@ -138,7 +138,13 @@ class DriftNotifier:
             # not cancelled with the rest: a look that is broken off makes the next one look at everything
             forced = self._log.find(base).coverage.forced
             drift = self._work_tree.drift(
-                base, self._objects.read_tree, self._settings(), forced, MAX_FILES, MAX_READ_BYTES, Call()
+                base,
+                self._objects.read_tree,
+                self._settings(),
+                Call(),
+                forced=forced,
+                max_files=MAX_FILES,
+                max_bytes=MAX_READ_BYTES,
             )
         # nobody has to wait while lines are counted
         difference, blobs = _compared(base, drift, self._objects)

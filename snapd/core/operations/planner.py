@@ -130,24 +130,25 @@ class Planner:
         self._settle(goals.values(), call)
         return self._plan((), self._emptied())
 
-    def decided(
+    def from_effects(
         self,
+        call: Call,
+        *,
         effects: Iterable[Effect],
         outcomes: Iterable[FileOutcome],
         targets: Mapping[RelPath, Target],
         directories: DirectoryGoals,
         linked: LinkedFiles,
-        call: Call,
     ) -> Plan:
-        """The plan that does what was decided file by file: what others made of them since is part of that already.
+        """Plans effects that were decided file by file, with what others made of the files since.
 
         Args:
-            effects: what is to become different.
-            outcomes: what that is, for each file that it is about; and what is not to be touched, and why.
-            targets: for each file, the snapshot that says whether it was really not there.
-            directories: empty directories that are to come and to go.
-            linked: files that change as a whole or not at all.
             call: the request.
+            effects: what to change.
+            outcomes: how to report each file, those that are not to be touched included.
+            targets: for each file, the snapshot that says whether it was really absent.
+            directories: empty directories to make and to remove.
+            linked: files that change together or not at all.
 
         Raises:
             StoreCorrupt: an object is missing or damaged.

@@ -42,21 +42,22 @@ class WorkTree(Protocol):
         base: ObjectId,
         read_tree: Callable[[ObjectId], tuple[TreeEntry, ...]],
         settings: CaptureSettings,
+        call: Call,
+        *,
         forced: tuple[RelPath, ...],
         max_files: int,
         max_bytes: int,
-        call: Call,
     ) -> Drift:
         """How the folder differs from a snapshot by now, nothing being stored; raises `WorkspaceGone`.
 
         Args:
             base: the snapshot's tree.
             read_tree: gives the entries of a stored tree.
-            settings: what is captured.
-            forced: ignored paths that are captured all the same: those of the snapshot.
-            max_files: differing files that are told, at most.
-            max_bytes: contents that are read, at most.
-            call: what this is for.
+            settings: what to capture.
+            call: the request.
+            forced: ignored paths to capture all the same: those of the snapshot.
+            max_files: differing files to report, at most.
+            max_bytes: bytes of contents to read, at most.
         """
 
     @property

@@ -40,7 +40,7 @@ class Attendance:
             for step in steps:
                 self._clients.pop(step, None)
 
-    def left(self, open_steps: Iterable[Step]) -> tuple[Step, ...]:
+    def unattended(self, open_steps: Iterable[Step]) -> tuple[Step, ...]:
         """The steps among some in which nobody is at work."""
         with self._lock:
             return tuple(step for step in open_steps if not (step.begun.detached or step.step_id in self._clients))
@@ -57,7 +57,7 @@ class Attendance:
         """
         steps = tuple(open_steps)
         parents = {step.step_id: step.begun.parent for step in steps}
-        gone = {step.step_id for step in self.left(steps)}
+        gone = {step.step_id for step in self.unattended(steps)}
         here = parents.keys() - gone
         outer = around(here, parents)
         left = tuple(step for step in parents if step in gone and step not in outer)

@@ -336,7 +336,9 @@ class Run:
         work_tree = self.bench.workspace._work_tree
         if work_tree.tree is not None:
             store = self.bench.workspace._store
-            work_tree.drift(work_tree.tree, store.read_tree, self._settings, (), 5, 1000, Call())
+            work_tree.drift(
+                work_tree.tree, store.read_tree, self._settings, Call(), forced=(), max_files=5, max_bytes=1000
+            )
 
     def _reopen(self) -> None:
         self.bench.reopen()
