@@ -99,7 +99,7 @@ class Workspace:
 
     @property
     def event_log(self) -> EventLog:
-        """The notifications of the workspace; those of a changed work tree only while `watch_changes` wants them."""
+        """The notifications of the workspace; `watch_changes` adds those of a changed work tree."""
         return self._writer.event_log
 
     def listen_to_trouble(self, on_trouble: Callable[[Exception], None]) -> None:

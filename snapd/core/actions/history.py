@@ -1,4 +1,4 @@
-"""The history of a workspace as people read it: steps, operations, and what the user did between."""
+"""Lists the history of a workspace as people read it: steps, operations, and what the user did in between."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ class HistoryEntry:
     """An entry of the history.
 
     Attributes:
-        seq: of the event that it stands for.
-        kind: what it is; "user" where no step was open.
-        milliseconds: when it began, since 1970; of "user", when it was noticed.
+        seq: the number of its event.
+        kind: a step, an operation, or "user" for what changed while no step was open.
+        milliseconds: when it began, since 1970; for "user", when snapd noticed it.
         before: the work tree before it.
-        after: the work tree after it; None while it is open.
+        after: the work tree after it; None while the step is open.
         files: what it changed, ordered by path.
-        step: of a step, it.
-        session_id: of an operation, the session that it was about.
-        turned: of an operation, the steps that it turned.
+        step: the step, for the entry of a step.
+        session_id: the session that an operation was about.
+        turned: the steps that an operation took back or did again.
     """
 
     seq: int
@@ -51,14 +51,14 @@ class HistoryEntry:
 
 @attrs.frozen
 class HistoryPage:
-    """Some entries; `before` is where the next page goes on, None where there is none."""
+    """Some entries; `before` says where the next page starts, None on the last page."""
 
     entries: tuple[HistoryEntry, ...]
     before: int | None
 
 
 class History:
-    """Tells the history of a workspace.
+    """Lists the history of a workspace.
 
     Args:
         timeline: of the workspace.
@@ -70,15 +70,16 @@ class History:
         self._step_changes = step_changes
 
     def page(self, before: int | None, limit: int, call: Call) -> HistoryPage:
-        """The latest entries, the newest first.
+        """Lists the latest entries, newest first.
 
         Args:
-            before: entries of events below this number alone; None for all.
-            limit: entries, at most; a few more where one event stands for several.
+            before: only entries of events below this number; None for all.
+            limit: entries, at most; a few more where one event has several entries.
             call: the request.
 
         Raises:
-            StoreCorrupt, IoError, Cancelled: see there.
+            StoreCorrupt: an object is missing or damaged.
+            IoError, Cancelled: the texts were not compared.
         """
         found: list[HistoryEntry] = []
         for event in self._events(before):

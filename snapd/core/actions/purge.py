@@ -1,4 +1,4 @@
-"""Takes files out of all that was ever stored of a workspace: for a secret that was captured."""
+"""Removes files from everything that was ever stored of a workspace: for a secret that was captured."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ _NAMED = 5
 
 @attrs.frozen
 class PurgedFile:
-    """A file that is in no snapshot any more, or would not be.
+    """A file that a purge removes from all snapshots.
 
     Attributes:
         path: where it was.
-        versions: how many contents it had there, of those that go.
-        size: of these, bytes.
-        in_folder: whether one of them is in the folder now, and captured there.
+        versions: how many contents the purge removes at this path.
+        size: the bytes of these contents.
+        in_folder: whether the folder has one of them now, in a captured file.
     """
 
     path: RelPath
@@ -48,11 +48,12 @@ class Purged:
 
     Attributes:
         applied: whether it was done.
-        files: that it was about.
-        snapshots: how many snapshots became others, or went.
-        sessions: how many sessions went.
-        freed: bytes.
-        linked: whether the user's own git has any of it in a file that it shared with the store: there it stays.
+        files: the files that it removes.
+        snapshots: how many snapshots it changes or removes.
+        sessions: how many sessions it removes.
+        freed: the bytes that it freed.
+        linked: whether the user's own git has some of the contents in a file that it shares with the store: they stay
+            there.
     """
 
     applied: bool
@@ -64,7 +65,7 @@ class Purged:
 
 
 class Purge:
-    """Purges a workspace.
+    """Purges files from the store of one workspace.
 
     Args:
         writer: gives the right to write, and captures the work tree.
@@ -80,22 +81,22 @@ class Purge:
         self._maintenance = maintenance
 
     def purge(self, paths: Collection[RelPath], dry_run: bool, call: Call) -> Purged:
-        """Takes files out of every snapshot and every event.
+        """Removes files from every snapshot and every event.
 
-        All contents go that they ever had, wherever these stand. A snapshot that had any becomes another one, under
-        another id, and sessions go on with that.
+        Removes all contents that the files ever had, at whatever path. A snapshot with any of them is replaced by one
+        without, which has another id; sessions go on with that.
 
         Args:
             paths: files and directories.
-            dry_run: only say what would go.
-            call: the request; may be cancelled until the first thing goes.
+            dry_run: only say what would be removed.
+            call: the request; may be cancelled until the first object is removed.
 
         Raises:
             FileNotInSnapshot: a file is in no snapshot; nothing was changed.
-            InvalidParams: what would go is in the folder, and would be back with the next snapshot; nothing was
+            InvalidParams: the folder still has such a file, which the next snapshot would capture again; nothing was
                 changed.
-            StoreCorrupt, StorageFull, IoError: nothing was changed; or they are in no snapshot any more, and some of
-                their contents are on the disk still: the same request again removes them.
+            StoreCorrupt, StorageFull, IoError: nothing was changed; or no snapshot has the files any more, and some of
+                their contents are still on the disk: the same request again removes them.
             Cancelled: nothing was changed.
         """
         work_tree = self._writer.work_tree
@@ -120,27 +121,27 @@ class Purge:
                 return Purged(False, tuple(files), count, 0, 0, linked)
             if here:
                 raise InvalidParams(_in_folder(here), field="files", files=[shown(path) for path in here])
-            # what was just looked at belongs to no snapshot, and need not be stored for this
+            # the capture that was just made belongs to no snapshot
             work_tree.forget(self._objects.discard())
             previous = self._log.last
             try:
                 freed = self._maintenance.purge(purge_plan if versions_by_path else None, call)
             finally:
-                # which objects there are, nothing but the store knows now
+                # only the store knows now which objects there are
                 work_tree.forget_all()
             self._notify_if_new(previous)
             return Purged(True, tuple(files), count, 0, freed, linked)
 
     def purge_all(self, dry_run: bool, call: Call) -> Purged:
-        """Takes everything out: no snapshot, no session and no operation is left.
+        """Removes everything: all snapshots, sessions and operations.
 
         Args:
             dry_run: as of `purge`.
             call: as of `purge`.
 
         Raises:
-            StorageFull, IoError: nothing was changed; or some of it is on the disk still, and goes when the store is
-                next opened.
+            StorageFull, IoError: nothing was changed; or some of it is still on the disk, and is removed when the store
+                is next opened.
             Cancelled: nothing was changed.
         """
         with self._writer.turn(call):
@@ -155,7 +156,7 @@ class Purge:
             return Purged(True, (), snapshots, sessions, freed, False)
 
     def _notify_if_new(self, previous: ObjectId | None) -> None:
-        """Tells of the last snapshot, where that is another one now."""
+        """Notifies of the last snapshot, if the purge replaced it."""
         if self._log.last is not None and self._log.last != previous:
             skipped = self._log.find(self._log.last).coverage.skipped
             self._writer.notify_snapshot(Tracked(self._log.last, previous, skipped))

@@ -32,7 +32,7 @@ class Restore:
         self._log = log
 
     def restore(self, tree: ObjectId, options: OperationOptions, call: Call) -> Outcome:
-        """Makes the work tree what a snapshot was, after a snapshot of what is there now.
+        """Makes the work tree what a snapshot was, after a snapshot of the work tree as it is now.
 
         Args:
             tree: the snapshot.

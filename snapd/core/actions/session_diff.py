@@ -1,4 +1,4 @@
-"""Shows the net of what the steps of a session changed, page by page."""
+"""Shows what the steps of a session changed in all, page by page."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class NetPages:
-    """Of one workspace.
+    """Compares each file before and after the steps of a session.
 
     Args:
         objects: holds the snapshots.
@@ -44,7 +44,7 @@ class NetPages:
         self._step_changes = step_changes
         self._sessions = sessions
         self._texts = texts
-        # what the page before was of: the next one asks for the same
+        # what the page before was cut from: the next page needs the same
         self._kept: tuple[object, tuple[tuple[RelPath, Delta], ...]] | None = None
 
     def page(
@@ -58,7 +58,7 @@ class NetPages:
         after: RelPath | None,
         limit: int | None,
     ) -> tuple[tuple[FileDelta, ...], RelPath | None]:
-        """The net of what the applied steps of a session changed, file by file.
+        """Shows what the applied steps of a session changed in all, file by file.
 
         Args:
             session_id: the session.
@@ -73,7 +73,8 @@ class NetPages:
             The files, ordered by path; and the last of them where there are more.
 
         Raises:
-            UnknownSession, UnknownStep, StoreCorrupt: see there.
+            UnknownSession, UnknownStep: there is no such session, or the step is not one of its steps.
+            StoreCorrupt: an object is missing or damaged.
         """
         asked = (session_id, message_id, step_id, self._timeline.next_seq)
         kept, self._kept = self._kept, None

@@ -1,4 +1,4 @@
-"""What steps changed, as the timeline and the store tell it together."""
+"""Works out what each step changed, from the timeline and the snapshots."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class StepChanges:
-    """Tells what steps changed.
+    """Works out what steps changed.
 
     Args:
         objects: holds the snapshots.
@@ -41,22 +41,22 @@ class StepChanges:
         self._texts = texts
 
     def own(self, step: Step) -> OwnChanges:
-        """What a step itself changed so far, its parts left out; raises `StoreCorrupt`."""
+        """Lists what a step itself changed so far, without its parts; raises `StoreCorrupt`."""
         return self._own(step.step_id, self._timeline.spans(step.step_id), {})
 
     def ended_with(
         self, step: Step, seen: Span | None, claims: tuple[RelPath, ...] | None, *, spoken_for: bool
     ) -> OwnChanges:
-        """What a step itself will have changed that is about to end.
+        """Lists what an open step itself will have changed once it ends.
 
         Args:
-            step: open.
+            step: the step, still open.
             seen: what changed since the last event.
-            claims: what its agent knows that it wrote.
-            spoken_for: see `history.StepEnded`.
+            claims: the files that its agent says that it wrote.
+            spoken_for: see `StepEnded`.
 
         Raises:
-            StoreCorrupt: see there.
+            StoreCorrupt: an object is missing or damaged.
         """
         spans = list(self._timeline.spans(step.step_id, spoken_for=spoken_for))
         if seen is not None and step.step_id in seen.steps:
@@ -67,10 +67,11 @@ class StepChanges:
         return self._own(step.step_id, spans, {step.step_id: _author(step, claims)})
 
     def summary(self, step: Step, call: Call) -> Summary:
-        """What a step itself changed, file by file; kept once it has ended.
+        """Summarizes what a step itself changed, file by file; keeps the summary once the step has ended.
 
         Raises:
-            StoreCorrupt, IoError, Cancelled: see there.
+            StoreCorrupt: an object is missing or damaged.
+            IoError, Cancelled: the texts were not compared.
         """
         if step.summary is not None:
             return step.summary
@@ -83,11 +84,7 @@ class StepChanges:
         return summary
 
     def view(self, step: Step, agent: str | None, call: Call) -> StepView:
-        """A step as clients are shown it.
-
-        Raises:
-            StoreCorrupt, IoError, Cancelled: see there.
-        """
+        """Describes a step for clients, its parts included; raises as `summary`."""
         if step.ended is None:
             return StepView(step, agent, None)
         files: dict[RelPath, FileSummary] = {}
@@ -98,7 +95,7 @@ class StepChanges:
         return StepView(step, agent, tuple(files[path] for path in sorted(files)))
 
     def between(self, old: ObjectId, new: ObjectId, call: Call) -> tuple[FileSummary, ...]:
-        """What differs between two trees, file by file; raises as `summary`."""
+        """Summarizes what differs between two trees, file by file; raises as `summary`."""
         told = [
             describe(self._objects, change.path, change.old, change.new, self._texts, call, contents=False)
             for change in self._changes(old, new)
@@ -109,7 +106,7 @@ class StepChanges:
         )
 
     def with_parts(self, step: Step) -> tuple[Step, ...]:
-        """A step and all that is part of it, each before its own parts, in the order in which they were begun."""
+        """Lists a step and all its parts, each before its own parts, in the order in which they were begun."""
         found: list[Step] = []
         waiting = [step]
         while waiting:
@@ -118,13 +115,13 @@ class StepChanges:
         return tuple(found)
 
     def in_force(self, step: Step) -> OwnChanges:
-        """What of a step's own changes was not taken back.
+        """Lists those of a step's own changes that were not taken back.
 
-        What an older snapd took back tells no more than what it did. Then all that did not become what it was before
-        is in force, which the caller has to find out by the files as they are: such a file is among the answer.
+        An older snapd recorded only what an undo did to files. The answer then includes every file that it did not
+        touch, and the caller has to compare these with the work tree.
 
         Raises:
-            StoreCorrupt: see there.
+            StoreCorrupt: an object is missing or damaged.
         """
         own = self.own(step)
         undone = self._timeline.undone(step.step_id)
@@ -144,11 +141,11 @@ class StepChanges:
         )
 
     def turn(self, undone: Undone) -> StepTurned:
-        """How an operation took a step back; raises `StoreCorrupt`."""
+        """Looks up how an operation took a step back; raises `StoreCorrupt`."""
         return next(turn for turn in self.operation(undone).turned if turn.step_id == undone.step_id)
 
     def operation(self, undone: Undone) -> Operated:
-        """The operation that took a step back; raises `StoreCorrupt`."""
+        """Looks up the operation that took a step back; raises `StoreCorrupt`."""
         found = self._timeline.operation(undone.operation_id)
         assert found is not None
         return found
@@ -159,7 +156,7 @@ class StepChanges:
         return own.files.keys() - {effect.path for effect in turn.effects}
 
     def net(self, steps: Iterable[Step], call: Call) -> dict[RelPath, Delta]:
-        """What several steps changed together, be it in force or not, ordered by path; see `threeway.net`.
+        """Merges what several steps changed, even if it was taken back, ordered by path; see `threeway.net`.
 
         Args:
             steps: in the order of time.
@@ -168,7 +165,7 @@ class StepChanges:
         return self._net(map(self.own, steps), call)
 
     def net_in_force(self, steps: Iterable[Step], call: Call) -> dict[RelPath, Delta]:
-        """As `net`, without what was taken back."""
+        """Merges what several steps changed, without what was taken back; otherwise as `net`."""
         return self._net(map(self.in_force, steps), call)
 
     def _net(self, changed: Iterable[OwnChanges], call: Call) -> dict[RelPath, Delta]:
@@ -193,7 +190,7 @@ class StepChanges:
         return self._log.load(snapshot).coverage.empty_dirs
 
     def _file(self, path: RelPath, chain: Sequence[Delta], call: Call) -> FileSummary | None:
-        """One file of a summary; None where it came and went."""
+        """Summarizes one file; None for a file that the step made and deleted."""
         old, new = chain[0].old, chain[-1].new
         shared = any(delta.shared for delta in chain)
         if old is None and new is None:
@@ -216,7 +213,7 @@ def _author(step: Step, claims: Iterable[RelPath] | None) -> Author:
 
 
 def _joined(first: FileSummary, second: FileSummary) -> FileSummary:
-    """What two steps did to one file."""
+    """Joins what two steps did to one file."""
     status = first.status if first.status == second.status else "modified"
     if {first.status, second.status} == {"added", "modified"}:
         status = "added"

@@ -1,4 +1,4 @@
-"""Takes back pieces of what a step changed: some files, or some hunks of one."""
+"""Takes back parts of what a step changed: some files, or some hunks of one; see `undo_operation`."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 
 
 TAKEN_BACK = ("partly", "undone")
-"""The states of steps of which something was taken back: the rest of them is, too, where some of their files are."""
+"""The states of steps that were taken back before, at least in part: taking back a file of them is recorded."""
 
 
 class UndoParts:
-    """Undo of pieces in one workspace.
+    """Takes back files and hunks of steps in one workspace.
 
     Args:
         writer: captures the work tree and changes it.
@@ -67,12 +67,13 @@ class UndoParts:
     # -- hunks
 
     def hunks(self, step_id: StepId, path: RelPath, call: Call) -> tuple[Hunk, ...]:
-        """The hunks of what a step changed in a file; none of a binary file.
+        """Lists the hunks of what a step changed in a file; a binary file has none.
 
         Raises:
-            UnknownStep: see there.
-            InvalidParams: the step did not change it.
-            StoreCorrupt, IoError, Cancelled: see there.
+            UnknownStep: there is no such step.
+            InvalidParams: the step did not change the file.
+            StoreCorrupt: an object is missing or damaged.
+            IoError, Cancelled: the texts were not compared.
         """
         step = self._sessions.known_step(step_id)
         sides = self._sides(step, path, call)
@@ -86,12 +87,12 @@ class UndoParts:
         Args:
             step_id: the step.
             path: the file.
-            indexes: which hunks.
+            indexes: the hunks, counted from 0.
             options: how the client wants it done.
             call: the request; may be cancelled until the file is moved.
 
         Raises:
-            UnknownStep: see there.
+            UnknownStep: there is no such step.
             InvalidParams: the step did not change the file, or there are no such hunks.
             StoreCorrupt, StorageFull, WorkspaceGone, IoError, Cancelled: nothing was changed.
         """
@@ -117,26 +118,26 @@ class UndoParts:
     def revert_files(
         self, step_id: StepId, paths: Collection[RelPath], options: OperationOptions, call: Call
     ) -> Outcome:
-        """Takes back what a step and its parts changed in some files; of what was undone already, what conflicted then.
+        """Takes back what a step and its parts changed in some files; if that was undone before, what conflicted then.
 
         Args:
-            step_id: the step. One that is applied stays so; one that was undone in part is undone once nothing is left.
-            paths: the files; one that it moved by either of its names.
+            step_id: the step. An applied step stays applied; a partly undone step becomes undone once nothing is left.
+            paths: the files; a moved file goes by either of its names.
             options: how the client wants it done.
             call: the request; may be cancelled until the first file is moved.
 
         Raises:
-            UnknownStep: see there.
+            UnknownStep: there is no such step.
             InvalidParams: the step did not change one of the files.
             StoreCorrupt, StorageFull, WorkspaceGone, IoError, Cancelled: nothing was changed.
         """
         with self._writer.turn(call):
             step = self._sessions.known_step(step_id)
             wanted = set(paths)
-            # what is left of a step that an older snapd took back is told by the files as they are
+            # if an older snapd took a step back, only the files as they are show what is left of it
             self._writer.look((), call)
             opened = [part for part in self._step_changes.with_parts(step) if part.state == "open"]
-            # the step goes on, but what it changed so far is what it would have changed if it ended now
+            # an open step goes on; what it changed so far is what it would own if it ended now
             with self._sessions.supposing_ended(reversed(opened), call):
                 parts = self._step_changes.with_parts(self._sessions.known_step(step_id))
                 whole = [self._planner.whole(part) for part in parts]
@@ -148,9 +149,9 @@ class UndoParts:
                 wanted |= {name for pair in task.renames.items() if wanted & set(pair) for name in pair}
             tasks = [task for task in (task.only(wanted) for task in tasks) if task.files]
             outcome = self._carry_out("revert", step, tasks, options, call)
-            # what was taken back before is as it is to be
-            told = {file.path for file in outcome.files}
-            rest = [FileOutcome(path, "unchanged") for path in wanted & changed - told]
+            # files that were taken back before stay as they are
+            reported = {file.path for file in outcome.files}
+            rest = [FileOutcome(path, "unchanged") for path in wanted & changed - reported]
             return attrs.evolve(outcome, files=tuple(sorted([*outcome.files, *rest], key=lambda file: file.path)))
 
     def _carry_out(
@@ -166,7 +167,7 @@ class UndoParts:
     # -- texts
 
     def _sides(self, step: Step, path: RelPath, call: Call) -> tuple[bytes, bytes] | None:
-        """What a step made of a file, before and after; None where either is binary, or a symlink became a file."""
+        """Reads a file before and after a step; None where either is binary, or only one of them is a symlink."""
         change = self._net(step, call).get(path)
         if change is None:
             raise InvalidParams(f"file: step {step.step_id!r} did not change {shown(path)}", field="file")
@@ -179,7 +180,7 @@ class UndoParts:
         return self._step_changes.net(self._step_changes.with_parts(step), call)
 
     def _without(self, change: Delta, data: bytes, sides: tuple[bytes, bytes]) -> Entry | None:
-        """A file with some of its hunks taken back."""
+        """Makes the entry of a file without some of its hunks."""
         if data == sides[1]:
             return change.new
         if data == sides[0] and (change.old is None or change.new is None):

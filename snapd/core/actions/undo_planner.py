@@ -1,7 +1,7 @@
-"""What there is to take back, or to do again, of steps; and the plan that it comes to on the files as they are.
+"""Finds what there is to take back, or to do again, of steps, and plans that on the files as they are.
 
-One mechanism for all: the changes of a step are taken back on the files as they are, by a three-way merge of each; a
-redo takes back what the undo did.
+There is one mechanism for all: a three-way merge takes the changes of a step out of each file as it is now. A redo
+takes back what the undo did.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class UndoPlanner:
         self._work_tree = work_tree
         self._step_changes = step_changes
 
-    # -- what is to be taken back
+    # -- own changes
 
     def to_undo(self, step: Step, call: Call) -> UndoTask:
         """Finds what there is to take back of a step: all that was not taken back before.
@@ -89,10 +89,10 @@ class UndoPlanner:
         return attrs.evolve(rest, is_change=bool(rest.files or rest.made))
 
     def whole(self, step: Step) -> UndoTask:
-        """All that a step changed, as something to take back, be it that it was taken back before or not."""
+        """Makes a task of all that a step changed, even if it was taken back before; raises `StoreCorrupt`."""
         own = self._step_changes.own(step)
         target = Target(self._objects, self._log.load(step.from_))
-        # an empty directory that may be another session's stays as it is
+        # an empty directory that another session may have made or removed stays as it is
         went = {path for path, delta in own.directories.items() if not delta.came and not delta.shared}
         came = {path for path, delta in own.directories.items() if delta.came and not delta.shared}
         above = {above for path in came for above in parents(path)}
@@ -112,21 +112,21 @@ class UndoPlanner:
         )
 
     def to_redo(self, session_id: SessionId, undone: Sequence[Undone], count: int, call: Call) -> list[UndoTask]:
-        """What to do again of a session's steps.
+        """Finds what there is to do again of a session's steps.
 
         Args:
             session_id: the session.
-            undone: what may be done again, the last taken back first.
-            count: for how many steps; one that was taken back with its parts is one with these. What was taken back of
-                a step one after the other is done again together, unless something of another step came between.
+            undone: what can be done again, the last taken back first.
+            count: for how many steps. A step that was taken back with its parts counts as one. If a step was taken back
+                piece by piece, its pieces are done again together, unless one of another step came between.
             call: the request.
 
         Returns:
-            Each in its turn, the last taken back first.
+            The tasks in order, the last taken back first.
         """
         chosen: dict[Undone, UndoTask] = {}
         steps: set[StepId] = set()
-        # one that turned a thousand steps is read once
+        # an operation may have taken back a thousand steps: read it once
         operations: dict[OperationId, Operated] = {}
         for one in undone:
             if one in chosen:
@@ -145,7 +145,7 @@ class UndoPlanner:
         return list(chosen.values())
 
     def _down_to(self, step_id: StepId, operation_id: OperationId) -> list[Undone]:
-        """What an operation took back of a step, after what was taken back since; none where it was done again."""
+        """Lists what was taken back of a step since an operation, newest first, and with it; none if it was redone."""
         undone = list(reversed(self._timeline.undone(step_id)))
         at = next((at for at, one in enumerate(undone) if one.operation_id == operation_id), None)
         return undone[: at + 1] if at is not None else []
@@ -168,7 +168,7 @@ class UndoPlanner:
             {old: new for new, old in moved.items()},
             operation.before,
             target,
-            # steps that were taken back together are done again by and by, or together
+            # steps that were taken back together may be done again together, or one after the other
             (Target(self._objects, self._log.load(step.to or operation.before)), target),
             True,
             again=undone.operation_id,
@@ -176,7 +176,7 @@ class UndoPlanner:
         return task if undone.rest is None else attrs.evolve(task.only(undone.rest), aside=())
 
     def _moved(self, step: Step, files: Mapping[RelPath, Sequence[Delta]]) -> Mapping[RelPath, RelPath]:
-        """The old path by the new one of the files that a step moved; looked for where one went and another came."""
+        """Maps the new path of each file that a step moved to its old one; cheap unless files came and others went."""
         went = any(delta.new is None for chain in files.values() for delta in chain)
         came = any(delta.old is None for chain in files.values() for delta in chain)
         if not (went and came):
@@ -185,8 +185,8 @@ class UndoPlanner:
         return {new: old for new, old in found.items() if new in files and old in files}
 
     def turned_as(self, undone: Iterable[Undone], kind: OperationKind) -> tuple[Undone, ...]:
-        """What of some was taken back by operations of one kind."""
-        # one that turned a thousand steps is read once
+        """Filters what was taken back by the kind of the operation."""
+        # an operation may have taken back a thousand steps: read it once
         kinds: dict[OperationId, OperationKind] = {}
         found = []
         for one in undone:
@@ -247,7 +247,7 @@ class UndoPlanner:
         outcomes |= {path: FileOutcome(path, "conflict", "occupied") for path in directories.blocked}
         effects = {effect.path: effect for effect in overlay.effects()}
         if on_conflict == "fail":
-            # what can be taken back of one step and not of another is a conflict all the same
+            # a file that conflicts for one of the steps is a conflict, even if another step has none there
             effects = {path: effect for path, effect in effects.items() if not _is_conflict(outcomes.get(path))}
         linked = LinkedFiles([*pairs, *moved_contents(effects.values())])
         for path in self._untouchable(planner, effects.keys(), linked):
@@ -264,7 +264,7 @@ class UndoPlanner:
         return plan, tuple(turned)
 
     def _untouchable(self, planner: Planner, changing: Collection[RelPath], linked: LinkedFiles) -> set[RelPath]:
-        """Files that would be touched and have unsaved text in an editor; and those touched only together with them."""
+        """Finds the files to leave alone because they, or files linked with them, have unsaved text in an editor."""
         blocked = planner.unsaved & set(changing)
         also = {other for path in blocked for other in linked.others(path) if other in changing}
         return also.union(blocked)
@@ -285,5 +285,5 @@ def _is_conflict(outcome: FileOutcome | None) -> bool:
 
 
 def _put_where_nothing_was(turn: StepTurned) -> frozenset[RelPath]:
-    """Files that an operation brought: it puts none where anything is, be that ignored or captured."""
+    """The files that an operation made: nothing was at their paths before, not even an ignored file."""
     return frozenset(effect.path for effect in turn.effects if effect.old is None)

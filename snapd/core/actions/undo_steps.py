@@ -1,4 +1,4 @@
-"""Takes steps back and does them again, and leaves what others changed since."""
+"""Takes steps back and does them again, and keeps what others changed since; see `undo_operation`."""
 
 from __future__ import annotations
 
@@ -56,13 +56,14 @@ class UndoSteps:
     def undo(
         self, session_id: SessionId, count: int, step_id: StepId | None, options: OperationOptions, call: Call
     ) -> tuple[Outcome, tuple[StepView, ...]]:
-        """Takes back the last steps of a session that changed something, or one of its steps with the parts of it.
+        """Takes back the last steps of a session that changed something, or one named step with its parts.
+
+        Of a step that was taken back before, this takes back what conflicted then.
 
         Args:
             session_id: the session.
-            count: how many; more than there are stands for all. One that is open and whose client is gone counts too.
-            step_id: this step alone; one that is open is ended first. Of one that was taken back already, it is what
-                conflicted then; so it is for the last steps.
+            count: how many steps, at most. An open step whose client is gone counts too.
+            step_id: only this step, which is ended first if it is open.
             options: how the client wants it done.
             call: the request; may be cancelled until the first file is moved.
 
@@ -70,8 +71,8 @@ class UndoSteps:
             What became of the files; and the steps, in the order in which they were taken back.
 
         Raises:
-            UnknownSession, UnknownStep: see there.
-            NothingToUndo: no such step is left.
+            UnknownSession, UnknownStep: there is no such session, or the step is not one of its steps.
+            NothingToUndo: no step is left to take back.
             StoreCorrupt, StorageFull, WorkspaceGone, IoError, Cancelled: nothing was changed.
         """
         with self._writer.turn(call):
@@ -91,7 +92,7 @@ class UndoSteps:
 
         Args:
             session_id: the session.
-            count: how many; more than there are stands for all.
+            count: how many steps, at most.
             options: how the client wants it done.
             call: the request; may be cancelled until the first file is moved.
 
@@ -120,12 +121,12 @@ class UndoSteps:
         Args:
             session_id: the session.
             message_id: the message.
-            part_id: the part of it.
+            part_id: the part of that message.
             options: how the client wants it done.
             call: the request; may be cancelled until the first file is moved.
 
         Raises:
-            UnknownSession: see there.
+            UnknownSession: there is no such session.
             UnknownStep: no step of the session belongs to that message, or that part.
             StoreCorrupt, StorageFull, WorkspaceGone, IoError, Cancelled: nothing was changed.
         """
@@ -154,11 +155,11 @@ class UndoSteps:
             return outcome
 
     def unrevert(self, session_id: SessionId, options: OperationOptions, call: Call) -> Outcome:
-        """Does again what `revert` took back, and was not done again since.
+        """Does again what `revert` took back, unless that was done already.
 
         Raises:
-            UnknownSession: see there.
-            NothingToRedo: there is no such step, or a later step changed something.
+            UnknownSession: there is no such session.
+            NothingToRedo: no step is left to do again, or a later step changed something.
             StoreCorrupt, StorageFull, WorkspaceGone, IoError, Cancelled: nothing was changed.
         """
         with self._writer.turn(call):
@@ -170,10 +171,10 @@ class UndoSteps:
             outcome, _ = self._carry_out("unrevert", session_id, tasks, options, call)
             return outcome
 
-    # -- which steps
+    # -- resolving
 
     def _last(self, session_id: SessionId, count: int, options: OperationOptions, call: Call) -> list[UndoTask]:
-        """What there is to take back of the last steps of a session; one whose client is gone has come to its end."""
+        """Finds what there is to take back of the last steps of a session; ends those whose client is gone."""
         changing = {step.step_id for step in self._changing(session_id, call)}
         left = [
             step
@@ -186,21 +187,21 @@ class UndoSteps:
             return [self._planner.to_undo(self._sessions.known_step(step.step_id), call) for step in last]
 
     def _named(self, session_id: SessionId, step_id: StepId, options: OperationOptions, call: Call) -> list[UndoTask]:
-        """What there is to take back of one step and its parts."""
+        """Finds what there is to take back of one step and its parts."""
         step = self._sessions.known_step(step_id)
         if step.begun.session_id != session_id:
             raise UnknownStep(f"step {step_id!r} is not one of session {session_id!r}", stepId=step_id)
-        # what is left of a step that an older snapd took back is told by the files as they are
+        # if an older snapd took a step back, only the files as they are show what is left of it
         self._writer.look((), call)
         with self._ended([part for part in self._step_changes.with_parts(step) if part.state == "open"], options, call):
             parts = self._step_changes.with_parts(self._sessions.known_step(step_id))
             tasks = [self._planner.to_undo(part, call) for part in reversed(parts)]
-        # a step that changed nothing is undone by doing nothing, once
+        # a step that changed nothing can be undone once, which does nothing
         return [task for task in tasks if task.is_change or "undone" not in (step.state, task.step.state)]
 
     @contextmanager
     def _ended(self, steps: Sequence[Step], options: OperationOptions, call: Call) -> Iterator[None]:
-        """Ends open steps, the last one first; for a dry run they only seem to have ended, until the block ends."""
+        """Ends open steps, the last one first; for a dry run, only makes them look ended until the block ends."""
         if not steps:
             yield
         elif options.dry_run:
@@ -209,12 +210,12 @@ class UndoSteps:
         else:
             for step in reversed(steps):
                 call.check()
-                # they have ended, whatever becomes of the rest, which may be cancelled still
+                # the step has ended even if the undo is cancelled afterwards
                 self._sessions.notify_ended(self._sessions.end_open(step, None, Call(), spoken_for=False))
             yield
 
     def _changing(self, session_id: SessionId, call: Call) -> list[Step]:
-        """The steps of a session that changed something and were not taken back as a whole, the newest first."""
+        """Lists the steps of a session that changed something and were not taken back as a whole, newest first."""
         return [
             step
             for step in reversed(self._timeline.steps(session_id))
