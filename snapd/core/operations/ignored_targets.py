@@ -1,6 +1,6 @@
-"""Files that an operation is to write and that are ignored by now: they are captured first, or nobody would have them.
+"""Finds the ignored files that an operation is going to write over: they are captured first, or they would be lost.
 
-What no snapshot has stays untouched: a file that is ignored is never captured, or deleted, for another reason.
+For any other reason, an ignored file is neither captured nor deleted.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 
 def wanted_by_restore(objects: Objects, now: ObjectId, then: ObjectId) -> Iterator[RelPath]:
-    """The files that a snapshot has and the work tree has not.
+    """Finds the files that a snapshot has and the work tree lacks.
 
     Args:
         objects: holds the snapshots.
-        now: the tree of the work tree as captured.
+        now: the tree of the captured work tree.
         then: the tree of the snapshot.
 
     Raises:
@@ -37,7 +37,7 @@ def wanted_by_restore(objects: Objects, now: ObjectId, then: ObjectId) -> Iterat
 
 
 def wanted_by_patches(objects: Objects, patches: Iterable[tuple[ObjectId, Iterable[RelPath]]]) -> Iterator[RelPath]:
-    """The files that some names stand for in trees of snapshots; arguments and errors as of `wanted_by_restore`."""
+    """Finds the files that some names stand for in snapshots; a directory is all files in it. Raises `StoreCorrupt`."""
     for tree, names in patches:
         for name in names:
             found = lookup(objects.entry_in, tree, name)
@@ -48,11 +48,11 @@ def wanted_by_patches(objects: Objects, patches: Iterable[tuple[ObjectId, Iterab
 
 
 def ignored_files(work_tree: WorkTree, paths: Iterable[RelPath], call: Call) -> frozenset[RelPath]:
-    """Of some paths those at which a file is that was ignored by the last capture.
+    """Filters some paths for those with a file or symlink that the last capture ignored.
 
     Raises:
-        IoError: the disk is in trouble.
-        Cancelled: as asked.
+        IoError: the disk failed.
+        Cancelled: the request was cancelled.
     """
     found = set()
     for path in paths:

@@ -1,7 +1,7 @@
-"""Plans a restore or a revert: what is to become of each file, decided before anything is touched.
+"""Plans an operation: decides what becomes of each file before any file is touched.
 
-Every file meets the same questions in the same order: does it differ, may it be written or deleted, and did somebody
-change it since the last snapshot.
+It asks the same questions of every file, in the same order: does it differ, may it be written or deleted, and did
+somebody change it since the last snapshot?
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ if TYPE_CHECKING:
 
 @attrs.frozen
 class _Goal:
-    """What is to become of a file.
+    """What a file is to become.
 
     Attributes:
         path: the file.
-        target: what says whether it was really not there.
-        wanted: what it is to be.
-        merged: whether that is a merge rather than what the target has.
-        decided: whether it was seen to already that what somebody changed since is not lost.
+        target: the snapshot that says whether the file was really absent.
+        wanted: what it is to become.
+        merged: whether that is a merge, and not what the target has.
+        decided: whether `wanted` already keeps what somebody changed since.
     """
 
     path: RelPath
@@ -55,11 +55,11 @@ class Planner:
 
     Args:
         objects: holds the snapshots.
-        work_tree: as of the capture `current`.
+        work_tree: the folder, as of the capture `current`.
         current: the snapshot taken for this operation.
-        base: the last snapshot before it: what the agent left; None where there is none.
+        base: the last snapshot before it, which is what the agent left; None if there is none.
         on_conflict: what to do with a file that was changed since `base`.
-        unsaved: files of which an editor has unsaved text: they are not touched.
+        unsaved: files with unsaved text in an editor, which are not touched.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class Planner:
         self._links: dict[RelPath, RelPath | None] = {}
 
     def restore(self, target: Target, call: Call) -> Plan:
-        """The plan that makes the work tree what the snapshot was.
+        """Plans how to make the work tree what the snapshot was.
 
         Raises:
             StoreCorrupt: an object is missing or damaged.
@@ -103,10 +103,10 @@ class Planner:
         return self._plan(self._makeable(made), [*removed, *self._emptied()])
 
     def revert(self, patches: Iterable[tuple[Target, Iterable[RelPath]]], call: Call) -> Plan:
-        """The plan that brings some files back, each from the first patch that names it.
+        """Plans how to bring some files back, each from the first patch that names it.
 
         Raises:
-            PathOutsideWorkspace: a name leads through a symlink that the snapshot does not have a folder for.
+            PathOutsideWorkspace: a name leads through a symlink, where the snapshot has no folder.
             StoreCorrupt: an object is missing or damaged.
         """
         goals: dict[RelPath, _Goal] = {}
@@ -178,7 +178,7 @@ class Planner:
     # -- one file
 
     def _settle_linked(self, goals: Sequence[_Goal], linked: LinkedFiles, call: Call) -> None:
-        """Settles files of which one that cannot be done keeps others from being done."""
+        """Settles files, and gives up those that are linked with a file that cannot be done."""
         given_up: dict[RelPath, FileOutcome] = {}
         while True:
             self._settle((goal for goal in goals if goal.path not in given_up), call)
@@ -193,7 +193,7 @@ class Planner:
             if not halves:
                 break
             given_up.update((path, FileOutcome(path, "conflict", "occupied")) for path in halves)
-            # what is given up may have been to make room for another
+            # a file that is given up might have made room for another: settle the rest again
             for found in (self._writes, self._deletes, self._settled):
                 found.clear()
         self._settled |= given_up
@@ -201,7 +201,7 @@ class Planner:
     def _settle(self, goals: Iterable[_Goal], call: Call) -> None:
         goals = sorted(goals, key=lambda goal: goal.path)
         self._ways.clear()
-        # deletions first: whether a file may be written can depend on what is going to be out of its way
+        # deletions first: they can make room for files to write
         for goal in sorted(goals, key=lambda goal: goal.wanted is not None):
             call.check()
             self._targets[goal.path] = goal.target
@@ -250,7 +250,7 @@ class Planner:
         return None
 
     def _obstacle(self, goal: _Goal) -> FileOutcome | None:
-        """What uncaptured thing stands where a file is to be made; it is never written over.
+        """Finds what is in the way of a new file and was not captured: that is never overwritten.
 
         Raises:
             StoreCorrupt: the snapshot has a file where it has a folder, too.
@@ -276,7 +276,7 @@ class Planner:
         return FileOutcome(path, "skipped", self._why_uncaptured(path))
 
     def _blocked_way(self, path: RelPath) -> tuple[RelPath, str] | None:
-        """The outermost of what is above a path that keeps it from being there, and why."""
+        """Finds the outermost obstacle above a path, and why it is one."""
         unknown = []
         blocked = None
         for above in parents(path):
@@ -291,7 +291,7 @@ class Planner:
         return blocked
 
     def _why_no_directory(self, path: RelPath) -> str | None:
-        """What keeps a directory from being there once all is deleted that is to be."""
+        """Says what keeps a directory from existing, once the planned deletions are done."""
         if self._work_tree.captured(path) is not None:
             return "inTheWay" if path not in self._deletes else None
         found = self._work_tree.occupant(path)
@@ -309,7 +309,7 @@ class Planner:
         return self._skipped(path) or "ignored"
 
     def _skipped(self, path: RelPath) -> str | None:
-        """Why the capture passed over what is there: then the disk need not even let us look."""
+        """Says why the capture skipped a path; the disk may not even let us look there."""
         return next((self._skips[at] for at in (path, *parents(path)) if at in self._skips), None)
 
     # -- conflicts
@@ -339,7 +339,7 @@ class Planner:
                 yield path
 
     def _expand(self, target: Target, name: RelPath) -> list[RelPath]:
-        """A directory's name stands for the files in it, then and now."""
+        """Expands the name of a directory to the files in it, then and now."""
         found = lookup(self._objects.entry_in, target.snapshot.tree, name)
         then = set()
         if found is not None and found.mode == TREE:
@@ -352,7 +352,7 @@ class Planner:
         return sorted(then | now) or [name]
 
     def _symlink_above(self, goal: _Goal, goals: dict[RelPath, _Goal]) -> RelPath | None:
-        """A symlink on the way to a file, which makes room for the folder that the snapshot has there.
+        """Finds a symlink above a file, which has to make room for the folder that the snapshot has there.
 
         Raises:
             PathOutsideWorkspace: the snapshot has no such file.
@@ -367,7 +367,7 @@ class Planner:
         return link if self._work_tree.captured(link) is not None else None
 
     def _nearest_link(self, path: RelPath) -> RelPath | None:
-        """The nearest symlink above a path."""
+        """Finds the nearest symlink above a path."""
         passed = []
         link = None
         for above in parents(path):
@@ -382,7 +382,7 @@ class Planner:
         return link
 
     def _is_link(self, path: RelPath) -> bool:
-        # where the capture passed over it, the disk need not let us look, and that settles what is below
+        # the disk may not let us look at what the capture skipped, and nothing below that is touched
         if self._work_tree.is_directory(path) or self._skipped(path) is not None:
             return False
         captured = self._work_tree.captured(path)
@@ -405,12 +405,12 @@ class Planner:
         return made, removed
 
     def _emptied(self) -> Iterator[RelPath]:
-        """The directories that came with what is to be deleted."""
+        """Lists the directories that came with the files to delete."""
         for path in self._deletes:
             yield from self._targets[path].came_since(path)
 
     def _makeable(self, made: Iterable[RelPath]) -> list[RelPath]:
-        """Of empty directories those that can be made; of the others it is settled why not."""
+        """Filters the empty directories that can be made, and settles why the others cannot."""
         makeable = []
         for path in made:
             blocked = self._blocked_way(path)
@@ -418,7 +418,7 @@ class Planner:
             if why is None:
                 makeable.append(path)
             else:
-                # a file that stands there, and stays, is told of already
+                # a file that stays there is settled already
                 self._settled.setdefault(path, FileOutcome(path, "skipped", why))
         return makeable
 
@@ -443,11 +443,11 @@ class Planner:
 
 @attrs.frozen
 class DirectoryGoals:
-    """Empty directories that are to come and to go.
+    """Empty directories to make and to remove.
 
     Attributes:
-        made: to come, where they are not there.
-        removed: to go, if nothing is in them; each with the snapshot that says that it was really not there.
+        made: to make, where they do not exist.
+        removed: to remove, if they are empty; each with the snapshot that says that it was really absent.
     """
 
     made: tuple[RelPath, ...] = ()
@@ -455,14 +455,14 @@ class DirectoryGoals:
 
 
 class _Clashes:
-    """Whether a path needs a folder where an earlier patch wants a file, or the other way round."""
+    """Finds paths that need a folder where an earlier patch wants a file, or the other way round."""
 
     def __init__(self) -> None:
         self._files: set[RelPath] = set()
         self._folders: set[RelPath] = set()
 
     def add(self, goals: Iterable[_Goal]) -> None:
-        """Takes in what a patch wants, for those after it."""
+        """Adds what a patch wants, for the patches after it."""
         for goal in goals:
             if goal.wanted is not None:
                 self._files.add(goal.path)

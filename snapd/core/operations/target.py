@@ -1,4 +1,4 @@
-"""A snapshot as the goal of an operation: what it has at a path, and what it must not be held to have lacked."""
+"""A snapshot as the goal of an operation: what it has at a path, and what it may have had without a capture."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def stack_of(texts: Iterable[RuleText]) -> IgnoreStack:
-    """The ignore files among some rules, in git's order of strength; `.gitignore` files outermost first."""
+    """Stacks the ignore files among some rules in git's order of precedence, `.gitignore` files outermost first."""
     files = [(text.kind, IgnoreFile.parse(text.text, text.base)) for text in texts]
     stack = IgnoreStack(
         outer=tuple(file for kind, file in files if kind in ("global", "info")),
@@ -39,7 +39,7 @@ class Target:
     Args:
         objects: holds the snapshots.
         snapshot: the goal.
-        absent: paths that are known not to have been there, whatever its rules were.
+        absent: paths that certainly had no file, whatever the ignore rules were.
     """
 
     def __init__(self, objects: Objects, snapshot: Snapshot, absent: frozenset[RelPath] = frozenset()) -> None:
@@ -70,11 +70,11 @@ class Target:
         return (found is not None and found.mode == TREE) or path in self._empty
 
     def came_since(self, path: RelPath) -> Iterator[RelPath]:
-        """The directories above a path that it does not have, the innermost first."""
+        """The directories above a path that it lacks, innermost first."""
         return takewhile(lambda above: not self.has_directory(above), parents(path))
 
     def protection(self, path: RelPath, is_directory: bool = False) -> str | None:
-        """Why a path that it does not have may have been there all the same; None where it was not there."""
+        """Says why a path that it lacks may have existed all the same; None if the path did not exist."""
         if path in self._absent:
             return None
         ways = (*reversed(parents(path)), path)

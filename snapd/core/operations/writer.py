@@ -1,4 +1,4 @@
-"""The one who may change a workspace: takes its snapshots and carries out plans, one request at a time."""
+"""The only place that changes a workspace: takes its snapshots and carries out plans, one request at a time."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class OperationOptions:
 
     @property
     def respects_editors(self) -> bool:
-        """Whether files with unsaved text in an editor are left alone."""
+        """Whether to leave files alone that have unsaved text in an editor."""
         return not (self.on_conflict == "overwrite" and self.by_name)
 
 
@@ -86,10 +86,16 @@ class Writer:
 
     Args:
         work_tree: the folder.
-        store: where its snapshots are.
-        policy: says what is captured.
+        store: holds its snapshots and events.
+        policy: says what to capture.
         texts: compares texts.
-        unsaved: which files have unsaved text in an editor.
+        unsaved: knows which files have unsaved text in an editor.
+
+    Attributes:
+        event_log: the notifications.
+        attendance: which client works in which step.
+        feed: notifies of changes in the work tree.
+        files: how many files the last capture found; None before the first.
     """
 
     def __init__(self, work_tree: WorkTree, store: Store, policy: Policy, texts: TextDiffer, unsaved: Unsaved) -> None:
@@ -115,20 +121,20 @@ class Writer:
 
     @property
     def settings(self) -> CaptureSettings:
-        """What is captured."""
+        """What to capture."""
         return self._policy.capture
 
     def listen(self, on_trouble: Callable[[Exception], None]) -> None:
-        """Has it told why nothing can be told of the work tree, once for the same reason: an error, or a defect."""
+        """Has `on_trouble` called with what keeps notifications from being sent, once for each reason in a row."""
         self._trouble_listeners.append(on_trouble)
 
     def on_recovery(self, on_recovered: Callable[[Operated], None]) -> None:
-        """Has an operation told that failed halfway, or was killed, and was ended later."""
+        """Has `on_recovered` called with each operation that failed or was killed halfway, once it is finished."""
         self._recovery_listeners.append(on_recovered)
 
     def close(self) -> None:
-        """Lets go of the folder and the store, when the operation under way is done; harmless when repeated."""
-        # before: its thread may be waiting for its turn to write
+        """Closes the folder and the store once the operation that runs is done; closing again has no effect."""
+        # first, because its thread may be waiting for its turn to write
         self.feed.close()
         with self._wanting(), self._lock:
             if self._closed:
@@ -140,12 +146,12 @@ class Writer:
 
     @contextmanager
     def turn(self, call: Call) -> Iterator[None]:
-        """The right to write, which one request has at a time.
+        """Waits for the right to write, which one request has at a time; first finishes what a crash interrupted.
 
         Raises:
-            Cancelled: the request was taken back while it waited.
+            Cancelled: the request was cancelled while it waited.
             WorkspaceNotOpen: the workspace was closed while it waited.
-            StorageFull, IoError: there is no space to tell of anything.
+            StorageFull, IoError: there is no space to number notifications.
         """
         with self.alone(call):
             self._store.finish_erasing()
@@ -155,13 +161,13 @@ class Writer:
 
     @contextmanager
     def idle_turn(self) -> Iterator[IdleCall]:
-        """The right to write while nobody else wants it, for what changes nothing of the work tree.
+        """Takes the right to write while nobody else wants it, for work that does not change the work tree.
 
         Yields:
-            A call that is over as soon as somebody does.
+            A call that is cancelled as soon as somebody else wants to write.
 
         Raises:
-            Cancelled: somebody has it, or wants it; or an operation that was cut short is to be ended first.
+            Cancelled: somebody else writes or waits; or an interrupted operation has to be finished first.
             WorkspaceNotOpen: the workspace is closed.
         """
         call = IdleCall(lambda: self._waiting > 0)
@@ -174,10 +180,10 @@ class Writer:
 
     @contextmanager
     def alone(self, call: Call) -> Iterator[None]:
-        """As `turn`, also where the store is too damaged for an operation to be ended that was cut short.
+        """Waits for the right to write, but finishes nothing first: for a store that may be too damaged for that.
 
         Raises:
-            Cancelled: the request was taken back while it waited.
+            Cancelled: the request was cancelled while it waited.
             WorkspaceNotOpen: the workspace was closed while it waited.
         """
         with self._wanting():
@@ -189,22 +195,22 @@ class Writer:
             except BaseException as error:
                 if isinstance(error, Interrupted):
                     self._broken_off = error
-                # what could not be made durable may be needed by nobody any more, and must not be in the way next time
+                # objects that were not made durable may never be needed, and must not be in the way next time
                 self.work_tree.forget(self._store.discard())
                 raise
 
     @contextmanager
     def _locked(self, call: Call) -> Iterator[None]:
-        """Gives the lock back at the end. Whoever takes it does so through here, so that a closed workspace stays so.
+        """Releases the lock at the end; every holder comes through here, so that nobody writes to a closed workspace.
 
         Raises:
-            Cancelled: the request was taken back.
+            Cancelled: the request was cancelled.
             WorkspaceNotOpen: the workspace is closed.
         """
         try:
             call.check()
             if self._closed:
-                # the descriptor of the folder may be that of another one by now, and the store somebody else's
+                # another folder may have the descriptor by now, and another process the store
                 raise WorkspaceNotOpen("the workspace was closed while the request waited; open it again")
             yield
         finally:
@@ -213,7 +219,7 @@ class Writer:
 
     @contextmanager
     def _wanting(self) -> Iterator[None]:
-        """While somebody waits for the right to write."""
+        """Counts a request as waiting for the right to write."""
         with self._counting:
             self._waiting += 1
         try:
@@ -222,37 +228,37 @@ class Writer:
             with self._counting:
                 self._waiting -= 1
 
-    # -- taking
+    # -- capturing
 
     def look(self, forced: tuple[RelPath, ...], call: Call) -> Snapshot:
-        """Captures the work tree; what was found is recorded by nobody yet."""
+        """Captures the work tree, without a record yet."""
         self._store.check_present()
         try:
             with self._store.batch() as batch:
                 snapshot = self.work_tree.capture(self.settings, forced, batch, call)
         except BaseException:
-            # what the clock had told was given back to it, and it does not tell it twice
+            # the changes that this look was to find are noted again, but the clock will not announce them twice
             self.feed.hear()
             raise
         self.files = self.work_tree.count()
         return snapshot
 
     def record(self, snapshot: Snapshot, kind: RecordKind) -> None:
-        """Records a snapshot durably."""
+        """Records a snapshot durably; of a `LOOK`, only a tree that is not recorded yet."""
         if kind is not RecordKind.LOOK or not self._store.knows(snapshot.tree):
             self._store.append(snapshot, kind)
 
     def capture(self, forced: tuple[RelPath, ...], kind: RecordKind, call: Call) -> Snapshot:
-        """Looks and records."""
+        """Captures the work tree and records that."""
         snapshot = self.look(forced, call)
         self.record(snapshot, kind)
         return snapshot
 
     def track(self, snapshot: Snapshot, what: EventPayload, call: Call) -> None:
-        """Records a snapshot as asked for, with an event of the timeline that it is the head of; and tells of it.
+        """Records a snapshot together with an event whose head it is, and notifies of it.
 
         Raises:
-            StorageFull, StoreCorrupt, IoError, Cancelled: neither was done; later on it cannot be cancelled any more.
+            StorageFull, StoreCorrupt, IoError, Cancelled: neither was recorded.
         """
         previous = self._store.last
         found = self._store.identify(snapshot)
@@ -262,12 +268,12 @@ class Writer:
         self.notify_snapshot(Tracked(snapshot.tree, previous, snapshot.coverage.skipped))
 
     def suppose(self, snapshot: Snapshot, what: EventPayload) -> None:
-        """Has the timeline answer as if `track` had added this event; for its `supposing` block."""
+        """Makes the timeline answer as if `track` had added this event; only in a `Timeline.supposing` block."""
         found = self._store.identify(snapshot)
         self._store.timeline.suppose(self._event(found, self.span(found), what))
 
     def note(self, what: EventPayload) -> None:
-        """Adds an event to the timeline for which nobody had to look."""
+        """Adds an event to the timeline without a capture."""
         self._store.tell(self._event(self._store.timeline.head, None, what))
 
     # -- changing
@@ -322,12 +328,12 @@ class Writer:
         call.check()
         is_refused = options.on_conflict == "fail" and plan.conflicts
         if options.dry_run or is_refused:
-            # what was refused is not what the agent left: asked again, it has to be refused again
+            # recorded as a look only: asked again, the operation has to be refused again
             self.record(before, RecordKind.LOOK)
             return Outcome(False, before.tree, before.tree, plan.refused() if is_refused else plan.foretold())
         failpoint("writer.before")
         self.record(before, RecordKind.BEFORE)
-        # a step of which nothing can be taken back stays what it is, and nothing happened
+        # if nothing can be taken back of any step, nothing happened
         if plan.is_empty and not finished(operation, plan.foretold()).turned:
             return Outcome(True, before.tree, before.tree, plan.foretold())
         call.check()
@@ -343,22 +349,22 @@ class Writer:
         return outcome
 
     def operation(self, kind: OperationKind, before: Snapshot) -> Operated:
-        """How the timeline tells an operation that is about no session."""
+        """Makes the record of an operation that is about no session and no step."""
         return Operated(secrets.token_hex(8), kind, None, self._store.identify(before))
 
-    # -- telling
+    # -- notifying
 
     def notify_snapshot(self, notice: Tracked | Reverted) -> None:
-        """Tells of a snapshot, from which what changes next is told."""
+        """Notifies of a snapshot; later notifications of changes compare with it."""
         self._drift_notifier.forget()
         self.notify(notice)
 
     def notify(self, notice: Notice) -> None:
-        """Tells everyone who listens."""
+        """Sends a notification to all listeners."""
         self.event_log.publish(notice)
 
     def report_trouble(self, error: Exception) -> None:
-        """Tells those who listen why something that happened cannot be told."""
+        """Reports why a notification could not be sent."""
         for on_trouble in self._trouble_listeners:
             on_trouble(error)
 
@@ -367,7 +373,7 @@ class Writer:
     def _apply(self, plan: Plan, intent: Intent, call: Call) -> tuple[FileOutcome, ...]:
         failpoint("writer.intend")
         self._store.intend(intent)
-        # whatever fails from here on: before anything else is done, it is ended and told
+        # if anything fails from here on, the next turn finishes the operation first
         self._settled = False
         failpoint("writer.apply")
         try:
@@ -375,13 +381,13 @@ class Writer:
             return self.work_tree.apply(plan, self._store.blob_chunks, call)
         except BaseException:
             if not call.is_committed:
-                # no file was moved
+                # no file was touched
                 self._store.forget_intent()
                 self._settled = True
             raise
 
     def _conclude(self, intent: Intent, results: Sequence[FileOutcome], call: Call) -> Snapshot:
-        """Tells the timeline of an operation, as it turned out; gives the work tree after it."""
+        """Records an operation as it turned out; gives the work tree after it."""
         failpoint("writer.conclude")
         operation = finished(intent.operation, results)
         after = self.look(intent.forced, call)
@@ -391,7 +397,7 @@ class Writer:
             self._store, self.work_tree, before, plain, done(intent, results), intent.forced
         )
         call.check()
-        # what somebody changed since the last snapshot and still has must not pass for what an agent left
+        # a file that keeps what somebody changed since the last snapshot must not pass for what an agent left
         left_alone = any(result.outcome == "conflict" or result.reason == "changedSince" for result in results)
         kind = RecordKind.PARTLY if left_alone or head != plain else RecordKind.AFTER
         event = self._event(self._store.identify(head), self.span(operation.before), operation)
@@ -410,20 +416,20 @@ class Writer:
         return Event(self._store.timeline.next_seq, time.time_ns() // 1_000_000, head, seen, what)
 
     def span(self, found: SnapshotId) -> Span | None:
-        """What changed since the last event, by whom; None where nothing did."""
+        """Finds what changed since the last event, and which steps own it; None if nothing changed."""
         head = self._store.timeline.head
         if head is None or head == found:
             return None
         return Span(head, found, *self.attendance.split(self._store.timeline.open_steps()))
 
     def _settle(self, call: Call) -> None:
-        """Ends an operation that failed halfway, or was killed: finishes it where nobody changed the rest."""
+        """Finishes an operation that failed or was killed halfway, for the files that nobody changed since."""
         if self._settled:
             return
         intent = self._store.intent()
         if intent is not None:
             if self._broken_off is not None:
-                # the process is about to end: what it does before that must not be just what it was to leave
+                # the process is about to stop, and was interrupted in this very operation
                 raise self._broken_off
             with call.on_behalf_of_all() as ending:
                 self._end(intent, ending)
@@ -439,7 +445,7 @@ class Writer:
         try:
             results = self.work_tree.apply(plan, self._store.blob_chunks, call)
         except StoreCorrupt:
-            # what it wanted cannot be had any more, and must not keep everyone from everything else
+            # the contents are lost; that must not block every later request
             results = abandoned(plan)
         after = self._conclude(intent, results, call)
         before = intent.operation.before.tree
