@@ -21,7 +21,7 @@ _ESCAPES = {7: b"\\a", 8: b"\\b", 9: b"\\t", 10: b"\\n", 11: b"\\v", 12: b"\\f",
 
 
 def quote(name: bytes) -> bytes:
-    """A name as git shows it: in quotes, with escapes, where it holds anything unusual (core.quotePath)."""
+    """Quotes a name as git does: in quotes and with escapes, if it has an unusual byte (core.quotePath)."""
     quoted = b"".join(
         _ESCAPES.get(byte) or (b"\\%03o" % byte if byte < 0x20 or byte >= 0x7F else bytes((byte,))) for byte in name
     )
@@ -29,7 +29,7 @@ def quote(name: bytes) -> bytes:
 
 
 def unified(blobs: Blobs, change: Change, texts: TextDiffer, call: Call) -> str:
-    """The part of a unified diff that is about one file.
+    """Writes the part of a unified diff that is about one file.
 
     Args:
         blobs: holds the contents of both sides.
@@ -46,7 +46,7 @@ def unified(blobs: Blobs, change: Change, texts: TextDiffer, call: Call) -> str:
     """
     old, new = change.old, change.new
     if old is not None and new is not None and stat.S_IFMT(old.mode) != stat.S_IFMT(new.mode):
-        # a file that becomes a symlink is one that goes and one that comes
+        # a file that becomes a symlink is one deleted and one added file
         halves = (Change(change.path, old, None), Change(change.path, None, new))
         return "".join(unified(blobs, half, texts, call) for half in halves)
     names, sides = _body(blobs, change)
@@ -77,7 +77,7 @@ def _short(entry: Entry | None) -> bytes:
 
 
 def _body(blobs: Blobs, change: Change) -> tuple[bytes, tuple[bytes, bytes] | None]:
-    """What follows the header, and the two sides whose hunks follow that, if any do."""
+    """Writes what follows the header; and gives the two sides whose hunks follow that, if any do."""
     old, new = change.old, change.new
     if old is not None and new is not None and old.oid == new.oid:
         return b"", None
@@ -89,6 +89,6 @@ def _body(blobs: Blobs, change: Change) -> tuple[bytes, tuple[bytes, bytes] | No
         return b"Binary files %s and %s differ\n" % (names[0], names[1]), None
     if not before and not after:
         return b"", None
-    # a tab ends a name with a blank in it, for the tools that would cut it there
+    # a tab ends a name that has a blank in it, for tools that would cut it at the blank
     ends = [name + b"\t" if b" " in name else name for name in names]
     return b"--- %s\n+++ %s\n" % (ends[0], ends[1]), (before, after)
