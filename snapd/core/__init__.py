@@ -1,4 +1,4 @@
-"""What snapd is about: snapshots of a workspace, their differences, and getting them back.
+"""The purpose of snapd: snapshots of a workspace, their differences, and how to get them back.
 
-Synchronous, and free of JSON, asyncio, sockets and the environment: it may run in a server or in a library.
+Synchronous, and free of JSON, asyncio, sockets and the environment, so that it runs in a server and in a library.
 """

@@ -20,8 +20,8 @@ class Page(Generic[View]):
     """A part of a list.
 
     Attributes:
-        views: what is on it.
-        after: where the next one goes on; None where this is the last.
+        views: what is on this page.
+        after: where the next page starts; None on the last page.
     """
 
     views: tuple[View, ...]
@@ -33,9 +33,9 @@ class SessionView:
     """A session, with what can be done in it.
 
     Attributes:
-        session: it.
+        session: the session.
         undoable: how many of its steps can be taken back.
-        redoable: how many of those taken back can be done again.
+        redoable: how many of the steps that were taken back can be done again.
     """
 
     session: Session
@@ -45,11 +45,11 @@ class SessionView:
 
 @attrs.frozen
 class StepView:
-    """A step, with what is known of its session and what it changed.
+    """A step, with the agent of its session and what it changed.
 
     Attributes:
-        step: it.
-        agent: of its session.
+        step: the step.
+        agent: the agent of its session.
         files: what it changed, its parts included; None while it is open.
     """
 
@@ -64,8 +64,8 @@ class DeltaPage:
 
     Attributes:
         deltas: ordered by path.
-        to: the tree compared with, so that the next page compares with the same.
-        after: the last path of this page where there are more, else None.
+        to: the tree compared with, so that the next page compares with the same tree.
+        after: the last path of this page; None on the last page.
     """
 
     deltas: tuple[FileDelta, ...]
@@ -91,18 +91,18 @@ class FileContent:
 
 @attrs.frozen
 class Status:
-    """What is known of a workspace without looking at its files.
+    """What is known of a workspace without a look at its files.
 
     Attributes:
-        files: captured files, as of the last look.
-        watcher: what says that something may have changed: "inotify", "watchdog" or "none".
-        watcher_reason: why it is not the best that there is, where it is not.
-        full_look: the latest look at all files, None where there was none yet.
-        last: the tree of the newest snapshot, None where there is none.
-        store_path: where the store lies.
-        store_bytes: what it takes.
+        files: how many files the last capture found.
+        watcher: what reports changes: "inotify", "watchdog" or "none".
+        watcher_reason: why a better watcher is not used; None if there is no better one.
+        full_look: the latest look at all files; None before the first.
+        last: the tree of the newest snapshot; None if there is none.
+        store_path: the directory of the store.
+        store_bytes: the size of the store.
         folder_excludes: patterns that the folder's own file adds to those of the settings.
-        folder_problem: what is wrong with that file: then no snapshot is taken; None where it is all right.
+        folder_problem: what is wrong with that file, which keeps snapshots from being taken; None if it is all right.
     """
 
     files: int

@@ -1,4 +1,4 @@
-"""What a running request carries with it: whether it was cancelled, and where its progress goes."""
+"""What a running request carries along: whether it was cancelled, and where its progress goes."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 class Call:
-    """One request under way, seen from the work that it asks for.
+    """A running request, as the work for it sees it.
 
     Args:
-        report: called with a message, the units done and the units in all (None where unknown); may be called
-            from several threads and as often as the work likes.
-        left_turn: called in the thread of the work each time it has given back the right to write.
+        report: called with a message, the units done and the units in all (None if unknown); may be called from
+            several threads, any number of times.
+        left_turn: called in the thread of the work each time that it gives back the right to write.
     """
 
     def __init__(
@@ -36,7 +36,7 @@ class Call:
         self._ends: list[Callable[[], None]] = []
 
     def cancel(self) -> None:
-        """Asks the work to stop at its next check; beyond the point of no return, only what `ended_by` names ends."""
+        """Asks the work to stop at its next check; after the point of no return, ends what `ended_by` waits for."""
         with self._lock:
             self._cancelled.set()
             ends = [*self._ends]
@@ -44,20 +44,19 @@ class Call:
             end()
 
     def stop(self, grace: float) -> None:
-        """Asks the work to stop, since the process is about to end: as `cancel`, but beyond the point of no return too.
+        """Asks the work to stop because the process is about to end, even after the point of no return.
 
         Args:
-            grace: seconds that work beyond that point has. What it has not ended by then is ended by whoever
-                opens the workspace next.
+            grace: the seconds that work after that point still has. Whoever opens the workspace next finishes the rest.
         """
         self._stop_at = monotonic() + grace
         self.cancel()
 
     def check(self) -> None:
-        """Says whether to go on.
+        """Raises if the work is to stop.
 
         Raises:
-            Cancelled: the request was taken back and may still be.
+            Cancelled: the request was cancelled before the point of no return.
             Interrupted: the process is about to end.
         """
         if not self._cancelled.is_set():
@@ -71,10 +70,10 @@ class Call:
 
     @contextmanager
     def ended_by(self, end: Callable[[], None]) -> Iterator[None]:
-        """While the work waits for something else that only `end` can end: calls that when the work is to stop.
+        """Calls `end` if the work is to stop while it waits for something that only `end` can end.
 
         Args:
-            end: must not wait; may be called from another thread, and more than once.
+            end: must not block; may be called from another thread, and more than once.
         """
         with self._lock:
             self._ends.append(end)
@@ -89,7 +88,7 @@ class Call:
 
     @contextmanager
     def on_behalf_of_all(self) -> Iterator[Call]:
-        """A call for what this request did not ask for and cannot take back: it ends only with the process."""
+        """Gives a call for work that is not this request's own and that it cannot cancel: only `stop` ends it."""
         other = Call()
         other._committed = True
 
@@ -102,35 +101,35 @@ class Call:
 
     @property
     def is_committed(self) -> bool:
-        """Whether the point of no return is behind it."""
+        """Whether the work is past the point of no return."""
         return self._committed
 
     def commit(self) -> None:
-        """The point of no return: checks a last time; from here on a cancel has no effect.
+        """Passes the point of no return: checks a last time; from here on `cancel` has no effect.
 
         Raises:
-            Cancelled: the request was taken back before.
+            Cancelled: the request was cancelled before.
         """
         self.check()
         self._committed = True
 
     def progress(self, message: str, done: int, total: int | None = None) -> None:
-        """Says how far the work is, and checks whether it is still wanted."""
+        """Reports how far the work is; raises as `check`."""
         self.check()
         if self._report is not None:
             self._report(message, done, total)
 
     def leave_turn(self) -> None:
-        """Says that the work has given back the right to write: the next request may begin while this one goes on."""
+        """Notes that the work gave back the right to write: the next request may begin while this one goes on."""
         if self._left_turn is not None:
             self._left_turn()
 
 
-class SpareCall(Call):
-    """Is over as soon as somebody else wants to work; has no point of no return.
+class IdleCall(Call):
+    """The call of idle work, cancelled as soon as somebody else wants to write; has no point of no return.
 
     Args:
-        is_wanted: whether somebody waits.
+        is_wanted: says whether somebody waits.
     """
 
     def __init__(self, is_wanted: Callable[[], bool]) -> None:
@@ -138,10 +137,10 @@ class SpareCall(Call):
         self._is_wanted = is_wanted
 
     def check(self) -> None:
-        """Raises `Cancelled` where somebody waits."""
+        """Raises `Cancelled` if somebody waits."""
         if self._is_wanted():
             raise Cancelled("somebody else wants to work")
 
     def commit(self) -> None:
-        """Checks, and nothing else; raises `Cancelled`."""
+        """Only checks; raises `Cancelled`."""
         self.check()

@@ -1,4 +1,4 @@
-"""What a check of a store finds, as plain data: what is wrong, what that touches, and what became of it."""
+"""The report of a check of the store: what is wrong, what it affects, and what was repaired."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ ProblemKind = Literal[
 
 @attrs.frozen
 class TouchedFile:
-    """A file that an object is a part of.
+    """A file that a problem affects.
 
     Attributes:
-        path: the file, or the directory where the object is one.
-        snapshots: the trees of those that have it there, ordered.
+        path: the file; the directory, if the object is a tree.
+        snapshots: the trees of the snapshots that have it there, ordered.
     """
 
     path: RelPath
@@ -47,7 +47,7 @@ class TouchedFile:
 
 @attrs.frozen
 class TouchedStep:
-    """A step or an operation of the timeline; `step_id` is None for an operation that is about none."""
+    """A step or an operation that a problem affects; `step_id` is None for an operation that is about no step."""
 
     session_id: SessionId | None
     step_id: StepId | None
@@ -59,12 +59,12 @@ class Problem:
     """Something that is wrong.
 
     Attributes:
-        kind: what.
-        subject: with what: an object's id in hex, a reference, or a file relative to the store.
+        kind: what is wrong.
+        subject: an object's id in hex, a reference, or a file relative to the store.
         message: a sentence for people.
-        files: what it touches, ordered by path.
-        snapshots: the trees of the snapshots that it touches as a whole, ordered.
-        steps: what of the timeline names these.
+        files: the files that it affects, ordered by path.
+        snapshots: the trees of the snapshots that it affects as a whole, ordered.
+        steps: the steps and operations that name these snapshots.
     """
 
     kind: ProblemKind
@@ -76,17 +76,17 @@ class Problem:
 
     @property
     def key(self) -> tuple[str, str]:
-        """The same for the same thing that is wrong: a damaged object that was put aside is missing from then on."""
+        """Identifies the problem across checks: a damaged object becomes a missing one when it is quarantined."""
         return ("object" if self.kind in ("damagedObject", "missingObject") else self.kind, self.subject)
 
 
 @attrs.frozen
 class Leftovers:
-    """What crashes left; it does no harm, and goes by the next cleanup.
+    """Files that crashes left; they do no harm, and the next cleanup removes them.
 
     Attributes:
-        files: how many.
-        bytes: what they take.
+        files: how many there are.
+        bytes: their size.
     """
 
     files: int
@@ -98,18 +98,18 @@ class CheckReport:
     """What a check found.
 
     Attributes:
-        store: where the store lies.
-        quick: whether it looked at no more than references, records and the ends of files.
+        store: the directory of the store.
+        quick: whether it only looked at references, records and the ends of files.
         objects: how many objects were read, inflated and hashed; 0 for a quick check.
-        bytes: what these take when they are inflated.
+        bytes: the inflated size of these objects.
         snapshots: how many records of snapshots there are.
         events: how many events of the timeline there are.
-        problems: what is wrong still.
-        repaired: what was wrong before.
-        broken: the trees of the snapshots that cannot be restored whole, ordered.
-        leftovers: what crashes left.
-        is_cut: whether more is wrong, or is touched, than is told here; `broken` has all nevertheless.
-        quarantine: the directory with what was put aside by this repair, where anything was.
+        problems: what is still wrong.
+        repaired: what was wrong before the repair.
+        broken: the trees of the snapshots that cannot be restored completely, ordered.
+        leftovers: the files that crashes left.
+        is_cut: whether the report leaves out problems or what they affect; `broken` is complete in any case.
+        quarantine: the directory with what this repair moved aside; None if it moved nothing.
     """
 
     store: str
@@ -127,11 +127,11 @@ class CheckReport:
 
 
 def after_repair(first: CheckReport, last: CheckReport) -> CheckReport:
-    """What is to be told of a repair: what was wrong and is no more, and what is still.
+    """Makes the report of a repair: what was repaired, and what is still wrong.
 
     Args:
-        first: what the repair itself told.
-        last: the check after it.
+        first: the report of the repair itself.
+        last: the report of the check after it.
     """
     left = {problem.key for problem in last.problems}
     gone = tuple(problem for problem in first.problems if problem.key not in left)

@@ -1,7 +1,7 @@
-"""The plain data that the rooms of snapd hand each other: entries, changes, snapshots, coverage, outcomes.
+"""The plain data that the rooms of snapd exchange: entries, changes, snapshots, coverage, outcomes.
 
 Paths are `bytes`, relative to the workspace root, with `/` between their parts: names on disk are bytes,
-and nothing below the wire may lose one that is not UTF-8. Object ids are 20 raw bytes.
+and no code below the wire may lose a name that is not UTF-8. Object ids are 20 raw bytes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ TREE = 0o040000
 EMPTY_TREE: ObjectId = bytes.fromhex("4b825dc642cb6eb9a060e54bf8d69288fbee4904")
 
 TEN_MIB = 10 * 1024 * 1024
-"""Text over this size (bytes, either side) is not inlined in a diff: the contract's 10 MB."""
+"""A diff does not include text over this size (bytes, either side): the 10 MB of the contract."""
 
 
 @attrs.frozen
@@ -31,7 +31,7 @@ class Entry:
 
     Attributes:
         mode: `REGULAR`, `EXECUTABLE` or `SYMLINK`.
-        oid: the blob that holds its bytes (a symlink's target).
+        oid: the blob with its bytes; for a symlink, its target.
     """
 
     mode: int
@@ -43,8 +43,8 @@ class FullLook:
     """A look at all files of a work tree.
 
     Attributes:
-        at: when it began, in milliseconds since 1970.
-        why: why it was not enough to look at what had changed.
+        at: when it began, milliseconds since 1970.
+        why: why a look at the changed files was not enough.
     """
 
     at: int
@@ -53,7 +53,7 @@ class FullLook:
 
 @attrs.frozen
 class TreeEntry:
-    """One line of a git tree object: as `Entry`, or a subtree where `mode` is `TREE`."""
+    """One line of a git tree object: a file as in `Entry`, or a subtree if `mode` is `TREE`."""
 
     name: bytes
     mode: int
@@ -67,7 +67,7 @@ class TreeEntry:
 
 @attrs.frozen
 class Change:
-    """A path that differs between two snapshots; `old` or `new` is None where it is not there."""
+    """A path that differs between two snapshots; `old` or `new` is None for no file."""
 
     path: RelPath
     old: Entry | None
@@ -75,7 +75,7 @@ class Change:
 
 
 class SkipReason(Enum):
-    """Why something that is not ignored was not captured; or, purged, why it is not in the snapshot any more."""
+    """Why a snapshot lacks something that was not ignored: it was not captured, or was purged since."""
 
     TOO_LARGE = "tooLarge"
     UNREADABLE = "unreadable"
@@ -87,7 +87,7 @@ class SkipReason(Enum):
 
 @attrs.frozen
 class Skip:
-    """Something that is there and was not captured: a file, or a directory with all below it."""
+    """Something that exists and was not captured: a file, or a directory with all below it."""
 
     path: RelPath
     reason: SkipReason
@@ -101,10 +101,10 @@ class RuleText:
     """Ignore patterns that were in force for a snapshot and are not in its tree.
 
     Attributes:
-        kind: the user's global excludes, the repository's `info/exclude`, a `.gitignore` that the tree does not
-            hold (of a folder above, or itself ignored), or snapd's own excludes.
-        base: the directory in which they are rooted, relative to the repository root.
-        text: the patterns, as they stood in the file.
+        kind: the user's global excludes, the repository's `info/exclude`, a `.gitignore` that is not in the tree
+            (of a folder above, or itself ignored), or snapd's own excludes.
+        base: the directory that the patterns are rooted in, relative to the repository root.
+        text: the text of the file.
     """
 
     kind: RuleKind
@@ -114,14 +114,14 @@ class RuleText:
 
 @attrs.frozen
 class Coverage:
-    """What a snapshot's tree cannot say: why a path may be absent from it.
+    """What the tree of a snapshot cannot say: why a path may be absent from it.
 
     Attributes:
-        prefix: the workspace relative to the root of the repository around it; empty where it is that root.
-        empty_dirs: directories without any entry, which a git tree cannot hold; sorted.
-        skipped: what was there and was not captured; sorted by path.
+        prefix: the workspace relative to the root of the repository around it; empty if it is that root.
+        empty_dirs: empty directories, which a git tree cannot hold; sorted.
+        skipped: what exists and was not captured; sorted by path.
         rules: the ignore patterns from outside the tree.
-        forced: ignored paths that were captured all the same because the request named them.
+        forced: ignored paths that were captured because the request named them.
     """
 
     prefix: bytes = b""
@@ -142,8 +142,8 @@ class Snapshot:
 class RecordKind(Enum):
     """Why a snapshot was recorded.
 
-    TRACK: a client asked. BEFORE: an operation was about to change the folder. AFTER: it left the folder so. PARTLY: it
-    did, but with edits in it that it was asked to leave alone. LOOK: the folder was compared with a snapshot.
+    TRACK: a client asked for it. BEFORE: an operation was about to change the folder. AFTER: an operation left the
+    folder so. PARTLY: the same, with edits of others that it kept. LOOK: the folder was compared with a snapshot.
     """
 
     TRACK = "track"
@@ -155,7 +155,7 @@ class RecordKind(Enum):
 
 @attrs.frozen(slots=True)
 class Signature:
-    """What `lstat` says of a file that changes whenever its bytes may have: the unit of "has it changed?".
+    """The part of a file's `lstat` result that changes whenever its bytes may have changed.
 
     Attributes:
         mode: `st_mode`, type and permission bits.
@@ -172,7 +172,7 @@ class Signature:
     ctime_ns: int
 
     def same_content(self, other: Signature) -> bool:
-        """Whether it is the same file with the same bytes; a rename moves ctime, so that is left out."""
+        """Whether it is the same file with the same bytes; ignores ctime, which a rename changes."""
         return (self.ino, self.size, self.mtime_ns) == (other.ino, other.size, other.mtime_ns)
 
 
@@ -181,7 +181,7 @@ OutcomeKind = Literal["restored", "deleted", "merged", "unchanged", "conflict", 
 
 @attrs.frozen
 class FileOutcome:
-    """What became of one file of an operation, with the reason where it is not what was asked for."""
+    """What became of one file in an operation, with the reason if it is not what was asked for."""
 
     path: RelPath
     outcome: OutcomeKind
@@ -189,12 +189,12 @@ class FileOutcome:
 
     @property
     def is_left(self) -> bool:
-        """Whether the file was left as it is, though something was to be done to it."""
+        """Whether the file was left as it is although the operation was to change it."""
         return self.outcome in ("conflict", "kept", "skipped", "failed")
 
     @property
     def can_be_tried_again(self) -> bool:
-        """Whether it was left so that asking again, in another way or later, may do it: nothing protects it."""
+        """Whether the file was left for now only: another try, later or with other options, may change it."""
         return self.outcome in ("conflict", "failed")
 
 
@@ -206,7 +206,7 @@ class Outcome:
         applied: False for a dry run and for a refusal under `onConflict: "fail"`.
         before: the tree of the snapshot taken before it.
         after: the tree of the workspace after it.
-        files: the files that it was about, ordered by path.
+        files: the outcome for each file, ordered by path.
     """
 
     applied: bool
@@ -220,7 +220,7 @@ OnConflict = Literal["merge", "fail", "overwrite"]
 
 @attrs.frozen
 class CaptureSettings:
-    """What a workspace's settings say about capturing.
+    """The settings of a workspace for captures.
 
     Attributes:
         exclude: patterns in `.gitignore` syntax, rooted at the workspace, in addition to git's rules.
@@ -233,13 +233,13 @@ class CaptureSettings:
 
 @attrs.frozen
 class DriftedFile:
-    """A file that is no longer what the snapshot has, or may not be.
+    """A file that differs, or may differ, from a snapshot.
 
     Attributes:
         path: the file.
-        old: what the snapshot has; None where it has nothing.
-        new: what is there now; None where nothing is. Its blob is not stored where `data` has the bytes.
-        data: the bytes that are there now, where they were read for this: they may be those of `old`.
+        old: the file in the snapshot; None for no file.
+        new: the file now; None for no file. If `data` has its bytes, its blob is not stored.
+        data: the bytes of the file now, if they were read for this; they may equal those of `old`.
     """
 
     path: RelPath
@@ -250,12 +250,12 @@ class DriftedFile:
 
 @attrs.frozen
 class Drift:
-    """What differs from a snapshot.
+    """How a work tree differs from a snapshot.
 
     Attributes:
         files: ordered by path.
-        truncated: there is more.
-        unfinished: changes went on while it was looked, so that it has to be looked again: no clock will say so.
+        truncated: whether more files differ.
+        unfinished: whether changes went on during the look, so that another look is needed: no clock will report them.
     """
 
     files: tuple[DriftedFile, ...]

@@ -1,4 +1,4 @@
-"""Paths as clients give them, made into paths below the workspace root, or refused."""
+"""Turns the paths that clients give into paths below the workspace root, or refuses them."""
 
 from __future__ import annotations
 
@@ -19,30 +19,30 @@ _URI_SAFE = "/-._~!$&'()*+,;=:@"
 
 
 def is_tree_name(name: bytes) -> bool:
-    """Whether git takes this name of a directory entry into a tree.
+    """Whether git accepts this name of a directory entry in a tree.
 
-    Git refuses `.git` in every spelling that some file system takes for it (`.GIT`, `git~1`, `.git .`), so
+    Git refuses `.git` in every spelling that some file system treats as `.git` (`.GIT`, `git~1`, `.git .`), so
     that a checkout elsewhere cannot write into a repository (git's `verify_path`).
     """
     return _DOT_GIT.fullmatch(name) is None
 
 
 def is_restorable_name(name: bytes) -> bool:
-    """Whether a tree's entry by this name can be in a work tree: a damaged or forged tree may have any."""
+    """Whether a work tree can have an entry of this name: a damaged or forged tree may have any name."""
     return name not in (b"", b".", b"..") and b"/" not in name and is_tree_name(name)
 
 
 def to_uri(path: bytes) -> str:
-    """The `file:` URI of an absolute path, exact for names that are not UTF-8 too (RFC 8089)."""
+    """Gives the `file:` URI of an absolute path, exact even for names that are not UTF-8 (RFC 8089)."""
     return "file://" + quote_from_bytes(path, safe=_URI_SAFE)
 
 
 def from_uri(uri: str, field: str) -> bytes:
-    """The absolute path of a `file:` URI.
+    """Gives the absolute path of a `file:` URI.
 
     Args:
         uri: what the client sent.
-        field: the name of the field that held it, for the error.
+        field: the name of the request's field, for the error.
 
     Raises:
         InvalidParams: another scheme, another host, or no absolute path.
@@ -53,7 +53,7 @@ def from_uri(uri: str, field: str) -> bytes:
         raise InvalidParams(f"{field}: not a URI: {error}", field=field) from error
     if parts.scheme.lower() != "file" or parts.netloc not in ("", "localhost") or not parts.path.startswith("/"):
         raise InvalidParams(f"{field}: expected a file: URI of this machine", field=field)
-    # a name may hold what urlsplit takes for a query or a fragment, if a client did not encode it
+    # if a client did not encode a name, urlsplit may take a part of it for a query or a fragment
     path = uri[uri.index(parts.path, len(parts.scheme) + 1) :] if parts.path else ""
     decoded = unquote_to_bytes(path.encode("utf-8", "surrogateescape"))
     if b"\0" in decoded:
@@ -62,7 +62,7 @@ def from_uri(uri: str, field: str) -> bytes:
 
 
 def shown(path: bytes) -> str:
-    """The path as text to look at: U+FFFD stands for what is not UTF-8."""
+    """Decodes a path for people: U+FFFD replaces what is not UTF-8."""
     return path.decode("utf-8", "replace")
 
 
@@ -80,12 +80,12 @@ def relative(text: str, roots: Iterable[bytes], field: str) -> RelPath:
 
     Args:
         text: absolute, relative, or a `file:` URI.
-        roots: absolute paths under which the workspace is known; the canonical one first.
-        field: the name of the field that held it, for the error.
+        roots: absolute paths of the workspace; the canonical one first.
+        field: the name of the request's field, for the error.
 
     Raises:
-        InvalidParams: empty, or with a NUL byte.
-        PathOutsideWorkspace: elsewhere, with `..`, or into a `.git`.
+        InvalidParams: the path is empty, or has a NUL byte.
+        PathOutsideWorkspace: the path leads elsewhere, has a `..`, or leads into a `.git`.
     """
     if text.startswith(("file:/", "FILE:/")):
         raw = from_uri(text, field)
@@ -120,7 +120,7 @@ def _encodable(text: str) -> bool:
 
 
 def parents(path: RelPath) -> list[RelPath]:
-    """The directories above a path, nearest first, without the root."""
+    """Lists the directories above a path, nearest first, without the root."""
     found = []
     while (cut := path.rfind(b"/")) >= 0:
         path = path[:cut]
@@ -129,6 +129,6 @@ def parents(path: RelPath) -> list[RelPath]:
 
 
 def absolute(root: bytes, path: RelPath) -> str:
-    """The path as the contract's lists of names give it: absolute, or a URI where it is not UTF-8."""
+    """Gives a path as lists of names in the contract have it: absolute, or a URI if it is not UTF-8."""
     full = os.path.join(root, path)
     return full.decode("utf-8") if is_utf8(full) else to_uri(full)

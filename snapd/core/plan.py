@@ -1,4 +1,4 @@
-"""What an operation is going to do to the work tree: made before anything is touched, and shown by a dry run."""
+"""What an operation is going to do to the work tree: made before any file is touched, and shown by a dry run."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from .paths import is_restorable_name, parents, shown
 
 
 @attrs.frozen
-class Standing:
-    """A captured file as it stands in the work tree, bytes and all, when the plan is made."""
+class CapturedFile:
+    """A file in the work tree as it was captured, and the signature by which a change since then shows."""
 
     entry: Entry
     signature: Signature
@@ -19,27 +19,27 @@ class Standing:
 
 @attrs.frozen
 class Write:
-    """Put a file or symlink there.
+    """Writes a file or symlink.
 
     Attributes:
         path: where.
-        entry: what.
-        standing: the captured file that it replaces; None where nothing may be there by then.
-        merged: whether the blob is a merge rather than what the target snapshot has.
+        entry: what to write.
+        captured: the file that it replaces; None if nothing may be there.
+        merged: whether the blob is a merge, and not what the target snapshot has.
     """
 
     path: RelPath
     entry: Entry
-    standing: Standing | None
+    captured: CapturedFile | None
     merged: bool = False
 
 
 @attrs.frozen
 class Delete:
-    """Take a captured file away."""
+    """Deletes a captured file."""
 
     path: RelPath
-    standing: Standing
+    captured: CapturedFile
 
 
 @attrs.frozen
@@ -50,9 +50,9 @@ class Plan:
         writes: ordered by path.
         deletes: ordered by path.
         make_directories: empty directories to make, parents first.
-        remove_directories: directories to remove if nothing is in them, the deepest first.
-        settled: files that are not going to be touched, with the reason.
-        together: groups of files to write or delete, of which each is done as a whole or not at all.
+        remove_directories: directories to remove if they are empty, the deepest first.
+        settled: files that stay as they are, with the reason.
+        linked: groups of files to write or delete; each group is done as a whole or not at all.
     """
 
     writes: tuple[Write, ...] = ()
@@ -60,11 +60,11 @@ class Plan:
     make_directories: tuple[RelPath, ...] = ()
     remove_directories: tuple[RelPath, ...] = ()
     settled: tuple[FileOutcome, ...] = ()
-    together: tuple[tuple[RelPath, ...], ...] = ()
+    linked: tuple[tuple[RelPath, ...], ...] = ()
 
     @property
     def is_empty(self) -> bool:
-        """Whether the work tree is to stay as it is."""
+        """Whether the work tree stays as it is."""
         return not (self.writes or self.deletes or self.make_directories or self.remove_directories)
 
     @property
@@ -73,7 +73,7 @@ class Plan:
         return any(outcome.outcome == "conflict" for outcome in self.settled)
 
     def foretold(self) -> tuple[FileOutcome, ...]:
-        """What the operation will report if nothing goes wrong, ordered by path."""
+        """Foretells what the operation will report if nothing goes wrong, ordered by path."""
         outcomes = [
             *self.settled,
             *(FileOutcome(write.path, "merged" if write.merged else "restored") for write in self.writes),
@@ -82,17 +82,16 @@ class Plan:
         return tuple(sorted(outcomes, key=lambda outcome: outcome.path))
 
     def refused(self) -> tuple[FileOutcome, ...]:
-        """What an operation reports that does nothing at all because some of its files conflict, ordered by path."""
+        """Reports an operation that does nothing because some of its files conflict, ordered by path."""
         touched = {*(write.path for write in self.writes), *(delete.path for delete in self.deletes)}
         outcomes = [*self.settled, *(FileOutcome(path, "unchanged", "conflictsElsewhere") for path in touched)]
         return tuple(sorted(outcomes, key=lambda outcome: outcome.path))
 
     def check(self) -> None:
-        """Makes sure that a capture could have found every path: a damaged or forged tree may say anything.
+        """Makes sure that a work tree can have every path: a damaged or forged tree may name any.
 
         Raises:
-            StoreCorrupt: a path has `..` in it, is absolute, leads into a `.git`, or through a file that is to be
-                written.
+            StoreCorrupt: a path has `..` in it, is absolute, leads into a `.git`, or through a file to write.
         """
         files = {write.path for write in self.writes}
         made = files | set(self.make_directories)
@@ -106,5 +105,5 @@ class Plan:
             raise StoreCorrupt(f"{shown(path)} is a file and a folder in the snapshot", object=shown(path))
 
     def blobs(self) -> set[ObjectId]:
-        """The blobs that it needs."""
+        """The blobs that the plan needs."""
         return {write.entry.oid for write in self.writes}

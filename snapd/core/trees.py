@@ -1,4 +1,4 @@
-"""Walking trees of the store: what differs between two, what lies at a path, what is in one."""
+"""Walks trees of the store: what differs between two trees, what is at a path, which files a tree has."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ def changes(
     only: Collection[RelPath] = (),
     differing: Differing | None = None,
 ) -> Iterator[Change]:
-    """What differs between two trees, ordered by path; looks only into directories that differ and are asked about.
+    """Lists what differs between two trees, ordered by path; reads only directories that differ and match `only`.
 
-    Paths are ordered as bytes. Git's order of a tree, in which a directory's name ends in a slash, leads to just that:
-    all below `a/` stands together, after `a-b` and `a.b` and before `a0`.
+    Paths are ordered as bytes. Git's order of a tree, in which a directory's name ends in a slash, gives just that:
+    everything below `a/` comes together, after `a-b` and `a.b` and before `a0`.
 
     Args:
-        read: gives a tree's entries.
+        read: gives the entries of a tree.
         old: tree id.
         new: tree id.
-        after: where a walk before ended: what is at this path or before it is passed over, without being read.
+        after: where an earlier walk ended: skips, without reading, what is at this path or before it.
         only: files or directories; empty for all.
-        differing: gives the entries in which two trees differ, where there is something faster than to read both.
+        differing: gives the entries that differ between two trees, if there is a faster way than to read both.
 
     Raises:
         StoreCorrupt: from `read` and `differing`.
@@ -66,7 +66,7 @@ def changes(
 
 
 def is_among(path: RelPath, only: Collection[RelPath]) -> bool:
-    """Whether a path is one of those asked for, or below one; none are named where all are."""
+    """Whether a path is one of `only` or below one of them; an empty `only` stands for all paths."""
     return not only or path in only or any(above in only for above in parents(path))
 
 
@@ -78,7 +78,7 @@ def _pairs(
     new: ObjectId | None,
     after: RelPath | None,
 ) -> Iterator[tuple[RelPath, TreeEntry | None, TreeEntry | None]]:
-    """What differs in one directory and does not end before a path, in git's order."""
+    """Lists what differs in one directory after a path, in git's order."""
     found: Iterable[tuple[TreeEntry | None, TreeEntry | None]]
     if old is not None and new is not None and EMPTY_TREE not in (old, new):
         found = compare(old, new)
@@ -103,7 +103,7 @@ def _sort_key(before: TreeEntry | None, behind: TreeEntry | None) -> bytes:
 
 
 def _is_passed(name: bytes, after: RelPath) -> bool:
-    """Whether a file, or all below a directory (whose name ends in a slash), is at a path or before it."""
+    """Whether a file, or everything below a directory (whose name ends in a slash), is at a path or before it."""
     return name <= after and not (name.endswith(b"/") and after.startswith(name))
 
 
@@ -116,12 +116,12 @@ def _entry(found: TreeEntry | None) -> Entry | None:
 
 
 def lookup(find: Find, tree: ObjectId, path: RelPath) -> TreeEntry | None:
-    """What a tree has at a path, file or directory; None where it has nothing.
+    """Looks up what a tree has at a path, file or directory; None for nothing.
 
     Args:
         find: gives what a directory has under a name.
         tree: where to start.
-        path: relative to it.
+        path: relative to that tree.
 
     Raises:
         StoreCorrupt: from `find`.
@@ -136,7 +136,7 @@ def lookup(find: Find, tree: ObjectId, path: RelPath) -> TreeEntry | None:
 
 
 def file_at(find: Find, tree: ObjectId, path: RelPath) -> Entry | None:
-    """The file or symlink that a tree has at a path; arguments and errors as of `lookup`."""
+    """Looks up the file or symlink that a tree has at a path; arguments and errors as of `lookup`."""
     found = lookup(find, tree, path)
     return None if found is None or found.mode == TREE else Entry(found.mode, found.oid)
 
@@ -144,10 +144,10 @@ def file_at(find: Find, tree: ObjectId, path: RelPath) -> Entry | None:
 def files(
     read: ReadTree, tree: ObjectId, below: RelPath = b"", *, after: RelPath | None = None
 ) -> Iterator[tuple[RelPath, Entry]]:
-    """All files and symlinks of a tree, ordered by path.
+    """Lists all files and symlinks of a tree, ordered by path.
 
     Args:
-        read: gives a tree's entries.
+        read: gives the entries of a tree.
         tree: where to start.
         below: the path of that tree in its snapshot.
         after: as in `changes`, relative to that tree.

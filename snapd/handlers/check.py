@@ -22,8 +22,8 @@ def check(context: Context, params: wire.CheckParams) -> wire.CheckResult:
     """Checks a store, and repairs it where that is asked for."""
     if params.repair and params.quick:
         raise InvalidParams("quick: a repair reads everything", field="quick")
-    checking = context.workspace.checking
-    found = checking.repair(context.call) if params.repair else checking.check(context.call, quick=params.quick)
+    store_check = context.workspace.store_check
+    found = store_check.repair(context.call) if params.repair else store_check.check(context.call, quick=params.quick)
     return result(context.workspace.root, found)
 
 

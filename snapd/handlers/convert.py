@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 import attrs
 
 from snapd.core.errors import InvalidParams
-from snapd.core.operations.writer import Request
+from snapd.core.operations.writer import OperationOptions
 from snapd.core.paths import is_utf8, relative, shown, to_uri
 from snapd.wire import values as wire
 
@@ -65,7 +65,7 @@ def mode(bits: int | None) -> str | None:
     return None if bits is None else f"{bits:o}"
 
 
-def request(on_conflict: OnConflict | None, default: OnConflict, dry_run: bool) -> Request:
+def request(on_conflict: OnConflict | None, default: OnConflict, dry_run: bool) -> OperationOptions:
     """How an operation is asked for.
 
     Args:
@@ -73,7 +73,7 @@ def request(on_conflict: OnConflict | None, default: OnConflict, dry_run: bool) 
         default: what holds where it said nothing.
         dry_run: whether it only wants to know.
     """
-    return Request(on_conflict or default, on_conflict is not None, dry_run)
+    return OperationOptions(on_conflict or default, on_conflict is not None, dry_run)
 
 
 def skipped(root: bytes, skips: Iterable[Skip]) -> list[wire.Skipped]:

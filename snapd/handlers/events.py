@@ -15,7 +15,7 @@ from . import convert, history
 from .binding import handles
 
 if TYPE_CHECKING:
-    from snapd.core.feed.event_log import News
+    from snapd.core.feed.event_log import NumberedNotice
 
     from .context import Context
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 @handles(methods.EVENTS)
 def events(context: Context, params: EventsParams) -> EventsResult:
     """Gives the notifications after one."""
-    found, latest = context.workspace.bulletin.since(params.since)
+    found, latest = context.workspace.event_log.since(params.since)
     if found is None:
         return EventsResult(reset=True, latest=latest)
     return EventsResult(events=[_told(context.workspace.root, news) for news in found], latest=latest)
 
 
-def encode_news(root: bytes, news: News) -> tuple[str, dict[str, Any]]:
+def encode_news(root: bytes, news: NumberedNotice) -> tuple[str, dict[str, Any]]:
     """The method of the notification that tells of something, and its params as JSON values.
 
     Args:
@@ -40,7 +40,7 @@ def encode_news(root: bytes, news: News) -> tuple[str, dict[str, Any]]:
     return told.method, unstructure(told.params)
 
 
-def _told(root: bytes, news: News) -> ToldNotification:
+def _told(root: bytes, news: NumberedNotice) -> ToldNotification:
     uri, seq, event = to_uri(root), news.seq, news.event
     if isinstance(event, Tracked):
         previous = None if event.previous is None else event.previous.hex()

@@ -13,7 +13,7 @@ from . import convert
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from snapd.core.actions.history import Entry
+    from snapd.core.actions.history import HistoryEntry
     from snapd.core.answers import SessionView, StepView
     from snapd.core.timeline.model import FileSummary
 
@@ -83,7 +83,7 @@ def files(root: bytes, summaries: Iterable[FileSummary]) -> list[FileChange]:
     ]
 
 
-def entry(root: bytes, found: Entry) -> wire.Entry:
+def entry(root: bytes, found: HistoryEntry) -> wire.Entry:
     """An entry of the history."""
     is_operation = found.kind not in ("step", "user")
     return wire.Entry(

@@ -70,11 +70,11 @@ def purge(context: Context, params: PurgeParams) -> PurgeResult:
     paths = convert.paths(context, params.files, "files")
     if params.everything == bool(paths):
         raise InvalidParams("files: expected at least one, or else `everything`", field="files")
-    purging = context.workspace.purging
+    purger = context.workspace.purge
     if params.everything:
-        done = purging.purge_all(params.dry_run, context.call)
+        done = purger.purge_all(params.dry_run, context.call)
     else:
-        done = purging.purge(paths, params.dry_run, context.call)
+        done = purger.purge(paths, params.dry_run, context.call)
     return PurgeResult(
         applied=done.applied,
         files=[

@@ -68,7 +68,7 @@ def steps(context: Context, params: SessionStepsParams) -> SessionStepsResult:
 def diff(context: Context, params: SessionDiffParams) -> SessionDiffResult:
     """Gives the net of what a session's steps changed."""
     question = convert.Question(params)
-    deltas, last = context.workspace.net_of(
+    deltas, last = context.workspace.session_diff(
         params.session_id,
         params.message_id,
         params.step_id,
@@ -87,7 +87,7 @@ def diff(context: Context, params: SessionDiffParams) -> SessionDiffResult:
 def tell_history(context: Context, params: HistoryParams) -> HistoryResult:
     """Tells what happened."""
     question = convert.Question(params)
-    page = context.workspace.chronicle.page(question.number(), params.limit or _ENTRIES, context.call)
+    page = context.workspace.history.page(question.number(), params.limit or _ENTRIES, context.call)
     return HistoryResult(
         entries=[history.entry(context.workspace.root, found) for found in page.entries],
         next_cursor=question.optional_cursor(page.before),

@@ -36,13 +36,13 @@ def begin(context: Context, params: StepBeginParams) -> StepBeginResult:
         raise InvalidParams("snapshots are off for this client, so there is nothing to begin a step on", field="params")
     step = context.workspace.sessions.begin(
         params.session_id,
-        params.parent_step_id,
-        params.message_id,
-        params.part_id,
-        params.tool,
-        params.description,
-        None if params.detached else context.client,
         context.call,
+        parent=params.parent_step_id,
+        message_id=params.message_id,
+        part_id=params.part_id,
+        tool=params.tool,
+        description=params.description,
+        client=None if params.detached else context.client,
         ends=params.ends,
     )
     return StepBeginResult(step_id=step.step_id, hash=step.from_.tree.hex())
@@ -75,7 +75,7 @@ def find(context: Context, params: StepFindParams) -> StepFindResult:
 def hunks(context: Context, params: StepHunksParams) -> StepHunksResult:
     """Gives the hunks of what a step changed in a file."""
     path = convert.path(context, params.file, "file")
-    found = context.workspace.piecemeal.hunks(params.step_id, path, context.call)
+    found = context.workspace.undo_parts.hunks(params.step_id, path, context.call)
     return StepHunksResult(hunks=[Hunk(index=hunk.index, header=hunk.header, lines=list(hunk.lines)) for hunk in found])
 
 
@@ -84,7 +84,7 @@ def revert_hunks(context: Context, params: StepRevertHunksParams) -> Outcome:
     """Takes some of them back."""
     path = convert.path(context, params.file, "file")
     asked = convert.request(params.on_conflict, "merge", params.dry_run)
-    result = context.workspace.piecemeal.revert_hunks(params.step_id, path, params.hunks, asked, context.call)
+    result = context.workspace.undo_parts.revert_hunks(params.step_id, path, params.hunks, asked, context.call)
     return convert.outcome(context.workspace.root, result)
 
 
@@ -93,5 +93,5 @@ def revert_files(context: Context, params: StepRevertFilesParams) -> Outcome:
     """Takes back what it changed in some files."""
     paths = convert.paths(context, params.files, "files")
     asked = convert.request(params.on_conflict, "merge", params.dry_run)
-    result = context.workspace.piecemeal.revert_files(params.step_id, paths, asked, context.call)
+    result = context.workspace.undo_parts.revert_files(params.step_id, paths, asked, context.call)
     return convert.outcome(context.workspace.root, result)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from snapd.core.operations.writer import Request
+from snapd.core.operations.writer import OperationOptions
 from snapd.wire import methods
 from snapd.wire.session import (
     RevertOutcome,
@@ -34,7 +34,7 @@ def undo(context: Context, params: SessionUndoParams) -> StepsOutcome:
     asked = convert.request(params.on_conflict, "merge", params.dry_run)
     return _with_steps(
         context,
-        *context.workspace.undoing.undo(params.session_id, params.count, params.step_id, asked, context.call),
+        *context.workspace.undo_steps.undo(params.session_id, params.count, params.step_id, asked, context.call),
     )
 
 
@@ -42,7 +42,9 @@ def undo(context: Context, params: SessionUndoParams) -> StepsOutcome:
 def redo(context: Context, params: SessionRedoParams) -> StepsOutcome:
     """Does steps again."""
     asked = convert.request(params.on_conflict, "merge", params.dry_run)
-    return _with_steps(context, *context.workspace.undoing.redo(params.session_id, params.count, asked, context.call))
+    return _with_steps(
+        context, *context.workspace.undo_steps.redo(params.session_id, params.count, asked, context.call)
+    )
 
 
 @handles(methods.SESSION_REVERT)
@@ -50,7 +52,7 @@ def revert(context: Context, params: SessionRevertParams) -> RevertOutcome:
     """Goes back to before a message."""
     workspace = context.workspace
     asked = convert.request(params.on_conflict, "merge", params.dry_run)
-    result = workspace.undoing.revert(params.session_id, params.message_id, params.part_id, asked, context.call)
+    result = workspace.undo_steps.revert(params.session_id, params.message_id, params.part_id, asked, context.call)
     return RevertOutcome(
         applied=result.applied,
         before=result.before.hex(),
@@ -66,7 +68,9 @@ def revert(context: Context, params: SessionRevertParams) -> RevertOutcome:
 @handles(methods.SESSION_UNREVERT)
 def unrevert(context: Context, params: SessionUnrevertParams) -> Outcome:
     """Undoes `revert`."""
-    result = context.workspace.undoing.unrevert(params.session_id, Request("merge", False, False), context.call)
+    result = context.workspace.undo_steps.unrevert(
+        params.session_id, OperationOptions("merge", False, False), context.call
+    )
     return convert.outcome(context.workspace.root, result)
 
 

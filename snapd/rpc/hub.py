@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from concurrent.futures import Executor
 
-    from snapd.core.feed.event_log import News
+    from snapd.core.feed.event_log import NumberedNotice
     from snapd.core.workspace import Workspace
 
-    Encode = Callable[[bytes, News], tuple[str, dict[str, Any]]]
+    Encode = Callable[[bytes, NumberedNotice], tuple[str, dict[str, Any]]]
 
 logger = logging.getLogger(__name__)
 
@@ -67,14 +67,14 @@ class Hub:
     def watch(self, workspace: Workspace) -> None:
         """Tells a workspace's events from now on. May be called from any thread."""
 
-        def tell(news: News) -> None:
+        def tell(news: NumberedNotice) -> None:
             if self._subscribers.get(workspace.root):
                 # here, and not on the loop: an undo of a thousand files takes its time to be put into words
                 method, params = self._encode(workspace.root, news)
                 framed = frame(encode({"jsonrpc": "2.0", "method": method, "params": params}))
                 self._loop.call_soon_threadsafe(self._publish, workspace.root, framed)
 
-        workspace.bulletin.listen(tell)
+        workspace.event_log.listen(tell)
         workspace.listen_to_trouble(partial(_tell_trouble, workspace.root))
 
     def subscribe(self, workspace: Workspace, subscriber: Subscriber) -> None:

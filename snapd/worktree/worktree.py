@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from snapd.core.errors import IoError, WorkspaceGone, WorkspaceRefused, from_os_error, os_errors
-from snapd.core.plan import Standing
+from snapd.core.plan import CapturedFile
 from snapd.watch.choose import open_clock
 from snapd.worktree.apply.applier import Applier
 from snapd.worktree.apply.recovery import sweep
@@ -146,11 +146,11 @@ class WorkTree:
         base: ObjectId,
         read_tree: Callable[[ObjectId], tuple[TreeEntry, ...]],
         settings: CaptureSettings,
-        forced: tuple[RelPath, ...],
+        call: Call,
         *,
+        forced: tuple[RelPath, ...],
         max_files: int,
         max_bytes: int,
-        call: Call,
     ) -> Drift:
         """How the folder differs from a snapshot by now; see `Scanner.drift`.
 
@@ -159,7 +159,7 @@ class WorkTree:
         """
         with self._present():
             return self._scanner.drift(
-                base, read_tree, settings, forced, max_files=max_files, max_bytes=max_bytes, call=call
+                base, read_tree, settings, call, forced=forced, max_files=max_files, max_bytes=max_bytes
             )
 
     def own_excludes(self) -> tuple[str, ...]:
@@ -174,10 +174,10 @@ class WorkTree:
         """The contrary; see `Clock.stop_listening`."""
         self._clock.stop_listening()
 
-    def standing(self, path: RelPath) -> Standing | None:
+    def captured(self, path: RelPath) -> CapturedFile | None:
         """The captured file at a path, as of the last capture."""
         record = self._scanner.state.root.file(path)
-        return None if record is None else Standing(entry_of(record), signature_of(record))
+        return None if record is None else CapturedFile(entry_of(record), signature_of(record))
 
     def is_directory(self, path: RelPath) -> bool:
         """Whether there was a directory that is not ignored, as of the last capture."""

@@ -103,7 +103,7 @@ def one_step(folder: Path, count: int) -> tuple[Agents, str]:
     return agents, session
 
 
-def undoing(folder: Path, count: int) -> Work:
+def undo_steps(folder: Path, count: int) -> Work:
     agents, session = one_step(folder, count)
     return lambda: agents.undo(session)
 
@@ -134,7 +134,7 @@ def reading_pages_of_a_session(folder: Path, count: int) -> Work:
     def pages() -> None:
         after: bytes | None = None
         for _ in range(count // 10):
-            page, after = agents.bench.workspace.net_of(
+            page, after = agents.bench.workspace.session_diff(
                 session, None, None, Call(), contents=False, after=after, limit=10
             )
             assert len(page) == 10
@@ -175,7 +175,7 @@ def unreverting_a_session(folder: Path, count: int) -> Work:
         emptying_directories,
         reading_many_files,
         finding_beside_skipped_files,
-        undoing,
+        undo_steps,
         redoing,
         making_files_of_directories,
         reading_pages_of_a_session,

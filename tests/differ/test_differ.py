@@ -52,7 +52,7 @@ def pid_of(differ: ProcessDiffer) -> int:
 @pytest.mark.parametrize(("before", "after"), PAIRS.values(), ids=PAIRS.keys())
 def test_a_difference_is_gits(tmp_path: Path, differ: ProcessDiffer, before: Items, after: Items) -> None:
     bench = make(tmp_path)
-    bench.workspace.texts = differ
+    bench.workspace._comparison.texts = differ
     old, new = both(bench, before, after)
     agrees_with_git(bench, old, new)
     agrees_with_git(bench, new, old)
@@ -66,7 +66,7 @@ def test_random_edits(tmp_path: Path, differ: ProcessDiffer) -> None:
         before[f"d{at % 7}/{at}"] = random_text(dice, lines)
         after[f"d{at % 7}/{at}"] = random_text(dice, edited(dice, lines))
     bench = make(tmp_path)
-    bench.workspace.texts = differ
+    bench.workspace._comparison.texts = differ
     agrees_with_git(bench, *both(bench, before, after))
 
 

@@ -63,7 +63,7 @@ def _refuses(bench: Bench, tree: ObjectId) -> None:
     for dry_run in (True, False):
         with pytest.raises(StoreCorrupt):
             bench.restore(tree, dry_run=dry_run)
-    assert tree in bench.workspace.checking.check(Call(), quick=False).broken
+    assert tree in bench.workspace.store_check.check(Call(), quick=False).broken
     assert touched(before, bench.root) == set()
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from snapd.core.answers import SessionView, StepView
 from snapd.core.call import Call
 from snapd.core.model import OnConflict, Outcome
-from snapd.core.operations.writer import Request
+from snapd.core.operations.writer import OperationOptions
 
 from .git import run_git
 from .workspace import Bench, Items, outcomes
@@ -41,7 +41,16 @@ class Agents:
         ends: str | None = None,
     ) -> str:
         sessions = self.bench.workspace.sessions
-        begun = sessions.begin(session, parent, message, part, "edit", None, client, Call(), ends=ends)
+        begun = sessions.begin(
+            session,
+            Call(),
+            parent=parent,
+            message_id=message,
+            part_id=part,
+            tool="edit",
+            client=client,
+            ends=ends,
+        )
         return begun.step_id
 
     def end(self, step: str, files: Sequence[str] | None = None) -> StepView:
@@ -103,8 +112,8 @@ class Agents:
         by_name: bool = False,
         dry_run: bool = False,
     ) -> tuple[Outcome, list[str]]:
-        outcome, steps = self.bench.workspace.undoing.undo(
-            session, count, step, Request(on_conflict, by_name, dry_run), Call()
+        outcome, steps = self.bench.workspace.undo_steps.undo(
+            session, count, step, OperationOptions(on_conflict, by_name, dry_run), Call()
         )
         return outcome, ids(steps)
 
@@ -123,39 +132,41 @@ class Agents:
         return outcomes(outcome)
 
     def redone(self, session: str, count: int = 1, on_conflict: OnConflict = "merge") -> Outcome:
-        return self.bench.workspace.undoing.redo(session, count, Request(on_conflict, False, False), Call())[0]
+        return self.bench.workspace.undo_steps.redo(
+            session, count, OperationOptions(on_conflict, False, False), Call()
+        )[0]
 
     def redo(self, session: str, count: int = 1, on_conflict: OnConflict = "merge") -> dict[str, str]:
         return outcomes(self.redone(session, count, on_conflict))
 
     def reverted(self, session: str, message: str, part: str | None = None, *, dry_run: bool = False) -> Outcome:
-        request = Request("merge", False, dry_run)
-        return self.bench.workspace.undoing.revert(session, message, part, request, Call())
+        request = OperationOptions("merge", False, dry_run)
+        return self.bench.workspace.undo_steps.revert(session, message, part, request, Call())
 
     def revert(self, session: str, message: str, part: str | None = None, *, dry_run: bool = False) -> dict[str, str]:
         return outcomes(self.reverted(session, message, part, dry_run=dry_run))
 
     def unreverted(self, session: str) -> Outcome:
-        return self.bench.workspace.undoing.unrevert(session, Request("merge", False, False), Call())
+        return self.bench.workspace.undo_steps.unrevert(session, OperationOptions("merge", False, False), Call())
 
     def unrevert(self, session: str) -> dict[str, str]:
         return outcomes(self.unreverted(session))
 
     def hunks(self, step: str, file: str) -> list[str]:
-        return [hunk.header for hunk in self.bench.workspace.piecemeal.hunks(step, os.fsencode(file), Call())]
+        return [hunk.header for hunk in self.bench.workspace.undo_parts.hunks(step, os.fsencode(file), Call())]
 
     def revert_hunks(
         self, step: str, file: str, hunks: Sequence[int], on_conflict: OnConflict = "merge"
     ) -> dict[str, str]:
-        request = Request(on_conflict, False, False)
-        return outcomes(self.bench.workspace.piecemeal.revert_hunks(step, os.fsencode(file), hunks, request, Call()))
+        request = OperationOptions(on_conflict, False, False)
+        return outcomes(self.bench.workspace.undo_parts.revert_hunks(step, os.fsencode(file), hunks, request, Call()))
 
     def revert_files(
         self, step: str, *files: str, on_conflict: OnConflict = "merge", dry_run: bool = False
     ) -> dict[str, str]:
-        request = Request(on_conflict, False, dry_run)
+        request = OperationOptions(on_conflict, False, dry_run)
         names = [os.fsencode(file) for file in files]
-        return outcomes(self.bench.workspace.piecemeal.revert_files(step, names, request, Call()))
+        return outcomes(self.bench.workspace.undo_parts.revert_files(step, names, request, Call()))
 
     def leave(self, client: str) -> None:
         """A client is gone."""

@@ -16,7 +16,7 @@ import attrs
 from snapd.core.call import Call
 from snapd.core.feed.events import Tracked
 from snapd.core.model import ObjectId, OnConflict, Outcome
-from snapd.core.operations.writer import Request
+from snapd.core.operations.writer import OperationOptions
 from snapd.core.workspace import Workspace
 from snapd.locations import Locations
 from snapd.settings import Base, Options, SettingsFile
@@ -234,14 +234,14 @@ class Bench:
         self, tree: ObjectId, on_conflict: OnConflict = "overwrite", *, dry_run: bool = False, call: Call | None = None
     ) -> Outcome:
         """Makes the workspace what a snapshot was."""
-        return self.workspace.restore(tree, Request(on_conflict, True, dry_run), call or Call())
+        return self.workspace.restore(tree, OperationOptions(on_conflict, True, dry_run), call or Call())
 
     def revert(
         self, *patches: tuple[ObjectId, list[str]], on_conflict: OnConflict = "overwrite", dry_run: bool = False
     ) -> Outcome:
         """Brings files back."""
         named = [(tree, [os.fsencode(name) for name in names]) for tree, names in patches]
-        return self.workspace.revert(named, Request(on_conflict, True, dry_run), Call())
+        return self.workspace.revert(named, OperationOptions(on_conflict, True, dry_run), Call())
 
     def names(self, tree: ObjectId) -> list[str]:
         """The files of a snapshot."""

@@ -1,1 +1,1 @@
-"""What clients ask for: one module for each family of requests."""
+"""What clients can do: one module for each family of requests."""

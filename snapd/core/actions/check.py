@@ -1,4 +1,4 @@
-"""Checks the store of a workspace, and repairs it with what its folder still has."""
+"""Checks the store of a workspace, and repairs it with what the folder still has."""
 
 from __future__ import annotations
 
@@ -11,61 +11,68 @@ if TYPE_CHECKING:
     from snapd.core.call import Call
     from snapd.core.check_report import CheckReport
     from snapd.core.operations.writer import Writer
+    from snapd.core.ports.integrity import Integrity
+    from snapd.core.ports.log import SnapshotLog
 
 
 class StoreCheck:
-    """The check of a workspace.
+    """Checks and repairs the store of one workspace.
 
     Args:
-        writer: of the workspace.
+        writer: gives the right to write, and captures the work tree.
+        integrity: of the store.
+        log: of the store.
     """
 
-    def __init__(self, writer: Writer) -> None:
+    def __init__(self, writer: Writer, integrity: Integrity, log: SnapshotLog) -> None:
         self._writer = writer
+        self._integrity = integrity
+        self._log = log
 
     def check(self, call: Call, *, quick: bool) -> CheckReport:
-        """Checks the store; others may go on meanwhile.
+        """Checks the store, while other requests go on.
 
         Args:
             call: the request.
-            quick: read no objects but records and events.
+            quick: read only records and events, no other objects.
 
         Raises:
-            StoreCorrupt: the store is gone. A damaged object is no error here.
-            StorageFull, IoError, Cancelled: see there.
+            StoreCorrupt: the store is gone. A damaged object is no error here, but a problem in the report.
+            StorageFull, IoError, Cancelled: the check did not finish.
         """
-        store = self._writer.store
-        found = store.check(call, quick=quick, alone=False)
+        found = self._integrity.check(call, quick=quick, alone=False)
         if not found.problems:
             return found
-        # what somebody packed or dropped in this moment was looked for in the wrong place, and is not missed again
-        again = store.check(call, quick=quick, alone=False)
+        # an object that was packed or dropped during the check can seem to be missing: the second check finds it
+        again = self._integrity.check(call, quick=quick, alone=False)
         if not again.problems:
             return again
-        # only now do others wait: so that what is told is exact
+        # only for an exact report do other requests have to wait
         with self._writer.alone(call):
-            return store.check(call, quick=quick, alone=True)
+            return self._integrity.check(call, quick=quick, alone=True)
 
     def repair(self, call: Call) -> CheckReport:
-        """Repairs the store: from itself, from the project's own git, and from the work tree, which is captured.
+        """Repairs the store from itself, from the project's own git, and from a new capture of the work tree.
 
         Args:
-            call: the request; may be cancelled until the first file is put aside.
+            call: the request; may be cancelled until the first file is moved to quarantine.
 
         Raises:
-            StoreCorrupt, StorageFull, WorkspaceGone, IoError: nothing that could be read before cannot be read now.
+            StoreCorrupt, StorageFull, WorkspaceGone, IoError: all that could be read before can still be read.
             Cancelled: nothing was changed.
         """
-        store, work_tree = self._writer.store, self._writer.work_tree
+        work_tree = self._writer.work_tree
         with self._writer.alone(call):
             work_tree.check_present()
             most = self._writer.settings.max_file_size
-            first = store.repair(work_tree.object_directories(), lambda path: work_tree.content(path, most), call)
+            first = self._integrity.repair(
+                work_tree.object_directories(), lambda path: work_tree.content(path, most), call
+            )
             if not first.problems:
                 return first
-            # it takes objects for stored that are not any more
+            # the work tree takes objects for stored that are gone
             work_tree.forget_all()
             snapshot = self._writer.look((), call)
-            store.identify(snapshot)
+            self._log.identify(snapshot)
             self._writer.record(snapshot, RecordKind.LOOK)
-            return after_repair(first, store.check(call, quick=False, alone=True))
+            return after_repair(first, self._integrity.check(call, quick=False, alone=True))

@@ -1,4 +1,4 @@
-"""The history of a workspace as people read it: steps, operations, and what the user did between."""
+"""Lists the history of a workspace as people read it: steps, operations, and what the user did in between."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ _AT_ONCE = 200
 
 
 @attrs.frozen
-class Entry:
+class HistoryEntry:
     """An entry of the history.
 
     Attributes:
-        seq: of the event that it stands for.
-        kind: what it is; "user" where no step was open.
-        milliseconds: when it began, since 1970; of "user", when it was noticed.
+        seq: the number of its event.
+        kind: a step, an operation, or "user" for what changed while no step was open.
+        milliseconds: when it began, since 1970; for "user", when snapd noticed it.
         before: the work tree before it.
-        after: the work tree after it; None while it is open.
+        after: the work tree after it; None while the step is open.
         files: what it changed, ordered by path.
-        step: of a step, it.
-        session_id: of an operation, the session that it was about.
-        turned: of an operation, the steps that it turned.
+        step: the step, for the entry of a step.
+        session_id: the session that an operation was about.
+        turned: the steps that an operation took back or did again.
     """
 
     seq: int
@@ -51,36 +51,37 @@ class Entry:
 
 @attrs.frozen
 class HistoryPage:
-    """Some entries; `before` is where the next page goes on, None where there is none."""
+    """Some entries; `before` says where the next page starts, None on the last page."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[HistoryEntry, ...]
     before: int | None
 
 
 class History:
-    """Tells the history of a workspace.
+    """Lists the history of a workspace.
 
     Args:
         timeline: of the workspace.
-        deeds: tells what steps changed.
+        step_changes: says what steps changed.
     """
 
-    def __init__(self, timeline: Timeline, deeds: StepChanges) -> None:
+    def __init__(self, timeline: Timeline, step_changes: StepChanges) -> None:
         self._timeline = timeline
-        self._deeds = deeds
+        self._step_changes = step_changes
 
     def page(self, before: int | None, limit: int, call: Call) -> HistoryPage:
-        """The latest entries, the newest first.
+        """Lists the latest entries, newest first.
 
         Args:
-            before: entries of events below this number alone; None for all.
-            limit: entries, at most; a few more where one event stands for several.
+            before: only entries of events below this number; None for all.
+            limit: entries, at most; a few more where one event has several entries.
             call: the request.
 
         Raises:
-            StoreCorrupt, IoError, Cancelled: see there.
+            StoreCorrupt: an object is missing or damaged.
+            IoError, Cancelled: the texts were not compared.
         """
-        found: list[Entry] = []
+        found: list[HistoryEntry] = []
         for event in self._events(before):
             call.check()
             if len(found) >= limit:
@@ -96,32 +97,32 @@ class History:
                 return
             before = events[-1].seq
 
-    def _entries(self, event: Event, call: Call) -> Iterator[Entry]:
+    def _entries(self, event: Event, call: Call) -> Iterator[HistoryEntry]:
         what, seen = event.what, event.seen
         if isinstance(what, StepBegun):
             yield from self._step(event, what, call)
         elif isinstance(what, Operated) and event.head is not None:
-            yield Entry(
+            yield HistoryEntry(
                 event.seq,
                 what.kind,
                 event.milliseconds,
                 what.before.tree,
                 event.head.tree,
-                self._deeds.between(what.before.tree, event.head.tree, call),
+                self._step_changes.between(what.before.tree, event.head.tree, call),
                 session_id=what.session_id,
                 turned=tuple(dict.fromkeys(turn.step_id for turn in what.turned)),
             )
         if seen is not None and not seen.steps:
-            files = self._deeds.between(seen.before.tree, seen.after.tree, call)
-            yield Entry(event.seq, "user", event.milliseconds, seen.before.tree, seen.after.tree, files)
+            files = self._step_changes.between(seen.before.tree, seen.after.tree, call)
+            yield HistoryEntry(event.seq, "user", event.milliseconds, seen.before.tree, seen.after.tree, files)
 
-    def _step(self, event: Event, begun: StepBegun, call: Call) -> Iterator[Entry]:
+    def _step(self, event: Event, begun: StepBegun, call: Call) -> Iterator[HistoryEntry]:
         step = self._timeline.step(begun.step_id)
         session = self._timeline.session(begun.session_id)
         if step is None or session is None:
             return
-        view = self._deeds.view(step, session.agent, call)
-        yield Entry(
+        view = self._step_changes.view(step, session.agent, call)
+        yield HistoryEntry(
             event.seq,
             "step",
             event.milliseconds,

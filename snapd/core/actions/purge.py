@@ -1,4 +1,4 @@
-"""Takes files out of all that was ever stored of a workspace: for a secret that was captured."""
+"""Removes files from everything that was ever stored of a workspace: for a secret that was captured."""
 
 from __future__ import annotations
 
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from snapd.core.call import Call
     from snapd.core.model import ObjectId, RelPath
     from snapd.core.operations.writer import Writer
+    from snapd.core.ports.log import SnapshotLog
+    from snapd.core.ports.maintenance import Maintenance
+    from snapd.core.ports.objects import Objects
 
 _NAMED = 5
 """How many files an error names."""
@@ -24,13 +27,13 @@ _NAMED = 5
 
 @attrs.frozen
 class PurgedFile:
-    """A file that is in no snapshot any more, or would not be.
+    """A file that a purge removes from all snapshots.
 
     Attributes:
         path: where it was.
-        versions: how many contents it had there, of those that go.
-        size: of these, bytes.
-        in_folder: whether one of them is in the folder now, and captured there.
+        versions: how many contents the purge removes at this path.
+        size: the bytes of these contents.
+        in_folder: whether the folder has one of them now, in a captured file.
     """
 
     path: RelPath
@@ -45,11 +48,12 @@ class Purged:
 
     Attributes:
         applied: whether it was done.
-        files: that it was about.
-        snapshots: how many snapshots became others, or went.
-        sessions: how many sessions went.
-        freed: bytes.
-        linked: whether the user's own git has any of it in a file that it shared with the store: there it stays.
+        files: the files that it removes.
+        snapshots: how many snapshots it changes or removes.
+        sessions: how many sessions it removes.
+        freed: the bytes that it freed.
+        linked: whether the user's own git has some of the contents in a file that it shares with the store: they stay
+            there.
     """
 
     applied: bool
@@ -61,48 +65,54 @@ class Purged:
 
 
 class Purge:
-    """Purges a workspace.
+    """Purges files from the store of one workspace.
 
     Args:
-        writer: the one who may write.
+        writer: gives the right to write, and captures the work tree.
+        objects: of the store.
+        log: of the store.
+        maintenance: of the store.
     """
 
-    def __init__(self, writer: Writer) -> None:
+    def __init__(self, writer: Writer, objects: Objects, log: SnapshotLog, maintenance: Maintenance) -> None:
         self._writer = writer
+        self._objects = objects
+        self._log = log
+        self._maintenance = maintenance
 
     def purge(self, paths: Collection[RelPath], dry_run: bool, call: Call) -> Purged:
-        """Takes files out of every snapshot and every event.
+        """Removes files from every snapshot and every event.
 
-        All contents go that they ever had, wherever these stand. A snapshot that had any becomes another one, under
-        another id, and sessions go on with that.
+        Removes all contents that the files ever had, at whatever path. A snapshot with any of them is replaced by one
+        without, which has another id; sessions go on with that.
 
         Args:
             paths: files and directories.
-            dry_run: only say what would go.
-            call: the request; may be cancelled until the first thing goes.
+            dry_run: only say what would be removed.
+            call: the request; may be cancelled until the first object is removed.
 
         Raises:
             FileNotInSnapshot: a file is in no snapshot; nothing was changed.
-            InvalidParams: what would go is in the folder, and would be back with the next snapshot; nothing was
+            InvalidParams: the folder still has such a file, which the next snapshot would capture again; nothing was
                 changed.
-            StoreCorrupt, StorageFull, IoError: nothing was changed; or they are in no snapshot any more, and some of
-                their contents are on the disk still: the same request again removes them.
+            StoreCorrupt, StorageFull, IoError: nothing was changed; or no snapshot has the files any more, and some of
+                their contents are still on the disk: the same request again removes them.
             Cancelled: nothing was changed.
         """
-        store, work_tree = self._writer.store, self._writer.work_tree
+        work_tree = self._writer.work_tree
         with self._writer.turn(call):
-            store.check_present()
-            purge_plan = store.purge_plan(paths, call)
-            standing = purge_plan.standing()
+            self._objects.check_present()
+            purge_plan = self._maintenance.purge_plan(paths, call)
+            versions_by_path = purge_plan.versions_by_path()
             missing = [path for path in paths if not purge_plan.is_in_any(path)]
-            if missing and not store.is_unpurged:
+            if missing and not self._maintenance.is_unpurged:
                 raise FileNotInSnapshot(f"{shown(missing[0])} is in no snapshot", file=shown(missing[0]), skipped=False)
             look = self._writer.look((), call)
             here = [path for path, _ in purge_plan.located(look.tree)]
             files = []
-            for path, versions in standing.items():
+            for path, versions in versions_by_path.items():
                 call.check()
-                size = sum(map(store.blob_size, versions))
+                size = sum(map(self._objects.blob_size, versions))
                 files.append(PurgedFile(path, len(versions), size, path in here))
             count = purge_plan.snapshots()
             linked = purge_plan.is_linked()
@@ -111,47 +121,45 @@ class Purge:
                 return Purged(False, tuple(files), count, 0, 0, linked)
             if here:
                 raise InvalidParams(_in_folder(here), field="files", files=[shown(path) for path in here])
-            # what was just looked at belongs to no snapshot, and need not be stored for this
-            work_tree.forget(store.discard())
-            previous = store.last
+            # the capture that was just made belongs to no snapshot
+            work_tree.forget(self._objects.discard())
+            previous = self._log.last
             try:
-                freed = store.purge(purge_plan if standing else None, call)
+                freed = self._maintenance.purge(purge_plan if versions_by_path else None, call)
             finally:
-                # which objects there are, nothing but the store knows now
+                # only the store knows now which objects there are
                 work_tree.forget_all()
-            self._tell(previous)
+            self._notify_if_new(previous)
             return Purged(True, tuple(files), count, 0, freed, linked)
 
     def purge_all(self, dry_run: bool, call: Call) -> Purged:
-        """Takes everything out: no snapshot, no session and no operation is left.
+        """Removes everything: all snapshots, sessions and operations.
 
         Args:
             dry_run: as of `purge`.
             call: as of `purge`.
 
         Raises:
-            StorageFull, IoError: nothing was changed; or some of it is on the disk still, and goes when the store is
-                next opened.
+            StorageFull, IoError: nothing was changed; or some of it is still on the disk, and is removed when the store
+                is next opened.
             Cancelled: nothing was changed.
         """
-        store = self._writer.store
         with self._writer.turn(call):
-            store.check_present()
-            snapshots, sessions = store.counts()
+            self._objects.check_present()
+            snapshots, sessions = self._log.counts()
             if dry_run:
                 return Purged(False, (), snapshots, sessions, 0, False)
             try:
-                freed = store.erase(call)
+                freed = self._maintenance.erase(call)
             finally:
                 self._writer.work_tree.forget_all()
             return Purged(True, (), snapshots, sessions, freed, False)
 
-    def _tell(self, previous: ObjectId | None) -> None:
-        """Tells of the last snapshot, where that is another one now."""
-        store = self._writer.store
-        if store.last is not None and store.last != previous:
-            skipped = store.find(store.last).coverage.skipped
-            self._writer.tell_snapshot(Tracked(store.last, previous, skipped))
+    def _notify_if_new(self, previous: ObjectId | None) -> None:
+        """Notifies of the last snapshot, if the purge replaced it."""
+        if self._log.last is not None and self._log.last != previous:
+            skipped = self._log.find(self._log.last).coverage.skipped
+            self._writer.notify_snapshot(Tracked(self._log.last, previous, skipped))
 
 
 def _in_folder(paths: list[RelPath]) -> str:

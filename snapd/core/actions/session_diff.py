@@ -1,45 +1,50 @@
-"""Shows the net of what the steps of a session changed, page by page."""
+"""Shows what the steps of a session changed in all, page by page."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
+from itertools import islice
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from snapd.core.compare.file_diff import describe
+
+from .compare import first_page
 
 if TYPE_CHECKING:
     from snapd.core.call import Call
     from snapd.core.compare.file_diff import FileDelta
     from snapd.core.model import RelPath
     from snapd.core.ports.differ import TextDiffer
-    from snapd.core.ports.store import Store
+    from snapd.core.ports.objects import Objects
+    from snapd.core.ports.timeline import Timeline
     from snapd.core.timeline.attribution import Delta
     from snapd.core.timeline.model import SessionId, StepId
 
     from .sessions import Sessions
     from .step_changes import StepChanges
 
-_PAGE_BYTES = 32 << 20
-"""Contents (bytes) that one page holds at most, unless a single file has more."""
-
 
 class NetPages:
-    """Of one workspace.
+    """Compares each file before and after the steps of a session.
 
     Args:
-        store: where the snapshots are.
-        deeds: tells what steps changed.
+        objects: holds the snapshots.
+        timeline: of the workspace.
+        step_changes: says what steps changed.
         sessions: of the workspace.
         texts: compares texts.
     """
 
-    def __init__(self, store: Store, deeds: StepChanges, sessions: Sessions, texts: TextDiffer) -> None:
-        self._store = store
-        self._deeds = deeds
+    def __init__(
+        self, objects: Objects, timeline: Timeline, step_changes: StepChanges, sessions: Sessions, texts: TextDiffer
+    ) -> None:
+        self._objects = objects
+        self._timeline = timeline
+        self._step_changes = step_changes
         self._sessions = sessions
         self._texts = texts
-        # what the page before was of: the next one asks for the same
+        # what the page before was cut from: the next page needs the same
         self._kept: tuple[object, tuple[tuple[RelPath, Delta], ...]] | None = None
 
     def page(
@@ -53,7 +58,7 @@ class NetPages:
         after: RelPath | None,
         limit: int | None,
     ) -> tuple[tuple[FileDelta, ...], RelPath | None]:
-        """The net of what the applied steps of a session changed, file by file.
+        """Shows what the applied steps of a session changed in all, file by file.
 
         Args:
             session_id: the session.
@@ -68,24 +73,22 @@ class NetPages:
             The files, ordered by path; and the last of them where there are more.
 
         Raises:
-            UnknownSession, UnknownStep, StoreCorrupt: see there.
+            UnknownSession, UnknownStep: there is no such session, or the step is not one of its steps.
+            StoreCorrupt: an object is missing or damaged.
         """
-        asked = (session_id, message_id, step_id, self._store.timeline.next_seq)
+        asked = (session_id, message_id, step_id, self._timeline.next_seq)
         kept, self._kept = self._kept, None
         if kept is None or kept[0] != asked:
-            net = self._deeds.net_in_force(self._sessions.applied(session_id, message_id, step_id), call)
+            net = self._step_changes.net_in_force(self._sessions.applied(session_id, message_id, step_id), call)
             kept = (asked, tuple(net.items()))
         files = kept[1]
-        found: list[FileDelta] = []
-        size = 0
-        for path, delta in files[bisect_right(files, after, key=itemgetter(0)) if after is not None else 0 :]:
-            call.check()
-            told = None
-            if not ((limit is not None and len(found) >= limit) or size >= _PAGE_BYTES):
-                told = describe(self._store, path, delta.old, delta.new, self._texts, call, contents=contents)
-            if told is None or (found and size + told.size > _PAGE_BYTES):
-                self._kept = kept
-                return tuple(found), found[-1].path
-            found.append(told)
-            size += told.size
-        return tuple(found), None
+        start = bisect_right(files, after, key=itemgetter(0)) if after is not None else 0
+
+        def describe_net(file: tuple[RelPath, Delta]) -> FileDelta:
+            path, delta = file
+            return describe(self._objects, path, delta.old, delta.new, self._texts, call, contents=contents)
+
+        page, last = first_page(islice(files, start, None), describe_net, limit, lambda _: call.check())
+        if last is not None:
+            self._kept = kept
+        return page, last

@@ -1,4 +1,4 @@
-"""What steps changed, as the timeline and the store tell it together."""
+"""Works out what each step changed, from the timeline and the snapshots."""
 
 from __future__ import annotations
 
@@ -19,71 +19,72 @@ if TYPE_CHECKING:
     from snapd.core.call import Call
     from snapd.core.model import Change, ObjectId, RelPath
     from snapd.core.ports.differ import TextDiffer
-    from snapd.core.ports.store import Store
+    from snapd.core.ports.log import SnapshotLog
+    from snapd.core.ports.objects import Objects
     from snapd.core.timeline.attribution import Delta
     from snapd.core.timeline.model import Operated, SnapshotId, Span, Step, StepId, StepTurned, Undone
 
 
 class StepChanges:
-    """Tells what steps changed.
+    """Works out what steps changed.
 
     Args:
-        store: of the workspace, with its timeline.
+        objects: holds the snapshots.
+        log: of the workspace.
         texts: compares texts.
     """
 
-    def __init__(self, store: Store, texts: TextDiffer) -> None:
-        self._store = store
+    def __init__(self, objects: Objects, log: SnapshotLog, texts: TextDiffer) -> None:
+        self._objects = objects
+        self._log = log
+        self._timeline = log.timeline
         self._texts = texts
 
     def own(self, step: Step) -> OwnChanges:
-        """What a step itself changed so far, its parts left out; raises `StoreCorrupt`."""
-        return self._own(step.step_id, self._store.timeline.spans(step.step_id), {})
+        """Lists what a step itself changed so far, without its parts; raises `StoreCorrupt`."""
+        return self._own(step.step_id, self._timeline.spans(step.step_id), {})
 
     def ended_with(
         self, step: Step, seen: Span | None, claims: tuple[RelPath, ...] | None, *, spoken_for: bool
     ) -> OwnChanges:
-        """What a step itself will have changed that is about to end.
+        """Lists what an open step itself will have changed once it ends.
 
         Args:
-            step: open.
+            step: the step, still open.
             seen: what changed since the last event.
-            claims: what its agent knows that it wrote.
-            spoken_for: see `history.StepEnded`.
+            claims: the files that its agent says that it wrote.
+            spoken_for: see `StepEnded`.
 
         Raises:
-            StoreCorrupt: see there.
+            StoreCorrupt: an object is missing or damaged.
         """
-        spans = list(self._store.timeline.spans(step.step_id, spoken_for=spoken_for))
+        spans = list(self._timeline.spans(step.step_id, spoken_for=spoken_for))
         if seen is not None and step.step_id in seen.steps:
             spans.append(seen)
         elif seen is not None and spoken_for and step.step_id in seen.left:
-            opened = self._store.timeline.open_steps()
+            opened = self._timeline.open_steps()
             spans.append(attrs.evolve(seen, steps=working(opened, {*seen.steps, step.step_id})))
         return self._own(step.step_id, spans, {step.step_id: _author(step, claims)})
 
     def summary(self, step: Step, call: Call) -> Summary:
-        """What a step itself changed, file by file; kept once it has ended.
+        """Summarizes what a step itself changed, file by file; keeps the summary once the step has ended.
 
         Raises:
-            StoreCorrupt, IoError, Cancelled: see there.
+            StoreCorrupt: an object is missing or damaged.
+            IoError, Cancelled: the texts were not compared.
         """
         if step.summary is not None:
             return step.summary
-        next_seq = self._store.timeline.next_seq
+        next_seq = self._timeline.next_seq
         own = self.own(step)
         files = tuple(self._file(path, chain, call) for path, chain in own.files.items())
         summary = Summary(tuple(file for file in files if file is not None), len(own.directories))
         if step.ended is not None:
-            self._store.timeline.keep_summary(step.step_id, summary, next_seq)
+            self._timeline.keep_summary(step.step_id, summary, next_seq)
         return summary
 
     def view(self, step: Step, agent: str | None, call: Call) -> StepView:
-        """A step as clients are shown it.
-
-        Raises:
-            StoreCorrupt, IoError, Cancelled: see there.
-        """
+        """Describes a step for clients, its parts included; raises as `summary`."""
         if step.ended is None:
             return StepView(step, agent, None)
         files: dict[RelPath, FileSummary] = {}
@@ -94,9 +95,9 @@ class StepChanges:
         return StepView(step, agent, tuple(files[path] for path in sorted(files)))
 
     def between(self, old: ObjectId, new: ObjectId, call: Call) -> tuple[FileSummary, ...]:
-        """What differs between two trees, file by file; raises as `summary`."""
+        """Summarizes what differs between two trees, file by file; raises as `summary`."""
         told = [
-            describe(self._store, change.path, change.old, change.new, self._texts, call, contents=False)
+            describe(self._objects, change.path, change.old, change.new, self._texts, call, contents=False)
             for change in self._changes(old, new)
         ]
         return tuple(
@@ -105,25 +106,25 @@ class StepChanges:
         )
 
     def with_parts(self, step: Step) -> tuple[Step, ...]:
-        """A step and all that is part of it, each before its own parts, in the order in which they were begun."""
+        """Lists a step and all its parts, each before its own parts, in the order in which they were begun."""
         found: list[Step] = []
         waiting = [step]
         while waiting:
             found.append(waiting.pop())
-            waiting += reversed(self._store.timeline.parts(found[-1].step_id))
+            waiting += reversed(self._timeline.parts(found[-1].step_id))
         return tuple(found)
 
     def in_force(self, step: Step) -> OwnChanges:
-        """What of a step's own changes was not taken back.
+        """Lists those of a step's own changes that were not taken back.
 
-        What an older snapd took back tells no more than what it did. Then all that did not become what it was before
-        is in force, which the caller has to find out by the files as they are: such a file is among the answer.
+        An older snapd recorded only what an undo did to files. The answer then includes every file that it did not
+        touch, and the caller has to compare these with the work tree.
 
         Raises:
-            StoreCorrupt: see there.
+            StoreCorrupt: an object is missing or damaged.
         """
         own = self.own(step)
-        undone = self._store.timeline.undone(step.step_id)
+        undone = self._timeline.undone(step.step_id)
         if not undone:
             return own
         last = undone[-1]
@@ -140,12 +141,12 @@ class StepChanges:
         )
 
     def turn(self, undone: Undone) -> StepTurned:
-        """How an operation took a step back; raises `StoreCorrupt`."""
+        """Looks up how an operation took a step back; raises `StoreCorrupt`."""
         return next(turn for turn in self.operation(undone).turned if turn.step_id == undone.step_id)
 
     def operation(self, undone: Undone) -> Operated:
-        """The operation that took a step back; raises `StoreCorrupt`."""
-        found = self._store.timeline.operation(undone.operation_id)
+        """Looks up the operation that took a step back; raises `StoreCorrupt`."""
+        found = self._timeline.operation(undone.operation_id)
         assert found is not None
         return found
 
@@ -155,7 +156,7 @@ class StepChanges:
         return own.files.keys() - {effect.path for effect in turn.effects}
 
     def net(self, steps: Iterable[Step], call: Call) -> dict[RelPath, Delta]:
-        """What several steps changed together, be it in force or not, ordered by path; see `threeway.net`.
+        """Merges what several steps changed, even if it was taken back, ordered by path; see `threeway.net`.
 
         Args:
             steps: in the order of time.
@@ -164,7 +165,7 @@ class StepChanges:
         return self._net(map(self.own, steps), call)
 
     def net_in_force(self, steps: Iterable[Step], call: Call) -> dict[RelPath, Delta]:
-        """As `net`, without what was taken back."""
+        """Merges what several steps changed, without what was taken back; otherwise as `net`."""
         return self._net(map(self.in_force, steps), call)
 
     def _net(self, changed: Iterable[OwnChanges], call: Call) -> dict[RelPath, Delta]:
@@ -172,29 +173,31 @@ class StepChanges:
         for own in changed:
             call.check()
             chains.append(own.files)
-        return net(chains, self._store.merge)
+        return net(chains, self._objects.merge)
 
     def _own(self, step_id: StepId, spans: Sequence[Span], known: dict[StepId, Author]) -> OwnChanges:
         authors = dict(known)
         for other in {step for span in spans for step in (*span.steps, *span.left)} - authors.keys():
-            step = self._store.timeline.step(other)
+            step = self._timeline.step(other)
             assert step is not None
             authors[other] = _author(step, step.claims)
         return own_changes(step_id, spans, authors, self._changes, self._empty_directories)
 
     def _changes(self, old: ObjectId, new: ObjectId) -> Iterable[Change]:
-        return changes(self._store.read_tree, old, new, differing=self._store.differing)
+        return changes(self._objects.read_tree, old, new, differing=self._objects.differing)
 
     def _empty_directories(self, snapshot: SnapshotId) -> tuple[RelPath, ...]:
-        return self._store.load(snapshot).coverage.empty_dirs
+        return self._log.load(snapshot).coverage.empty_dirs
 
     def _file(self, path: RelPath, chain: Sequence[Delta], call: Call) -> FileSummary | None:
-        """One file of a summary; None where it came and went."""
+        """Summarizes one file; None for a file that the step made and deleted."""
         old, new = chain[0].old, chain[-1].new
         shared = any(delta.shared for delta in chain)
         if old is None and new is None:
             return None
-        told = [describe(self._store, path, delta.old, delta.new, self._texts, call, contents=False) for delta in chain]
+        told = [
+            describe(self._objects, path, delta.old, delta.new, self._texts, call, contents=False) for delta in chain
+        ]
         return FileSummary(
             path,
             "added" if old is None else "deleted" if new is None else "modified",
@@ -210,7 +213,7 @@ def _author(step: Step, claims: Iterable[RelPath] | None) -> Author:
 
 
 def _joined(first: FileSummary, second: FileSummary) -> FileSummary:
-    """What two steps did to one file."""
+    """Joins what two steps did to one file."""
     status = first.status if first.status == second.status else "modified"
     if {first.status, second.status} == {"added", "modified"}:
         status = "added"

@@ -1,7 +1,7 @@
-"""What there is to take back, or to do again, of steps; and the plan that it comes to on the files as they are.
+"""Finds what there is to take back, or to do again, of steps, and plans that on the files as they are.
 
-One mechanism for all: the changes of a step are taken back on the files as they are, by a three-way merge of each; a
-redo takes back what the undo did.
+There is one mechanism for all: a three-way merge takes the changes of a step out of each file as it is now. A redo
+takes back what the undo did.
 """
 
 from __future__ import annotations
@@ -25,10 +25,11 @@ if TYPE_CHECKING:
     from snapd.core.call import Call
     from snapd.core.model import Entry, RelPath, Snapshot
     from snapd.core.operations.planner import Planner
-    from snapd.core.operations.writer import Request, Writer
+    from snapd.core.operations.writer import Prepared
     from snapd.core.plan import Plan
-    from snapd.core.ports.store import Store
-    from snapd.core.ports.timeline import Timeline
+    from snapd.core.ports.log import SnapshotLog
+    from snapd.core.ports.objects import Objects
+    from snapd.core.ports.work_tree import WorkTree
     from snapd.core.timeline.attribution import Delta
     from snapd.core.timeline.model import (
         Operated,
@@ -42,58 +43,56 @@ if TYPE_CHECKING:
         Undone,
     )
 
-    from .sessions import Sessions
     from .step_changes import StepChanges
 
 
 class UndoPlanner:
-    """The tasks of one workspace.
+    """Finds what there is to take back of steps, and plans how.
 
     Args:
-        writer: of the workspace.
-        sessions: likewise.
-        deeds: tells what steps changed.
+        objects: holds the snapshots.
+        log: of the workspace.
+        work_tree: the folder.
+        step_changes: says what steps changed.
     """
 
-    def __init__(self, writer: Writer, sessions: Sessions, deeds: StepChanges) -> None:
-        self._writer = writer
-        self._sessions = sessions
-        self._deeds = deeds
+    def __init__(self, objects: Objects, log: SnapshotLog, work_tree: WorkTree, step_changes: StepChanges) -> None:
+        self._objects = objects
+        self._log = log
+        self._timeline = log.timeline
+        self._work_tree = work_tree
+        self._step_changes = step_changes
 
-    @property
-    def _store(self) -> Store:
-        return self._writer.store
+    # -- own changes
 
-    @property
-    def _timeline(self) -> Timeline:
-        return self._writer.store.timeline
-
-    # -- what is to be taken back
-
-    def undoing(self, step: Step) -> UndoTask:
-        """What there is to take back of a step, which is what was not taken back before.
+    def to_undo(self, step: Step, call: Call) -> UndoTask:
+        """Finds what there is to take back of a step: all that was not taken back before.
 
         Args:
-            step: one that is open counts as far as it was seen. Of one that an older snapd took back in part, what is
-                left is found by the files as of the last capture.
+            step: of an open step, what it changed up to the last capture counts. If an older snapd took a step back in
+                part, the files as of the last capture show what is left of it.
+            call: the request.
+
+        Raises:
+            StoreCorrupt, IoError, Cancelled: the store cannot tell, or the request was cancelled.
         """
-        self._writer.check()
+        call.check()
         task = self.whole(step)
         undone = self._timeline.undone(step.step_id)
         if not undone:
             return task
-        kept = self._deeds.in_force(step)
+        kept = self._step_changes.in_force(step)
         paths = {*kept.files, *kept.directories}
-        if self._deeds.turn(undone[-1]).left is None:
+        if self._step_changes.turn(undone[-1]).left is None:
             paths = {path for path in kept.files if self._current(path) != kept.files[path][0].old}
         rest = attrs.evolve(task.only(paths), aside=())
         return attrs.evolve(rest, is_change=bool(rest.files or rest.made))
 
     def whole(self, step: Step) -> UndoTask:
-        """All that a step changed, as something to take back, be it that it was taken back before or not."""
-        own = self._deeds.own(step)
-        target = Target(self._store, self._store.load(step.from_))
-        # an empty directory that may be another session's stays as it is
+        """Makes a task of all that a step changed, even if it was taken back before; raises `StoreCorrupt`."""
+        own = self._step_changes.own(step)
+        target = Target(self._objects, self._log.load(step.from_))
+        # an empty directory that another session may have made or removed stays as it is
         went = {path for path, delta in own.directories.items() if not delta.came and not delta.shared}
         came = {path for path, delta in own.directories.items() if delta.came and not delta.shared}
         above = {above for path in came for above in parents(path)}
@@ -112,52 +111,54 @@ class UndoPlanner:
             bool(own.files or own.directories),
         )
 
-    def redoing(self, session_id: SessionId, undone: Sequence[Undone], count: int) -> list[UndoTask]:
-        """What to do again of a session's steps.
+    def to_redo(self, session_id: SessionId, undone: Sequence[Undone], count: int, call: Call) -> list[UndoTask]:
+        """Finds what there is to do again of a session's steps.
 
         Args:
             session_id: the session.
-            undone: what may be done again, the last taken back first.
-            count: for how many steps; one that was taken back with its parts is one with these. What was taken back of
-                a step one after the other is done again together, unless something of another step came between.
+            undone: what can be done again, the last taken back first.
+            count: for how many steps. A step that was taken back with its parts counts as one. If a step was taken back
+                piece by piece, its pieces are done again together, unless one of another step came between.
+            call: the request.
 
         Returns:
-            Each in its turn, the last taken back first.
+            The tasks in order, the last taken back first.
         """
         chosen: dict[Undone, UndoTask] = {}
         steps: set[StepId] = set()
-        # one that turned a thousand steps is read once
+        # an operation may have taken back a thousand steps: read it once
         operations: dict[OperationId, Operated] = {}
         for one in undone:
             if one in chosen:
                 continue
-            operation = operations.get(one.operation_id) or self._deeds.operation(one)
+            operation = operations.get(one.operation_id) or self._step_changes.operation(one)
             operations[one.operation_id] = operation
             named = operation.root if operation.session_id == session_id else None
             if (named or one.step_id) not in steps and len(steps) == count:
                 break
             steps.add(named or one.step_id)
-            together = [one.step_id] if named is None else [turn.step_id for turn in reversed(operation.turned)]
-            for step_id in together:
+            step_ids = [one.step_id] if named is None else [turn.step_id for turn in reversed(operation.turned)]
+            for step_id in step_ids:
                 for each in self._down_to(step_id, one.operation_id):
                     if each not in chosen:
-                        chosen[each] = self._again(each, operations.get(each.operation_id))
+                        chosen[each] = self._again(each, operations.get(each.operation_id), call)
         return list(chosen.values())
 
     def _down_to(self, step_id: StepId, operation_id: OperationId) -> list[Undone]:
-        """What an operation took back of a step, after what was taken back since; none where it was done again."""
+        """Lists what was taken back of a step since an operation, newest first, and with it; none if it was redone."""
         undone = list(reversed(self._timeline.undone(step_id)))
         at = next((at for at, one in enumerate(undone) if one.operation_id == operation_id), None)
         return undone[: at + 1] if at is not None else []
 
-    def _again(self, undone: Undone, operation: Operated | None) -> UndoTask:
-        self._writer.check()
-        operation = operation or self._deeds.operation(undone)
+    def _again(self, undone: Undone, operation: Operated | None, call: Call) -> UndoTask:
+        call.check()
+        operation = operation or self._step_changes.operation(undone)
         turn = next(turn for turn in operation.turned if turn.step_id == undone.step_id)
-        step = self._sessions.known_step(undone.step_id)
+        step = self._timeline.step(undone.step_id)
+        assert step is not None
         first = self._timeline.undone(undone.step_id)[0]
-        target = Target(self._store, self._store.load(operation.before), _put_where_nothing_was(turn))
-        moved = self._moved(step, self._deeds.own(step).files)
+        target = Target(self._objects, self._log.load(operation.before), _put_where_nothing_was(turn))
+        moved = self._moved(step, self._step_changes.own(step).files)
         task = UndoTask(
             step,
             "applied" if undone == first else "partly",
@@ -167,54 +168,51 @@ class UndoPlanner:
             {old: new for new, old in moved.items()},
             operation.before,
             target,
-            # steps that were taken back together are done again by and by, or together
-            (Target(self._store, self._store.load(step.to or operation.before)), target),
+            # steps that were taken back together may be done again together, or one after the other
+            (Target(self._objects, self._log.load(step.to or operation.before)), target),
             True,
             again=undone.operation_id,
         )
         return task if undone.rest is None else attrs.evolve(task.only(undone.rest), aside=())
 
     def _moved(self, step: Step, files: Mapping[RelPath, Sequence[Delta]]) -> Mapping[RelPath, RelPath]:
-        """The old path by the new one of the files that a step moved; looked for where one went and another came."""
+        """Maps the new path of each file that a step moved to its old one; cheap unless files came and others went."""
         went = any(delta.new is None for chain in files.values() for delta in chain)
         came = any(delta.old is None for chain in files.values() for delta in chain)
         if not (went and came):
             return {}
-        found = own_moves(self._timeline.spans(step.step_id), self._store.renames)
+        found = own_moves(self._timeline.spans(step.step_id), self._objects.renames)
         return {new: old for new, old in found.items() if new in files and old in files}
 
     def turned_as(self, undone: Iterable[Undone], kind: OperationKind) -> tuple[Undone, ...]:
-        """What of some was taken back by operations of one kind."""
-        # one that turned a thousand steps is read once
+        """Filters what was taken back by the kind of the operation."""
+        # an operation may have taken back a thousand steps: read it once
         kinds: dict[OperationId, OperationKind] = {}
         found = []
         for one in undone:
             if one.operation_id not in kinds:
-                kinds[one.operation_id] = self._deeds.operation(one).kind
+                kinds[one.operation_id] = self._step_changes.operation(one).kind
             if kinds[one.operation_id] == kind:
                 found.append(one)
         return tuple(found)
 
     # -- the plan
 
-    def plan(
-        self, planner: Planner, before: Snapshot, tasks: Sequence[UndoTask], request: Request, call: Call
-    ) -> tuple[Plan, tuple[StepTurned, ...]]:
-        """What some tasks come to, one after the other, on the files as they are.
+    def plan(self, tasks: Sequence[UndoTask], prepared: Prepared, call: Call) -> tuple[Plan, tuple[StepTurned, ...]]:
+        """Plans what some tasks do, one after the other, to the files as they are.
 
         Args:
-            planner: of the operation.
-            before: the work tree, as just captured.
             tasks: in the order in which they are done.
-            request: how the operation is asked for.
+            prepared: the work tree as just captured, and how the client wants it done.
             call: the request.
 
         Returns:
-            What to do to each file, and how the timeline tells of each task.
+            What to do to each file, and how the timeline records each task.
 
         Raises:
-            StoreCorrupt, StorageFull, IoError, Cancelled: see there.
+            StoreCorrupt, StorageFull, IoError, Cancelled: there is no plan.
         """
+        planner, on_conflict = prepared.planner, prepared.options.on_conflict
 
         def current(path: RelPath) -> Entry | None:
             call.check()
@@ -222,23 +220,23 @@ class UndoPlanner:
 
         def merge(base: Entry | None, ours: Entry, theirs: Entry) -> Entry | None:
             call.check()
-            return self._store.merge(base, ours, theirs)
+            return self._objects.merge(base, ours, theirs)
 
-        overlay = Overlay(current, self._writer.work_tree.captured_below)
+        overlay = Overlay(current, self._work_tree.captured_below)
         done: list[TakenBack] = []
         targets: dict[RelPath, Target] = {}
         pairs: list[tuple[RelPath, RelPath]] = []
         turned: list[StepTurned] = []
-        directories = DirectoryOverlay(self._writer.work_tree, overlay)
+        directories = DirectoryOverlay(self._work_tree, overlay)
         for task in tasks:
             call.check()
             taken = take_back(
                 overlay,
                 task.files,
                 task.renames,
-                self._moved_since(task.left, before),
+                self._moved_since(task.end, prepared.seen),
                 merge,
-                request.on_conflict,
+                on_conflict,
             )
             done.append(taken)
             targets.update((effect.path, task.target) for effect in taken.effects)
@@ -248,29 +246,36 @@ class UndoPlanner:
         outcomes = {outcome.path: outcome for outcome in combined(overlay, done)}
         outcomes |= {path: FileOutcome(path, "conflict", "occupied") for path in directories.blocked}
         effects = {effect.path: effect for effect in overlay.effects()}
-        if request.on_conflict == "fail":
-            # what can be taken back of one step and not of another is a conflict all the same
+        if on_conflict == "fail":
+            # a file that conflicts for one of the steps is a conflict, even if another step has none there
             effects = {path: effect for path, effect in effects.items() if not _is_conflict(outcomes.get(path))}
-        together = LinkedFiles([*pairs, *moved_contents(effects.values())])
-        for path in self._untouchable(planner, effects.keys(), together):
+        linked = LinkedFiles([*pairs, *moved_contents(effects.values())])
+        for path in self._untouchable(planner, effects.keys(), linked):
             outcomes[path] = FileOutcome(path, "conflict", "unsavedInEditor")
             effects.pop(path, None)
-        plan = planner.decided(effects.values(), outcomes.values(), targets, directories.goals(), together, call)
+        plan = planner.from_effects(
+            call,
+            effects=effects.values(),
+            outcomes=outcomes.values(),
+            targets=targets,
+            directories=directories.goals(),
+            linked=linked,
+        )
         return plan, tuple(turned)
 
-    def _untouchable(self, planner: Planner, changing: Collection[RelPath], together: LinkedFiles) -> set[RelPath]:
-        """Files that would be touched and have unsaved text in an editor; and those touched only together with them."""
+    def _untouchable(self, planner: Planner, changing: Collection[RelPath], linked: LinkedFiles) -> set[RelPath]:
+        """Finds the files to leave alone because they, or files linked with them, have unsaved text in an editor."""
         blocked = planner.unsaved & set(changing)
-        also = {other for path in blocked for other in together.others(path) if other in changing}
+        also = {other for path in blocked for other in linked.others(path) if other in changing}
         return also.union(blocked)
 
     def _current(self, path: RelPath) -> Entry | None:
-        standing = self._writer.work_tree.standing(path)
-        return standing.entry if standing is not None else None
+        captured = self._work_tree.captured(path)
+        return captured.entry if captured is not None else None
 
     def _moved_since(self, left: SnapshotId, before: Snapshot) -> Callable[[], Mapping[RelPath, RelPath]]:
         def ask() -> Mapping[RelPath, RelPath]:
-            return {old: new for new, old in self._store.renames(left.tree, before.tree).items()}
+            return {old: new for new, old in self._objects.renames(left.tree, before.tree).items()}
 
         return ask
 
@@ -280,5 +285,5 @@ def _is_conflict(outcome: FileOutcome | None) -> bool:
 
 
 def _put_where_nothing_was(turn: StepTurned) -> frozenset[RelPath]:
-    """Files that an operation brought: it puts none where anything is, be that ignored or captured."""
+    """The files that an operation made: nothing was at their paths before, not even an ignored file."""
     return frozenset(effect.path for effect in turn.effects if effect.old is None)

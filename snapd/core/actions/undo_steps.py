@@ -1,28 +1,24 @@
-"""Takes steps back and does them again, and leaves what others changed since."""
+"""Takes steps back and does them again, and keeps what others changed since; see `undo_operation`."""
 
 from __future__ import annotations
 
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-import attrs
-
-from snapd.core.actions.undo_task import wanted_by_tasks
 from snapd.core.call import Call
 from snapd.core.errors import NothingToRedo, NothingToUndo, UnknownStep
 
-from .sessions import IN_FORCE, SPARE
+from .sessions import IN_FORCE
+from .undo_operation import UndoOperation, carry_out
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from snapd.core.answers import StepView
-    from snapd.core.model import Outcome, Snapshot
-    from snapd.core.operations.planner import Planner
-    from snapd.core.operations.writer import Request, Writer
-    from snapd.core.plan import Plan
+    from snapd.core.model import Outcome
+    from snapd.core.operations.writer import OperationOptions, Writer
     from snapd.core.ports.timeline import Timeline
-    from snapd.core.timeline.model import Operated, OperationKind, SessionId, Step, StepId
+    from snapd.core.timeline.model import OperationKind, SessionId, Step, StepId
 
     from .sessions import Sessions
     from .step_changes import StepChanges
@@ -34,64 +30,70 @@ class UndoSteps:
     """Undo and redo in one workspace.
 
     Args:
-        writer: of the workspace.
-        sessions: likewise.
-        deeds: tells what steps changed.
-        tasks: what there is to take back.
+        writer: captures the work tree and changes it.
+        timeline: of the workspace.
+        sessions: ends open steps first.
+        step_changes: says what steps changed.
+        planner: finds what there is to take back, and plans how.
     """
 
-    def __init__(self, writer: Writer, sessions: Sessions, deeds: StepChanges, tasks: UndoPlanner) -> None:
+    def __init__(
+        self,
+        writer: Writer,
+        timeline: Timeline,
+        sessions: Sessions,
+        step_changes: StepChanges,
+        planner: UndoPlanner,
+    ) -> None:
         self._writer = writer
+        self._timeline = timeline
         self._sessions = sessions
-        self._deeds = deeds
-        self._tasks = tasks
-
-    @property
-    def _timeline(self) -> Timeline:
-        return self._writer.store.timeline
+        self._step_changes = step_changes
+        self._planner = planner
 
     # -- steps
 
     def undo(
-        self, session_id: SessionId, count: int, step_id: StepId | None, request: Request, call: Call
+        self, session_id: SessionId, count: int, step_id: StepId | None, options: OperationOptions, call: Call
     ) -> tuple[Outcome, tuple[StepView, ...]]:
-        """Takes back the last steps of a session that changed something, or one of its steps with the parts of it.
+        """Takes back the last steps of a session that changed something, or one named step with its parts.
+
+        Of a step that was taken back before, this takes back what conflicted then.
 
         Args:
             session_id: the session.
-            count: how many; more than there are stands for all. One that is open and whose client is gone counts too.
-            step_id: this step alone; one that is open is ended first. Of one that was taken back already, it is what
-                conflicted then; so it is for the last steps.
-            request: how it is asked.
+            count: how many steps, at most. An open step whose client is gone counts too.
+            step_id: only this step, which is ended first if it is open.
+            options: how the client wants it done.
             call: the request; may be cancelled until the first file is moved.
 
         Returns:
             What became of the files; and the steps, in the order in which they were taken back.
 
         Raises:
-            UnknownSession, UnknownStep: see there.
-            NothingToUndo: no such step is left.
+            UnknownSession, UnknownStep: there is no such session, or the step is not one of its steps.
+            NothingToUndo: no step is left to take back.
             StoreCorrupt, StorageFull, WorkspaceGone, IoError, Cancelled: nothing was changed.
         """
         with self._writer.turn(call):
             self._sessions.known(session_id)
             if step_id is not None:
-                tasks = self._named(session_id, step_id, request, call)
+                tasks = self._named(session_id, step_id, options, call)
             else:
-                tasks = self._last(session_id, count, request, call)
+                tasks = self._last(session_id, count, options, call)
             if not tasks:
                 raise NothingToUndo("there is nothing to undo", sessionId=session_id)
-            return self._turn("undo", session_id, tasks, request, call, root=step_id)
+            return self._carry_out("undo", session_id, tasks, options, call, root=step_id)
 
     def redo(
-        self, session_id: SessionId, count: int, request: Request, call: Call
+        self, session_id: SessionId, count: int, options: OperationOptions, call: Call
     ) -> tuple[Outcome, tuple[StepView, ...]]:
         """Does steps of a session again, the last one taken back first.
 
         Args:
             session_id: the session.
-            count: how many; more than there are stands for all.
-            request: how it is asked.
+            count: how many steps, at most.
+            options: how the client wants it done.
             call: the request; may be cancelled until the first file is moved.
 
         Returns:
@@ -107,22 +109,24 @@ class UndoSteps:
             undone = self._timeline.redoable(session_id)
             if not undone:
                 raise NothingToRedo("there is nothing to redo", sessionId=session_id)
-            return self._turn("redo", session_id, self._tasks.redoing(session_id, undone, count), request, call)
+            return self._carry_out(
+                "redo", session_id, self._planner.to_redo(session_id, undone, count, call), options, call
+            )
 
     def revert(
-        self, session_id: SessionId, message_id: str, part_id: str | None, request: Request, call: Call
+        self, session_id: SessionId, message_id: str, part_id: str | None, options: OperationOptions, call: Call
     ) -> Outcome:
         """Goes back to before a message, or a part of it: takes back all steps of the session since, open ones too.
 
         Args:
             session_id: the session.
             message_id: the message.
-            part_id: the part of it.
-            request: how it is asked.
+            part_id: the part of that message.
+            options: how the client wants it done.
             call: the request; may be cancelled until the first file is moved.
 
         Raises:
-            UnknownSession: see there.
+            UnknownSession: there is no such session.
             UnknownStep: no step of the session belongs to that message, or that part.
             StoreCorrupt, StorageFull, WorkspaceGone, IoError, Cancelled: nothing was changed.
         """
@@ -142,110 +146,98 @@ class UndoSteps:
                 )
             since = [step for step in self._timeline.open_steps() if step.begun.session_id == session_id]
             since = [step for step in since if step.begun.index >= first]
-            with self._ended(since, request, call):
+            with self._ended(since, options, call):
                 changing = self._changing(session_id, call)
-                tasks = [self._tasks.undoing(step) for step in changing if step.begun.index >= first]
-            outcome, _ = self._turn("revert", session_id, tasks, request, call, message_id=message_id, part_id=part_id)
+                tasks = [self._planner.to_undo(step, call) for step in changing if step.begun.index >= first]
+            outcome, _ = self._carry_out(
+                "revert", session_id, tasks, options, call, message_id=message_id, part_id=part_id
+            )
             return outcome
 
-    def unrevert(self, session_id: SessionId, request: Request, call: Call) -> Outcome:
-        """Does again what `revert` took back, and was not done again since.
+    def unrevert(self, session_id: SessionId, options: OperationOptions, call: Call) -> Outcome:
+        """Does again what `revert` took back, unless that was done already.
 
         Raises:
-            UnknownSession: see there.
-            NothingToRedo: there is no such step, or a later step changed something.
+            UnknownSession: there is no such session.
+            NothingToRedo: no step is left to do again, or a later step changed something.
             StoreCorrupt, StorageFull, WorkspaceGone, IoError, Cancelled: nothing was changed.
         """
         with self._writer.turn(call):
             self._sessions.known(session_id)
-            reverted = self._tasks.turned_as(self._timeline.redoable(session_id), "revert")
+            reverted = self._planner.turned_as(self._timeline.redoable(session_id), "revert")
             if not reverted:
                 raise NothingToRedo("there is nothing to unrevert", sessionId=session_id)
-            tasks = self._tasks.redoing(session_id, reverted, len(reverted))
-            outcome, _ = self._turn("unrevert", session_id, tasks, request, call)
+            tasks = self._planner.to_redo(session_id, reverted, len(reverted), call)
+            outcome, _ = self._carry_out("unrevert", session_id, tasks, options, call)
             return outcome
 
-    # -- which steps
+    # -- resolving
 
-    def _last(self, session_id: SessionId, count: int, request: Request, call: Call) -> list[UndoTask]:
-        """What there is to take back of the last steps of a session; one whose client is gone has come to its end."""
+    def _last(self, session_id: SessionId, count: int, options: OperationOptions, call: Call) -> list[UndoTask]:
+        """Finds what there is to take back of the last steps of a session; ends those whose client is gone."""
         changing = {step.step_id for step in self._changing(session_id, call)}
-        left = [step for step in self._sessions.left(session_id) if not self._deeds.summary(step, call).is_empty]
+        left = [
+            step
+            for step in self._sessions.unattended(session_id)
+            if not self._step_changes.summary(step, call).is_empty
+        ]
         wanted = changing | {step.step_id for step in left}
         last = [step for step in reversed(self._timeline.steps(session_id)) if step.step_id in wanted][:count]
-        with self._ended([step for step in reversed(last) if step.state == "open"], request, call):
-            return [self._tasks.undoing(self._sessions.known_step(step.step_id)) for step in last]
+        with self._ended([step for step in reversed(last) if step.state == "open"], options, call):
+            return [self._planner.to_undo(self._sessions.known_step(step.step_id), call) for step in last]
 
-    def _named(self, session_id: SessionId, step_id: StepId, request: Request, call: Call) -> list[UndoTask]:
-        """What there is to take back of one step and its parts."""
+    def _named(self, session_id: SessionId, step_id: StepId, options: OperationOptions, call: Call) -> list[UndoTask]:
+        """Finds what there is to take back of one step and its parts."""
         step = self._sessions.known_step(step_id)
         if step.begun.session_id != session_id:
             raise UnknownStep(f"step {step_id!r} is not one of session {session_id!r}", stepId=step_id)
-        # what is left of a step that an older snapd took back is told by the files as they are
+        # if an older snapd took a step back, only the files as they are show what is left of it
         self._writer.look((), call)
-        with self._ended([part for part in self._deeds.with_parts(step) if part.state == "open"], request, call):
-            parts = self._deeds.with_parts(self._sessions.known_step(step_id))
-            tasks = [self._tasks.undoing(part) for part in reversed(parts)]
-        # a step that changed nothing is undone by doing nothing, once
+        with self._ended([part for part in self._step_changes.with_parts(step) if part.state == "open"], options, call):
+            parts = self._step_changes.with_parts(self._sessions.known_step(step_id))
+            tasks = [self._planner.to_undo(part, call) for part in reversed(parts)]
+        # a step that changed nothing can be undone once, which does nothing
         return [task for task in tasks if task.is_change or "undone" not in (step.state, task.step.state)]
 
     @contextmanager
-    def _ended(self, steps: Sequence[Step], request: Request, call: Call) -> Iterator[None]:
-        """Ends open steps, the last one first; for a dry run they only seem to have ended, until the block ends."""
+    def _ended(self, steps: Sequence[Step], options: OperationOptions, call: Call) -> Iterator[None]:
+        """Ends open steps, the last one first; for a dry run, only makes them look ended until the block ends."""
         if not steps:
             yield
-        elif request.dry_run:
+        elif options.dry_run:
             with self._sessions.supposing_ended(tuple(reversed(steps)), call):
                 yield
         else:
             for step in reversed(steps):
                 call.check()
-                # they have ended, whatever becomes of the rest, which may be cancelled still
-                self._sessions.tell_ended(self._sessions.end_open(step, None, Call(), spoken_for=False))
+                # the step has ended even if the undo is cancelled afterwards
+                self._sessions.notify_ended(self._sessions.end_open(step, None, Call(), spoken_for=False))
             yield
 
     def _changing(self, session_id: SessionId, call: Call) -> list[Step]:
-        """The steps of a session that changed something and were not taken back as a whole, the newest first."""
+        """Lists the steps of a session that changed something and were not taken back as a whole, newest first."""
         return [
             step
             for step in reversed(self._timeline.steps(session_id))
-            if step.state in IN_FORCE and not self._deeds.summary(step, call).is_empty
+            if step.state in IN_FORCE and not self._step_changes.summary(step, call).is_empty
         ]
 
-    # -- doing it
+    # -- carrying it out
 
-    def _turn(
+    def _carry_out(
         self,
         kind: OperationKind,
         session_id: SessionId,
         tasks: Sequence[UndoTask],
-        request: Request,
+        options: OperationOptions,
         call: Call,
         *,
         root: StepId | None = None,
         message_id: str | None = None,
         part_id: str | None = None,
     ) -> tuple[Outcome, tuple[StepView, ...]]:
-        # where nothing was changed nothing is turned: there is nothing to do again
-        turning = tasks if any(task.is_change for task in tasks) else ()
-
-        def make_plan(planner: Planner, before: Snapshot) -> tuple[Plan, Operated]:
-            plan, turned = self._tasks.plan(planner, before, turning, request, call)
-            operation = attrs.evolve(
-                self._writer.operation(kind, before),
-                session_id=session_id,
-                turned=turned,
-                root=root,
-                message_id=message_id,
-                part_id=part_id,
-            )
-            return plan, operation
-
-        # each of them is told of, when nobody can say any more that there is no space for that
-        self._writer.bulletin.prepare(len(turning) + SPARE)
-        outcome = self._writer.operate(make_plan, (), lambda _: wanted_by_tasks(turning), request, call)
-        steps = [self._sessions.known_step(step) for step in dict.fromkeys(task.step.step_id for task in turning)]
-        views = tuple(self._sessions.shown(step, call) for step in steps)
-        if outcome.applied:
-            self._sessions.tell_steps(views)
-        return outcome, views
+        # if no task changes anything, nothing is recorded: there is nothing to do again
+        tasks = tasks if any(task.is_change for task in tasks) else ()
+        recorded = {task.step.step_id for task in tasks}
+        operation = UndoOperation(kind, session_id, tasks, recorded, root, message_id, part_id)
+        return carry_out(operation, self._writer, self._planner, self._sessions, options, call)

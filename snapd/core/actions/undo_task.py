@@ -1,4 +1,4 @@
-"""Something to take back, and the empty directories where several such things are taken back one after the other."""
+"""What to take back of one step, and what becomes of empty directories as several steps are taken back in a row."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ if TYPE_CHECKING:
 
 @attrs.frozen
 class UndoTask:
-    """Something to take back.
+    """What to take back of one step.
 
     Attributes:
-        step: the step that it is about.
-        state: what that is to be, if all of this can be done.
+        step: the step.
+        state: the state of the step afterwards, if nothing conflicts.
         files: for each file the changes to take back, the oldest first.
         made: empty directories to make.
-        removed: empty directories to remove, with those above them that were not there before either.
-        renames: the old path by the new one, of files that were moved by what is to be taken back.
-        left: what it left.
-        target: what the files are to be again.
-        stages: what it may lead to: a directory that one of them does not have goes with the files that came into it.
-        is_change: whether there is anything to take back, be it that the files are so already.
-        aside: files and directories of the step that are in force and that this is not about.
-        again: the operation whose taking back of the step is taken back; None where it is the step's own changes.
+        removed: empty directories to remove, with those above them that did not exist before either.
+        renames: the old path by the new one, of files that were moved by what is taken back.
+        end: the snapshot that the step, or the operation, left.
+        target: the snapshot that the files go back to.
+        stages: snapshots on the way: a directory that one of them lacks is removed with the files that came into it.
+        is_change: whether there is anything to take back, even if the files are so already.
+        aside: files and directories of the step that stay in force.
+        again: for a redo, the operation that took the step back; None for an undo.
     """
 
     step: Step
@@ -46,7 +46,7 @@ class UndoTask:
     made: tuple[RelPath, ...]
     removed: tuple[RelPath, ...]
     renames: Mapping[RelPath, RelPath]
-    left: SnapshotId
+    end: SnapshotId
     target: Target
     stages: tuple[Target, ...]
     is_change: bool
@@ -60,15 +60,15 @@ class UndoTask:
         removed: tuple[RelPath, ...],
         blocked: set[RelPath],
     ) -> StepTurned:
-        """How the timeline tells it.
+        """Makes the record of the timeline.
 
         Args:
-            taken: what was done to files.
-            made: directories that were made.
-            removed: directories that were removed.
-            blocked: directories that were to be made and cannot be.
+            taken: what becomes of the files.
+            made: directories to make.
+            removed: directories to remove.
+            blocked: directories that cannot be made.
         """
-        missed = {*taken.left, *blocked.intersection(self.made)}
+        missed = {*taken.conflicting, *blocked.intersection(self.made)}
         turned = StepTurned(self.step.step_id, self.state, taken.effects, made, removed, moved=taken.moved)
         if self.again is not None:
             turned = attrs.evolve(turned, again=self.again, rest=tuple(sorted(missed)))
@@ -78,7 +78,7 @@ class UndoTask:
         return attrs.evolve(turned, state="partly") if missed else turned
 
     def only(self, wanted: Collection[RelPath]) -> UndoTask:
-        """The same of some of its files alone, by the step's own names; the others stay as they are."""
+        """Narrows the task to some of its files, by the step's own names for them."""
         there = {*self.files, *self.made}
         return attrs.evolve(
             self,
@@ -91,31 +91,34 @@ class UndoTask:
 
 
 class DirectoryOverlay:
-    """The empty directories as an operation would leave them, on those that are there.
+    """The empty directories as an operation would leave them.
 
     Args:
-        work_tree: as of the last capture.
-        files: as the operation would leave them.
+        work_tree: the folder, as of the last capture.
+        files: the files as the operation would leave them.
 
     Attributes:
-        blocked: those that were to be made and cannot be, because there is a file.
+        blocked: directories that cannot be made because a file is in the way.
     """
 
     def __init__(self, work_tree: WorkTree, files: Overlay) -> None:
         self._work_tree = work_tree
         self._files = files
-        # the snapshot that says that it was really not there; None where it is to be made
+        # None for a directory to make; for one to remove, the snapshot that says that it was really absent
         self._changed: dict[RelPath, Target | None] = {}
         self._displaced: set[RelPath] = set()
         self._emptied: dict[RelPath, Target] = {}
         self.blocked: set[RelPath] = set()
 
     def take_back(self, task: UndoTask, taken: TakenBack) -> tuple[tuple[RelPath, ...], tuple[RelPath, ...]]:
-        """Takes back what a step did to directories; gives those that are made by that, and those removed.
+        """Takes back what a step did to directories.
 
         Args:
-            task: about the step.
-            taken: what became of its files: one may take the place of a directory.
+            task: what to take back of the step.
+            taken: what becomes of its files: one may take the place of a directory.
+
+        Returns:
+            The directories that this makes, and those that it removes.
         """
         wanted: set[RelPath] = set()
         for path in task.made:
@@ -138,16 +141,16 @@ class DirectoryOverlay:
         return tuple(sorted(made)), tuple(sorted(displaced | removed))
 
     def goals(self) -> DirectoryGoals:
-        """What it comes to."""
+        """Gives the directories to make and to remove in all."""
         made = tuple(path for path, target in self._changed.items() if target is None)
         removed = {path: target for path, target in self._changed.items() if target is not None}
         kept = {way for path in made for way in (path, *parents(path))}
-        # one may have come with a file of one step, and have kept its place for that of another
+        # a directory that came with a file of one step may be needed again for another
         emptied = {path: target for path, target in self._emptied.items() if path not in kept}
         return DirectoryGoals(made, tuple((emptied | removed).items()))
 
     def _below(self, path: RelPath) -> set[RelPath]:
-        """The directories that a file there takes the place of."""
+        """Finds the directories that a file at this path replaces."""
         if not self._is_there(path):
             return set()
         inside = path + b"/"
@@ -161,7 +164,7 @@ class DirectoryOverlay:
 
 
 def wanted_by_tasks(tasks: Sequence[UndoTask]) -> Iterator[RelPath]:
-    """The files that are to be there once some tasks are done, in that order."""
+    """Finds the files that exist once some tasks are done, in that order."""
     final: dict[RelPath, Entry | None] = {}
     for task in tasks:
         final.update((path, chain[0].old) for path, chain in task.files.items())

@@ -1,4 +1,4 @@
-"""How a work tree has moved away from a snapshot, before anybody takes the next one."""
+"""Compares a work tree with a snapshot without storing anything."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 
 def changes_of(drift: Drift) -> tuple[tuple[Change, ...], dict[ObjectId, bytes]]:
-    """What truly differs, once the bytes that were read are compared by their ids.
+    """Finds what really differs, by the ids of the bytes that were read.
 
     Args:
         drift: what may differ.
 
     Returns:
-        The changes, and by its id each blob among them that is not stored.
+        The changes; and those of their blobs that were read from the work tree, by id.
     """
     changes: list[Change] = []
     held: dict[ObjectId, bytes] = {}
@@ -39,7 +39,7 @@ def changes_of(drift: Drift) -> tuple[tuple[Change, ...], dict[ObjectId, bytes]]
 
 
 def _blob_id(data: bytes) -> ObjectId:
-    """The id that git gives a file's bytes (gitformat-object: SHA-1 over type, size and content)."""
+    """The id that git gives to a file's bytes (gitformat-object: SHA-1 over type, size and content)."""
     digest = hashlib.sha1(b"blob %d\0" % len(data))
     digest.update(data)
     return digest.digest()
@@ -47,18 +47,18 @@ def _blob_id(data: bytes) -> ObjectId:
 
 @attrs.frozen
 class UnstoredBlobs:
-    """The blobs of a store, and some that it need not have: see `ports.Blobs`.
+    """The blobs of a store, and some more that it may not have; implements `ports.Blobs`.
 
     Attributes:
-        stored: the store's.
-        held: the others, by id.
+        stored: the blobs of the store.
+        held: the bytes of the others, by id.
     """
 
     stored: Blobs
     held: Mapping[ObjectId, bytes]
 
     def holds(self, oid: ObjectId) -> bool:
-        """Whether it is read from here and not from the store."""
+        """Whether a blob is among the held ones, and so not read from the store."""
         return oid in self.held
 
     def read_blob(self, oid: ObjectId) -> bytes:

@@ -1,4 +1,4 @@
-"""Each file before and after, with counts: what editors render."""
+"""Describes each changed file, before and after, with counts of lines: what editors render."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ class FileDelta:
     """One changed file.
 
     Attributes:
-        path: where it is (and was, unless renamed).
+        path: where it is; also where it was, unless it was moved.
         status: what happened to it.
-        before: its text before; empty where binary, too large, or not asked for.
-        after: its text after, likewise.
-        additions: lines, as `git diff --numstat --no-renames` counts them.
-        deletions: likewise.
+        before: its text before; empty if binary, too large or not asked for.
+        after: its text after; empty in the same cases.
+        additions: added lines, as `git diff --numstat --no-renames` counts them.
+        deletions: deleted lines, counted in the same way.
         binary: whether git takes either side for binary.
         too_large: whether it is text over 10 MB.
-        encoding: "latin-1" where the texts are not UTF-8 and shown byte by byte.
-        renamed_from: its path before, where it was moved.
-        old_mode: None where it was not there.
-        new_mode: None where it is not there.
-        size: of the texts, bytes.
+        encoding: "latin-1" if the texts are not UTF-8 and are shown byte by byte.
+        renamed_from: its path before, if it was moved.
+        old_mode: its mode before; None for no file.
+        new_mode: its mode after; None for no file.
+        size: the size of both texts in bytes.
     """
 
     path: RelPath
@@ -55,7 +55,7 @@ class FileDelta:
 
 
 def describe(
-    store: Blobs,
+    blobs: Blobs,
     path: RelPath,
     old: Entry | None,
     new: Entry | None,
@@ -68,13 +68,13 @@ def describe(
     """Describes one changed file; each of its blobs is read once.
 
     Args:
-        store: where the blobs are.
+        blobs: holds the contents of both sides.
         path: where the file is, or was.
-        old: what it was.
-        new: what it is.
+        old: the file before; None for no file.
+        new: the file after; None for no file.
         texts: compares the two sides.
         call: the request.
-        contents: whether the texts are wanted.
+        contents: whether to include the texts.
         renamed_from: where the file came from, if it was moved.
 
     Raises:
@@ -82,11 +82,11 @@ def describe(
         IoError, Cancelled: from `texts`.
     """
     binary, too_large = False, False
-    before = _bytes(store, old)
+    before = _bytes(blobs, old)
     same = old is not None and new is not None and old.oid == new.oid
-    after = before if same or before is None else _bytes(store, new)
+    after = before if same or before is None else _bytes(blobs, new)
     if before is None or after is None:
-        binary = any(is_binary(_head(store, entry)) for entry in (old, new))
+        binary = any(is_binary(_head(blobs, entry)) for entry in (old, new))
         too_large = not binary
         before = after = b""
     elif is_binary(before) or is_binary(after):
@@ -110,16 +110,16 @@ def describe(
     )
 
 
-def _bytes(store: Blobs, entry: Entry | None) -> bytes | None:
-    """A file's bytes; None where it is over 10 MB."""
-    return b"" if entry is None else store.read_small_blob(entry.oid, TEN_MIB)
+def _bytes(blobs: Blobs, entry: Entry | None) -> bytes | None:
+    """Reads a file; None if it is over 10 MB."""
+    return b"" if entry is None else blobs.read_small_blob(entry.oid, TEN_MIB)
 
 
-def _head(store: Blobs, entry: Entry | None) -> bytes:
-    """The first bytes of a file, without reading the rest where it is stored in pieces."""
+def _head(blobs: Blobs, entry: Entry | None) -> bytes:
+    """Reads the first bytes of a file, and not the rest if it is stored in pieces."""
     head = b""
     if entry is not None:
-        for chunk in store.blob_chunks(entry.oid):
+        for chunk in blobs.blob_chunks(entry.oid):
             head += chunk[:_HEAD_BYTES]
             if len(head) >= _HEAD_BYTES:
                 break

@@ -1,4 +1,4 @@
-"""The hunks of one change of a text file, and the text without some of them."""
+"""Lists the hunks of one change of a text file, and takes some of them back."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class Hunk:
     r"""One hunk of a unified diff, for people.
 
     Attributes:
-        index: its place, from 0.
+        index: its place in the change, from 0.
         header: the line that begins with "@@".
-        lines: each with its " ", "+" or "-", without its newline; "\ No newline at end of file" follows one that has
+        lines: each with its " ", "+" or "-", without its newline; "\ No newline at end of file" follows a line that has
             none.
     """
 
@@ -39,16 +39,16 @@ class Hunk:
 
 
 def hunks(old: bytes, new: bytes, texts: TextDiffer, call: Call) -> tuple[Hunk, ...]:
-    """The hunks that `git diff` shows for a change, with three lines of context.
+    """Lists the hunks that `git diff` shows for a change, with three lines of context.
 
     Args:
-        old: the text before; empty where there was no file.
-        new: the text afterwards, likewise. Neither may be binary.
+        old: the text before, not binary; empty for no file.
+        new: the text after, not binary; empty for no file.
         texts: compares the two.
         call: the request.
 
     Returns:
-        Them as a unified diff of the change shows them, see `snapd.core.compare.text.decode`.
+        The hunks as a unified diff of the change shows them; for the encoding see `snapd.core.compare.text.decode`.
 
     Raises:
         IoError, Cancelled: from `texts`.
@@ -60,17 +60,17 @@ def hunks(old: bytes, new: bytes, texts: TextDiffer, call: Call) -> tuple[Hunk, 
 
 
 def without(old: bytes, new: bytes, indexes: Collection[int], texts: TextDiffer, call: Call) -> bytes:
-    """A text with some of the hunks taken back that made it what it is.
+    """Takes some of the hunks of a change back out of the text.
 
     Args:
         old: as of `hunks`.
-        new: likewise.
-        indexes: which hunks.
+        new: as of `hunks`.
+        indexes: the hunks, counted from 0.
         texts: as of `hunks`.
         call: the request.
 
     Raises:
-        InvalidParams: there is no such hunk, or one is named twice.
+        InvalidParams: there is no such hunk, or a hunk is named twice.
         IoError, Cancelled: from `texts`.
     """
     pieces = _pieces(texts.hunks(old, new, call))
@@ -81,7 +81,7 @@ def without(old: bytes, new: bytes, indexes: Collection[int], texts: TextDiffer,
     if len(wanted) != len(indexes):
         raise InvalidParams("hunks: one is named twice", field="hunks")
     before, after = _lines(old), _lines(new)
-    # from the last, for the places of those above it to stay right
+    # from the last to the first, so that the line numbers of the others stay right
     for index in sorted(wanted, reverse=True):
         was, is_ = _ranges(pieces[index])
         after[is_] = before[was]
@@ -89,25 +89,25 @@ def without(old: bytes, new: bytes, indexes: Collection[int], texts: TextDiffer,
 
 
 def _pieces(patch: bytes) -> list[bytes]:
-    """The hunks of a patch, header and all."""
-    # every other line of a hunk begins with a blank, a sign or a backslash
+    """Splits a patch into its hunks, each with its header."""
+    # all other lines begin with a blank, a sign or a backslash
     starts = [found.start() for found in _HEADER.finditer(patch)]
     return [patch[start:end] for start, end in pairwise([*starts, len(patch)])]
 
 
 def _ranges(piece: bytes) -> tuple[slice, slice]:
-    """The lines that a hunk is about, before and afterwards, counted from 0."""
+    """The ranges of lines of a hunk, before and after, counted from 0."""
     found = _HEADER.match(piece)
     assert found is not None
     sides = []
     for start, count in (found.group(1, 2), found.group(3, 4)):
         length = 1 if count is None else int(count)
-        # no lines, which are those of an empty file, begin at 0
+        # the range of an empty file begins at line 0
         first = max(int(start) - 1, 0)
         sides.append(slice(first, first + length))
     return sides[0], sides[1]
 
 
 def _lines(data: bytes) -> list[bytes]:
-    """Lines as git sees them, each with its newline; of the other line ends it knows nothing."""
+    """Splits lines as git does, each with its newline: only LF ends a line."""
     return _LINE.findall(data)

@@ -1,4 +1,4 @@
-"""Text as git sees it: what is binary, how many lines changed, and how to show bytes as characters."""
+"""Treats text as git does: what is binary, how many lines changed, and how to show bytes as characters."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _CONTEXT_LINES = 3
 _NEWLINE = 0x0A
 _SMALL_BYTES = 1 << 10
 _PLAIN_BYTES = 1 << 16
-"""Longer differences are compared at once: looking whether that is needed would take long as well."""
+"""Longer differences are compared without a shortcut: the search for one would take as long."""
 
 
 def is_binary(data: bytes) -> bool:
@@ -25,18 +25,18 @@ def is_binary(data: bytes) -> bool:
 
 
 def count_lines(data: bytes) -> int:
-    """The number of lines, a last one without newline included."""
+    """Counts lines, including a last line without a newline."""
     return data.count(b"\n") + (not data.endswith(b"\n") if data else 0)
 
 
 def plain_changes(old: bytes, new: bytes) -> tuple[int, int] | None:
-    """Lines added and deleted where that is plain: between what both begin and end with, no line is on both sides.
+    """Counts lines added and deleted without a comparison, if no line between the common ends is on both sides.
 
-    Git's comparison leaves out equal lines at both ends too, and then looks for lines that both sides have
-    (`xdl_trim_ends`, `xdl_cleanup_records`). Where there is none, any way to compare gives the same numbers.
+    Git also trims equal lines at both ends first, and then looks for lines that both sides have (`xdl_trim_ends`,
+    `xdl_cleanup_records`). If there is none, every way to compare gives the same numbers.
 
     Returns:
-        None where lines have to be compared.
+        None if the lines have to be compared.
     """
     start = _common_start(old, new)
     before, behind = _without_common_end(old[start:], new[start:])
@@ -46,9 +46,9 @@ def plain_changes(old: bytes, new: bytes) -> tuple[int, int] | None:
 
 
 def _common_start(old: bytes, new: bytes) -> int:
-    """The length of the lines that both begin with."""
+    """The length in bytes of the lines that both begin with."""
     same, most = 0, min(len(old), len(new))
-    # lines at the end are what most often comes and goes
+    # most often lines are added or removed at the end
     if old.startswith(new) or new.startswith(old):
         same = most
     while same < most:
@@ -63,7 +63,7 @@ def _common_start(old: bytes, new: bytes) -> int:
 
 
 def _without_common_end(old: bytes, new: bytes) -> tuple[bytes, bytes]:
-    """Both sides without the lines that both end with."""
+    """Cuts off the lines that both sides end with."""
     same, most = 0, min(len(old), len(new))
     while same < most:
         middle = (same + most + 1) // 2
@@ -73,39 +73,39 @@ def _without_common_end(old: bytes, new: bytes) -> tuple[bytes, bytes]:
             most = middle - 1
     starts = (len(old) - same, len(new) - same)
     if not all(at == 0 or side[at - 1] == _NEWLINE for side, at in zip((old, new), starts, strict=True)):
-        # it begins within a line of one side
+        # the common end begins within a line of one side
         newline = old.find(b"\n", starts[0])
         same = 0 if newline < 0 else len(old) - newline - 1
     return old[: len(old) - same], new[: len(new) - same]
 
 
 def _have_common_line(old: bytes, new: bytes) -> bool:
-    # what follows the last newline is a line only where the text ends without one, and then differs: it is the end
+    # a last line without a newline differs in any case, because the common end is cut off
     return not set(old.split(b"\n")[:-1]).isdisjoint(new.split(b"\n")[:-1])
 
 
 def compare_lines(old: bytes, new: bytes) -> tuple[int, int]:
-    """Lines added and deleted, as `git diff --numstat` counts them, by comparing all. Neither side may be binary."""
+    """Counts lines added and deleted as `git diff --numstat` does, by a full comparison. Neither side may be binary."""
     patch = pygit2.Patch.create_from(old, new, flag=DiffOption.FORCE_TEXT, context_lines=0)
     _, additions, deletions = patch.line_stats
     return additions, deletions
 
 
 def known_changes(old: bytes, new: bytes) -> tuple[int, int] | None:
-    """As `plain_changes`, where to find out takes less than a comparison; else None."""
+    """Counts as `plain_changes`, if that is faster than a comparison; else None."""
     if not old or not new:
         return count_lines(new), count_lines(old)
     return plain_changes(old, new) if len(old) + len(new) >= _SMALL_BYTES else None
 
 
 def line_changes(old: bytes, new: bytes) -> tuple[int, int]:
-    """As `compare_lines`, without comparing where the numbers are known."""
+    """Counts as `compare_lines`, but without a comparison if possible."""
     known = known_changes(old, new)
     return compare_lines(old, new) if known is None else known
 
 
 def hunks(old: bytes, new: bytes) -> bytes:
-    """The hunks of a unified diff, three lines of context, as git writes them. Neither side may be binary."""
+    """Writes the hunks of a unified diff with three lines of context, as git does. Neither side may be binary."""
     flags = DiffOption.INDENT_HEURISTIC | DiffOption.FORCE_TEXT
     patch = pygit2.Patch.create_from(old, new, flag=flags, context_lines=_CONTEXT_LINES)
     data: bytes = patch.data
@@ -116,7 +116,7 @@ def hunks(old: bytes, new: bytes) -> bytes:
 
 
 class DirectDiffer:
-    """Compares texts at once, in the thread that asks: a `ports.TextDiffer` that hears of no cancel meanwhile."""
+    """Compares texts in the calling thread; a `ports.TextDiffer` that cannot be cancelled during a comparison."""
 
     def line_changes(self, old: bytes, new: bytes, call: Call) -> tuple[int, int]:
         """See `ports.TextDiffer.line_changes`."""
@@ -130,14 +130,14 @@ class DirectDiffer:
 
 
 def decode(*sides: bytes) -> tuple[list[str], str | None]:
-    """Shows bytes as text.
+    """Decodes bytes as text to show.
 
     Args:
-        sides: the bytes that are to be looked at together.
+        sides: the bytes to decode in the same way.
 
     Returns:
-        A string for each: UTF-8, with its byte order mark if it has one. Where one of them is not UTF-8, all are
-        shown as Latin-1, a character for each byte, so that none is lost; and then that encoding's name.
+        A string for each side, and the name of the encoding: None for UTF-8, which keeps a byte order mark. If one side
+        is not UTF-8, all are Latin-1, one character for each byte, so that nothing is lost.
     """
     try:
         return [side.decode("utf-8") for side in sides], None

@@ -1,7 +1,7 @@
-"""Takes changes back and leaves what others made of the files since: a three-way merge of each file.
+"""Takes changes back and keeps what others made of the files since, by a three-way merge of each file.
 
-Undo takes back the changes of a step, redo those that the undo made: one mechanism. Nothing is written here; a chain of
-steps is taken back on an `Overlay`, the newest first, and what that comes to is for the planner.
+An undo takes back the changes of a step, and a redo those of the undo. Nothing is written here: steps are taken back on
+an `Overlay`, newest first, and the planner gets the result.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ EMPTY_BLOB = bytes.fromhex("e69de29bb2d1d6434b8b29ae775ad8c2e48c5391")
 
 
 class Overlay:
-    """The captured files as an operation would leave them, on those that are there.
+    """The captured files as an operation would leave them.
 
     Args:
-        current: the file that is at a path.
-        below: the files below a directory; none where there is no directory.
+        current: gives the file that is at a path now.
+        below: lists the files below a directory now; none if there is no directory.
     """
 
     def __init__(self, current: Current, below: Below) -> None:
@@ -44,23 +44,23 @@ class Overlay:
         self._folders: Counter[RelPath] = Counter()
 
     def get(self, path: RelPath) -> Entry | None:
-        """The file that would be at a path."""
+        """Gives the file that would be at a path."""
         return self._entries[path] if path in self._entries else self._current(path)
 
     def set(self, path: RelPath, entry: Entry | None) -> None:
-        """Puts a file there, or takes it away."""
+        """Puts a file at a path, or removes it."""
         self.unset(path)
         self._entries[path] = entry
         if entry is not None:
             self._folders.update(parents(path))
 
     def unset(self, path: RelPath) -> None:
-        """Lets a path be as it is."""
+        """Leaves a path as it is now."""
         if self._entries.pop(path, None) is not None:
             self._folders.subtract(parents(path))
 
     def below(self, path: RelPath) -> Iterator[RelPath]:
-        """The files that would be below a directory."""
+        """Lists the files that would be below a directory."""
         for name in self._below(path):
             if name not in self._entries:
                 yield name
@@ -71,11 +71,11 @@ class Overlay:
                     yield name
 
     def clashes(self, path: RelPath) -> bool:
-        """Whether a file there would stand where a directory is needed, or below a file."""
+        """Whether a file at a path would be where a directory is needed, or below a file."""
         return any(self.get(above) is not None for above in parents(path)) or any(True for _ in self.below(path))
 
     def effects(self) -> tuple[Effect, ...]:
-        """All that would become different, ordered by path."""
+        """Lists all that would change, ordered by path."""
         found = (Effect(path, self._current(path), self._entries[path]) for path in sorted(self._entries))
         return tuple(effect for effect in found if effect.old != effect.new)
 
@@ -87,15 +87,15 @@ class TakenBack:
     Attributes:
         outcomes: for each of its files, ordered by path: "restored", "deleted", "merged", "unchanged", or "conflict"
             with the reason: "changedSince", "deletedSince", "renamedSince", "occupied", "shared". A file that was moved
-            since is told under its new name, and the old one as "unchanged", "renamedSince".
-        effects: what that does, ordered by path.
-        left: the files of the step that conflict, by the names that it left them under; ordered.
-        moved: where a file was found that others had moved since, and the name under which the step left it.
+            since has its outcome under the new name, and "unchanged", "renamedSince" under the old one.
+        effects: what that does to files, ordered by path.
+        conflicting: the files of the step that conflict, by the names that the step left them under; ordered.
+        moved: where a file is that others moved since, and the name under which the step left it.
     """
 
     outcomes: tuple[FileOutcome, ...]
     effects: tuple[Effect, ...]
-    left: tuple[RelPath, ...] = ()
+    conflicting: tuple[RelPath, ...] = ()
     moved: tuple[tuple[RelPath, RelPath], ...] = ()
 
 
@@ -109,17 +109,17 @@ class Overlap:
 def three_way(base: Entry | None, ours: Entry | None, theirs: Entry | None, merge: Merge) -> Entry | Overlap | None:
     """Merges two changes of one file.
 
-    Content and mode are merged each by itself, as git does (its `handle_content_merge`); the bytes of a symlink or of a
+    Content and mode are merged separately, as git does (its `handle_content_merge`); the bytes of a symlink or of a
     binary file are one piece.
 
     Args:
         base: what both started from.
-        ours: what is there.
-        theirs: what is asked for.
-        merge: merges text; None where that overlaps, or is no text.
+        ours: the file as it is.
+        theirs: the file as wanted.
+        merge: merges text; gives None if the changes overlap, or if it is no text.
 
     Returns:
-        The file, None for none, or why there is no such merge.
+        The file, None for no file, or why the two cannot be merged.
 
     Raises:
         StoreCorrupt: from `merge`.
@@ -134,7 +134,7 @@ def three_way(base: Entry | None, ours: Entry | None, theirs: Entry | None, merg
         return Overlap("deletedSince")
     if theirs is None or SYMLINK in (base.mode, ours.mode, theirs.mode):
         return Overlap("changedSince")
-    # there are two modes: if both changed it, they agree
+    # there are only two modes: if both sides changed it, they agree
     mode = ours.mode if theirs.mode == base.mode else theirs.mode
     if theirs.oid in (ours.oid, base.oid):
         return Entry(mode, ours.oid)
@@ -152,17 +152,17 @@ def take_back(
     merge: Merge,
     on_conflict: OnConflict,
 ) -> TakenBack:
-    """Takes back one step's changes: each file as a whole or not at all, one that the step moved with both its names.
+    """Takes back the changes of one step: each file as a whole or not at all, a moved file with both its names.
 
     Args:
-        overlay: the files as they are to be before this; changed.
+        overlay: the files before this; is changed.
         deltas: for each file its changes, the oldest first.
-        renames: the old path by the new one, of files that the step moved. Where the changes do not say that the one
-            went and the other came, that is no such pair.
-        moved_since: asked once at most: the new path by the old one, of files that others moved since the step.
-        merge: merges text, as in `ports.Store`.
-        on_conflict: "overwrite" brings back what was there before the first of a file's changes, whatever is there now;
-            the others do the same here.
+        renames: the old path by the new one, of files that the step moved. A pair counts only if `deltas` shows that
+            the one went and the other came.
+        moved_since: gives the new path by the old one, of files that others moved since; called once at most.
+        merge: merges text, as `Objects.merge`.
+        on_conflict: "overwrite" brings back what a file was before its first change, whatever it is now; the other two
+            mean the same here.
 
     Raises:
         StoreCorrupt: from `merge` or `moved_since`.
@@ -175,9 +175,9 @@ class _Unit:
     """Files that are taken back together or not at all.
 
     Attributes:
-        paths: the step's own names of them.
-        outcomes: what becomes of them, and under which name.
-        writes: what is to be at which name.
+        paths: the step's own names for them.
+        outcomes: what becomes of each name.
+        writes: what to have at each name.
     """
 
     paths: tuple[RelPath, ...]
@@ -193,7 +193,7 @@ class _Unit:
         return any(outcome.outcome == "conflict" for outcome in self.outcomes)
 
     def give_up(self) -> None:
-        """Something else stands where it was, or where what it would take away was to come."""
+        """Turns the unit into a conflict because something else has the place of one of its files."""
         self.outcomes = _Unit.conflict("occupied", *self.writes).outcomes
         self.writes = {}
 
@@ -228,7 +228,7 @@ class _Step:
                 paired |= {new, old}
         units += [self._single(path, self._deltas[path]) for path in sorted(self._deltas) if path not in paired]
         while self._keep_apart(units) or self._keep_contents(units):
-            # what is given up by the one may concern the other
+            # what one of them gives up may concern the other
             pass
         outcomes = sorted((outcome for unit in units for outcome in unit.outcomes), key=lambda outcome: outcome.path)
         writes = {path: entry for unit in units for path, entry in unit.writes.items()}
@@ -237,7 +237,7 @@ class _Step:
         for effect in effects:
             self._overlay.set(effect.path, effect.new)
         left = sorted(path for unit in units if unit.is_conflict for path in unit.paths)
-        # a pair is written under the step's own names
+        # pairs are written under the step's own names
         single = [unit for unit in units if len(unit.paths) == 1]
         moved = sorted((place, unit.paths[0]) for unit in single for place in unit.writes if place != unit.paths[0])
         return TakenBack(tuple(outcomes), tuple(effects), tuple(left), tuple(moved))
@@ -254,7 +254,7 @@ class _Step:
         return _Unit((path,), [_outcome(place, ours, wanted, final), *aside], {place: final})
 
     def _pair(self, new: RelPath, old: RelPath, chain: Sequence[Delta]) -> _Unit | None:
-        """A file that the step moved; None where its two names are to be looked at by themselves."""
+        """Takes back a file that the step moved; None if its two names are to be taken back separately."""
         wanted, at_old, at_new = chain[0].old, self._overlay.get(old), self._overlay.get(new)
         if self._overwrite or (at_old == wanted and wanted is not None):
             return None
@@ -276,18 +276,18 @@ class _Step:
         return _Unit((new, old), told, {old: final, new: None})
 
     def _bridged(self, new: RelPath, old: RelPath) -> tuple[Delta, ...] | None:
-        """The changes of a file that the step moved, as those of one file; None where it did not."""
+        """Joins the changes of both names of a file that the step moved; None if it did not move it."""
         went, came = self._deltas.get(old), self._deltas.get(new)
         if not went or not came or went[-1].new is not None or came[0].old is not None:
             return None
         before, after = went[-1].old, came[0].new
-        # empty files are all alike; git's merge takes none of them for moved
+        # all empty files are alike, and git's merge never takes one for moved
         if before is None or after is None or EMPTY_BLOB in (before.oid, after.oid):
             return None
         return (*went[:-1], Delta(before, after, went[-1].shared or came[0].shared), *came[1:])
 
     def _fold(self, ours: Entry | None, chain: Sequence[Delta]) -> Entry | Overlap | None:
-        """What is there without the changes."""
+        """Takes a chain of changes out of a file."""
         wanted = chain[0].old
         if self._overwrite or ours == wanted:
             return wanted
@@ -296,13 +296,13 @@ class _Step:
         for delta in reversed(chain):
             merged = three_way(delta.new, ours, delta.old, self._merge)
             if isinstance(merged, Overlap):
-                # how an earlier change cannot be taken back says nothing of the file that is there now
+                # the reason of an earlier change does not describe the file as it is now
                 return merged if delta is chain[-1] else Overlap("changedSince")
             ours = merged
         return ours
 
     def _moved_to(self, path: RelPath, left: Entry | None, back: RelPath | None = None) -> RelPath | None:
-        """Where others moved a file that the step left; not to where the step changed something else."""
+        """Finds where others moved a file that the step left; not if the step changed something else there."""
         if left is None or left.oid == EMPTY_BLOB:
             return None
         if self._moved is None:
@@ -313,14 +313,14 @@ class _Step:
         return place
 
     def _keep_contents(self, units: list[_Unit]) -> bool:
-        """Gives up what would take away what another file was to have again, which it cannot: the step moved it there.
+        """Gives up units that would remove the only copy of contents that a conflicting file should have got back.
 
         Returns:
-            Whether anything was given up.
+            Whether it gave up any unit.
         """
         coming = {content_of(entry) for unit in units for entry in unit.writes.values()}
         left = [outcome.path for unit in units for outcome in unit.outcomes if outcome.outcome == "conflict"]
-        # of a file that got something new where it stands, a copy may have been made: that is the step's own
+        # a file that got new contents in place may have been copied before: the copy is the step's own
         moved = {content_of(chain[0].old) for chain in self._deltas.values()} | {None}
         chains = [self._deltas[path] for path in left if path in self._deltas]
         went = [chain for chain in chains if content_of(chain[-1].new) in moved]
@@ -331,13 +331,13 @@ class _Step:
         return bool(found)
 
     def _keep_apart(self, units: list[_Unit]) -> bool:
-        """Gives up what would put a file where a directory is, or below a file; says whether there was any such."""
+        """Gives up units that would put a file where a directory is, or below a file; says whether there were any."""
         tentative = Overlay(self._overlay.get, self._overlay.below)
         for unit in units:
             for path, entry in unit.writes.items():
                 tentative.set(path, entry)
         found = False
-        # what is given up may have made room for another
+        # a unit that is given up may have made room for another
         given_up = True
         while given_up:
             given_up = False
@@ -352,7 +352,7 @@ class _Step:
 
 
 def content_of(entry: Entry | None) -> ObjectId | None:
-    """What is in a file; None for none, and for nothing: all empty files are alike."""
+    """The contents of a file; None for no file and for an empty file: all empty files are alike."""
     return entry.oid if entry is not None and entry.oid != EMPTY_BLOB else None
 
 
@@ -365,13 +365,13 @@ def _outcome(path: RelPath, ours: Entry | None, wanted: Entry | None, final: Ent
 
 
 def combined(overlay: Overlay, steps: Iterable[TakenBack]) -> tuple[FileOutcome, ...]:
-    """What became of each file where several steps were taken back, ordered by path.
+    """Combines the outcomes of several steps for each file, ordered by path.
 
-    A file that conflicts in one of them is a conflict, even where its changes of another were taken back.
+    A file that conflicts for one step is a conflict, even if its changes of another step were taken back.
 
     Args:
-        overlay: what they were taken back on.
-        steps: in the order in which that was done.
+        overlay: the files after all steps.
+        steps: in the order in which they were taken back.
     """
     said: dict[RelPath, FileOutcome] = {}
     for step in steps:
@@ -387,15 +387,15 @@ def combined(overlay: Overlay, steps: Iterable[TakenBack]) -> tuple[FileOutcome,
 
 
 def inverse(effects: Iterable[Effect]) -> dict[RelPath, tuple[Delta, ...]]:
-    """What to take back in order to undo an operation: a redo takes back what the undo did.
+    """Gives the changes to take back in order to reverse an operation: a redo takes back what the undo did.
 
-    The files that it moved are those that the step had moved, the other way.
+    The moved files are those that the step moved, in the other direction.
     """
     return {effect.path: (Delta(effect.old, effect.new),) for effect in effects if effect.old != effect.new}
 
 
 def net(steps: Iterable[Deltas], merge: Merge) -> dict[RelPath, Delta]:
-    """What several steps changed together, the changes of others between them left out, ordered by path.
+    """Merges what several steps changed, without the changes of others in between, ordered by path.
 
     Args:
         steps: in the order of time.

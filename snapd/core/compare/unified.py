@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from snapd.core.call import Call
     from snapd.core.model import Entry
     from snapd.core.ports.differ import TextDiffer
-    from snapd.core.ports.store import Store
+    from snapd.core.ports.objects import Blobs
 
 _ABBREVIATION = 7
 _NO_FILE = b"/dev/null"
@@ -21,18 +21,18 @@ _ESCAPES = {7: b"\\a", 8: b"\\b", 9: b"\\t", 10: b"\\n", 11: b"\\v", 12: b"\\f",
 
 
 def quote(name: bytes) -> bytes:
-    """A name as git shows it: in quotes, with escapes, where it holds anything unusual (core.quotePath)."""
+    """Quotes a name as git does: in quotes and with escapes, if it has an unusual byte (core.quotePath)."""
     quoted = b"".join(
         _ESCAPES.get(byte) or (b"\\%03o" % byte if byte < 0x20 or byte >= 0x7F else bytes((byte,))) for byte in name
     )
     return name if quoted == name else b'"' + quoted + b'"'
 
 
-def unified(store: Store, change: Change, texts: TextDiffer, call: Call) -> str:
-    """The part of a unified diff that is about one file.
+def unified(blobs: Blobs, change: Change, texts: TextDiffer, call: Call) -> str:
+    """Writes the part of a unified diff that is about one file.
 
     Args:
-        store: where the blobs are.
+        blobs: holds the contents of both sides.
         change: what changed.
         texts: compares the two sides.
         call: the request.
@@ -46,10 +46,10 @@ def unified(store: Store, change: Change, texts: TextDiffer, call: Call) -> str:
     """
     old, new = change.old, change.new
     if old is not None and new is not None and stat.S_IFMT(old.mode) != stat.S_IFMT(new.mode):
-        # a file that becomes a symlink is one that goes and one that comes
+        # a file that becomes a symlink is one deleted and one added file
         halves = (Change(change.path, old, None), Change(change.path, None, new))
-        return "".join(unified(store, half, texts, call) for half in halves)
-    names, sides = _body(store, change)
+        return "".join(unified(blobs, half, texts, call) for half in halves)
+    names, sides = _body(blobs, change)
     body = names if sides is None else names + texts.hunks(*sides, call)
     text, _ = decode(_header(change) + body)
     return text[0]
@@ -76,19 +76,19 @@ def _short(entry: Entry | None) -> bytes:
     return entry.oid.hex()[:_ABBREVIATION].encode() if entry is not None else b"0" * _ABBREVIATION
 
 
-def _body(store: Store, change: Change) -> tuple[bytes, tuple[bytes, bytes] | None]:
-    """What follows the header, and the two sides whose hunks follow that, if any do."""
+def _body(blobs: Blobs, change: Change) -> tuple[bytes, tuple[bytes, bytes] | None]:
+    """Writes what follows the header; and gives the two sides whose hunks follow that, if any do."""
     old, new = change.old, change.new
     if old is not None and new is not None and old.oid == new.oid:
         return b"", None
     names = [quote(b"a/" + change.path) if old else _NO_FILE, quote(b"b/" + change.path) if new else _NO_FILE]
-    if any(entry is not None and store.blob_size(entry.oid) > TEN_MIB for entry in (old, new)):
+    if any(entry is not None and blobs.blob_size(entry.oid) > TEN_MIB for entry in (old, new)):
         return b"Binary files %s and %s differ\n" % (names[0], names[1]), None
-    before, after = (store.read_blob(entry.oid) if entry is not None else b"" for entry in (old, new))
+    before, after = (blobs.read_blob(entry.oid) if entry is not None else b"" for entry in (old, new))
     if any(is_binary(side) for side in (before, after)):
         return b"Binary files %s and %s differ\n" % (names[0], names[1]), None
     if not before and not after:
         return b"", None
-    # a tab ends a name with a blank in it, for the tools that would cut it there
+    # a tab ends a name that has a blank in it, for tools that would cut it at the blank
     ends = [name + b"\t" if b" " in name else name for name in names]
     return b"--- %s\n+++ %s\n" % (ends[0], ends[1]), (before, after)

@@ -1,6 +1,6 @@
-"""Tells, while somebody listens, that the work tree moved away from the last snapshot.
+"""Notifies clients that listen of how the work tree differs from the last snapshot.
 
-What is told is always the whole difference from that snapshot, so that who is told has to remember nothing.
+Each notification has the whole difference from that snapshot, so that a client needs to remember nothing.
 """
 
 from __future__ import annotations
@@ -26,31 +26,32 @@ if TYPE_CHECKING:
     from snapd.core.compare.file_diff import FileDelta
     from snapd.core.model import CaptureSettings, Change, Drift, ObjectId
     from snapd.core.ports.differ import TextDiffer
-    from snapd.core.ports.store import Store
+    from snapd.core.ports.log import SnapshotLog
+    from snapd.core.ports.objects import Blobs, Objects
     from snapd.core.ports.work_tree import WorkTree
 
     Writing = Callable[[Call], AbstractContextManager[None]]
 
 MAX_FILES = 500
-"""Files that are told of at once."""
+"""Files in one notification, at most."""
 MAX_READ_BYTES = 8 << 20
-"""Contents (bytes) of the work tree that are read for telling once."""
+"""Contents (bytes) of the work tree to read for one notification, at most."""
 MAX_STORED_BYTES = 32 << 20
-"""Contents (bytes) of the store, likewise."""
+"""Contents (bytes) of the store to read for one notification, at most."""
 
 QUIET_SECONDS = 0.08
-"""How long nothing more may have changed before it is looked."""
+"""How long nothing may change before the feed looks."""
 PATIENCE_SECONDS = 0.4
-"""When it is looked although changes do not stop."""
+"""When the feed looks even though changes do not stop."""
 INTERVAL_SECONDS = 0.25
-"""Between two looks, at least: four a second."""
+"""The time between two looks, at least: four looks a second."""
 
 
 @attrs.define
 class Pace:
-    """When to look, by what was heard: soon after things became quiet, not too late, not too often.
+    """Decides when to look at the work tree: soon after changes stop, not too late, not too often.
 
-    Times are seconds of a clock that is never set back.
+    Times are in seconds, of a monotonic clock.
     """
 
     _first: float | None = None
@@ -58,93 +59,96 @@ class Pace:
     _looked: float = -math.inf
 
     def hear(self, now: float) -> None:
-        """Something may have changed."""
+        """Notes that something may have changed."""
         if self._first is None:
             self._first = now
         self._latest = now
 
     @property
     def due(self) -> float | None:
-        """When to look; None where nothing was heard."""
+        """When to look; None if nothing changed since the last look."""
         if self._first is None:
             return None
         settled = min(self._latest + QUIET_SECONDS, self._first + PATIENCE_SECONDS)
         return max(settled, self._looked + INTERVAL_SECONDS)
 
     def look(self, now: float) -> None:
-        """It is looked: what was heard until now is dealt with."""
+        """Notes that a look begins, which covers all changes up to now."""
         self._first = None
         self._looked = now
 
 
-class Telling:
-    """Finds the difference between the last snapshot and the work tree, and tells it where it is another than before.
+class DriftNotifier:
+    """Finds how the work tree differs from the last snapshot, and notifies if that changed.
 
     Args:
         work_tree: the folder.
-        store: where its snapshots are.
+        objects: holds the snapshots.
+        log: knows the last snapshot.
         texts: compares texts.
-        settings: gives what is captured.
-        writing: holds the right to write to the workspace.
-        tell: told of each difference, while nobody else writes.
+        settings: says what to capture.
+        writing: waits for the right to write to the workspace, and holds it.
+        notify: sends a notification; called with the right to write.
     """
 
     def __init__(
         self,
         work_tree: WorkTree,
-        store: Store,
+        objects: Objects,
+        log: SnapshotLog,
         texts: TextDiffer,
         settings: Callable[[], CaptureSettings],
         writing: Writing,
-        tell: Callable[[MovedAway], None],
+        notify: Callable[[MovedAway], None],
     ) -> None:
         self._work_tree = work_tree
-        self._store = store
+        self._objects = objects
+        self._log = log
         self._texts = texts
         self._settings = settings
         self._writing = writing
-        self._tell = tell
-        self._told: _Difference | None = None
+        self._notify = notify
+        self._notified: _Difference | None = None
         self._turn = 0
 
     def forget(self) -> None:
-        """Starts over, for a snapshot was told of, and with it a new base. For who has the right to write."""
-        self._told = None
+        """Forgets what was sent, because there is a new snapshot to compare with; needs the right to write."""
+        self._notified = None
         self._turn += 1
 
     def look(self, call: Call) -> bool:
-        """Looks, and tells.
+        """Compares the work tree with the last snapshot, and notifies of a difference that was not sent yet.
 
         Args:
-            call: cancelled where nobody listens any more.
+            call: cancelled when nobody listens any more.
 
         Returns:
-            Whether all of it was seen; else it has to be looked again, whether or not something is heard.
+            Whether the look is complete; if not, another look is needed even if nothing changes.
 
         Raises:
-            Cancelled: as asked.
-            WorkspaceGone, IoError, StoreCorrupt, InvalidParams: nothing could be told.
+            Cancelled: the call was cancelled.
+            WorkspaceGone, IoError, StoreCorrupt, InvalidParams: no notification could be made.
         """
         with self._writing(call):
-            base, turn, told = self._store.last, self._turn, self._told
+            base, turn, notified = self._log.last, self._turn, self._notified
             if base is None:
                 return True
-            if told is None or told.base != base:
-                told = _Difference(base, (), False)
-            # not cancelled with the rest: a look that is broken off makes the next one look at everything
-            forced = self._store.find(base).coverage.forced
+            if notified is None or notified.base != base:
+                notified = _Difference(base, (), False)
+            # not cancelled with the rest: if this look breaks off, the next one has to read everything
+            forced = self._log.find(base).coverage.forced
             drift = self._work_tree.drift(
                 base,
-                self._store.read_tree,
+                self._objects.read_tree,
                 self._settings(),
-                forced,
+                Call(),
+                forced=forced,
                 max_files=MAX_FILES,
                 max_bytes=MAX_READ_BYTES,
-                call=Call(),
             )
-        # nobody has to wait while lines are counted
-        difference, blobs = _compared(base, drift, self._store)
-        if difference == told:
+        # count lines without the right to write
+        difference, blobs = _compared(base, drift, self._objects)
+        if difference == notified:
             return not drift.unfinished
         try:
             event = self._described(difference, blobs, call)
@@ -153,17 +157,17 @@ class Telling:
         except Exception:
             with self._writing(call):
                 if self._is_past(base, turn):
-                    # a snapshot that is no longer the last one may have expired meanwhile
+                    # the snapshot is no longer the last one, and may have expired
                     return False
             raise
         with self._writing(call):
             if not self._is_past(base, turn):
-                self._told = difference
-                self._tell(event)
+                self._notified = difference
+                self._notify(event)
         return not drift.unfinished
 
     def _is_past(self, base: ObjectId, turn: int) -> bool:
-        return turn != self._turn or base != self._store.last
+        return turn != self._turn or base != self._log.last
 
     def _described(self, difference: _Difference, blobs: UnstoredBlobs, call: Call) -> MovedAway:
         files: list[FileDelta] = []
@@ -171,7 +175,7 @@ class Telling:
         for path, old, new in ((change.path, change.old, change.new) for change in difference.changes):
             call.check()
             stored = [entry.oid for entry in (old, new) if entry is not None and not blobs.holds(entry.oid)]
-            # of larger ones the beginning is all that is read
+            # of larger files only the beginning is read
             left -= sum(size for size in map(blobs.blob_size, stored) if size <= TEN_MIB)
             if left < 0:
                 return MovedAway(difference.base, tuple(files), True)
@@ -181,55 +185,56 @@ class Telling:
 
 @attrs.frozen
 class _Difference:
-    """What differs from a snapshot, by the ids of the contents: as long as it is the same, nothing new is told."""
+    """What differs from a snapshot, by the ids of the contents; the same difference is sent only once."""
 
     base: ObjectId
     changes: tuple[Change, ...]
     truncated: bool
 
 
-def _compared(base: ObjectId, drift: Drift, store: Store) -> tuple[_Difference, UnstoredBlobs]:
+def _compared(base: ObjectId, drift: Drift, blobs: Blobs) -> tuple[_Difference, UnstoredBlobs]:
     changes, held = changes_of(drift)
-    return _Difference(base, changes, drift.truncated), UnstoredBlobs(store, held)
+    return _Difference(base, changes, drift.truncated), UnstoredBlobs(blobs, held)
 
 
 class ChangeFeed:
-    """Has it looked and told while somebody listens; costs nothing while nobody does.
+    """Notifies of changes in the work tree while somebody listens; costs nothing while nobody does.
 
-    A thread of its own waits for the work tree's clock, and sleeps as long as that says nothing.
+    A thread of its own sleeps until the work tree's clock reports a change.
 
     Args:
         work_tree: the folder.
-        telling: looks and tells.
-        troubled: told why nothing could be told, once for the same reason; called from the feed's thread.
+        notifier: looks and notifies.
+        on_trouble: called, in the feed's thread, with what keeps notifications from being sent, once for each reason
+            in a row.
     """
 
-    def __init__(self, work_tree: WorkTree, telling: Telling, troubled: Callable[[Exception], None]) -> None:
+    def __init__(self, work_tree: WorkTree, notifier: DriftNotifier, on_trouble: Callable[[Exception], None]) -> None:
         self._work_tree = work_tree
-        self._telling = telling
-        self._troubled = troubled
+        self._drift_notifier = notifier
+        self._on_trouble = on_trouble
         self._switching = threading.Lock()
         self._running: _Running | None = None
         self._closed = False
 
     def listen(self, wanted: bool) -> None:
-        """Starts the feed or stops it; without effect where it is as wanted, and after `close`.
+        """Starts or stops the feed; has no effect if it already runs or stands still as wanted, or after `close`.
 
-        When it has stopped, nothing is told any more. Whoever has the right to write must not wait for that.
+        Once stopped, it sends nothing. Do not call this with the right to write: a look may be waiting for it.
 
         Raises:
-            OSError: there is no descriptor left for it.
-            RuntimeError: there is no thread left.
+            OSError: no file descriptor is left for it.
+            RuntimeError: no thread is left for it.
         """
         with self._switching:
             if wanted and self._running is None and not self._closed:
-                self._running = _Running(self._work_tree, self._telling, self._troubled)
+                self._running = _Running(self._work_tree, self._drift_notifier, self._on_trouble)
             elif not wanted and self._running is not None:
                 running, self._running = self._running, None
                 running.stop()
 
     def hear(self) -> None:
-        """Has it looked before long, where somebody listens: for what the clock told to somebody who failed."""
+        """Makes the feed look soon, if it runs: for changes that the clock reported to a capture that failed."""
         running = self._running
         if running is not None:
             running.hear()
@@ -242,18 +247,18 @@ class ChangeFeed:
 
 
 class _Running:
-    """A feed that runs. It looks once when it starts, for from then on a clock tells of what changes.
+    """A running feed. It looks once when it starts; from then on the clock reports changes.
 
     Args:
         work_tree: as for `ChangeFeed`.
-        telling: likewise.
-        troubled: likewise.
+        notifier: as for `ChangeFeed`.
+        on_trouble: as for `ChangeFeed`.
     """
 
-    def __init__(self, work_tree: WorkTree, telling: Telling, troubled: Callable[[Exception], None]) -> None:
+    def __init__(self, work_tree: WorkTree, notifier: DriftNotifier, on_trouble: Callable[[Exception], None]) -> None:
         self._work_tree = work_tree
-        self._telling = telling
-        self._troubled = troubled
+        self._drift_notifier = notifier
+        self._on_trouble = on_trouble
         self._trouble: str | None = None
         self._wake = threading.Condition()
         self._pace = Pace()
@@ -269,7 +274,7 @@ class _Running:
             raise
 
     def stop(self) -> None:
-        """Stops it; waits for a look under way."""
+        """Stops the feed; waits for a look to end."""
         self._work_tree.stop_listening()
         self._call.cancel()
         with self._wake:
@@ -278,7 +283,7 @@ class _Running:
         self._thread.join()
 
     def hear(self) -> None:
-        """Has it looked, when it is time."""
+        """Makes the feed look when it is due."""
         with self._wake:
             was_idle = self._pace.due is None
             self._pace.hear(time.monotonic())
@@ -288,17 +293,17 @@ class _Running:
     def _run(self) -> None:
         while self._wait():
             try:
-                if not self._telling.look(self._call):
+                if not self._drift_notifier.look(self._call):
                     self.hear()
             except Cancelled:
                 return
             except Exception as error:
-                self._tell_trouble(error)
+                self._report_trouble(error)
             else:
                 self._trouble = None
 
     def _wait(self) -> bool:
-        """Waits until it is time to look; False where it is time to stop."""
+        """Waits until a look is due; False once the feed is to stop."""
         with self._wake:
             while not self._stopping:
                 due, now = self._pace.due, time.monotonic()
@@ -308,8 +313,8 @@ class _Running:
                 self._wake.wait(None if due is None else due - now)
         return False
 
-    def _tell_trouble(self, error: Exception) -> None:
+    def _report_trouble(self, error: Exception) -> None:
         trouble = f"{type(error).__name__}: {error}"
         if trouble != self._trouble:
             self._trouble = trouble
-            self._troubled(error)
+            self._on_trouble(error)

@@ -1,4 +1,4 @@
-"""What a workspace tells of by itself: numbered, in one order for everyone, the latest kept for who comes late."""
+"""Numbers the notifications of a workspace, in one order for all clients, and keeps the latest of them."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ if TYPE_CHECKING:
     from snapd.core.feed.events import Notice
 
 KEPT = 1000
-"""News that are kept, at most."""
+"""Notifications to keep, at most."""
 KEPT_FILES = 50_000
-"""Files that these name, at most."""
+"""Files that the kept notifications name, at most."""
 _BLOCK = 4000
 _AHEAD = 1000
 
 
 @attrs.frozen
-class News:
-    """Something that happened.
+class NumberedNotice:
+    """A notification with its number.
 
     Attributes:
-        seq: grows by one with each of a workspace.
-        event: what.
+        seq: grows by one with each notification of a workspace.
+        event: what happened.
     """
 
     seq: int
@@ -37,63 +37,63 @@ class News:
 
 
 class EventLog:
-    """Numbers what happens, keeps the latest of it, and tells who listens. Safe to use from several threads.
+    """Numbers notifications, keeps the latest, and sends them to listeners. Safe to use from several threads.
 
     Args:
-        reserve: gives numbers that were never given out, not even before a crash: the first of so many.
+        reserve: reserves as many numbers as asked for, and gives the first; gives none twice, not even after a crash.
     """
 
     def __init__(self, reserve: Callable[[int], int]) -> None:
         self._reserve = reserve
         self._lock = threading.Lock()
-        self._listeners: list[Callable[[News], None]] = []
-        self._kept: deque[News] = deque()
+        self._listeners: list[Callable[[NumberedNotice], None]] = []
+        self._kept: deque[NumberedNotice] = deque()
         self._files = 0
-        # until the first of them is needed, none is taken
+        # no number is reserved before one is needed
         self._next = self._end = 0
 
-    def listen(self, listener: Callable[[News], None]) -> None:
-        """Has all that happens from now on told, in its order, from the thread that caused it."""
+    def listen(self, listener: Callable[[NumberedNotice], None]) -> None:
+        """Calls `listener` with each notification from now on, in order, in the thread that causes it."""
         with self._lock:
             self._listeners.append(listener)
 
     def prepare(self, count: int = _AHEAD) -> None:
-        """Takes numbers before they are needed: what was done must be told, also where there is no space left by then.
+        """Reserves numbers before they are needed: what was done has to be announced even if the disk is full by then.
 
         Args:
-            count: how many may be needed.
+            count: how many numbers may be needed.
 
         Raises:
-            StorageFull, IoError: they cannot be had.
+            StorageFull, IoError: the numbers could not be reserved.
         """
         with self._lock:
             self._renew(count)
 
-    def tell(self, event: Notice) -> None:
-        """Something happened; raises `StorageFull`, `IoError` where no number was taken ahead and none can be had."""
+    def publish(self, event: Notice) -> None:
+        """Numbers a notification and sends it; raises `StorageFull` or `IoError` if no number is left or reserved."""
         with self._lock:
             self._renew(1)
-            news = News(self._next, event)
+            numbered = NumberedNotice(self._next, event)
             self._next += 1
-            self._kept.append(news)
+            self._kept.append(numbered)
             self._files += _weight(event)
             while len(self._kept) > KEPT or (self._files > KEPT_FILES and len(self._kept) > 1):
                 self._files -= _weight(self._kept.popleft().event)
             for listener in self._listeners:
-                listener(news)
+                listener(numbered)
 
     @property
     def latest(self) -> int:
-        """The number of the last that happened, or one below the first that will."""
+        """The number of the latest notification, or one below the number of the first."""
         with self._lock:
             self._renew(0)
             return self._next - 1
 
-    def since(self, seq: int) -> tuple[tuple[News, ...] | None, int]:
-        """What happened after a number was given out.
+    def since(self, seq: int) -> tuple[tuple[NumberedNotice, ...] | None, int]:
+        """Lists the notifications after a number.
 
         Returns:
-            All of it, None where some of it is not kept any more or the number was not given out; and the last number.
+            All of them, None if some are not kept any more or the number was never given out; and the latest number.
         """
         with self._lock:
             self._renew(0)
@@ -101,13 +101,13 @@ class EventLog:
             first = self._kept[0].seq if self._kept else self._next
             if not first - 1 <= seq <= latest:
                 return None, latest
-            return tuple(news for news in self._kept if news.seq > seq), latest
+            return tuple(numbered for numbered in self._kept if numbered.seq > seq), latest
 
     def _renew(self, count: int) -> None:
         if not self._end or self._end - self._next < count:
             size = max(_BLOCK, count)
             first = self._reserve(size)
-            # a block that continues the one before leaves no gap
+            # a block that follows the one before leaves no gap
             if first != self._end or self._next == self._end:
                 self._next = first
             self._end = first + size

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 @attrs.frozen
 class Tracked:
-    """A snapshot was taken because a client asked.
+    """A snapshot was taken because a client asked for it.
 
     Attributes:
-        tree: its id.
-        previous: the tree of the one before it, None where it is the first.
-        skipped: what was there and was not captured.
+        tree: its tree.
+        previous: the tree of the snapshot before it; None for the first one.
+        skipped: files and directories that the capture skipped.
     """
 
     tree: ObjectId
@@ -33,7 +33,7 @@ class Reverted:
     """An operation changed the work tree.
 
     Attributes:
-        kind: which.
+        kind: of the operation.
         outcome: what it did.
     """
 
@@ -43,12 +43,12 @@ class Reverted:
 
 @attrs.frozen
 class MovedAway:
-    """The work tree is no longer what the last snapshot has, or is so again.
+    """The work tree differs from the last snapshot, or no longer does.
 
     Attributes:
         base: the tree of that snapshot.
-        files: all that differs from it, without contents, ordered by path; empty where nothing does any more.
-        truncated: there is more.
+        files: all files that differ from it, without contents, ordered by path; empty if none differs any more.
+        truncated: whether more files differ.
     """
 
     base: ObjectId
@@ -58,11 +58,11 @@ class MovedAway:
 
 @attrs.frozen
 class SessionMoved:
-    """A session changed; `step` is the one that it was about."""
+    """A session changed; `step` is the step that changed, None for the session as a whole."""
 
     session: SessionView
     step: StepView | None
 
 
 Notice = Tracked | Reverted | MovedAway | SessionMoved
-"""What a workspace tells of by itself."""
+"""What a workspace announces."""

@@ -1,4 +1,4 @@
-"""What others changed while an operation was under way: it is theirs, and nothing that the operation did."""
+"""Separates what others changed while an operation ran from what the operation did."""
 
 from __future__ import annotations
 
@@ -17,53 +17,53 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
 
     from snapd.core.model import Change, Coverage, Entry, ObjectId, RelPath
-    from snapd.core.ports.store import Store
+    from snapd.core.ports.objects import Objects
     from snapd.core.ports.work_tree import WorkTree
     from snapd.core.timeline.model import Effect
     from snapd.core.trees import Find, ReadTree
 
 
-def left_by(
-    store: Store,
+def without_concurrent_edits(
+    objects: Objects,
     work_tree: WorkTree,
     before: Snapshot,
     after: Snapshot,
     done: Iterable[Effect],
     forced: Collection[RelPath],
 ) -> Snapshot:
-    """The work tree as an operation alone would have left it.
+    """Makes the snapshot that an operation alone would have left.
 
     Args:
-        store: where the snapshots are; has the tree of the answer afterwards.
-        work_tree: as of the capture `after`.
-        before: what the operation began with.
-        after: what was found when it had ended.
+        objects: holds both snapshots; receives the tree of the result.
+        work_tree: the folder, as of the capture `after`.
+        before: the work tree when the operation began.
+        after: the work tree when it had ended.
         done: what it did to files.
-        forced: ignored paths that it looked at all the same, and neither of the two snapshots has.
+        forced: ignored paths that it looked at all the same, and that neither snapshot has.
 
     Returns:
-        `after` itself, where nobody else changed anything meanwhile.
+        `after` itself if nobody else changed anything.
 
     Raises:
-        StoreCorrupt, StorageFull, IoError: see there.
+        StoreCorrupt, StorageFull, IoError: the tree was not read or not stored.
     """
-    strays = _strays(store, work_tree, before, after, {effect.path: effect for effect in done}, forced)
+    strays = _strays(objects, work_tree, before, after, {effect.path: effect for effect in done}, forced)
     if not strays:
         return after
     gone = {path: entry for path, entry in strays.items() if entry is None}
     there = {path: entry for path, entry in strays.items() if entry is not None}
-    with store.batch() as batch:
-        # what is not to be there makes room first: one may be where a directory of the other is
-        tree = amended(store.read_tree, after.tree, gone, batch.encoded_tree)
+    with objects.batch() as batch:
+        # removals first: a file may have to make room for a directory
+        tree = amended(objects.read_tree, after.tree, gone, batch.encoded_tree)
         batch.commit()
-    with store.batch() as batch:
-        tree = amended(store.read_tree, tree, there, batch.encoded_tree)
+    with objects.batch() as batch:
+        tree = amended(objects.read_tree, tree, there, batch.encoded_tree)
         batch.commit()
-    return Snapshot(tree, _agreeing(store.entry_in, tree, after.coverage))
+    return Snapshot(tree, _agreeing(objects.entry_in, tree, after.coverage))
 
 
 def _agreeing(find: Find, tree: ObjectId, coverage: Coverage) -> Coverage:
-    """A coverage without what it says of paths at which the tree has something else: that was somebody else's."""
+    """Drops from a coverage the paths at which the tree has something: what it says of them was somebody else's."""
 
     def is_absent(path: RelPath) -> bool:
         above = (lookup(find, tree, folder) for folder in parents(path))
@@ -79,12 +79,12 @@ def _agreeing(find: Find, tree: ObjectId, coverage: Coverage) -> Coverage:
 def amended(
     read: ReadTree, tree: ObjectId, entries: Mapping[RelPath, Entry | None], write: Callable[[bytes], ObjectId]
 ) -> ObjectId:
-    """A tree with other files at some paths, or none.
+    """Writes a tree that differs from another at some paths.
 
     Args:
-        read: gives a tree's entries.
-        tree: its id.
-        entries: what is to be at each path; no path leads through another.
+        read: gives the entries of a tree.
+        tree: the other tree.
+        entries: the file to have at each path, None for no file; no path leads through another.
         write: stores the bytes of a tree object.
 
     Raises:
@@ -115,20 +115,20 @@ def amended(
 
 
 def _strays(
-    store: Store,
+    objects: Objects,
     work_tree: WorkTree,
     before: Snapshot,
     after: Snapshot,
     done: dict[RelPath, Effect],
     forced: Collection[RelPath],
 ) -> dict[RelPath, Entry | None]:
-    """What the operation alone would have left at the paths at which something else was found."""
-    target = Target(store, before)
+    """Finds the paths that somebody else changed, with what the operation alone would have left there."""
+    target = Target(objects, before)
     forced = frozenset(forced)
     found: dict[RelPath, Entry | None] = {}
     seen = set()
     skipped = {skip.path for skip in after.coverage.skipped}
-    for change in changes(store.read_tree, before.tree, after.tree, differing=store.differing):
+    for change in changes(objects.read_tree, before.tree, after.tree, differing=objects.differing):
         seen.add(change.path)
         effect = done.get(change.path)
         if effect is None:
@@ -137,19 +137,19 @@ def _strays(
         elif not _same_bytes(effect.new, change.new):
             found[change.path] = effect.new
     for path, effect in done.items():
-        # others may have put back what it took away, and the other way round
+        # others may have reversed what the operation did
         if path not in seen and effect.old != effect.new and not (forced and is_among(path, forced)):
             found[path] = effect.new
     return found
 
 
 def _same_bytes(wanted: Entry | None, found: Entry | None) -> bool:
-    """Whether the operation wrote it: permissions may be narrower than it asked for."""
+    """Whether the operation wrote this file: its permissions may be narrower than asked for."""
     return wanted == found or (wanted is not None and found is not None and wanted.oid == found.oid)
 
 
 def _is_by_rules(change: Change, target: Target, work_tree: WorkTree, skipped: Collection[RelPath]) -> bool:
-    """Whether a file only entered or left what is captured, with the rules that the operation changed."""
+    """Whether only the capture of a file changed, because the operation changed an ignore file."""
     if change.new is None:
         if any(path in skipped for path in (change.path, *parents(change.path))):
             return True

@@ -1,6 +1,6 @@
-"""Files that an operation is to write and that are ignored by now: they are captured first, or nobody would have them.
+"""Finds the ignored files that an operation is going to write over: they are captured first, or they would be lost.
 
-What no snapshot has stays untouched: a file that is ignored is never captured, or deleted, for another reason.
+For any other reason, an ignored file is neither captured nor deleted.
 """
 
 from __future__ import annotations
@@ -16,43 +16,43 @@ if TYPE_CHECKING:
 
     from snapd.core.call import Call
     from snapd.core.model import ObjectId, RelPath
-    from snapd.core.ports.store import Store
+    from snapd.core.ports.objects import Objects
     from snapd.core.ports.work_tree import WorkTree
 
 
-def wanted_by_restore(store: Store, now: ObjectId, then: ObjectId) -> Iterator[RelPath]:
-    """The files that a snapshot has and the work tree has not.
+def wanted_by_restore(objects: Objects, now: ObjectId, then: ObjectId) -> Iterator[RelPath]:
+    """Finds the files that a snapshot has and the work tree lacks.
 
     Args:
-        store: where both are.
-        now: the tree of the work tree as captured.
+        objects: holds the snapshots.
+        now: the tree of the captured work tree.
         then: the tree of the snapshot.
 
     Raises:
         StoreCorrupt: an object is missing or damaged.
     """
-    for change in changes(store.read_tree, now, then, differing=store.differing):
+    for change in changes(objects.read_tree, now, then, differing=objects.differing):
         if change.old is None:
             yield change.path
 
 
-def wanted_by_patches(store: Store, patches: Iterable[tuple[ObjectId, Iterable[RelPath]]]) -> Iterator[RelPath]:
-    """The files that some names stand for in trees of snapshots; arguments and errors as of `wanted_by_restore`."""
+def wanted_by_patches(objects: Objects, patches: Iterable[tuple[ObjectId, Iterable[RelPath]]]) -> Iterator[RelPath]:
+    """Finds the files that some names stand for in snapshots; a directory is all files in it. Raises `StoreCorrupt`."""
     for tree, names in patches:
         for name in names:
-            found = lookup(store.entry_in, tree, name)
+            found = lookup(objects.entry_in, tree, name)
             if found is not None and found.mode == TREE:
-                yield from (path for path, _ in files(store.read_tree, found.oid, name))
+                yield from (path for path, _ in files(objects.read_tree, found.oid, name))
             elif found is not None:
                 yield name
 
 
-def hidden(work_tree: WorkTree, paths: Iterable[RelPath], call: Call) -> frozenset[RelPath]:
-    """Of some paths those at which a file is that was ignored by the last capture.
+def ignored_files(work_tree: WorkTree, paths: Iterable[RelPath], call: Call) -> frozenset[RelPath]:
+    """Filters some paths for those with a file or symlink that the last capture ignored.
 
     Raises:
-        IoError: the disk is in trouble.
-        Cancelled: as asked.
+        IoError: the disk failed.
+        Cancelled: the request was cancelled.
     """
     found = set()
     for path in paths:

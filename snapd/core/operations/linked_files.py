@@ -1,4 +1,4 @@
-"""Files that are changed together or not at all: the two names of one that was moved, also onto another."""
+"""Files that change together or not at all: the two names of a moved file, even if it replaced another file."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 class LinkedFiles:
-    """Groups of paths, of which each is changed as a whole or left as a whole.
+    """Groups of paths; each group is changed as a whole or not at all.
 
     Args:
-        pairs: two paths each that belong together; what belongs to the same path belongs together too.
+        pairs: two paths each that belong together; pairs that share a path belong to one group.
     """
 
     def __init__(self, pairs: Iterable[tuple[RelPath, RelPath]] = ()) -> None:
@@ -31,34 +31,34 @@ class LinkedFiles:
                 self._groups.update(dict.fromkeys((one, other), larger))
 
     def others(self, path: RelPath) -> Iterator[RelPath]:
-        """What belongs together with a path."""
+        """The other paths in the group of a path."""
         return (other for other in self._groups.get(path, ()) if other != path)
 
     def within(self, paths: Collection[RelPath]) -> tuple[tuple[RelPath, ...], ...]:
-        """The groups that have several of some paths, with these alone; in order."""
+        """Narrows the groups to some paths, and gives those with more than one path left; ordered."""
         groups = {id(group): group for group in self._groups.values()}.values()
         found = (tuple(sorted(path for path in group if path in paths)) for group in groups)
         return tuple(sorted(group for group in found if len(group) > 1))
 
     @classmethod
     def of(cls, groups: Iterable[tuple[RelPath, ...]]) -> LinkedFiles:
-        """From what `within` gave."""
+        """Makes it from the groups of `within`."""
         return cls((group[0], other) for group in groups for other in group[1:])
 
 
 def moved_contents(effects: Iterable[Effect]) -> Iterator[tuple[RelPath, RelPath]]:
-    """Where something goes, and where it comes back: what cannot come to the one is not to go from the other.
+    """Pairs the path that loses some contents with the path that gets them: neither changes without the other.
 
-    This finds also what no rename tells of, such as a file that moved onto another.
+    This also finds moves that are no renames, such as a file that replaced another.
 
     Args:
-        effects: what is to become different.
+        effects: what is going to change.
     """
     coming: dict[ObjectId, list[RelPath]] = {}
     changed = [effect for effect in effects if content_of(effect.old) != content_of(effect.new)]
     moving = {content_of(effect.new) for effect in changed} | {None}
     for effect in changed:
-        # of one that had got something new where it stood, a copy may have been made, which is none of its names
+        # a file that got new contents in place may have been copied before; the copy is not another name of it
         if content_of(effect.old) in moving and (oid := content_of(effect.new)) is not None:
             coming.setdefault(oid, []).append(effect.path)
     for effect in changed:

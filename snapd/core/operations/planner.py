@@ -1,7 +1,7 @@
-"""Plans a restore or a revert: what is to become of each file, decided before anything is touched.
+"""Plans an operation: decides what becomes of each file before any file is touched.
 
-Every file meets the same questions in the same order: does it differ, may it be written or deleted, and did somebody
-change it since the last snapshot.
+It asks the same questions of every file, in the same order: does it differ, may it be written or deleted, and did
+somebody change it since the last snapshot?
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from snapd.core.call import Call
     from snapd.core.model import Entry, ObjectId, OnConflict, RelPath, Snapshot
-    from snapd.core.plan import Standing
-    from snapd.core.ports.store import Store
+    from snapd.core.plan import CapturedFile
+    from snapd.core.ports.objects import Objects
     from snapd.core.ports.work_tree import WorkTree
     from snapd.core.timeline.model import Effect
 
@@ -33,14 +33,14 @@ if TYPE_CHECKING:
 
 @attrs.frozen
 class _Goal:
-    """What is to become of a file.
+    """What a file is to become.
 
     Attributes:
         path: the file.
-        target: what says whether it was really not there.
-        wanted: what it is to be.
-        merged: whether that is a merge rather than what the target has.
-        decided: whether it was seen to already that what somebody changed since is not lost.
+        target: the snapshot that says whether the file was really absent.
+        wanted: what it is to become.
+        merged: whether that is a merge, and not what the target has.
+        decided: whether `wanted` already keeps what somebody changed since.
     """
 
     path: RelPath
@@ -54,24 +54,25 @@ class Planner:
     """Makes one plan.
 
     Args:
-        store: where the snapshots are.
-        work_tree: as of the capture `current`.
+        objects: holds the snapshots.
+        work_tree: the folder, as of the capture `current`.
         current: the snapshot taken for this operation.
-        base: the last snapshot before it: what the agent left; None where there is none.
+        base: the last snapshot before it, which is what the agent left; None if there is none.
         on_conflict: what to do with a file that was changed since `base`.
-        unsaved: files of which an editor has unsaved text: they are not touched.
+        unsaved: files with unsaved text in an editor, which are not touched.
     """
 
     def __init__(
         self,
-        store: Store,
+        objects: Objects,
         work_tree: WorkTree,
         current: Snapshot,
+        *,
         base: ObjectId | None,
         on_conflict: OnConflict,
         unsaved: frozenset[RelPath],
     ) -> None:
-        self._store = store
+        self._objects = objects
         self._work_tree = work_tree
         self._current = current
         self._base = base
@@ -87,13 +88,13 @@ class Planner:
         self._links: dict[RelPath, RelPath | None] = {}
 
     def restore(self, target: Target, call: Call) -> Plan:
-        """The plan that makes the work tree what the snapshot was.
+        """Plans how to make the work tree what the snapshot was.
 
         Raises:
             StoreCorrupt: an object is missing or damaged.
         """
         goals = []
-        read, differing = self._store.read_tree, self._store.differing
+        read, differing = self._objects.read_tree, self._objects.differing
         for change in changes(read, self._current.tree, target.snapshot.tree, differing=differing):
             call.check()
             goals.append(_Goal(change.path, target, change.new))
@@ -102,10 +103,10 @@ class Planner:
         return self._plan(self._makeable(made), [*removed, *self._emptied()])
 
     def revert(self, patches: Iterable[tuple[Target, Iterable[RelPath]]], call: Call) -> Plan:
-        """The plan that brings some files back, each from the first patch that names it.
+        """Plans how to bring some files back, each from the first patch that names it.
 
         Raises:
-            PathOutsideWorkspace: a name leads through a symlink that the snapshot does not have a folder for.
+            PathOutsideWorkspace: a name leads through a symlink, where the snapshot has no folder.
             StoreCorrupt: an object is missing or damaged.
         """
         goals: dict[RelPath, _Goal] = {}
@@ -129,24 +130,25 @@ class Planner:
         self._settle(goals.values(), call)
         return self._plan((), self._emptied())
 
-    def decided(
+    def from_effects(
         self,
+        call: Call,
+        *,
         effects: Iterable[Effect],
         outcomes: Iterable[FileOutcome],
         targets: Mapping[RelPath, Target],
         directories: DirectoryGoals,
-        together: LinkedFiles,
-        call: Call,
+        linked: LinkedFiles,
     ) -> Plan:
-        """The plan that does what was decided file by file: what others made of them since is part of that already.
+        """Plans effects that were decided file by file, with what others made of the files since.
 
         Args:
-            effects: what is to become different.
-            outcomes: what that is, for each file that it is about; and what is not to be touched, and why.
-            targets: for each file, the snapshot that says whether it was really not there.
-            directories: empty directories that are to come and to go.
-            together: what is to become different as a whole or not at all.
             call: the request.
+            effects: what to change.
+            outcomes: how to report each file, those that are not to be touched included.
+            targets: for each file, the snapshot that says whether it was really absent.
+            directories: empty directories to make and to remove.
+            linked: files that change together or not at all.
 
         Raises:
             StoreCorrupt: an object is missing or damaged.
@@ -162,7 +164,7 @@ class Planner:
             )
             for effect in effects
         ]
-        self._settle_together(goals, together, call)
+        self._settle_linked(goals, linked, call)
         for path in said.keys() - {goal.path for goal in goals}:
             self._settled[path] = said[path]
         made = sorted(path for path in directories.made if not self._work_tree.is_directory(path))
@@ -171,12 +173,12 @@ class Planner:
             for path, target in directories.removed
             if self._work_tree.is_directory(path) and target.protection(path, is_directory=True) is None
         ]
-        return self._plan(self._makeable(made), removed, together)
+        return self._plan(self._makeable(made), removed, linked)
 
     # -- one file
 
-    def _settle_together(self, goals: Sequence[_Goal], together: LinkedFiles, call: Call) -> None:
-        """Settles files of which one that cannot be done keeps others from being done."""
+    def _settle_linked(self, goals: Sequence[_Goal], linked: LinkedFiles, call: Call) -> None:
+        """Settles files, and gives up those that are linked with a file that cannot be done."""
         given_up: dict[RelPath, FileOutcome] = {}
         while True:
             self._settle((goal for goal in goals if goal.path not in given_up), call)
@@ -185,13 +187,13 @@ class Planner:
                 other
                 for path, outcome in self._settled.items()
                 if outcome.is_left
-                for other in together.others(path)
+                for other in linked.others(path)
                 if other in doing
             }
             if not halves:
                 break
             given_up.update((path, FileOutcome(path, "conflict", "occupied")) for path in halves)
-            # what is given up may have been to make room for another
+            # a file that is given up might have made room for another: settle the rest again
             for found in (self._writes, self._deletes, self._settled):
                 found.clear()
         self._settled |= given_up
@@ -199,15 +201,15 @@ class Planner:
     def _settle(self, goals: Iterable[_Goal], call: Call) -> None:
         goals = sorted(goals, key=lambda goal: goal.path)
         self._ways.clear()
-        # deletions first: whether a file may be written can depend on what is going to be out of its way
+        # deletions first: they can make room for files to write
         for goal in sorted(goals, key=lambda goal: goal.wanted is not None):
             call.check()
             self._targets[goal.path] = goal.target
-            standing = self._work_tree.standing(goal.path)
+            captured = self._work_tree.captured(goal.path)
             if goal.wanted is None:
-                outcome = self._settle_absence(goal, standing)
+                outcome = self._settle_absence(goal, captured)
             else:
-                outcome = self._settle_presence(goal, goal.wanted, standing)
+                outcome = self._settle_presence(goal, goal.wanted, captured)
             if outcome is None and goal.path in self.unsaved:
                 self._writes.pop(goal.path, None)
                 self._deletes.pop(goal.path, None)
@@ -215,24 +217,24 @@ class Planner:
             if outcome is not None:
                 self._settled[goal.path] = outcome
 
-    def _settle_absence(self, goal: _Goal, standing: Standing | None) -> FileOutcome | None:
-        if standing is None:
+    def _settle_absence(self, goal: _Goal, captured: CapturedFile | None) -> FileOutcome | None:
+        if captured is None:
             if (why := self._uncaptured(goal.path)) is not None:
                 return FileOutcome(goal.path, "kept", why)
             return FileOutcome(goal.path, "unchanged")
         if (why := goal.target.protection(goal.path)) is not None:
             return FileOutcome(goal.path, "kept", why)
-        if self._changed_since(goal, standing.entry):
+        if self._changed_since(goal, captured.entry):
             return FileOutcome(goal.path, "conflict", "changedSince")
-        self._deletes[goal.path] = Delete(goal.path, standing)
+        self._deletes[goal.path] = Delete(goal.path, captured)
         return None
 
-    def _settle_presence(self, goal: _Goal, wanted: Entry, standing: Standing | None) -> FileOutcome | None:
+    def _settle_presence(self, goal: _Goal, wanted: Entry, captured: CapturedFile | None) -> FileOutcome | None:
         path = goal.path
-        ours = standing.entry if standing is not None else None
+        ours = captured.entry if captured is not None else None
         if ours == wanted:
             return FileOutcome(path, "unchanged")
-        if standing is None and (outcome := self._obstacle(goal)) is not None:
+        if captured is None and (outcome := self._obstacle(goal)) is not None:
             return outcome
         merged = goal.merged
         if self._changed_since(goal, ours) and ours is not None:
@@ -244,11 +246,11 @@ class Planner:
             merged, wanted = entry != wanted, entry
         elif self._changed_since(goal, ours):
             return FileOutcome(path, "conflict", "deletedSince")
-        self._writes[path] = Write(path, wanted, standing, merged)
+        self._writes[path] = Write(path, wanted, captured, merged)
         return None
 
     def _obstacle(self, goal: _Goal) -> FileOutcome | None:
-        """What uncaptured thing stands where a file is to be made; it is never written over.
+        """Finds what is in the way of a new file and was not captured: that is never overwritten.
 
         Raises:
             StoreCorrupt: the snapshot has a file where it has a folder, too.
@@ -258,7 +260,7 @@ class Planner:
             return FileOutcome(path, "skipped", why)
         if (blocked := self._blocked_way(path)) is not None:
             above, why = blocked
-            if self._work_tree.standing(above) is not None and not goal.decided and goal.target.entry(above):
+            if self._work_tree.captured(above) is not None and not goal.decided and goal.target.entry(above):
                 said = shown(above)
                 raise StoreCorrupt(f"{said} is a file and a folder in the snapshot", object=said)
             return FileOutcome(path, "skipped", why)
@@ -274,7 +276,7 @@ class Planner:
         return FileOutcome(path, "skipped", self._why_uncaptured(path))
 
     def _blocked_way(self, path: RelPath) -> tuple[RelPath, str] | None:
-        """The outermost of what is above a path that keeps it from being there, and why."""
+        """Finds the outermost obstacle above a path, and why it is one."""
         unknown = []
         blocked = None
         for above in parents(path):
@@ -289,8 +291,8 @@ class Planner:
         return blocked
 
     def _why_no_directory(self, path: RelPath) -> str | None:
-        """What keeps a directory from being there once all is deleted that is to be."""
-        if self._work_tree.standing(path) is not None:
+        """Says what keeps a directory from existing, once the planned deletions are done."""
+        if self._work_tree.captured(path) is not None:
             return "inTheWay" if path not in self._deletes else None
         found = self._work_tree.occupant(path)
         return self._why_uncaptured(path) if found is not None and not stat.S_ISDIR(found.st_mode) else None
@@ -307,7 +309,7 @@ class Planner:
         return self._skipped(path) or "ignored"
 
     def _skipped(self, path: RelPath) -> str | None:
-        """Why the capture passed over what is there: then the disk need not even let us look."""
+        """Says why the capture skipped a path; the disk may not even let us look there."""
         return next((self._skips[at] for at in (path, *parents(path)) if at in self._skips), None)
 
     # -- conflicts
@@ -316,7 +318,7 @@ class Planner:
         return not goal.decided and self._on_conflict != "overwrite" and self._base_entry(goal.path) != ours
 
     def _base_entry(self, path: RelPath) -> Entry | None:
-        return None if self._base is None else file_at(self._store.entry_in, self._base, path)
+        return None if self._base is None else file_at(self._objects.entry_in, self._base, path)
 
     def _merge(self, path: RelPath, ours: Entry, wanted: Entry) -> Entry | None:
         if self._on_conflict == "fail":
@@ -326,7 +328,7 @@ class Planner:
             return ours
         if SYMLINK in (ours.mode, wanted.mode) or (base is not None and base.mode == SYMLINK):
             return None
-        return self._store.merge(base, ours, wanted)
+        return self._objects.merge(base, ours, wanted)
 
     # -- names
 
@@ -337,12 +339,12 @@ class Planner:
                 yield path
 
     def _expand(self, target: Target, name: RelPath) -> list[RelPath]:
-        """A directory's name stands for the files in it, then and now."""
-        found = lookup(self._store.entry_in, target.snapshot.tree, name)
+        """Expands the name of a directory to the files in it, then and now."""
+        found = lookup(self._objects.entry_in, target.snapshot.tree, name)
         then = set()
         if found is not None and found.mode == TREE:
-            then = {path for path, _ in files(self._store.read_tree, found.oid, name)}
-        if self._work_tree.standing(name) is not None:
+            then = {path for path, _ in files(self._objects.read_tree, found.oid, name)}
+        if self._work_tree.captured(name) is not None:
             return [name, *sorted(then)]
         now = set(self._work_tree.captured_below(name)) if self._work_tree.is_directory(name) else set()
         if found is not None and found.mode != TREE:
@@ -350,7 +352,7 @@ class Planner:
         return sorted(then | now) or [name]
 
     def _symlink_above(self, goal: _Goal, goals: dict[RelPath, _Goal]) -> RelPath | None:
-        """A symlink on the way to a file, which makes room for the folder that the snapshot has there.
+        """Finds a symlink above a file, which has to make room for the folder that the snapshot has there.
 
         Raises:
             PathOutsideWorkspace: the snapshot has no such file.
@@ -362,10 +364,10 @@ class Planner:
             raise PathOutsideWorkspace(
                 f"{shown(goal.path)} leads through the symlink {shown(link)}", file=shown(goal.path)
             )
-        return link if self._work_tree.standing(link) is not None else None
+        return link if self._work_tree.captured(link) is not None else None
 
     def _nearest_link(self, path: RelPath) -> RelPath | None:
-        """The nearest symlink above a path."""
+        """Finds the nearest symlink above a path."""
         passed = []
         link = None
         for above in parents(path):
@@ -380,12 +382,12 @@ class Planner:
         return link
 
     def _is_link(self, path: RelPath) -> bool:
-        # where the capture passed over it, the disk need not let us look, and that settles what is below
+        # the disk may not let us look at what the capture skipped, and nothing below that is touched
         if self._work_tree.is_directory(path) or self._skipped(path) is not None:
             return False
-        standing = self._work_tree.standing(path)
-        if standing is not None:
-            return standing.entry.mode == SYMLINK
+        captured = self._work_tree.captured(path)
+        if captured is not None:
+            return captured.entry.mode == SYMLINK
         found = self._work_tree.occupant(path)
         return found is not None and stat.S_ISLNK(found.st_mode)
 
@@ -403,12 +405,12 @@ class Planner:
         return made, removed
 
     def _emptied(self) -> Iterator[RelPath]:
-        """The directories that came with what is to be deleted."""
+        """Lists the directories that came with the files to delete."""
         for path in self._deletes:
             yield from self._targets[path].came_since(path)
 
     def _makeable(self, made: Iterable[RelPath]) -> list[RelPath]:
-        """Of empty directories those that can be made; of the others it is settled why not."""
+        """Filters the empty directories that can be made, and settles why the others cannot."""
         makeable = []
         for path in made:
             blocked = self._blocked_way(path)
@@ -416,14 +418,14 @@ class Planner:
             if why is None:
                 makeable.append(path)
             else:
-                # a file that stands there, and stays, is told of already
+                # a file that stays there is settled already
                 self._settled.setdefault(path, FileOutcome(path, "skipped", why))
         return makeable
 
-    def _plan(self, made: Iterable[RelPath], removed: Iterable[RelPath], together: LinkedFiles | None = None) -> Plan:
+    def _plan(self, made: Iterable[RelPath], removed: Iterable[RelPath], linked: LinkedFiles | None = None) -> Plan:
         leaving = set(removed)
         for path, write in self._writes.items():
-            if write.standing is None and self._work_tree.is_directory(path):
+            if write.captured is None and self._work_tree.is_directory(path):
                 leaving.update((path, *self._work_tree.directories_below(path)))
         needed = {above for path in self._writes for above in parents(path)}
         deepest_first = sorted(leaving - needed, key=lambda path: (-path.count(b"/"), path))
@@ -433,7 +435,7 @@ class Planner:
             make_directories=tuple(made),
             remove_directories=tuple(deepest_first),
             settled=tuple(self._settled.values()),
-            together=together.within(self._writes.keys() | self._deletes.keys()) if together is not None else (),
+            linked=linked.within(self._writes.keys() | self._deletes.keys()) if linked is not None else (),
         )
         plan.check()
         return plan
@@ -441,11 +443,11 @@ class Planner:
 
 @attrs.frozen
 class DirectoryGoals:
-    """Empty directories that are to come and to go.
+    """Empty directories to make and to remove.
 
     Attributes:
-        made: to come, where they are not there.
-        removed: to go, if nothing is in them; each with the snapshot that says that it was really not there.
+        made: to make, where they do not exist.
+        removed: to remove, if they are empty; each with the snapshot that says that it was really absent.
     """
 
     made: tuple[RelPath, ...] = ()
@@ -453,14 +455,14 @@ class DirectoryGoals:
 
 
 class _Clashes:
-    """Whether a path needs a folder where an earlier patch wants a file, or the other way round."""
+    """Finds paths that need a folder where an earlier patch wants a file, or the other way round."""
 
     def __init__(self) -> None:
         self._files: set[RelPath] = set()
         self._folders: set[RelPath] = set()
 
     def add(self, goals: Iterable[_Goal]) -> None:
-        """Takes in what a patch wants, for those after it."""
+        """Adds what a patch wants, for the patches after it."""
         for goal in goals:
             if goal.wanted is not None:
                 self._files.add(goal.path)

@@ -1,4 +1,4 @@
-"""An operation between its first file and its last: what is kept of it, and how it is ended after a crash."""
+"""Keeps what an operation is about to do, and finishes it after a crash."""
 
 from __future__ import annotations
 
@@ -22,39 +22,39 @@ if TYPE_CHECKING:
 
 
 def intent_of(plan: Plan, operation: Operated, forced: tuple[RelPath, ...]) -> Intent:
-    """What to keep of an operation that is about to begin.
+    """Makes the durable note of an operation that is about to begin.
 
     Args:
         plan: what it will do.
-        operation: as the timeline will tell it.
+        operation: how the timeline will record it.
         forced: ignored paths that it looks at all the same.
     """
     writes = [
-        Effect(write.path, write.standing.entry if write.standing is not None else None, write.entry)
+        Effect(write.path, write.captured.entry if write.captured is not None else None, write.entry)
         for write in plan.writes
     ]
-    deletes = [Effect(delete.path, delete.standing.entry, None) for delete in plan.deletes]
-    return Intent(operation, (*deletes, *writes), plan.make_directories, plan.remove_directories, forced, plan.together)
+    deletes = [Effect(delete.path, delete.captured.entry, None) for delete in plan.deletes]
+    return Intent(operation, (*deletes, *writes), plan.make_directories, plan.remove_directories, forced, plan.linked)
 
 
 def remaining(intent: Intent, work_tree: WorkTree) -> Plan:
-    """What is left to be done of an operation that was cut short.
+    """Plans the rest of an operation that was interrupted.
 
-    A file that still is as the operation found it is brought where it was to go; one that somebody changed since is
-    theirs, and what was to be done only together with it is left.
+    A file that is as the operation found it is finished. A file that somebody changed since stays theirs, and so do the
+    files linked with it.
 
     Args:
-        intent: what was kept.
-        work_tree: as of a capture just taken.
+        intent: the note of the operation.
+        work_tree: the folder, as of a capture just taken.
     """
     writes: list[Write] = []
     deletes: list[Delete] = []
     settled: list[FileOutcome] = []
-    together = LinkedFiles.of(intent.together)
+    linked = LinkedFiles.of(intent.linked)
     theirs = {effect.path for effect in intent.files if _now(effect, work_tree) not in (effect.old, effect.new)}
-    left = {other for path in theirs for other in together.others(path)}
+    left = {other for path in theirs for other in linked.others(path)}
     for effect in intent.files:
-        standing = work_tree.standing(effect.path)
+        captured = work_tree.captured(effect.path)
         now = _now(effect, work_tree)
         if now == effect.new:
             settled.append(FileOutcome(effect.path, "deleted" if now is None else "restored"))
@@ -63,44 +63,44 @@ def remaining(intent: Intent, work_tree: WorkTree) -> Plan:
         elif effect.path in left:
             settled.append(FileOutcome(effect.path, "conflict", "occupied"))
         elif effect.new is not None:
-            writes.append(Write(effect.path, effect.new, standing))
-        elif standing is not None:
-            deletes.append(Delete(effect.path, standing))
+            writes.append(Write(effect.path, effect.new, captured))
+        elif captured is not None:
+            deletes.append(Delete(effect.path, captured))
     return Plan(
         writes=tuple(sorted(writes, key=lambda write: write.path)),
         deletes=tuple(sorted(deletes, key=lambda delete: delete.path)),
         make_directories=tuple(path for path in intent.made_directories if not work_tree.is_directory(path)),
         remove_directories=tuple(path for path in intent.removed_directories if work_tree.is_directory(path)),
         settled=tuple(settled),
-        together=together.within({*(write.path for write in writes), *(delete.path for delete in deletes)}),
+        linked=linked.within({*(write.path for write in writes), *(delete.path for delete in deletes)}),
     )
 
 
 def _now(effect: Effect, work_tree: WorkTree) -> Entry | None:
-    standing = work_tree.standing(effect.path)
-    return standing.entry if standing is not None else None
+    captured = work_tree.captured(effect.path)
+    return captured.entry if captured is not None else None
 
 
 def abandoned(plan: Plan) -> tuple[FileOutcome, ...]:
-    """What became of the files of a plan that cannot be carried out, because what it needs is damaged."""
+    """Reports the files of a plan as failed, because contents that it needs are damaged."""
     paths = [*(write.path for write in plan.writes), *(delete.path for delete in plan.deletes)]
     outcomes = [*plan.settled, *(FileOutcome(path, "failed", "storeCorrupt") for path in paths)]
     return tuple(sorted(outcomes, key=lambda outcome: outcome.path))
 
 
 def directories(intent: Intent) -> tuple[RelPath, ...]:
-    """Where an operation may have left files aside that it was about to move into place."""
+    """Lists where an interrupted operation may have left temporary files."""
     return tuple(sorted({b"", *(above for effect in intent.files for above in parents(effect.path))}))
 
 
 def done(intent: Intent, results: Iterable[FileOutcome]) -> tuple[Effect, ...]:
-    """What an operation did to files, as it turned out."""
+    """Lists what an operation really did to files."""
     left = {result.path for result in results if result.is_left}
     return tuple(effect for effect in intent.files if effect.path not in left)
 
 
 def finished(operation: Operated, results: Iterable[FileOutcome]) -> Operated:
-    """An operation as it turned out: what was not done to a file is told as left, and a step that is as it was not."""
+    """Corrects the record of an operation: files that were not touched stay in force, unchanged steps drop out."""
     left = {result.path: result for result in results if result.is_left}
     if left:
         left |= _passed_through(operation.turned, left)
@@ -109,10 +109,10 @@ def finished(operation: Operated, results: Iterable[FileOutcome]) -> Operated:
 
 
 def _passed_through(turned: Iterable[StepTurned], left: Mapping[RelPath, FileOutcome]) -> dict[RelPath, FileOutcome]:
-    """The paths that only would have held for a while what was to move on and could not be moved.
+    """Finds the paths that files would only have passed through, of files that could not be moved.
 
-    One step was to bring a file there, and the next to take it away. The disk says nothing of such a path, but a step
-    of which one half counted as taken back would later take the other half away.
+    Taking back one step would have put a file there, and the next would have moved it on. The disk does not show such a
+    path; but if half of a step counted as taken back, a redo would later remove the other half.
     """
     turns = tuple(turned)
     series: dict[RelPath, list[Effect]] = {}
@@ -132,16 +132,16 @@ def _passed_through(turned: Iterable[StepTurned], left: Mapping[RelPath, FileOut
 
 
 def _as_done(turn: StepTurned, left: Mapping[RelPath, FileOutcome]) -> StepTurned | None:
-    """What became of a step; None where it is as it was, because all that was to be done could not be.
+    """Corrects the record of one step; None if nothing of what was planned could be done.
 
     Args:
-        turn: as planned.
-        left: the files and directories that were left as they are.
+        turn: the record as planned.
+        left: the files and directories that were left alone.
     """
     names = dict(turn.moved)
     missed = {names.get(effect.path, effect.path): effect.path for effect in turn.effects if effect.path in left}
     missed |= {path: path for path in turn.made_directories if path in left}
-    # what is protected is left for good, and the step is done with
+    # protected files are left for good, and do not keep the step from being done
     unsettled = {name for name, path in missed.items() if left[path].can_be_tried_again}
     done = attrs.evolve(
         turn,
@@ -154,7 +154,7 @@ def _as_done(turn: StepTurned, left: Mapping[RelPath, FileOutcome]) -> StepTurne
     elif turn.left is not None:
         done = attrs.evolve(done, left=tuple(sorted({*missed, *turn.left})))
     else:
-        # an operation of an older snapd, which was cut short
+        # the interrupted operation of an older snapd
         return attrs.evolve(done, state=turn.state)
     is_something = done.effects or done.made_directories or done.removed_directories
     remains = done.rest if turn.again is not None else done.state == "partly"

@@ -1,4 +1,4 @@
-"""A snapshot as the goal of an operation: what it has at a path, and what it must not be held to have lacked."""
+"""A snapshot as the goal of an operation: what it has at a path, and what it may have had without a capture."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from snapd.core.model import Entry, RelPath, RuleText, Snapshot
-    from snapd.core.ports.store import Store
+    from snapd.core.ports.objects import Objects
 
 
 def stack_of(texts: Iterable[RuleText]) -> IgnoreStack:
-    """The ignore files among some rules, in git's order of strength; `.gitignore` files outermost first."""
+    """Stacks the ignore files among some rules in git's order of precedence, `.gitignore` files outermost first."""
     files = [(text.kind, IgnoreFile.parse(text.text, text.base)) for text in texts]
     stack = IgnoreStack(
         outer=tuple(file for kind, file in files if kind in ("global", "info")),
@@ -37,13 +37,13 @@ class Target:
     a deletion, and `protection` tells them apart.
 
     Args:
-        store: where the snapshot is.
+        objects: holds the snapshots.
         snapshot: the goal.
-        absent: paths that are known not to have been there, whatever its rules were.
+        absent: paths that certainly had no file, whatever the ignore rules were.
     """
 
-    def __init__(self, store: Store, snapshot: Snapshot, absent: frozenset[RelPath] = frozenset()) -> None:
-        self._store = store
+    def __init__(self, objects: Objects, snapshot: Snapshot, absent: frozenset[RelPath] = frozenset()) -> None:
+        self._objects = objects
         self.snapshot = snapshot
         self._absent = absent
         coverage = snapshot.coverage
@@ -62,19 +62,19 @@ class Target:
 
     def entry(self, path: RelPath) -> Entry | None:
         """The file or symlink that it has at a path."""
-        return file_at(self._store.entry_in, self.snapshot.tree, path)
+        return file_at(self._objects.entry_in, self.snapshot.tree, path)
 
     def has_directory(self, path: RelPath) -> bool:
         """Whether it has a directory there, an empty one included."""
-        found = lookup(self._store.entry_in, self.snapshot.tree, path)
+        found = lookup(self._objects.entry_in, self.snapshot.tree, path)
         return (found is not None and found.mode == TREE) or path in self._empty
 
     def came_since(self, path: RelPath) -> Iterator[RelPath]:
-        """The directories above a path that it does not have, the innermost first."""
+        """The directories above a path that it lacks, innermost first."""
         return takewhile(lambda above: not self.has_directory(above), parents(path))
 
     def protection(self, path: RelPath, is_directory: bool = False) -> str | None:
-        """Why a path that it does not have may have been there all the same; None where it was not there."""
+        """Says why a path that it lacks may have existed all the same; None if the path did not exist."""
         if path in self._absent:
             return None
         ways = (*reversed(parents(path)), path)
@@ -105,4 +105,4 @@ class Target:
         entry = self.entry(below + b"/.gitignore" if below else b".gitignore")
         if entry is None or entry.mode not in (REGULAR, EXECUTABLE):
             return None
-        return IgnoreFile.parse(self._store.read_blob(entry.oid), directory)
+        return IgnoreFile.parse(self._objects.read_blob(entry.oid), directory)

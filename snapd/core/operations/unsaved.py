@@ -1,4 +1,4 @@
-"""Which files have text in an editor that is not saved: what is on the disk is then not all that there is to lose."""
+"""Knows which files have unsaved text in an editor: overwriting such a file can lose more than the disk shows."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ if TYPE_CHECKING:
 
 
 class Unsaved:
-    """The files with unsaved text, of all editors, wherever they lie. Safe to use from several threads."""
+    """The files with unsaved text in any editor, in all folders. Safe to use from several threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._of: dict[Hashable, set[bytes]] = {}
 
     def mark(self, editor: Hashable, path: bytes, unsaved: bool) -> None:
-        """Says whether an editor has unsaved text of a file.
+        """Notes whether an editor has unsaved text of a file.
 
         Args:
-            editor: whoever it is.
-            path: absolute, without symlinks on the way.
-            unsaved: whether it has.
+            editor: identifies the editor.
+            path: absolute, with all symlinks resolved.
+            unsaved: whether the editor has unsaved text.
         """
         with self._lock:
             paths = self._of.setdefault(editor, set())
@@ -36,12 +36,12 @@ class Unsaved:
                 del self._of[editor]
 
     def drop(self, editor: Hashable) -> None:
-        """An editor is gone, and with it what it had."""
+        """Forgets an editor that is gone."""
         with self._lock:
             self._of.pop(editor, None)
 
     def below(self, root: bytes) -> frozenset[RelPath]:
-        """The files in a folder of which some editor has unsaved text."""
+        """Lists the files in a folder that have unsaved text in any editor."""
         prefix = root.rstrip(b"/") + b"/"
         with self._lock:
             return frozenset(

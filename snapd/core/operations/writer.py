@@ -1,4 +1,4 @@
-"""The one who may change a workspace: takes its snapshots and carries out plans, one request at a time."""
+"""The only place that changes a workspace: takes its snapshots and carries out plans, one request at a time."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from snapd.core.call import Call, SpareCall
+from snapd.core.call import Call, IdleCall
 from snapd.core.errors import Cancelled, Interrupted, StoreCorrupt, WorkspaceNotOpen
-from snapd.core.feed.change_feed import ChangeFeed, Telling
+from snapd.core.feed.change_feed import ChangeFeed, DriftNotifier
 from snapd.core.feed.event_log import EventLog
 from snapd.core.feed.events import Reverted, Tracked
 from snapd.core.model import Outcome, RecordKind
@@ -20,8 +20,8 @@ from snapd.core.timeline.attendance import Attendance
 from snapd.core.timeline.model import Event, Operated, SnapshotId, Span
 from snapd.failpoints import failpoint
 
-from .concurrent_edits import left_by
-from .ignored_targets import hidden
+from .concurrent_edits import without_concurrent_edits
+from .ignored_targets import ignored_files
 from .planner import Planner
 from .recovery import abandoned, directories, done, finished, intent_of, remaining
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from snapd.core.ports.policy import Policy
     from snapd.core.ports.store import Store
     from snapd.core.ports.work_tree import WorkTree
-    from snapd.core.timeline.model import Happening, Intent, OperationKind
+    from snapd.core.timeline.model import EventPayload, Intent, OperationKind
 
     from .unsaved import Unsaved
 
@@ -43,12 +43,12 @@ _LOCK_POLL_SECONDS = 0.1
 
 
 @attrs.frozen
-class Request:
-    """What is asked of an operation, whatever it does.
+class OperationOptions:
+    """How a client wants an operation done, whatever the operation is.
 
     Attributes:
         on_conflict: what to do with files that are not what the agent left.
-        by_name: whether that was asked for, and is no default.
+        by_name: whether the client chose `on_conflict` itself.
         dry_run: only say what would be done.
     """
 
@@ -58,8 +58,27 @@ class Request:
 
     @property
     def respects_editors(self) -> bool:
-        """Whether files with unsaved text in an editor are left alone."""
+        """Whether to leave files alone that have unsaved text in an editor."""
         return not (self.on_conflict == "overwrite" and self.by_name)
+
+
+@attrs.frozen
+class Prepared:
+    """What an operation starts from.
+
+    Attributes:
+        seen: the work tree, without the ignored files in `forced`: they are nobody's change.
+        before: the work tree with them.
+        forced: ignored files and directories that the operation looks at all the same.
+        options: how the client wants it done.
+        planner: makes the plan.
+    """
+
+    seen: Snapshot
+    before: Snapshot
+    forced: tuple[RelPath, ...]
+    options: OperationOptions
+    planner: Planner
 
 
 class Writer:
@@ -67,48 +86,55 @@ class Writer:
 
     Args:
         work_tree: the folder.
-        store: where its snapshots are.
-        policy: says what is captured.
+        store: holds its snapshots and events.
+        policy: says what to capture.
         texts: compares texts.
-        unsaved: which files have unsaved text in an editor.
+        unsaved: knows which files have unsaved text in an editor.
+
+    Attributes:
+        event_log: the notifications.
+        attendance: which client works in which step.
+        feed: notifies of changes in the work tree.
+        files: how many files the last capture found; None before the first.
     """
 
     def __init__(self, work_tree: WorkTree, store: Store, policy: Policy, texts: TextDiffer, unsaved: Unsaved) -> None:
         self.work_tree = work_tree
-        self.store = store
+        self._store = store
         self._policy = policy
         self.unsaved = unsaved
-        self.bulletin = EventLog(store.timeline.reserve)
+        self.event_log = EventLog(store.timeline.reserve)
         self.attendance = Attendance()
         self.files: int | None = None
         self._lock = threading.Lock()
         self._counting = threading.Lock()
         self._waiting = 0
-        self._call = Call()
         self._closed = False
         self._settled = False
         self._broken_off: Interrupted | None = None
-        self._troubled: list[Callable[[Exception], None]] = []
-        self._recovered: list[Callable[[Operated], None]] = []
-        self._telling = Telling(work_tree, store, texts, lambda: self.settings, self.turn, self.tell)
-        self.feed = ChangeFeed(work_tree, self._telling, self.tell_trouble)
+        self._trouble_listeners: list[Callable[[Exception], None]] = []
+        self._recovery_listeners: list[Callable[[Operated], None]] = []
+        self._drift_notifier = DriftNotifier(
+            work_tree, store, store, texts, lambda: self.settings, self.turn, self.notify
+        )
+        self.feed = ChangeFeed(work_tree, self._drift_notifier, self.report_trouble)
 
     @property
     def settings(self) -> CaptureSettings:
-        """What is captured."""
+        """What to capture."""
         return self._policy.capture
 
-    def listen(self, troubled: Callable[[Exception], None]) -> None:
-        """Has it told why nothing can be told of the work tree, once for the same reason: an error, or a defect."""
-        self._troubled.append(troubled)
+    def listen(self, on_trouble: Callable[[Exception], None]) -> None:
+        """Has `on_trouble` called with what keeps notifications from being sent, once for each reason in a row."""
+        self._trouble_listeners.append(on_trouble)
 
-    def on_recovery(self, recovered: Callable[[Operated], None]) -> None:
-        """Has an operation told that failed halfway, or was killed, and was ended later."""
-        self._recovered.append(recovered)
+    def on_recovery(self, on_recovered: Callable[[Operated], None]) -> None:
+        """Has `on_recovered` called with each operation that failed or was killed halfway, once it is finished."""
+        self._recovery_listeners.append(on_recovered)
 
     def close(self) -> None:
-        """Lets go of the folder and the store, when the operation under way is done; harmless when repeated."""
-        # before: its thread may be waiting for its turn to write
+        """Closes the folder and the store once the operation that runs is done; closing again has no effect."""
+        # first, because its thread may be waiting for its turn to write
         self.feed.close()
         with self._wanting(), self._lock:
             if self._closed:
@@ -116,52 +142,48 @@ class Writer:
                 return
             self._closed = True
             self.work_tree.close()
-            self.store.close()
+            self._store.close()
 
     @contextmanager
     def turn(self, call: Call) -> Iterator[None]:
-        """The right to write, which one request has at a time.
+        """Waits for the right to write, which one request has at a time; first finishes what a crash interrupted.
 
         Raises:
-            Cancelled: the request was taken back while it waited.
+            Cancelled: the request was cancelled while it waited.
             WorkspaceNotOpen: the workspace was closed while it waited.
-            StorageFull, IoError: there is no space to tell of anything.
+            StorageFull, IoError: there is no space to number notifications.
         """
         with self.alone(call):
-            self.store.finish_erasing()
-            self.bulletin.prepare()
+            self._store.finish_erasing()
+            self.event_log.prepare()
             self._settle(call)
             yield
 
-    def check(self) -> None:
-        """Asks whether the request that has the turn is still wanted; raises as `Call.check`."""
-        self._call.check()
-
     @contextmanager
-    def spare_turn(self) -> Iterator[SpareCall]:
-        """The right to write while nobody else wants it, for what changes nothing of the work tree.
+    def idle_turn(self) -> Iterator[IdleCall]:
+        """Takes the right to write while nobody else wants it, for work that does not change the work tree.
 
         Yields:
-            A call that is over as soon as somebody does.
+            A call that is cancelled as soon as somebody else wants to write.
 
         Raises:
-            Cancelled: somebody has it, or wants it; or an operation that was cut short is to be ended first.
+            Cancelled: somebody else writes or waits; or an interrupted operation has to be finished first.
             WorkspaceNotOpen: the workspace is closed.
         """
-        call = SpareCall(lambda: self._waiting > 0)
+        call = IdleCall(lambda: self._waiting > 0)
         if not self._lock.acquire(blocking=False):
             raise Cancelled("somebody else is at work")
         with self._locked(call):
-            if not (self._settled or self.store.intent() is None):
+            if not (self._settled or self._store.intent() is None):
                 raise Cancelled("something else is to be done first")
             yield call
 
     @contextmanager
     def alone(self, call: Call) -> Iterator[None]:
-        """As `turn`, also where the store is too damaged for an operation to be ended that was cut short.
+        """Waits for the right to write, but finishes nothing first: for a store that may be too damaged for that.
 
         Raises:
-            Cancelled: the request was taken back while it waited.
+            Cancelled: the request was cancelled while it waited.
             WorkspaceNotOpen: the workspace was closed while it waited.
         """
         with self._wanting():
@@ -173,24 +195,23 @@ class Writer:
             except BaseException as error:
                 if isinstance(error, Interrupted):
                     self._broken_off = error
-                # what could not be made durable may be needed by nobody any more, and must not be in the way next time
-                self.work_tree.forget(self.store.discard())
+                # objects that were not made durable may never be needed, and must not be in the way next time
+                self.work_tree.forget(self._store.discard())
                 raise
 
     @contextmanager
     def _locked(self, call: Call) -> Iterator[None]:
-        """Gives the lock back at the end. Whoever takes it does so through here, so that a closed workspace stays so.
+        """Releases the lock at the end; every holder comes through here, so that nobody writes to a closed workspace.
 
         Raises:
-            Cancelled: the request was taken back.
+            Cancelled: the request was cancelled.
             WorkspaceNotOpen: the workspace is closed.
         """
         try:
             call.check()
             if self._closed:
-                # the descriptor of the folder may be that of another one by now, and the store somebody else's
+                # another folder may have the descriptor by now, and another process the store
                 raise WorkspaceNotOpen("the workspace was closed while the request waited; open it again")
-            self._call = call
             yield
         finally:
             self._lock.release()
@@ -198,7 +219,7 @@ class Writer:
 
     @contextmanager
     def _wanting(self) -> Iterator[None]:
-        """While somebody waits for the right to write."""
+        """Counts a request as waiting for the right to write."""
         with self._counting:
             self._waiting += 1
         try:
@@ -207,97 +228,116 @@ class Writer:
             with self._counting:
                 self._waiting -= 1
 
-    # -- taking
+    # -- capturing
 
     def look(self, forced: tuple[RelPath, ...], call: Call) -> Snapshot:
-        """Captures the work tree; what was found is recorded by nobody yet."""
-        self.store.check_present()
+        """Captures the work tree, without a record yet."""
+        self._store.check_present()
         try:
-            with self.store.batch() as batch:
+            with self._store.batch() as batch:
                 snapshot = self.work_tree.capture(self.settings, forced, batch, call)
         except BaseException:
-            # what the clock had told was given back to it, and it does not tell it twice
+            # the changes that this look was to find are noted again, but the clock will not announce them twice
             self.feed.hear()
             raise
         self.files = self.work_tree.count()
         return snapshot
 
     def record(self, snapshot: Snapshot, kind: RecordKind) -> None:
-        """Records a snapshot durably."""
-        if kind is not RecordKind.LOOK or not self.store.knows(snapshot.tree):
-            self.store.append(snapshot, kind)
+        """Records a snapshot durably; of a `LOOK`, only a tree that is not recorded yet."""
+        if kind is not RecordKind.LOOK or not self._store.knows(snapshot.tree):
+            self._store.append(snapshot, kind)
 
     def capture(self, forced: tuple[RelPath, ...], kind: RecordKind, call: Call) -> Snapshot:
-        """Looks and records."""
+        """Captures the work tree and records that."""
         snapshot = self.look(forced, call)
         self.record(snapshot, kind)
         return snapshot
 
-    def track(self, snapshot: Snapshot, what: Happening, call: Call) -> None:
-        """Records a snapshot as asked for, with an event of the timeline that it is the head of; and tells of it.
+    def track(self, snapshot: Snapshot, what: EventPayload, call: Call) -> None:
+        """Records a snapshot together with an event whose head it is, and notifies of it.
 
         Raises:
-            StorageFull, StoreCorrupt, IoError, Cancelled: neither was done; later on it cannot be cancelled any more.
+            StorageFull, StoreCorrupt, IoError, Cancelled: neither was recorded.
         """
-        previous = self.store.last
-        found = self.store.identify(snapshot)
+        previous = self._store.last
+        found = self._store.identify(snapshot)
         call.commit()
-        self.store.append_event(self._event(found, self.span(found), what), snapshot)
+        self._store.append_event(self._event(found, self.span(found), what), snapshot)
         failpoint("writer.tracked")
-        self.tell_snapshot(Tracked(snapshot.tree, previous, snapshot.coverage.skipped))
+        self.notify_snapshot(Tracked(snapshot.tree, previous, snapshot.coverage.skipped))
 
-    def suppose(self, snapshot: Snapshot, what: Happening) -> None:
-        """Has the timeline answer as if `track` had added this event; for its `supposing` block."""
-        found = self.store.identify(snapshot)
-        self.store.timeline.suppose(self._event(found, self.span(found), what))
+    def suppose(self, snapshot: Snapshot, what: EventPayload) -> None:
+        """Makes the timeline answer as if `track` had added this event; only in a `Timeline.supposing` block."""
+        found = self._store.identify(snapshot)
+        self._store.timeline.suppose(self._event(found, self.span(found), what))
 
-    def note(self, what: Happening) -> None:
-        """Adds an event to the timeline for which nobody had to look."""
-        self.store.append_event(self._event(self.store.timeline.head, None, what))
+    def note(self, what: EventPayload) -> None:
+        """Adds an event to the timeline without a capture."""
+        self._store.append_event(self._event(self._store.timeline.head, None, what))
 
     # -- changing
 
-    def operate(
+    def prepare(
         self,
-        make_plan: Callable[[Planner, Snapshot], tuple[Plan, Operated]],
-        forced: tuple[RelPath, ...],
-        wanted: Callable[[Snapshot], Iterable[RelPath]],
-        request: Request,
+        seen: Snapshot,
+        wanted: Iterable[RelPath],
+        options: OperationOptions,
         call: Call,
-    ) -> Outcome:
-        """Carries out an operation; what is there now is in a snapshot first.
+        *,
+        forced: Iterable[RelPath] = (),
+    ) -> Prepared:
+        """Captures, before an operation is planned, the ignored files that it may write over: no snapshot has them.
 
         Args:
-            make_plan: given a planner and the work tree as it is without `forced`, says what to do and how the timeline
-                is to tell it.
-            forced: ignored paths that are looked at all the same.
-            wanted: given the same, says which files it is to write; those that are ignored are captured with `forced`.
-            request: how it was asked.
+            seen: the work tree, as just captured.
+            wanted: the files that the operation is going to write.
+            options: how the client wants it done.
+            call: the request.
+            forced: ignored paths to capture in any case.
+
+        Raises:
+            StoreCorrupt, StorageFull, WorkspaceGone, IoError, Cancelled: nothing was changed.
+        """
+        forced = tuple(sorted(ignored_files(self.work_tree, wanted, call).union(forced)))
+        before = self.look(forced, call) if forced else seen
+        unsaved = self.unsaved.below(self.work_tree.root) if options.respects_editors else frozenset()
+        planner = Planner(
+            self._store,
+            self.work_tree,
+            before,
+            base=self._store.last,
+            on_conflict=options.on_conflict,
+            unsaved=unsaved,
+        )
+        return Prepared(seen, before, forced, options, planner)
+
+    def carry_out(self, prepared: Prepared, plan: Plan, operation: Operated, call: Call) -> Outcome:
+        """Carries out a plan, after a snapshot of what is there now, and records the operation.
+
+        Args:
+            prepared: what the plan was made from.
+            plan: what to do.
+            operation: how the timeline records it.
             call: the request; may be cancelled until the first file is moved.
 
         Raises:
             StoreCorrupt, StorageFull, WorkspaceGone, IoError, Cancelled: nothing was changed.
         """
-        # what was captured only because the operation looks at it is nobody's change
-        seen = self.look((), call)
-        forced = tuple(sorted(hidden(self.work_tree, wanted(seen), call).union(forced)))
-        before = self.look(forced, call) if forced else seen
-        unsaved = self.unsaved.below(self.work_tree.root) if request.respects_editors else frozenset()
-        planner = Planner(self.store, self.work_tree, before, self.store.last, request.on_conflict, unsaved)
-        plan, operation = make_plan(planner, seen)
+        before, options = prepared.before, prepared.options
         call.check()
-        is_refused = request.on_conflict == "fail" and plan.conflicts
-        if request.dry_run or is_refused:
-            # what was refused is not what the agent left: asked again, it has to be refused again
+        is_refused = options.on_conflict == "fail" and plan.conflicts
+        if options.dry_run or is_refused:
+            # recorded as a look only: asked again, the operation has to be refused again
             self.record(before, RecordKind.LOOK)
             return Outcome(False, before.tree, before.tree, plan.refused() if is_refused else plan.foretold())
         failpoint("writer.before")
         self.record(before, RecordKind.BEFORE)
-        # a step of which nothing can be taken back stays what it is, and nothing happened
+        # if nothing can be taken back of any step, nothing happened
         if plan.is_empty and not finished(operation, plan.foretold()).turned:
             return Outcome(True, before.tree, before.tree, plan.foretold())
         call.check()
-        intent = intent_of(plan, operation, forced)
+        intent = intent_of(plan, operation, prepared.forced)
         if plan.is_empty:
             call.commit()
             results = plan.foretold()
@@ -305,89 +345,91 @@ class Writer:
             results = self._apply(plan, intent, call)
         after = self._conclude(intent, results, call)
         outcome = Outcome(True, before.tree, after.tree, results)
-        self.tell_snapshot(Reverted(operation.kind, outcome))
+        self.notify_snapshot(Reverted(operation.kind, outcome))
         return outcome
 
     def operation(self, kind: OperationKind, before: Snapshot) -> Operated:
-        """How the timeline tells an operation that is about no session."""
-        return Operated(secrets.token_hex(8), kind, None, self.store.identify(before))
+        """Makes the record of an operation that is about no session and no step."""
+        return Operated(secrets.token_hex(8), kind, None, self._store.identify(before))
 
-    # -- telling
+    # -- notifying
 
-    def tell_snapshot(self, notice: Tracked | Reverted) -> None:
-        """Tells of a snapshot, from which what changes next is told."""
-        self._telling.forget()
-        self.tell(notice)
+    def notify_snapshot(self, notice: Tracked | Reverted) -> None:
+        """Notifies of a snapshot; later notifications of changes compare with it."""
+        self._drift_notifier.forget()
+        self.notify(notice)
 
-    def tell(self, notice: Notice) -> None:
-        """Tells everyone who listens."""
-        self.bulletin.tell(notice)
+    def notify(self, notice: Notice) -> None:
+        """Sends a notification to all listeners."""
+        self.event_log.publish(notice)
 
-    def tell_trouble(self, error: Exception) -> None:
-        """Tells those who listen why something that happened cannot be told."""
-        for troubled in self._troubled:
-            troubled(error)
+    def report_trouble(self, error: Exception) -> None:
+        """Reports why a notification could not be sent."""
+        for on_trouble in self._trouble_listeners:
+            on_trouble(error)
 
     # -- the timeline
 
     def _apply(self, plan: Plan, intent: Intent, call: Call) -> tuple[FileOutcome, ...]:
         failpoint("writer.intend")
-        self.store.intend(intent)
-        # whatever fails from here on: before anything else is done, it is ended and told
+        self._store.intend(intent)
+        # if anything fails from here on, the next turn finishes the operation first
         self._settled = False
         failpoint("writer.apply")
         try:
             call.check()
-            return self.work_tree.apply(plan, self.store.blob_chunks, call)
+            return self.work_tree.apply(plan, self._store.blob_chunks, call)
         except BaseException:
             if not call.is_committed:
-                # no file was moved
-                self.store.forget_intent()
+                # no file was touched
+                self._store.forget_intent()
                 self._settled = True
             raise
 
     def _conclude(self, intent: Intent, results: Sequence[FileOutcome], call: Call) -> Snapshot:
-        """Tells the timeline of an operation, as it turned out; gives the work tree after it."""
+        """Records an operation as it turned out; gives the work tree after it."""
         failpoint("writer.conclude")
         operation = finished(intent.operation, results)
         after = self.look(intent.forced, call)
         plain = self.look((), call) if intent.forced else after
-        before = self.store.load(operation.before)
-        head = left_by(self.store, self.work_tree, before, plain, done(intent, results), intent.forced)
+        before = self._store.load(operation.before)
+        head = without_concurrent_edits(
+            self._store, self.work_tree, before, plain, done(intent, results), intent.forced
+        )
         call.check()
-        # what somebody changed since the last snapshot and still has must not pass for what an agent left
+        # a file that keeps what somebody changed since the last snapshot must not pass for what an agent left
         left_alone = any(result.outcome == "conflict" or result.reason == "changedSince" for result in results)
         kind = RecordKind.PARTLY if left_alone or head != plain else RecordKind.AFTER
-        event = self._event(self.store.identify(head), self.span(operation.before), operation)
+        event = self._event(self._store.identify(head), self.span(operation.before), operation)
         failpoint("writer.tell")
         if head == after:
-            self.store.append_event(event, after, kind)
+            self._store.append_event(event, after, kind)
         else:
-            self.store.append(after, kind)
-            self.store.append_event(event, None if self.store.knows(head.tree) else head, RecordKind.LOOK)
+            self._store.append(after, kind)
+            self._store.append_event(event, None if self._store.knows(head.tree) else head, RecordKind.LOOK)
         failpoint("writer.forget")
-        self.store.forget_intent()
+        self._store.forget_intent()
         self._settled = True
         return after
 
-    def _event(self, head: SnapshotId | None, seen: Span | None, what: Happening) -> Event:
-        return Event(self.store.timeline.next_seq, time.time_ns() // 1_000_000, head, seen, what)
+    def _event(self, head: SnapshotId | None, seen: Span | None, what: EventPayload) -> Event:
+        return Event(self._store.timeline.next_seq, time.time_ns() // 1_000_000, head, seen, what)
 
     def span(self, found: SnapshotId) -> Span | None:
-        """What changed since the last event, by whom; None where nothing did."""
-        head = self.store.timeline.head
+        """Finds what changed since the last event, and which steps own it; None if nothing changed."""
+        head = self._store.timeline.head
         if head is None or head == found:
             return None
-        return Span(head, found, *self.attendance.split(self.store.timeline.open_steps()))
+        return Span(head, found, *self.attendance.split(self._store.timeline.open_steps()))
 
     def _settle(self, call: Call) -> None:
-        """Ends an operation that failed halfway, or was killed: finishes it where nobody changed the rest."""
+        """Finishes an operation that failed or was killed halfway, for the files that nobody changed since."""
         if self._settled:
             return
-        intent = self.store.intent()
+        intent = self._store.intent()
         if intent is not None:
             if self._broken_off is not None:
-                # the process is about to end: what it does before that must not be just what it was to leave
+                # the process is about to stop, and was interrupted in this very operation
                 raise self._broken_off
             with call.on_behalf_of_all() as ending:
                 self._end(intent, ending)
@@ -396,17 +438,17 @@ class Writer:
     def _end(self, intent: Intent, call: Call) -> None:
         entries = [entry for effect in intent.files for entry in (effect.old, effect.new) if entry is not None]
         failpoint("writer.settle")
-        self.work_tree.sweep(directories(intent), entries, self.store.blob_chunks, call)
+        self.work_tree.sweep(directories(intent), entries, self._store.blob_chunks, call)
         failpoint("writer.swept")
         self.look(intent.forced, call)
         plan = remaining(intent, self.work_tree)
         try:
-            results = self.work_tree.apply(plan, self.store.blob_chunks, call)
+            results = self.work_tree.apply(plan, self._store.blob_chunks, call)
         except StoreCorrupt:
-            # what it wanted cannot be had any more, and must not keep everyone from everything else
+            # the contents are lost; that must not block every later request
             results = abandoned(plan)
         after = self._conclude(intent, results, call)
         before = intent.operation.before.tree
-        self.tell_snapshot(Reverted(intent.operation.kind, Outcome(True, before, after.tree, results)))
-        for recovered in self._recovered:
-            recovered(intent.operation)
+        self.notify_snapshot(Reverted(intent.operation.kind, Outcome(True, before, after.tree, results)))
+        for on_recovered in self._recovery_listeners:
+            on_recovered(intent.operation)

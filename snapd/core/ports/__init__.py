@@ -1,1 +1,1 @@
-"""What the core needs of the rooms that touch the disk; `store` and `worktree` provide it."""
+"""The interfaces through which the core uses the disk; `store` and `worktree` implement them."""

@@ -1,4 +1,4 @@
-"""Comparing texts."""
+"""Compares texts."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ if TYPE_CHECKING:
 
 
 class TextDiffer(Protocol):
-    """Compares texts, none of them binary, wherever that is done.
+    """Compares texts, none of them binary, in this process or another.
 
-    Its methods raise `Cancelled` when the request is taken back, and `IoError` where it cannot be done.
+    Its methods raise `Cancelled` when the request is cancelled, and `IoError` if the comparison fails.
     """
 
     def line_changes(self, old: bytes, new: bytes, call: Call) -> tuple[int, int]:

@@ -13,24 +13,24 @@ if TYPE_CHECKING:
 
 
 class Integrity(Protocol):
-    """Whether all that a store names is there, and sound."""
+    """Checks whether everything that a store names exists and is sound."""
 
     def check(self, call: Call, *, quick: bool, alone: bool) -> CheckReport:
-        """Checks all of it against its names, and all that is named for being there; changes nothing.
+        """Checks every object against its id, and that everything named exists; changes nothing.
 
         Args:
-            call: what this is for.
-            quick: read no objects but records and events.
-            alone: whether nobody writes meanwhile; else what is found may have moved in that moment.
+            call: the request.
+            quick: read only records and events, no other objects.
+            alone: whether nobody writes during the check; if not, an object that just moved may seem to be missing.
         """
 
     def repair(
         self, directories: tuple[bytes, ...], work_tree: Callable[[RelPath], bytes | None], call: Call
     ) -> CheckReport:
-        """Repairs what can be repaired; gives what was wrong.
+        """Repairs what can be repaired; reports what was wrong.
 
         Args:
             directories: absolute `objects` directories that may have what is lost; only read.
-            work_tree: gives the bytes of a file, None where there is none.
-            call: what this is for; may be cancelled until the first file is put aside.
+            work_tree: gives the bytes of a file, None if there is no such file.
+            call: the request; may be cancelled until the first file is moved to quarantine.
         """

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class SnapshotLog(Protocol):
-    """Which snapshots there are, and what happened; each entry is durable once its call returns."""
+    """Records which snapshots there are and what happened; each record is durable once its call returns."""
 
     def find(self, tree: ObjectId) -> Snapshot:
         """The latest snapshot with this tree; raises `UnknownSnapshot`."""
@@ -24,32 +24,32 @@ class SnapshotLog(Protocol):
 
     @property
     def last(self) -> ObjectId | None:
-        """The tree of the newest snapshot that somebody asked for, or that an operation left behind."""
+        """The tree of the newest snapshot that a client asked for or that an operation left."""
 
     def append(self, snapshot: Snapshot, kind: RecordKind) -> None:
-        """Records a snapshot, and makes it durable with all that was stored before."""
+        """Records a snapshot, durably with all objects that were stored before."""
 
     @property
     def timeline(self) -> Timeline:
         """The sessions, steps and operations."""
 
     def identify(self, snapshot: Snapshot) -> SnapshotId:
-        """Which snapshot it is, for an event."""
+        """Gives the id by which an event names a snapshot."""
 
     def load(self, snapshot: SnapshotId) -> Snapshot:
-        """The snapshot that an event names; raises `StoreCorrupt`."""
+        """Loads the snapshot that an event names; raises `StoreCorrupt`."""
 
     def append_event(self, event: Event, snapshot: Snapshot | None = None, kind: RecordKind = RecordKind.TRACK) -> None:
         """Adds an event to the timeline, and records the snapshot that is its `head`: both or neither, durably."""
 
     def intend(self, intent: Intent) -> None:
-        """Keeps durably what is about to be done to the work tree."""
+        """Keeps durably what an operation is about to do to the work tree."""
 
     def intent(self) -> Intent | None:
-        """What was kept so and is not done with."""
+        """What `intend` kept, if that operation is not finished."""
 
     def forget_intent(self) -> None:
-        """Says that it is done with."""
+        """Notes that the operation of `intend` is finished."""
 
     def counts(self) -> tuple[int, int]:
-        """How many snapshots and sessions there are."""
+        """Counts the snapshots and the sessions."""

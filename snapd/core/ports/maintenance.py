@@ -1,4 +1,4 @@
-"""What goes from a store: by age, by purge, or all of it."""
+"""Removes snapshots, contents or everything from a store."""
 
 from __future__ import annotations
 
@@ -13,55 +13,55 @@ if TYPE_CHECKING:
 
 
 class PurgePlan(Protocol):
-    """Contents that are to go from a store, and where they stand."""
+    """The contents that a purge removes from a store, and where they occur."""
 
     @property
     def contents(self) -> frozenset[ObjectId]:
         """The blobs."""
 
-    def standing(self) -> dict[RelPath, frozenset[ObjectId]]:
-        """All paths where they stand in any snapshot or event, ordered, with the versions there."""
+    def versions_by_path(self) -> dict[RelPath, frozenset[ObjectId]]:
+        """All paths where they occur in any snapshot or event, ordered, with the versions at each path."""
 
     def snapshots(self) -> int:
-        """How many recorded snapshots have any of them."""
+        """Counts the recorded snapshots that have any of them."""
 
     def located(self, tree: ObjectId) -> tuple[tuple[RelPath, ObjectId], ...]:
-        """Where they stand in a tree."""
+        """Where they occur in a tree."""
 
     def is_in_any(self, path: RelPath) -> bool:
-        """Whether a file or directory is in any snapshot, or in what an event is about, with contents or without."""
+        """Whether any snapshot or event has a file or directory at a path, even if its contents are lost."""
 
     def is_linked(self) -> bool:
-        """Whether the user's own git has any of them in a file that it shares with the store: there they stay."""
+        """Whether the user's own git has any of them in a file that it shares with the store: they stay there."""
 
     def take_out(self) -> None:
-        """Has all snapshots and events be without them, durably and all at once."""
+        """Removes them from all snapshots and events, durably and at once."""
 
 
 class Maintenance(Protocol):
     """Expires, purges and erases what a store holds."""
 
     def expire(self, limits: Limits, keep: ObjectId | None, call: Call) -> tuple[int, int]:
-        """Drops what is beyond the limits, but for one tree, and packs the rest; gives how many, and the bytes."""
+        """Drops the snapshots beyond the limits, except one tree, and packs the rest; gives their number and bytes."""
 
     def expire_behind(self, limits: Limits, keep: ObjectId | None, call: Call) -> int:
-        """The same as long as the call goes on, and packs later; gives how many."""
+        """Drops snapshots as `expire` until the call is cancelled, and packs later; gives their number."""
 
     def purge_plan(self, paths: Collection[RelPath], call: Call) -> PurgePlan:
-        """What is to go with some files, and where it stands."""
+        """Finds the contents that a purge of some files removes, and where they occur."""
 
     @property
     def is_unpurged(self) -> bool:
-        """Whether a purge was cut short, so that there may be contents still that nothing refers to."""
+        """Whether a purge was interrupted, so that contents may remain that nothing refers to."""
 
     def purge(self, purge_plan: PurgePlan | None, call: Call) -> int:
-        """Takes contents out of every snapshot and event; None for what a purge before left; gives the bytes freed."""
+        """Removes contents from all snapshots and events; None finishes an earlier purge. Gives the bytes freed."""
 
     def finish_erasing(self) -> None:
-        """Ends an `erase` that failed halfway; costs nothing where there was none. Raises `IoError`: it fails still."""
+        """Finishes an `erase` that failed halfway; cheap if there was none. Raises `IoError` if it fails again."""
 
     def erase(self, call: Call) -> int:
-        """Drops all snapshots, sessions and operations, and all that they held; gives the bytes freed."""
+        """Removes all snapshots, sessions and operations with all their contents; gives the bytes freed."""
 
     def bytes_on_disk(self) -> int:
-        """What the store takes, bytes."""
+        """The size of the store in bytes."""

@@ -25,7 +25,7 @@ class ObjectBatch(Protocol):
 
     @property
     def packing(self) -> str:
-        """The module whose `packed_blob` makes, in any process, of a file's bytes its id and what is stored."""
+        """The module whose `packed_blob` turns a file's bytes into its id and the bytes to store, in any process."""
 
     def add_packed_blob(self, oid: ObjectId, packed: bytes) -> None:
         """Adds a file's bytes, given as what `packing` made of them."""
@@ -34,7 +34,7 @@ class ObjectBatch(Protocol):
         """Adds a directory, given as the bytes of its tree object."""
 
     def commit(self) -> None:
-        """Stores all that was added; durable at the latest when the next snapshot is recorded."""
+        """Stores everything that was added; it is durable at the latest when the next snapshot is recorded."""
 
 
 class Blobs(Protocol):
@@ -44,41 +44,41 @@ class Blobs(Protocol):
         """The bytes of a file; raises `StoreCorrupt`."""
 
     def read_small_blob(self, oid: ObjectId, most: int) -> bytes | None:
-        """The bytes of a file, None where it has more than `most`; raises `StoreCorrupt`."""
+        """The bytes of a file, None if it has more than `most`; raises `StoreCorrupt`."""
 
     def blob_size(self, oid: ObjectId) -> int:
         """The size of a file, bytes; raises `StoreCorrupt`."""
 
     def blob_chunks(self, oid: ObjectId) -> Iterator[bytes]:
-        """The bytes of a file, in pieces; raises `StoreCorrupt` before the last one where they are damaged."""
+        """The bytes of a file, in pieces; raises `StoreCorrupt` before the last piece if they are damaged."""
 
 
 class Objects(Blobs, Protocol):
     """The objects of a workspace's snapshots."""
 
     def check_present(self) -> None:
-        """Raises `StoreCorrupt` where the store was deleted or replaced."""
+        """Raises `StoreCorrupt` if the store was deleted or replaced."""
 
     def batch(self) -> ObjectBatch:
-        """A set of objects to be stored together."""
+        """Opens a set of objects to store together."""
 
     def adopt(self, directories: Sequence[bytes], wanted: Collection[ObjectId]) -> frozenset[ObjectId]:
-        """Takes objects over from other git `objects` directories, durably; gives those wanted that are stored now."""
+        """Copies wanted objects from other git `objects` directories, durably; gives those that are stored now."""
 
     def read_tree(self, oid: ObjectId) -> tuple[TreeEntry, ...]:
         """The entries of a directory; raises `StoreCorrupt`."""
 
     def entry_in(self, tree: ObjectId, name: bytes) -> TreeEntry | None:
-        """What a directory has under a name, if anything; asked for many, it is read once. Raises `StoreCorrupt`."""
+        """What a directory has under a name, if anything; repeated calls read it once. Raises `StoreCorrupt`."""
 
     def differing(self, old: ObjectId, new: ObjectId) -> list[tuple[TreeEntry | None, TreeEntry | None]]:
-        """The entries in which two directories differ, each before and after; raises `StoreCorrupt`."""
+        """The entries that differ between two directories, each before and after; raises `StoreCorrupt`."""
 
     def renames(self, old: ObjectId, new: ObjectId) -> dict[RelPath, RelPath]:
         """The old path of each file that was moved, by its new one."""
 
     def merge(self, base: Entry | None, ours: Entry, theirs: Entry) -> Entry | None:
-        """The three-way merge of a file, stored; None where the changes overlap."""
+        """Merges a file three ways and stores the result; None if the changes overlap."""
 
     def discard(self) -> frozenset[ObjectId]:
-        """Gives up objects that were added since the last snapshot was recorded; gives their ids."""
+        """Drops the objects that were added since the last snapshot was recorded; gives their ids."""

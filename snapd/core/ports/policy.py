@@ -1,4 +1,4 @@
-"""Which settings hold."""
+"""The settings of a workspace."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ SettingSource = Literal["default", "file", "environment", "client", "otherClient
 
 @attrs.frozen
 class SettingInUse:
-    """A setting as it holds for a workspace.
+    """A setting in force for a workspace.
 
     Attributes:
         name: of the setting.
-        value: what it is; patterns are a tuple of strings.
-        source: where that comes from: nobody said anything, the user's file, the environment of the process that
-            answers, the client that asks, another client, or the folder itself.
+        value: its value; patterns are a tuple of strings.
+        source: where the value comes from: the default, the user's file, the environment of the process that answers,
+            the client that asks, another client, or the folder itself.
     """
 
     name: str
@@ -33,22 +33,22 @@ class SettingInUse:
 
 
 class Policy(Protocol):
-    """Which settings hold for a workspace, at the moment of asking."""
+    """The settings of a workspace at the moment."""
 
     @property
     def capture(self) -> CaptureSettings:
-        """What is captured."""
+        """What to capture."""
 
     @property
     def kept(self) -> Retention:
-        """What is kept for how long."""
+        """What to keep for how long."""
 
     def enabled(self, client: Hashable) -> bool:
-        """Whether a client that has the workspace open wants snapshots at all."""
+        """Whether a client of the workspace wants snapshots at all."""
 
     def in_use(self, client: Hashable) -> tuple[SettingInUse, ...]:
-        """All settings, as that client sees them, but for what the folder's own file adds."""
+        """Lists all settings as a client sees them, without what the folder's own file adds."""
 
     @property
     def problem(self) -> str | None:
-        """What is wrong with the user's file, whose last good values hold then; None where it is all right."""
+        """What is wrong with the user's file, whose last good values stay in force; None if it is all right."""

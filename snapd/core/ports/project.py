@@ -1,4 +1,4 @@
-"""What the work tree needs of a store to believe the objects of the project's own git; `store` provides it."""
+"""What the work tree needs of a store in order to use the objects of the project's own git; `store` provides it."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ if TYPE_CHECKING:
 
 
 class Adopt(Protocol):
-    """`Store.adopt`, by itself."""
+    """`Objects.adopt` as a function."""
 
     def __call__(self, directories: Sequence[bytes], wanted: Collection[ObjectId], /) -> frozenset[ObjectId]:
-        """Takes objects over from other git `objects` directories; gives those wanted that are stored now."""
+        """Copies wanted objects from other git `objects` directories; gives those that are stored now."""
 
 
 class ProjectBlobs(Protocol):
-    """Blobs in the project's own git, which may be missing, damaged, or made to do harm."""
+    """Blobs in the project's own git, which may be missing, damaged or malicious."""
 
     def sizes(self, wanted: Collection[ObjectId], /) -> dict[ObjectId, int]:
-        """The sizes in bytes of those that are there, as they say themselves; raises `IoError`."""
+        """The sizes in bytes that those which exist declare; raises `IoError`."""
 
     def read(self, oid: ObjectId, most: int, /) -> bytes | None:
-        """The bytes of a blob, None where there is none, it is damaged, or has more than `most`; raises `IoError`."""
+        """The bytes of a blob, None if it is missing, damaged or has more than `most`; raises `IoError`."""
 
 
 class OpenBlobs(Protocol):
-    """`Store.project_blobs`, by itself."""
+    """`Store.project_blobs` as a function."""
 
     def __call__(self, directories: Sequence[bytes], /) -> ProjectBlobs:
-        """The blobs in git `objects` directories; nothing is read yet."""
+        """Opens the blobs in git `objects` directories; reads nothing yet."""

@@ -1,4 +1,4 @@
-"""The store of one workspace, as a whole. What needs less of it takes one of its parts."""
+"""The store of one workspace, as a whole. Code that needs less of it takes one of the narrower ports."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from .objects import Objects
 
 
 class Store(Objects, SnapshotLog, Maintenance, Integrity, Protocol):
-    """A store that is open: no other process writes it."""
+    """An open store: no other process writes to it."""
 
     def close(self) -> None:
-        """Lets another process own the store."""
+        """Closes the store, so that another process can own it."""
 
     @property
     def path(self) -> str:
-        """Where it lies."""
+        """The directory of the store."""

@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 
 class Timeline(Protocol):
-    """The sessions, steps and operations of a workspace, as `Store.record` was told of them."""
+    """The sessions, steps and operations of a workspace, as its events record them."""
 
     @property
     def head(self) -> SnapshotId | None:
-        """The work tree, by the last event."""
+        """The work tree at the last event."""
 
     @property
     def next_seq(self) -> int:
@@ -48,72 +48,72 @@ class Timeline(Protocol):
         """The steps of a session, in the order in which they were begun."""
 
     def session_page(self, after: int | None, limit: int | None) -> tuple[tuple[Session, ...], int | None]:
-        """Up to `limit` sessions, as `sessions` has them, from where a page ended; and where this one ended."""
+        """Lists up to `limit` sessions in the order of `sessions`, from where a page ended; and where this one ends."""
 
     def step_page(
         self, session_id: SessionId, after: int | None, limit: int | None
     ) -> tuple[tuple[Step, ...], int | None]:
-        """Up to `limit` steps, as `steps` has them, from where a page ended; and where this one ended."""
+        """Lists up to `limit` steps, in the order of `steps`, from where a page ended; and says where this one ends."""
 
     def find_steps(self, wanted: StepQuery, limit: int | None) -> tuple[Step, ...]:
-        """Up to `limit` steps that are asked for, the one that was begun last first."""
+        """Finds up to `limit` steps, newest first."""
 
     def parts(self, step_id: StepId) -> tuple[Step, ...]:
-        """The steps that were begun as parts of a step, in that order, whatever their session; not parts of parts."""
+        """The direct parts of a step, of any session, in the order in which they were begun."""
 
     def open_steps(self) -> tuple[Step, ...]:
-        """The steps that are open, of all sessions, in the order in which they were begun."""
+        """The open steps of all sessions, in the order in which they were begun."""
 
     def spans(self, step_id: StepId, *, spoken_for: bool = False) -> tuple[Span, ...]:
-        """The spans that have a step among their `steps`, in their order.
+        """The spans that have a step among their `steps`, in the order of time.
 
-        As here and in `events`, a step that was left stands among the `steps` once somebody spoke for it.
+        Here and in `events`, a step of `Span.left` is also among the `steps` once somebody spoke for it.
 
         Args:
             step_id: the step.
-            spoken_for: as if somebody spoke for it.
+            spoken_for: answer as if somebody had spoken for it.
         """
 
     def beside(self, step_id: StepId) -> tuple[StepId, ...]:
-        """The other steps in spans that a step is in, be it as one that was left."""
+        """The other steps in the spans of a step, including the spans that have it in `Span.left`."""
 
     def operation(self, operation_id: OperationId) -> Operated | None:
         """An operation by its name."""
 
     def redoable(self, session_id: SessionId) -> tuple[Undone, ...]:
-        """What can be done again of a session's steps, in the order in which that is to be: the last taken back first.
+        """What can be done again of a session's steps, the last taken back first.
 
-        A step of which parts were taken back one after the other is among them several times.
+        A step that was taken back piece by piece is in the list several times.
         """
 
     def undone(self, step_id: StepId) -> tuple[Undone, ...]:
-        """What was taken back of a step and not done again, in the order of time, be it that it still can be or not."""
+        """What was taken back of a step and not done again, oldest first, even if it cannot be done again any more."""
 
     def tally(self, session_id: SessionId) -> Tally:
-        """What can be done in a session."""
+        """Counts the steps of a session that can be undone and redone."""
 
     def keep_summary(self, step_id: StepId, summary: Summary, next_seq: int) -> None:
-        """Keeps what a step itself changed, unless something happened since: it follows from the rest, and may be lost.
+        """Keeps the summary of a step, unless an event was added since; it may be lost, and is computed again then.
 
-        It is dropped when a step ends that was open beside it: who wrote what may look different then.
+        It is dropped when another step ends that was open at the same time, because that can change who owns what.
 
         Args:
             step_id: the step.
             summary: what it changed.
-            next_seq: as it was when that was found out.
+            next_seq: the number of the next event when the summary was computed.
         """
 
     def events(self, before: int | None, limit: int) -> tuple[Event, ...]:
-        """The latest events with a `seq` below one, or of all, the newest first; so many at most."""
+        """Lists up to `limit` events with a `seq` below `before`, or of all events for None, newest first."""
 
     def supposing(self) -> AbstractContextManager[None]:
-        """Makes room for events that only might happen: what `suppose` adds is forgotten when the block ends.
+        """Opens a block for events that only might happen: at its end, what `suppose` added is forgotten.
 
-        Whoever else asks something meanwhile waits, so that the block is to be short.
+        All other readers wait until the block ends, so keep it short.
         """
 
     def suppose(self, event: Event) -> None:
-        """Answers from now on as if an event had happened, until the `supposing` block ends; writes nothing."""
+        """Makes all answers be as if an event had happened, until the `supposing` block ends; writes nothing."""
 
     def reserve(self, count: int) -> int:
-        """Numbers for notifications that were never given out, not even before a crash: the first of so many."""
+        """Reserves `count` numbers for notifications, and gives the first; gives none twice, even after a crash."""

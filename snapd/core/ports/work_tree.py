@@ -20,7 +20,7 @@ if TYPE_CHECKING:
         Snapshot,
         TreeEntry,
     )
-    from snapd.core.plan import Plan, Standing
+    from snapd.core.plan import CapturedFile, Plan
 
     from .objects import ObjectBatch
 
@@ -35,63 +35,63 @@ class WorkTree(Protocol):
     def capture(
         self, settings: CaptureSettings, forced: tuple[RelPath, ...], batch: ObjectBatch, call: Call
     ) -> Snapshot:
-        """Captures what is there; raises `WorkspaceGone`."""
+        """Captures the folder; raises `WorkspaceGone`."""
 
     def drift(
         self,
         base: ObjectId,
         read_tree: Callable[[ObjectId], tuple[TreeEntry, ...]],
         settings: CaptureSettings,
-        forced: tuple[RelPath, ...],
+        call: Call,
         *,
+        forced: tuple[RelPath, ...],
         max_files: int,
         max_bytes: int,
-        call: Call,
     ) -> Drift:
-        """How the folder differs from a snapshot by now, nothing being stored; raises `WorkspaceGone`.
+        """Finds how the folder differs from a snapshot, and stores nothing; raises `WorkspaceGone`.
 
         Args:
-            base: the snapshot's tree.
+            base: the tree of the snapshot.
             read_tree: gives the entries of a stored tree.
-            settings: what is captured.
-            forced: ignored paths that are captured all the same: those of the snapshot.
-            max_files: differing files that are told, at most.
-            max_bytes: contents that are read, at most.
-            call: what this is for.
+            settings: what to capture.
+            call: the request.
+            forced: ignored paths to capture all the same: those of the snapshot.
+            max_files: differing files to report, at most.
+            max_bytes: bytes of contents to read, at most.
         """
 
     @property
     def watcher(self) -> str:
-        """What says that something may have changed: "inotify", "watchdog" or "none"."""
+        """What reports changes: "inotify", "watchdog" or "none"."""
 
     @property
     def watcher_reason(self) -> str | None:
-        """Why that is not the best that there is, where it is not."""
+        """Why a better watcher is not used; None if there is no better one."""
 
     def own_excludes(self) -> tuple[str, ...]:
-        """Patterns that the folder's own file adds to the settings; raises `InvalidParams` where it is wrong."""
+        """The patterns that the folder's own file adds to the settings; raises `InvalidParams` if the file is wrong."""
 
     @property
     def full_look(self) -> FullLook | None:
-        """The latest look at all files; None where there was none yet."""
+        """The latest look at all files; None before the first."""
 
-    def listen(self, told: Callable[[], None]) -> None:
-        """Has `told` called, from a thread of its own, soon after something may have changed."""
+    def listen(self, on_change: Callable[[], None]) -> None:
+        """Has `on_change` called, in a thread of its own, soon after something may have changed."""
 
     def stop_listening(self) -> None:
-        """The contrary: when it returns, `told` is not running. Not to be called by `told`."""
+        """Ends `listen`; waits until `on_change` is not running, so `on_change` must not call it."""
 
-    def standing(self, path: RelPath) -> Standing | None:
+    def captured(self, path: RelPath) -> CapturedFile | None:
         """The captured file at a path, as of the last capture."""
 
     def is_directory(self, path: RelPath) -> bool:
-        """Whether a directory that is not ignored is there, as of the last capture."""
+        """Whether there is a directory that is not ignored, as of the last capture."""
 
     def holds_foreign(self, path: RelPath) -> bool:
-        """Whether something uncaptured lies in a directory or below it, as of the last capture."""
+        """Whether a directory has anything in it that was not captured, at any depth, as of the last capture."""
 
     def is_ignored(self, path: RelPath) -> bool:
-        """Whether a file there is passed over as ignored, or with an ignored directory, as of the last capture."""
+        """Whether a file at a path is ignored, itself or with a directory above, as of the last capture."""
 
     def captured_below(self, path: RelPath) -> Iterator[RelPath]:
         """The captured files below a directory, as of the last capture."""
@@ -100,27 +100,27 @@ class WorkTree(Protocol):
         """The directories below a directory that are not ignored, as of the last capture."""
 
     def occupant(self, path: RelPath) -> os.stat_result | None:
-        """What the disk has at a path right now, captured or not."""
+        """The `lstat` result of what the disk has at a path right now, captured or not; None for nothing."""
 
     @property
     def tree(self) -> ObjectId | None:
-        """A tree that has all the objects which it takes for stored; None where there is no such tree."""
+        """A tree with all objects that the work tree takes for stored; None if there is no such tree."""
 
     def count(self) -> int:
         """The number of captured files, as of the last capture."""
 
     def object_directories(self) -> tuple[bytes, ...]:
-        """The absolute `objects` directories of the project's own git; none where it has none."""
+        """The absolute `objects` directories of the project's own git repository, if it has one."""
 
     def content(self, path: RelPath, most: int) -> bytes | None:
-        """The bytes that the disk has at a path right now, captured or not.
+        """Reads a file as it is right now, captured or not.
 
         Args:
-            path: the file, or a symlink, which has its target.
-            most: a larger file is not read, bytes.
+            path: the file, or a symlink, whose target is read as its bytes.
+            most: bytes; a larger file is not read.
 
         Returns:
-            None where there is no such file, or it cannot be read.
+            The bytes; None if there is no such file, or it cannot be read.
         """
 
     def apply(self, plan: Plan, chunks: Callable[[ObjectId], Iterator[bytes]], call: Call) -> tuple[FileOutcome, ...]:
@@ -133,23 +133,23 @@ class WorkTree(Protocol):
         chunks: Callable[[ObjectId], Iterator[bytes]],
         call: Call,
     ) -> None:
-        """Clears away what an `apply` that was killed left aside.
+        """Removes the temporary files of an interrupted `apply`.
 
         Args:
-            directories: where it may be.
-            entries: what that may have, as a whole or in part; whatever has other bytes is kept, and captured from now.
-            chunks: gives a blob's bytes.
-            call: what this is for.
+            directories: where they may be.
+            entries: what they may hold, as a whole or in part; a file with other bytes is kept and gets captured.
+            chunks: gives the bytes of a blob.
+            call: the request.
         """
 
     def forget(self, objects: frozenset[ObjectId]) -> None:
-        """Takes objects for not stored that were stored by a capture: what has them is read again."""
+        """Stops taking some objects for stored: the next capture reads their files again."""
 
     def forget_all(self) -> None:
-        """Takes nothing for stored."""
+        """Stops taking any object for stored."""
 
     def check_present(self) -> None:
-        """Raises `WorkspaceGone` where the folder is no longer the one that was opened."""
+        """Raises `WorkspaceGone` if the folder is no longer the one that was opened."""
 
     def close(self) -> None:
-        """Lets go of the folder."""
+        """Closes the folder."""

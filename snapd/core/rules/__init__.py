@@ -1,1 +1,1 @@
-"""Pure rules: git's ignore patterns, and which snapshots are kept."""
+"""Pure rules: git's ignore patterns, and which snapshots to keep."""

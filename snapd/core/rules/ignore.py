@@ -1,7 +1,7 @@
 """Git's ignore rules as a pure function of pattern texts and paths.
 
 A pattern text is parsed once into an `IgnoreFile`; an `IgnoreStack` holds the files that apply in one
-directory, in git's order of precedence. Nothing here reads a disk or an environment: the caller brings the
+directory, in git's order of precedence. Nothing here reads a disk or an environment: the caller supplies the
 texts, and says of each path whether it is a directory (a symlink never is one).
 
 Every path is bytes, relative to one root that the caller chose, with '/' between its parts and none at
@@ -45,14 +45,14 @@ class _Pattern:
 
 
 def _trim(line: bytes) -> bytes:
-    """Take the spaces off the end of a line, but not one that a backslash escapes."""
+    """Strips the spaces from the end of a line, except one that a backslash escapes."""
     kept = line.rstrip(b" ")
     escapes = len(kept) - len(kept.rstrip(b"\\"))
     return kept + b" " if escapes % 2 and len(kept) < len(line) else kept
 
 
 def _unrooted(pattern: _Pattern) -> _Pattern:
-    """Give a pattern '**/name' the form 'name', which matches the same paths and is looked for faster."""
+    """Simplifies a pattern '**/name' to 'name', which matches the same paths faster."""
     name = pattern.glob.removeprefix(b"**/")
     if name and len(name) < len(pattern.glob) and b"/" not in name:
         return attrs.evolve(pattern, glob=name, rooted=False)
@@ -73,11 +73,10 @@ def _parse_lines(text: bytes) -> Iterator[_Pattern]:
 
 
 def _combine(globs: dict[int, bytes], translate: _Translate) -> re.Pattern[bytes] | None:
-    """Join globs into one regex in which the glob with the highest number is tried first.
+    """Joins globs into one regex that tries the glob with the highest number first.
 
-    An empty group at the end of each branch, named by the number of the glob, tells which branch matched:
-    a group in front would hide the first byte of the branch from the regex engine, which is what it
-    rejects a branch by.
+    An empty group at the end of each branch, named by the number of the glob, shows which branch matched. A
+    group in front would hide the first byte of the branch, by which the regex engine rejects a branch.
     """
     groups = itertools.count()
     branches = []
@@ -95,13 +94,13 @@ def _branch(regex: re.Pattern[bytes] | None, text: bytes) -> int:
 
 
 def _tail(glob: bytes) -> bytes:
-    """Give bytes that whatever matches the glob ends with. The slash of '**/' is not certain to be there."""
+    """Gives bytes that every match of the glob ends with. A match need not have the slash of '**/'."""
     return re.split(rb"[*?\[\]\\]", glob)[-1].removeprefix(b"/")
 
 
 @attrs.frozen
 class _Globs:
-    """Globs in three combined regexes; two of them need be tried only on a text that begins or ends aright."""
+    """Globs in three combined regexes; two of them apply only to texts with certain beginnings or endings."""
 
     heads: tuple[bytes, ...]
     tails: tuple[bytes, ...]
@@ -111,7 +110,7 @@ class _Globs:
 
     @classmethod
     def of(cls, globs: dict[int, bytes], translate: _Translate) -> _Globs | None:
-        """Compile globs.
+        """Compiles globs.
 
         Args:
             globs: The globs by their number, in ascending order.
@@ -133,7 +132,7 @@ class _Globs:
         return compiled if globs else None
 
     def last(self, text: bytes) -> int:
-        """Give the highest number of a glob that matches; -1 if none does.
+        """Gives the highest number of a glob that matches; -1 if none does.
 
         Args:
             text: The name or the path to match.
@@ -151,7 +150,7 @@ class _Globs:
 
 @attrs.frozen
 class _Matcher:
-    """Finds the last of many patterns that matches, without asking each of them."""
+    """Finds the last of many patterns that matches, without trying each of them."""
 
     names: dict[bytes, int]
     paths: dict[bytes, int]
@@ -163,7 +162,7 @@ class _Matcher:
 
     @classmethod
     def of(cls, patterns: dict[int, _Pattern]) -> _Matcher:
-        """Sort patterns by how they are best looked for.
+        """Sorts patterns by the fastest way to match them.
 
         Args:
             patterns: The patterns by their number, in ascending order.
@@ -197,7 +196,7 @@ class _Matcher:
         )
 
     def last(self, path: bytes) -> int:
-        """Find the last pattern that matches.
+        """Finds the last pattern that matches.
 
         Args:
             path: The path, relative to where the patterns are rooted.
@@ -235,7 +234,7 @@ class IgnoreFile:
 
     @classmethod
     def parse(cls, text: bytes, base: bytes = b"") -> IgnoreFile:
-        """Parse an ignore file. No text is an error: a pattern that is malformed matches nothing.
+        """Parses an ignore file. No text is an error: a malformed pattern matches nothing.
 
         Args:
             text: The bytes of the file.
@@ -259,11 +258,11 @@ class IgnoreFile:
         return _Matcher.of({number: each for number, each in numbered.items() if not each.dir_only})
 
     def match(self, path: bytes, is_dir: bool) -> bool | None:
-        """Judge one path, without regard to the directories above it.
+        """Matches one path, without regard to the directories above it.
 
         Args:
             path: The path, relative to the same root as the base of this file.
-            is_dir: Whether the path is a directory; a symlink is none, wherever it points.
+            is_dir: Whether the path is a directory; a symlink never is.
 
         Returns:
             True if the last pattern that matches ignores the path, False if it is a negated one, None if
@@ -283,8 +282,8 @@ class IgnoreStack:
     Attributes:
         outer: Files that hold for the whole tree, the weakest first: the user's global excludes, then the
             repository's info/exclude.
-        own: Files whose word is final where they ignore a path. Each stands for itself: a negated pattern
-            takes back only what the same file ignores.
+        own: Files that override all others where they ignore a path. Each is separate: a negated pattern only
+            affects what the same file ignores.
         per_dir: The ignore files of the directories from the root down, the outermost first.
     """
 
@@ -293,7 +292,7 @@ class IgnoreStack:
     per_dir: tuple[IgnoreFile, ...] = ()
 
     def entering(self, file: IgnoreFile) -> IgnoreStack:
-        """Extend the stack by the ignore file of a deeper directory.
+        """Extends the stack by the ignore file of a deeper directory.
 
         Args:
             file: The parsed file, whose base is that directory.
@@ -304,14 +303,14 @@ class IgnoreStack:
         return IgnoreStack(self.outer, self.own, (*self.per_dir, file))
 
     def ignored(self, path: bytes, is_dir: bool) -> bool:
-        """Judge one path in the directory of this stack, without regard to the directories above it.
+        """Decides about one path in the directory of this stack, without regard to the directories above it.
 
         Args:
             path: The path, relative to the root.
-            is_dir: Whether the path is a directory; a symlink is none, wherever it points.
+            is_dir: Whether the path is a directory; a symlink never is.
 
         Returns:
-            Whether the path is ignored. Below an ignored directory everything is, which this does not see.
+            Whether the path is ignored. Everything below an ignored directory is too, which this does not check.
         """
         for file in self.own:
             if file.match(path, is_dir):
@@ -327,13 +326,13 @@ class IgnoreStack:
         return False
 
     def ignored_deep(self, path: bytes, is_dir: bool, gitignores: Callable[[bytes], IgnoreFile | None]) -> bool:
-        """Judge a path together with every directory above it.
+        """Decides about a path together with every directory above it.
 
         Args:
             path: The path, relative to the root; b"" is the root and never ignored.
-            is_dir: Whether the path is a directory; a symlink is none, wherever it points.
-            gitignores: Gives the ignore file of a directory, or None where it has none. It is asked for
-                the root first, then for each directory on the way down until one is ignored.
+            is_dir: Whether the path is a directory; a symlink never is.
+            gitignores: Gives the ignore file of a directory, or None if it has none. It is called for the
+                root first, then for each directory on the way down until one is ignored.
 
         Returns:
             Whether the path or a directory above it is ignored by the files of this stack and those that

@@ -1,11 +1,11 @@
-"""What goes and what stays: decided from what the store has, without looking at anything.
+"""Decides what retention removes and what it keeps, from an inventory of the store alone.
 
-The clock is not believed blindly. What was recorded has an order of its own (its sequence), and its times are only a
-hint of how much time went by in between. See `ages`.
+It does not trust the clock blindly: records have an order of their own (their sequence), and their times only hint at
+how much time passed between them. See `ages`.
 
-What goes with age: snapshots; and sessions that have ended, each as a whole, together with all that they are linked
-with. Never what an open session names, the newest snapshot, and the newest event. What events name that stay, stays
-too, however old and whatever the limits are: what can be shown can be brought back.
+Snapshots expire with age; so do ended sessions, each as a whole with all that it is linked with. What an open session
+names, the newest snapshot and the newest event never expire. Snapshots that remaining events name stay, whatever their
+age and the limits: what can be shown can be brought back.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
 DAY_SECONDS = 86400.0
 
 PLAUSIBLE_SECONDS = 31 * DAY_SECONDS
-"""Nothing happened for so long: that is believed at once. A longer leap may be a clock that was set wrong."""
+"""A gap of up to this length is believed at once. A longer one may come from a clock that was set wrong."""
 
 LASTING_SECONDS = DAY_SECONDS
-"""A longer leap is believed once the time after it has gone on for so long, by what was recorded and by now."""
+"""A longer gap is believed once the records after it span this length."""
 
 
 @attrs.frozen
 class Retention:
-    """What is configured for a workspace.
+    """The retention settings of a workspace.
 
     Attributes:
-        days: that snapshots are kept.
+        days: how long to keep snapshots.
         max_snapshots: as of `Limits`; 0 for all.
         max_bytes: as of `Limits`; 0 for any size.
     """
@@ -44,11 +44,11 @@ class Retention:
     max_bytes: int = 0
 
     def limits(self, now: float, days: float | None = None) -> Limits:
-        """What that means now.
+        """Gives the limits at a point in time.
 
         Args:
             now: seconds since 1970.
-            days: instead of its own.
+            days: replaces the days of the settings; None for those.
         """
         seconds = (self.days if days is None else days) * DAY_SECONDS
         return Limits(now, seconds, self.max_snapshots or None, self.max_bytes or None)
@@ -56,13 +56,13 @@ class Retention:
 
 @attrs.frozen
 class Limits:
-    """What is to be kept.
+    """The limits of what to keep.
 
     Attributes:
         now: seconds since 1970.
-        older_than: seconds: what is older goes; 0 or less has everything go that may.
-        max_snapshots: how many stay of each session, and of those that belong to none; None for all.
-        max_bytes: what the store may take; None for any size.
+        older_than: the age in seconds beyond which records expire; at 0 or less, everything expires that may.
+        max_snapshots: how many snapshots to keep of each session, and of those outside all sessions; None for all.
+        max_bytes: the size that the store may have; None for any size.
     """
 
     now: float
@@ -72,12 +72,12 @@ class Limits:
 
 
 @attrs.frozen
-class Taken:
-    """A snapshot that was recorded; one tree can be recorded several times.
+class SnapshotDate:
+    """When a snapshot was recorded; one tree can be recorded several times.
 
     Attributes:
         seq: its place among the snapshots.
-        seconds: since 1970, when it was taken, by the clock of then.
+        seconds: since 1970, when it was taken, by the clock at that time.
         tree: its tree.
     """
 
@@ -88,15 +88,15 @@ class Taken:
 
 @attrs.frozen
 class Chain:
-    """Events that go together: those of a session, or the operations of a day that belong to none.
+    """Events that expire together: those of a session, or the operations of one day outside all sessions.
 
     Attributes:
         name: of the chain.
-        last: the place of its newest event among the times of `History`.
+        last: the place of its newest event in `Inventory.times`.
         began: seconds since 1970.
-        ended: likewise, of its newest event; None while the session goes on.
+        ended: the time of its newest event, seconds since 1970; None while the session goes on.
         is_session: whether it is a session.
-        trees: of the snapshots that its events name.
+        trees: the trees of the snapshots that its events name.
     """
 
     name: str
@@ -108,18 +108,18 @@ class Chain:
 
 
 @attrs.frozen
-class History:
-    """What a store has.
+class Inventory:
+    """What a store has, with its dates.
 
     Attributes:
-        snapshots: in their order.
-        newest: the `seq` of the one that stays in any case, None where there is none.
-        times: seconds since 1970 of each event, in their order.
-        chains: of these events.
-        links: names of chains, two by two, of which one has an event that names something of the other.
+        snapshots: in the order in which they were recorded.
+        newest: the `seq` of the snapshot that stays in any case; None if there is none.
+        times: the time of each event, seconds since 1970, in the order of the events.
+        chains: the chains of these events.
+        links: pairs of names of chains, one of which has an event that names something of the other.
     """
 
-    snapshots: Sequence[Taken]
+    snapshots: Sequence[SnapshotDate]
     newest: int | None
     times: Sequence[float]
     chains: Sequence[Chain]
@@ -127,12 +127,12 @@ class History:
 
 
 @attrs.frozen
-class Going:
-    """What goes.
+class Removal:
+    """What to remove.
 
     Attributes:
-        snapshots: by their `seq`.
-        chains: by their names.
+        snapshots: the `seq` of each snapshot.
+        chains: the name of each chain.
     """
 
     snapshots: frozenset[int] = frozenset()
@@ -143,19 +143,19 @@ class Going:
 
 
 def ages(times: Sequence[float], now: float) -> list[float]:
-    """How old each of some records is, seconds, as far as that can be believed.
+    """Computes the age of each record in seconds, as far as the clock can be believed.
 
-    An age is the sum of the times that went by between records, up to now. A clock that goes back adds nothing. A leap
-    over `PLAUSIBLE_SECONDS` adds nothing either, until the time after it has lasted for `LASTING_SECONDS`. Nothing is
-    older than its own time says, unless that is in the future; and nothing is older than what was recorded before it.
+    An age is the sum of the gaps between records, up to now. A clock that goes back adds nothing. A gap over
+    `PLAUSIBLE_SECONDS` adds nothing either, until the records after it span `LASTING_SECONDS`. No record is older than
+    its own time says, unless that is in the future; and none is older than the record before it.
 
-    So no age is more than the truth, unless a clock was wrong by weeks for more than a day; what was recorded by a
-    wrong clock itself is taken for no older than what was recorded before it. Where an age is less than the truth, it
-    catches up when the records go whose times were wrong.
+    So no age exceeds the truth, unless a clock was wrong by weeks for more than a day; and a record made with a wrong
+    clock counts as no older than the one before it. An age below the truth catches up once the records with the wrong
+    times are removed.
 
     Args:
-        times: seconds since 1970 by the clock of then, in the order in which the records were made.
-        now: likewise, of now.
+        times: seconds since 1970 by the clock at that time, in the order in which the records were made.
+        now: seconds since 1970.
     """
     found: list[float] = []
     age = lasted = 0.0
@@ -178,45 +178,45 @@ def ages(times: Sequence[float], now: float) -> list[float]:
     return found
 
 
-def going(history: History, limits: Limits, keep: Collection[ObjectId] = ()) -> Going:
-    """What goes by age and by number.
+def expired(inventory: Inventory, limits: Limits, keep: Collection[ObjectId] = ()) -> Removal:
+    """Finds what to remove by age and by number.
 
     Args:
-        history: what there is.
-        limits: what is to be kept; its `max_bytes` is none of this function's concern: see `droppable`.
-        keep: trees of which the newest snapshot stays.
+        inventory: what the store has.
+        limits: what to keep; `max_bytes` is for `droppable`.
+        keep: trees whose newest snapshot stays.
     """
-    by_event = ages(history.times, limits.now)
-    old = {chain.name for chain in _ended(history) if _is_old(by_event[chain.last], limits)}
-    chains = _unlinked(old, history.links)
-    staying = [chain for chain in history.chains if chain.name not in chains]
-    needed = _needed(history, staying, keep)
-    by_snapshot = ages([taken.seconds for taken in history.snapshots], limits.now)
+    by_event = ages(inventory.times, limits.now)
+    old = {chain.name for chain in _ended(inventory) if _is_old(by_event[chain.last], limits)}
+    chains = _unlinked(old, inventory.links)
+    staying = [chain for chain in inventory.chains if chain.name not in chains]
+    needed = _needed(inventory, staying, keep)
+    by_snapshot = ages([taken.seconds for taken in inventory.snapshots], limits.now)
     aged = {
         taken.seq
-        for taken, age in zip(history.snapshots, by_snapshot, strict=True)
+        for taken, age in zip(inventory.snapshots, by_snapshot, strict=True)
         if taken.seq not in needed and _is_old(age, limits)
     }
-    left = [taken for taken in history.snapshots if taken.seq not in aged]
-    return Going(frozenset(aged | (_surplus(left, staying, limits.max_snapshots) - needed)), frozenset(chains))
+    left = [taken for taken in inventory.snapshots if taken.seq not in aged]
+    return Removal(frozenset(aged | (_surplus(left, staying, limits.max_snapshots) - needed)), frozenset(chains))
 
 
-def droppable(history: History, now: float, keep: Collection[ObjectId] = ()) -> list[Going]:
-    """What may go where space is short: piece by piece, the oldest first.
+def droppable(inventory: Inventory, now: float, keep: Collection[ObjectId] = ()) -> list[Removal]:
+    """Lists what may be removed if the store is too large, piece by piece, oldest first.
 
     Args:
-        history: what there is.
+        inventory: what the store has.
         now: seconds since 1970.
-        keep: as of `going`.
+        keep: as of `expired`.
     """
-    by_event = ages(history.times, now)
-    free = _unlinked({chain.name for chain in _ended(history)}, history.links)
-    groups = _groups(free, history.links)
-    by_name = {chain.name: chain for chain in history.chains}
-    staying = [chain for chain in history.chains if chain.name not in free]
-    newest_of = {taken.tree: taken.seq for taken in history.snapshots}
-    needed = _needed(history, staying, keep)
-    # what a session names goes with it, and not before the youngest of those that name it
+    by_event = ages(inventory.times, now)
+    free = _unlinked({chain.name for chain in _ended(inventory)}, inventory.links)
+    groups = _groups(free, inventory.links)
+    by_name = {chain.name: chain for chain in inventory.chains}
+    staying = [chain for chain in inventory.chains if chain.name not in free]
+    newest_of = {taken.tree: taken.seq for taken in inventory.snapshots}
+    needed = _needed(inventory, staying, keep)
+    # the snapshots of a session go with it, and with the youngest session if several name them
     pieces: list[tuple[float, set[int], frozenset[str]]] = []
     named: set[int] = set()
     for group in sorted(groups, key=lambda group: min(by_event[by_name[name].last] for name in group)):
@@ -224,53 +224,53 @@ def droppable(history: History, now: float, keep: Collection[ObjectId] = ()) -> 
         snapshots = {newest_of[tree] for tree in trees if tree in newest_of} - named - needed
         named |= snapshots
         pieces.append((min(by_event[by_name[name].last] for name in group), snapshots, frozenset(group)))
-    by_snapshot = ages([taken.seconds for taken in history.snapshots], now)
-    for taken, age in zip(history.snapshots, by_snapshot, strict=True):
+    by_snapshot = ages([taken.seconds for taken in inventory.snapshots], now)
+    for taken, age in zip(inventory.snapshots, by_snapshot, strict=True):
         if taken.seq not in needed and taken.seq not in named:
             pieces.append((age, {taken.seq}, frozenset()))
-    # the sort is stable, and of two that are as old the one that was recorded first goes first
+    # the sort is stable: of two pieces of the same age, the one recorded first goes first
     pieces.sort(key=lambda piece: -piece[0])
-    return [Going(frozenset(snapshots), names) for _, snapshots, names in pieces]
+    return [Removal(frozenset(snapshots), names) for _, snapshots, names in pieces]
 
 
-def together(pieces: Iterable[Going]) -> Going:
-    """All of several."""
+def union(pieces: Iterable[Removal]) -> Removal:
+    """Joins several removals into one."""
     snapshots: set[int] = set()
     chains: set[str] = set()
     for piece in pieces:
         snapshots |= piece.snapshots
         chains |= piece.chains
-    return Going(frozenset(snapshots), frozenset(chains))
+    return Removal(frozenset(snapshots), frozenset(chains))
 
 
 def _is_old(age: float, limits: Limits) -> bool:
     return age > limits.older_than or limits.older_than <= 0
 
 
-def _ended(history: History) -> list[Chain]:
-    """The chains that may go, as far as they themselves are concerned: no session goes on, and not the newest event."""
-    return [chain for chain in history.chains if chain.ended is not None and chain.last != len(history.times) - 1]
+def _ended(inventory: Inventory) -> list[Chain]:
+    """The chains that may be removed by themselves: no open session, and not the chain of the newest event."""
+    return [chain for chain in inventory.chains if chain.ended is not None and chain.last != len(inventory.times) - 1]
 
 
-def _needed(history: History, staying: Iterable[Chain], keep: Collection[ObjectId]) -> set[int]:
-    """The newest snapshot, and that of each tree which is named."""
+def _needed(inventory: Inventory, staying: Iterable[Chain], keep: Collection[ObjectId]) -> set[int]:
+    """The newest snapshot, and the newest one of each tree that has to stay."""
     trees = {*keep, *(tree for chain in staying for tree in chain.trees)}
-    newest_of = {taken.tree: taken.seq for taken in history.snapshots}
+    newest_of = {taken.tree: taken.seq for taken in inventory.snapshots}
     needed = {newest_of[tree] for tree in trees if tree in newest_of}
-    if history.newest is not None:
-        needed.add(history.newest)
+    if inventory.newest is not None:
+        needed.add(inventory.newest)
     return needed
 
 
-def _surplus(snapshots: Sequence[Taken], chains: Iterable[Chain], most: int | None) -> set[int]:
-    """Those that are beyond the number of each session in whose time they were taken, or of those in that of none."""
+def _surplus(snapshots: Sequence[SnapshotDate], chains: Iterable[Chain], most: int | None) -> set[int]:
+    """The snapshots beyond the number to keep of each session that was open then, or outside of sessions."""
     if most is None:
         return set()
     sessions = [chain for chain in chains if chain.is_session]
     counts: dict[str | None, int] = {}
     surplus = set()
     for taken in reversed(snapshots):
-        # snapshots are told by the second, events by the millisecond
+        # times of snapshots are in whole seconds, those of events in milliseconds
         during = [
             chain.name
             for chain in sessions
@@ -285,7 +285,7 @@ def _surplus(snapshots: Sequence[Taken], chains: Iterable[Chain], most: int | No
 
 
 def _unlinked(chains: set[str], links: Iterable[tuple[str, str]]) -> set[str]:
-    """Those of the chains that are linked with each other at most."""
+    """The chains that are linked with nothing but each other."""
     pairs = list(links)
     free = set(chains)
     count = -1
@@ -298,7 +298,7 @@ def _unlinked(chains: set[str], links: Iterable[tuple[str, str]]) -> set[str]:
 
 
 def _groups(names: Collection[str], links: Iterable[tuple[str, str]]) -> list[set[str]]:
-    """Names that are linked, however far, in a set each."""
+    """Groups names that are linked, directly or through others."""
     of = {name: {name} for name in names}
     for here, there in links:
         if here in of and there in of and of[here] is not of[there]:

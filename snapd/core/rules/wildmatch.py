@@ -1,7 +1,7 @@
 """Git's globs (wildmatch) as regular expressions over bytes.
 
-Only the meaning is git's: a glob becomes one regex, brackets become explicit sets of bytes, and asterisks are matched
-in a way that keeps the time linear in their number.
+The meaning is git's, the method is not: a glob becomes one regex, brackets become explicit sets of bytes, and asterisks
+are matched in a way that keeps the time linear in their number.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def _ascii(pattern: bytes) -> frozenset[int]:
     return frozenset(byte for byte in range(1, 128) if member.match(bytes([byte])))
 
 
-# Git brings its own character classes, so that no locale changes them: its spaces lack \v and \f.
+# Git has character classes of its own, which no locale changes: its spaces lack \v and \f.
 _CLASSES = {
     b"alnum": _ascii(rb"[0-9A-Za-z]"),
     b"alpha": _ascii(rb"[A-Za-z]"),
@@ -47,14 +47,14 @@ _CLASSES = {
 
 
 class NeverMatches(Exception):
-    """The glob can match no path: a bracket or an escape is not complete, or a class is unknown."""
+    """The glob can match no path: a bracket or an escape is incomplete, or a class is unknown."""
 
 
 class _Bracket:
-    """Reads one bracket expression, step for step as git does.
+    """Reads one bracket expression, step by step as git does.
 
     Attributes:
-        at: Where the next byte is read; when all is read, the place behind the closing bracket.
+        at: The position of the next byte to read; at the end, the position after the closing bracket.
         members: The bytes that the expression accepts.
     """
 
@@ -83,7 +83,7 @@ class _Bracket:
         return byte
 
     def _member(self, found: set[int], previous: int) -> int:
-        """Read one member; the answer is what a range that follows would begin with, 0 for nothing."""
+        """Reads one member; gives the byte that a range after it would begin with, 0 for none."""
         follows = self._glob[self.at + 1 : self.at + 2]
         if self._byte() == 0x2D and previous and follows not in (b"", b"]"):
             self.at += 1
@@ -109,14 +109,14 @@ class _Bracket:
 
 
 def _byte_set(members: frozenset[int]) -> bytes:
-    """Write a set of bytes as a regex."""
+    """Writes a set of bytes as a regex."""
     if not members:
         raise NeverMatches
     return b"[" + b"".join(b"\\x%02x" % byte for byte in sorted(members)) + b"]"
 
 
 def _star(glob: bytes, start: int, end: int, *, deep: bool) -> tuple[bytes, int]:
-    """Name the token of a run of asterisks, and say where the glob goes on behind it."""
+    """Gives the token of a run of asterisks, and the position after it."""
     if deep and end - start > 1 and (start == 0 or glob[start - 1] == 0x2F):
         if end == len(glob):
             return _REST, end
@@ -162,10 +162,10 @@ def _split(tokens: Sequence[bytes], separators: Iterable[bytes]) -> list[list[by
 
 
 def _atomic(regex: bytes, groups: Iterator[int]) -> bytes:
-    """Let a regex match in its first way only.
+    """Restricts a regex to its first way to match.
 
-    What an asterisk and the bytes behind it can match first is enough where another asterisk follows. To
-    try no other way keeps the time of a match from growing with a power of the number of asterisks.
+    If another asterisk follows, the first way in which an asterisk and the bytes after it match is enough.
+    Without the other ways, the time of a match does not grow with a power of the number of asterisks.
     """
     group = next(groups)
     return b"(?=(?P<a%d>%s))(?P=a%d)" % (group, regex, group)
@@ -180,7 +180,7 @@ def _segment_regex(tokens: Sequence[bytes], groups: Iterator[int]) -> bytes:
 
 
 def _regex(glob: bytes, groups: Iterator[int], *, deep: bool) -> bytes:
-    """Translate a glob to a regex.
+    """Translates a glob to a regex.
 
     Args:
         glob: The glob.
@@ -203,16 +203,16 @@ def _regex(glob: bytes, groups: Iterator[int], *, deep: bool) -> bytes:
 
 
 def literal_head(glob: bytes) -> bytes:
-    """Give bytes that whatever matches the glob begins with."""
+    """Gives bytes that every match of the glob begins with."""
     special = SPECIAL.search(glob)
     return glob[: special.start()] if special else glob
 
 
 def rooted_regex(glob: bytes, groups: Iterator[int]) -> bytes:
-    """Translate the glob of a rooted pattern.
+    """Translates the glob of a rooted pattern.
 
-    Git compares what stands in front of the first special byte by itself and gives only the remainder to
-    the glob matcher, so '**' behind such a prefix counts as '**' at the start.
+    Git compares the bytes before the first special one separately and gives only the rest to the glob
+    matcher, so '**' after such a prefix counts as '**' at the start.
 
     Args:
         glob: The glob.
@@ -226,5 +226,5 @@ def rooted_regex(glob: bytes, groups: Iterator[int]) -> bytes:
 
 
 def name_regex(glob: bytes, groups: Iterator[int]) -> bytes:
-    """Translates the glob of a pattern that is compared with a path's last part alone; as `rooted_regex`."""
+    """Translates the glob of a pattern that matches only the last part of a path; otherwise as `rooted_regex`."""
     return _regex(glob, groups, deep=False)

@@ -1,1 +1,1 @@
-"""What happened in a workspace, and whose change is whose: sessions, steps, operations."""
+"""What happened in a workspace, and who changed what: sessions, steps, operations."""

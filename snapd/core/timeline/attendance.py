@@ -1,4 +1,4 @@
-"""Who is at work in which step: what changes while nobody is, is not the step's doing."""
+"""Knows which client works in which step: a step does not own what changes while nobody works in it."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 class Attendance:
-    """The steps of a workspace, and the clients that began them. Safe to use from several threads.
+    """The open steps of a workspace and the clients that work in them. Safe to use from several threads.
 
-    A client is at work in the steps that it began for as long as it is there: it may die, and a person may type on in
-    the same files. A step that was begun as detached, by a hook that leaves at once, needs nobody.
+    A client works in the steps that it began until it is gone: after a crash, a person may edit the same files. A
+    detached step, such as one begun by a hook that exits at once, needs no client.
     """
 
     def __init__(self) -> None:
@@ -25,39 +25,39 @@ class Attendance:
         self._clients: dict[StepId, Hashable] = {}
 
     def attend(self, step_id: StepId, client: Hashable) -> None:
-        """A client begins to work in a step."""
+        """Notes that a client works in a step."""
         with self._lock:
             self._clients[step_id] = client
 
     def of(self, client: Hashable) -> tuple[StepId, ...]:
-        """The steps that a client is at work in."""
+        """Lists the steps that a client works in."""
         with self._lock:
             return tuple(step for step, other in self._clients.items() if other == client)
 
     def drop(self, steps: Iterable[StepId]) -> None:
-        """Nobody is at work in some steps any more."""
+        """Notes that nobody works in some steps any more."""
         with self._lock:
             for step in steps:
                 self._clients.pop(step, None)
 
-    def left(self, open_steps: Iterable[Step]) -> tuple[Step, ...]:
-        """The steps among some in which nobody is at work."""
+    def unattended(self, open_steps: Iterable[Step]) -> tuple[Step, ...]:
+        """Filters open steps for those in which nobody works."""
         with self._lock:
             return tuple(step for step in open_steps if not (step.begun.detached or step.step_id in self._clients))
 
     def split(self, open_steps: Iterable[Step]) -> tuple[tuple[StepId, ...], tuple[StepId, ...]]:
-        """Whose doing it is what changes now.
+        """Finds the steps that own what changes now.
 
         Args:
-            open_steps: all that are open, in the order in which they were begun.
+            open_steps: all open steps, in the order in which they were begun.
 
         Returns:
-            The steps that are at work, innermost ones only; and those that were left and may still be spoken for, one
-            around another included: nobody knows yet for which of the two that will be.
+            The steps at work, innermost ones only; and the steps whose client is gone, which somebody may still speak
+            for. Of these, outer ones are included: nobody knows yet which of them will be named.
         """
         steps = tuple(open_steps)
         parents = {step.step_id: step.begun.parent for step in steps}
-        gone = {step.step_id for step in self.left(steps)}
+        gone = {step.step_id for step in self.unattended(steps)}
         here = parents.keys() - gone
         outer = around(here, parents)
         left = tuple(step for step in parents if step in gone and step not in outer)

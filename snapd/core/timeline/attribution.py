@@ -1,4 +1,4 @@
-"""What a step itself changed: its part of what changed while it was open, where other steps were open as well."""
+"""Decides what a step itself changed, of all that changed while it and other steps were open."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 @attrs.frozen
 class Author:
-    """What tells the changes of a step from those of others that were open with it.
+    """What separates the changes of a step from those of other steps that were open with it.
 
     Attributes:
         session_id: its session.
-        claims: see `history.StepEnded`; None where it said nothing, or is open.
+        claims: see `StepEnded`; None if its agent did not say, or while it is open.
         parent: the step that it is a part of.
     """
 
@@ -33,11 +33,11 @@ class Author:
     parent: StepId | None = None
 
     def names(self, path: RelPath) -> bool:
-        """Whether it claims a file: by its name, or by that of a directory above."""
+        """Whether it claims a file, by the name of the file or of a directory above."""
         return self.claims is not None and (path in self.claims or any(above in self.claims for above in parents(path)))
 
     def names_directory(self, path: RelPath) -> bool:
-        """Whether it claims that a directory became empty, or no longer is: by that name, or by what is in it."""
+        """Whether it claims that a directory became empty or no longer is, by its name or that of a file in it."""
         if self.names(path):
             return True
         inside = path + b"/"
@@ -49,9 +49,9 @@ class Delta:
     """One change of a file.
 
     Attributes:
-        old: None where it was not there.
-        new: None where it was not there afterwards.
-        shared: whether a step of another session may have made it as well.
+        old: the file before; None for no file.
+        new: the file afterwards; None for no file.
+        shared: whether a step of another session may have made the change.
     """
 
     old: Entry | None
@@ -61,10 +61,10 @@ class Delta:
 
 @attrs.frozen
 class DirectoryDelta:
-    """An empty directory that came, or went.
+    """An empty directory that appeared or disappeared.
 
     Attributes:
-        came: whether it is there afterwards, and empty; else it went, or something came into it.
+        came: whether it exists afterwards, and is empty; if not, it was removed or filled.
         shared: as of `Delta`.
     """
 
@@ -77,9 +77,9 @@ class OwnChanges:
     """What a step itself changed.
 
     Attributes:
-        files: for each file its changes in the order of time. There are several where somebody else changed the file
-            between them; else they are one.
-        directories: empty directories.
+        files: for each file its changes in the order of time: more than one only if somebody else changed the file in
+            between.
+        directories: the empty directories that it made, removed or filled.
     """
 
     files: Mapping[RelPath, tuple[Delta, ...]]
@@ -93,18 +93,18 @@ def own_changes(
     changes: Callable[[ObjectId, ObjectId], Iterable[Change]],
     empty_directories: Callable[[SnapshotId], Collection[RelPath]],
 ) -> OwnChanges:
-    """What a step itself changed.
+    """Decides what a step itself changed.
 
-    Where one step alone was open, all is its own, whatever it claims; a step whose client had left is not alone while
-    others that were left with it may still be spoken for. Else a file belongs to those that claim it; where
-    none does, to those that said nothing of what they wrote. Where that is none, it was the user.
+    If only one step was open, it owns all changes, whatever it claims. A step whose client was gone does not count as
+    the only one while somebody may still speak for another such step. If several steps were open, a file belongs to
+    those that claim it; if none does, to those that claim nothing at all. If there is no such step, it was the user.
 
     Args:
         step_id: the step.
-        spans: those that it was open in, in the order of time.
-        authors: every step in them, those that were left included.
-        changes: what differs between two trees.
-        empty_directories: those of a snapshot.
+        spans: the spans in which it was open, in the order of time.
+        authors: every step in these spans, including those in `Span.left`.
+        changes: lists what differs between two trees.
+        empty_directories: lists the empty directories of a snapshot.
 
     Raises:
         StoreCorrupt: from `changes` or `empty_directories`.
@@ -133,13 +133,13 @@ def own_changes(
 def own_moves(
     spans: Iterable[Span], renames: Callable[[ObjectId, ObjectId], Mapping[RelPath, RelPath]]
 ) -> dict[RelPath, RelPath]:
-    """The old path of each file that was moved in some spans, by its new one; whoever did it.
+    """Maps the new path of each file that was moved in some spans to its old one, whoever moved it.
 
-    A file that was made in a span and moved in a later one is told as well: what is in it by then can be others'.
+    This includes files that were made in one span and moved in a later one: others may have edited them in between.
 
     Args:
         spans: in the order of time.
-        renames: the same between two trees.
+        renames: finds the moved files between two trees.
 
     Raises:
         StoreCorrupt: from `renames`.
@@ -147,16 +147,16 @@ def own_moves(
     found: dict[RelPath, RelPath] = {}
     for span in spans:
         moved = renames(span.before.tree, span.after.tree)
-        # all at once: two files may have changed places
+        # all at once, because two files may have swapped their names
         first = {new: found.pop(old, old) for new, old in moved.items()}
         found |= first
     return {new: old for new, old in found.items() if new != old}
 
 
 def _silent(step_id: StepId, span: Span, authors: Mapping[StepId, Author]) -> set[StepId]:
-    """The steps that were left with one and may still be spoken for: until then, theirs must not pass for its own.
+    """Finds the other steps without a client that somebody may still speak for: the changes may turn out to be theirs.
 
-    Not its own parts, nor what it is a part of: where these are spoken for, the innermost has it all.
+    Leaves out the step's own parts and the steps around it: of those, the innermost one that is named owns all.
     """
     parents = {step: authors[step].parent for step in span.left}
     inside = {step for step in span.left if step_id in around((step,), parents)}
@@ -164,7 +164,7 @@ def _silent(step_id: StepId, span: Span, authors: Mapping[StepId, Author]) -> se
 
 
 class _Owners:
-    """Whose the changes of one span are."""
+    """Decides which steps own the changes of one span."""
 
     def __init__(self, step_id: StepId, authors: Mapping[StepId, Author], accompanied: bool) -> None:
         self._step_id = step_id
@@ -172,7 +172,7 @@ class _Owners:
         self._accompanied = accompanied
 
     def is_shared(self, path: RelPath, names: Callable[[Author, RelPath], bool]) -> bool | None:
-        """Whether another session's step may have changed it as well; None where it is not the step's own."""
+        """Whether a step of another session may have changed a path as well; None if the step does not own it."""
         owners = set(self._authors)
         if len(owners) > 1 or self._accompanied:
             owners = {step for step, author in self._authors.items() if names(author, path)}
@@ -183,7 +183,7 @@ class _Owners:
 
 
 def _append(deltas: list[Delta], delta: Delta) -> None:
-    """Adds a later change; it and the one before are one where nobody changed the file between them."""
+    """Adds a later change, and joins it with the one before if nobody changed the file in between."""
     if deltas and deltas[-1].new == delta.old:
         last = deltas.pop()
         delta = Delta(last.old, delta.new, last.shared or delta.shared)
@@ -192,8 +192,8 @@ def _append(deltas: list[Delta], delta: Delta) -> None:
 
 
 def _net(deltas: list[DirectoryDelta]) -> DirectoryDelta | None:
-    """What is left of an empty directory's coming and going; None where it is as it was."""
-    # it was not there before it came the first time, and was there before it went the first time
+    """Joins the changes of an empty directory; None if it ends as it began."""
+    # a first change that made it says that it was absent before, and the other way round
     if deltas[0].came != deltas[-1].came:
         return None
     return DirectoryDelta(deltas[-1].came, any(delta.shared for delta in deltas))

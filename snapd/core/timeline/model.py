@@ -1,7 +1,7 @@
 """The plain data of the timeline: sessions, their steps, what changed when, and the operations that changed it back.
 
-The history is a sequence of events. Each tells how the work tree was found (`Event.head`) and, where it had moved since
-the event before, which steps were open meanwhile (`Event.seen`). What a step changed follows from these spans.
+The history is a sequence of events. Each records the work tree as it was found (`Event.head`) and, if that had changed
+since the event before, which steps were open in between (`Event.seen`). What a step changed follows from these spans.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ OperationKind = Literal["restore", "revert", "undo", "redo", "unrevert", "hunks"
 
 @attrs.frozen
 class SnapshotId:
-    """Which snapshot: one tree can be recorded with several coverages, which differ in empty directories, say.
+    """Identifies a snapshot: one tree can be recorded with several coverages, such as with other empty directories.
 
     Attributes:
         tree: its tree.
-        coverage: the blob of its coverage, as `Store.identify` gives it.
+        coverage: the blob of its coverage, as `SnapshotLog.identify` gives it.
     """
 
     tree: ObjectId
@@ -38,16 +38,15 @@ class SnapshotId:
 
 @attrs.frozen
 class Span:
-    """What changed between two looks at the work tree, other than by an operation.
+    """What changed between two captures of the work tree, other than by an operation.
 
     Attributes:
-        before: as it was found the time before.
-        after: as it was found then.
-        steps: those that were at work meanwhile, but for one in which another of them is open, in the order in which
-            they were begun; empty: it was the user.
-        left: those that were open besides, and whose client was gone, but for one in which a step of `steps` is open.
-            What changed counts as theirs as well once somebody ends them who speaks for them. Then they are among
-            `steps` too, but for one in which another such step is.
+        before: the work tree at the first capture.
+        after: the work tree at the second.
+        steps: the steps that were at work in between, innermost ones only, in the order in which they were begun; if
+            there is none, it was the user.
+        left: the other open steps, whose client was gone, except those around one of `steps`. Once somebody ends such a
+            step by name, the changes are its own as well; then it is among `steps` too, if it is an innermost one.
     """
 
     before: SnapshotId
@@ -58,7 +57,7 @@ class Span:
 
 @attrs.frozen
 class SessionStarted:
-    """A session was begun, or taken up again; what is None says nothing new of one taken up."""
+    """A session was started or resumed; for a resumed session, None keeps what was known."""
 
     session_id: SessionId
     agent: str | None
@@ -74,16 +73,16 @@ class SessionEnded:
 
 @attrs.frozen
 class StepBegun:
-    """A step was begun, on what `Event.head` says.
+    """A step was begun on the snapshot in `Event.head`.
 
     Attributes:
-        step_id: new.
+        step_id: a new name.
         session_id: its session.
         index: its place among the steps of the session, from 0.
         parent: the step that it is a part of.
         message_id: the message that it belongs to.
-        part_id: the part of it.
-        tool: what is used in it.
+        part_id: the part of that message.
+        tool: the tool that the agent uses in it.
         description: for people.
         detached: whether it goes on without the client that began it.
     """
@@ -101,10 +100,10 @@ class StepBegun:
 
 @attrs.frozen
 class StepsLeft:
-    """The client that was at work in some steps is gone; they stay open.
+    """The client that worked in some steps is gone; the steps stay open.
 
     Attributes:
-        steps: those, in the order in which they were begun.
+        steps: the steps, in the order in which they were begun.
     """
 
     steps: tuple[StepId, ...]
@@ -112,15 +111,15 @@ class StepsLeft:
 
 @attrs.frozen
 class StepEnded:
-    """A step ended, with what `Event.head` says.
+    """A step ended with the snapshot in `Event.head`.
 
     Attributes:
         step_id: the step.
-        claims: the files that its agent knows that it wrote, None where it said nothing of that. A directory stands
-            for all in it.
+        claims: the files that its agent says that it wrote, None if the agent did not say. A directory stands for all
+            files in it.
         changed: whether it changed anything: then what its session took back before cannot be done again.
-        spoken_for: whether somebody ended it by name, who says by that what changed since its client left is its doing
-            too; else it ended with its session, or with what was done to it.
+        spoken_for: whether a client ended it by name, and so claims for it what changed since its own client left; if
+            not, it ended with its session or because it was taken back.
     """
 
     step_id: StepId
@@ -131,7 +130,7 @@ class StepEnded:
 
 @attrs.frozen
 class Effect:
-    """What an operation did to a path; `old` or `new` is None where it was not there."""
+    """What an operation did to a path; `old` or `new` is None for no file."""
 
     path: RelPath
     old: Entry | None
@@ -140,21 +139,20 @@ class Effect:
 
 @attrs.frozen
 class StepTurned:
-    """A step that an operation took back, or did again, as a whole or as far as that went.
+    """A step that an operation took back or did again, as a whole or as far as possible.
 
     Attributes:
         step_id: the step.
-        state: what it is since.
-        effects: what that alone did, in a series of such: between the one before it and the one after it.
+        state: its state afterwards.
+        effects: what this step's part of the operation did to files.
         made_directories: empty directories that it made.
         removed_directories: empty directories that it removed.
-        left: where it was taken back, the files and empty directories of the step that are in force still, by the names
-            that the step left them under. None where an older snapd wrote it, which did not tell; where the step was
-            done again, None as well.
-        again: the operation whose taking back was done again; None where the step was taken back, or where an older
-            snapd did it again, as a whole.
-        rest: where it was done again, the paths of that operation's effects for which that could not be.
-        moved: where a file was found that others had moved, and the name under which it stands in `left` or `rest`.
+        left: for an undo, the files and empty directories of the step that are still in force, by the names that the
+            step left them under. None for a redo, or if an older snapd wrote the event.
+        again: for a redo, the operation whose undo was reversed; None for an undo, or for an older snapd's redo of the
+            whole step.
+        rest: for a redo, the paths of that operation's effects that could not be reversed.
+        moved: where a file was that others had moved, and its name in `left` or `rest`.
     """
 
     step_id: StepId
@@ -170,12 +168,12 @@ class StepTurned:
 
 @attrs.frozen
 class Undone:
-    """What an operation took back of a step and nobody did again since.
+    """What an operation took back of a step and was not done again since.
 
     Attributes:
         step_id: the step.
         operation_id: the operation.
-        rest: only these paths of its effects, since the others were done again; None for all.
+        rest: only these paths of its effects, because the others were done again; None for all.
     """
 
     step_id: StepId
@@ -185,18 +183,18 @@ class Undone:
 
 @attrs.frozen
 class Operated:
-    """An operation changed the work tree; `Event.head` is what it left.
+    """An operation changed the work tree; `Event.head` is the snapshot that it left.
 
     Attributes:
-        operation_id: new.
-        kind: what it was.
-        session_id: the session that it was about; None where it was about none.
+        operation_id: a new name.
+        kind: of the operation.
+        session_id: the session that it was about; None if it was about no session.
         before: the snapshot taken first.
-        turned: the steps that it turned, in the order in which it did.
-        undoes: the operation that it took back, where it was one alone.
-        root: the step that was named, to be taken back with its parts; they are done again together.
-        message_id: of `session/revert`: the message.
-        part_id: likewise: the part.
+        turned: the steps that it took back or did again, in that order.
+        undoes: the operation that it reversed, if it reversed exactly one.
+        root: the step that the client named, which was taken back with its parts; they are done again together.
+        message_id: the message that `session/revert` named.
+        part_id: the part of that message.
     """
 
     operation_id: OperationId
@@ -212,15 +210,15 @@ class Operated:
 
 @attrs.frozen
 class Intent:
-    """What an operation is about to do to the work tree: kept until its event is in the timeline.
+    """What an operation is about to do to the work tree: kept durably until its event is in the timeline.
 
     Attributes:
-        operation: as it will be told, if all goes as planned.
-        files: what is to become of each file.
+        operation: the record of the timeline, if all goes as planned.
+        files: what to do to each file.
         made_directories: empty directories to make, parents first.
-        removed_directories: directories to remove if nothing is in them, the deepest first.
+        removed_directories: directories to remove if they are empty, the deepest first.
         forced: ignored paths that it looks at all the same.
-        together: groups of files, of which each is done as a whole or not at all.
+        linked: groups of files; each group is done as a whole or not at all.
     """
 
     operation: Operated
@@ -228,10 +226,10 @@ class Intent:
     made_directories: tuple[RelPath, ...]
     removed_directories: tuple[RelPath, ...]
     forced: tuple[RelPath, ...]
-    together: tuple[tuple[RelPath, ...], ...] = ()
+    linked: tuple[tuple[RelPath, ...], ...] = ()
 
 
-Happening = SessionStarted | SessionEnded | StepBegun | StepsLeft | StepEnded | Operated
+EventPayload = SessionStarted | SessionEnded | StepBegun | StepsLeft | StepEnded | Operated
 
 
 @attrs.frozen
@@ -240,9 +238,9 @@ class Event:
 
     Attributes:
         seq: grows by one with each event of a workspace; the first is 1.
-        milliseconds: when, since 1970. Order is by `seq`: clocks jump.
-        head: the work tree, by this event; None where nobody looked and nobody had before.
-        seen: what changed since the event before, where something did.
+        milliseconds: when it happened, since 1970. Order is by `seq`, because clocks jump.
+        head: the work tree at this event; None before the first capture.
+        seen: what changed since the event before; None if nothing did.
         what: what happened.
     """
 
@@ -250,7 +248,7 @@ class Event:
     milliseconds: int
     head: SnapshotId | None
     seen: Span | None
-    what: Happening
+    what: EventPayload
 
 
 @attrs.frozen
@@ -258,9 +256,9 @@ class StepQuery:
     """Which steps are asked for.
 
     Attributes:
-        prefix: the beginning of their names; empty for any.
-        session_id: those of this session alone; None for all.
-        parent: those that are parts of this step alone; None for all.
+        prefix: the beginning of their names; empty for all steps.
+        session_id: only steps of this session; None for all.
+        parent: only parts of this step; None for all.
     """
 
     prefix: str
@@ -277,7 +275,7 @@ class Session:
         agent: who works in it.
         title: for people.
         started: milliseconds since 1970.
-        ended: likewise; None while it goes on.
+        ended: milliseconds since 1970; None while it goes on.
         step_count: how many steps were begun in it.
     """
 
@@ -291,7 +289,7 @@ class Session:
 
 @attrs.frozen
 class FileSummary:
-    """A file that a step changed; `shared`: another session's step may have changed it as well."""
+    """A file that a step changed; `shared` if a step of another session may have changed it as well."""
 
     path: RelPath
     status: Literal["added", "deleted", "modified"]
@@ -303,7 +301,7 @@ class FileSummary:
 
 @attrs.frozen
 class Summary:
-    """What a step itself changed, its sub-steps left out.
+    """What a step itself changed, without its parts.
 
     Attributes:
         files: ordered by path.
@@ -326,12 +324,12 @@ class Step:
     Attributes:
         begun: how it was begun.
         started: milliseconds since 1970.
-        ended: likewise; None while it is open.
-        from_: what it was begun on.
-        to: what it was ended with; where its client had left and nobody spoke for it, what that left.
-        state: "undone" where all of it was taken back, "partly" where some of it was.
+        ended: milliseconds since 1970; None while it is open.
+        from_: the snapshot that it was begun on.
+        to: the snapshot that it ended with; if nobody spoke for it after its client was gone, the one when that left.
+        state: "undone" if all of it was taken back, "partly" if some of it was.
         claims: see `StepEnded`.
-        summary: what it changed, where that was kept; see `Timeline.keep_summary`.
+        summary: what it changed, if that was kept; see `Timeline.keep_summary`.
     """
 
     begun: StepBegun
@@ -351,12 +349,12 @@ class Step:
 
 @attrs.frozen
 class Tally:
-    """What can be done in a session, as far as the summaries tell that are kept.
+    """How many steps of a session can be undone and redone, as far as the kept summaries show.
 
     Attributes:
         undoable: steps that changed something and were not taken back as a whole.
-        redoable: steps of which something that was taken back can be done again.
-        unknown: steps that were not taken back as a whole, and of which no summary is kept.
+        redoable: steps of which something was taken back that can be done again.
+        unknown: steps that were not taken back as a whole and have no kept summary.
     """
 
     undoable: int
@@ -365,11 +363,11 @@ class Tally:
 
 
 def around(steps: Iterable[StepId], parents: Mapping[StepId, StepId | None]) -> set[StepId]:
-    """The steps that some steps are parts of: the step above each, the one above that, and so on.
+    """Finds the steps that some steps are parts of: the step above each, the one above that, and so on.
 
     Args:
         steps: the parts.
-        parents: the step above each of the steps that count; the way up ends at a step that is not among them.
+        parents: the step above each step that counts; the search ends at a step that is not a key.
     """
     found: set[StepId] = set()
     for step in steps:
@@ -381,11 +379,11 @@ def around(steps: Iterable[StepId], parents: Mapping[StepId, StepId | None]) -> 
 
 
 def working(open_steps: Iterable[Step], among: Collection[StepId] | None = None) -> tuple[StepId, ...]:
-    """Those of some open steps in which no other of them is at work: what changes now is theirs.
+    """Finds the innermost of some open steps, which own what changes now.
 
     Args:
-        open_steps: all that are open.
-        among: the steps that count, None for all that are open.
+        open_steps: all open steps.
+        among: the steps that count; None for all.
     """
     parents = {step.step_id: step.begun.parent for step in open_steps}
     counting = [step for step in parents if among is None or step in among]

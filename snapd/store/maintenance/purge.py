@@ -85,7 +85,7 @@ class PurgePlan:
         self._roots = {tree for _, (_, tree, _) in log.roots_by_seq()} | self._trees_of_events()
         self.contents = frozenset(self._contents_at(paths)) - {EMPTY_BLOB}
 
-    def standing(self) -> dict[RelPath, frozenset[ObjectId]]:
+    def versions_by_path(self) -> dict[RelPath, frozenset[ObjectId]]:
         """The paths that have such a blob in any snapshot or event, with all these blobs."""
         found: dict[RelPath, set[ObjectId]] = {}
         for tree in self._roots:
@@ -140,7 +140,7 @@ class PurgePlan:
             StoreCorrupt: the store cannot be read; nothing moved.
             StorageFull, IoError: nothing moved.
         """
-        self._paths = frozenset(self.standing())
+        self._paths = frozenset(self.versions_by_path())
         days, commits = self._log.rewritten(self._snapshot)
         chains, objects = self._timeline.rewritten(self._event)
         made = {object_id("commit", data): encode_loose("commit", data) for data in commits}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from snapd.core.errors import StorageFull
 from snapd.core.model import EMPTY_TREE, TREE, ObjectId
-from snapd.core.rules.retention import Going, History, Taken, droppable, going, together
+from snapd.core.rules.retention import Inventory, Removal, SnapshotDate, droppable, expired, union
 from snapd.failpoints import failpoint
 from snapd.store.files.quarantine import remove_quarantine
 
@@ -74,7 +74,7 @@ class Maintenance:
         self._begin()
         before = self._repository.bytes_on_disk()
         sweep_leftovers(self._repository.path)
-        removed = self._drop(going(self._history(), limits, _trees(keep)), keep, call)
+        removed = self._drop(expired(self._inventory(), limits, _trees(keep)), keep, call)
         self._pack(call)
         while (more := self._too_much(limits, keep, call)).snapshots or more.chains:
             removed += self._drop(more, keep, call)
@@ -101,7 +101,7 @@ class Maintenance:
             return 0
         self._begin()
         sweep_leftovers(self._repository.path)
-        removed = self._drop(going(self._history(), limits, _trees(keep)), keep, call)
+        removed = self._drop(expired(self._inventory(), limits, _trees(keep)), keep, call)
         if not self._scheduler.catch_up(all_of_it=removed > 0):
             removed = self._drop(self._too_much(limits, keep, call), keep, call)
             self._scheduler.catch_up(all_of_it=removed > 0)
@@ -130,12 +130,12 @@ class Maintenance:
         # a replay must not set a reference back to something that is dropped here
         self._repository.journal.checkpoint()
 
-    def _history(self) -> History:
+    def _inventory(self) -> Inventory:
         times, chains, links = self._timeline.history()
-        taken = [Taken(record.seq, record.seconds, record.tree) for record in self._log.records()]
-        return History(taken, self._log.newest, times, chains, links)
+        taken = [SnapshotDate(record.seq, record.seconds, record.tree) for record in self._log.records()]
+        return Inventory(taken, self._log.newest, times, chains, links)
 
-    def _drop(self, gone: Going, keep: ObjectId | None, call: Call) -> int:
+    def _drop(self, gone: Removal, keep: ObjectId | None, call: Call) -> int:
         if not gone and not self._pending_sweep:
             return 0
         call.commit()
@@ -175,12 +175,12 @@ class Maintenance:
             # nothing is lost, and the next repack may have space, because objects were dropped
             logger.warning("%s could not be packed: %s", self._repository.path, error.message)
 
-    def _too_much(self, limits: Limits, keep: ObjectId | None, call: Call) -> Going:
+    def _too_much(self, limits: Limits, keep: ObjectId | None, call: Call) -> Removal:
         """What to drop so that the store is not larger than the limit."""
         if limits.max_bytes is None:
-            return Going()
+            return Removal()
         excess = own_bytes(self._repository.path) - limits.max_bytes
-        pieces = droppable(self._history(), limits.now, _trees(keep)) if excess > 0 else []
+        pieces = droppable(self._inventory(), limits.now, _trees(keep)) if excess > 0 else []
         if not pieces:
             if excess > 0:
                 logger.warning(
@@ -188,12 +188,12 @@ class Maintenance:
                     self._repository.path,
                     excess,
                 )
-            return Going()
+            return Removal()
         freed = accumulate(self._weights(pieces, keep, call))
         count = next((count for count, sum_ in enumerate(freed, 1) if sum_ >= excess), len(pieces))
-        return together(pieces[:count])
+        return union(pieces[:count])
 
-    def _weights(self, pieces: Sequence[Going], keep: ObjectId | None, call: Call) -> list[int]:
+    def _weights(self, pieces: Sequence[Removal], keep: ObjectId | None, call: Call) -> list[int]:
         """The bytes on disk that dropping each piece frees, after the pieces before it are dropped."""
         snapshots = {seq: at for at, piece in enumerate(pieces) for seq in piece.snapshots}
         chains = {name: at for at, piece in enumerate(pieces) for name in piece.chains}

@@ -13,8 +13,8 @@ from snapd.core.errors import StoreCorrupt
 from snapd.core.timeline.model import (
     Effect,
     Event,
+    EventPayload,
     FileSummary,
-    Happening,
     Intent,
     Operated,
     OperationKind,
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 VERSION = 3
 """Since 2, steps can be left; what is written as 1 has none. Since 3, a turned step tells what was not turned of it."""
 
-_NAMES: dict[type[Happening], str] = {
+_NAMES: dict[type[EventPayload], str] = {
     SessionStarted: "sessionStarted",
     SessionEnded: "sessionEnded",
     StepBegun: "stepBegun",
@@ -50,7 +50,7 @@ _NAMES: dict[type[Happening], str] = {
 }
 
 
-def name_of(what: Happening) -> str:
+def name_of(what: EventPayload) -> str:
     """The name of what happened."""
     return _NAMES[type(what)]
 
@@ -129,7 +129,7 @@ def encode_intent(intent: Intent) -> bytes:
             "made": [shown_path(path) for path in intent.made_directories],
             "removed": [shown_path(path) for path in intent.removed_directories],
             "forced": [shown_path(path) for path in intent.forced],
-            "together": [[shown_path(path) for path in group] for group in intent.together],
+            "together": [[shown_path(path) for path in group] for group in intent.linked],
         }
     ).encode("ascii")
 
@@ -146,7 +146,7 @@ def decode_intent(data: bytes) -> Intent:
         made_directories=read.take("made", fields.several(fields.path)),
         removed_directories=read.take("removed", fields.several(fields.path)),
         forced=read.take("forced", fields.several(fields.path)),
-        together=read.given("together", fields.several(fields.several(fields.path)), ()),
+        linked=read.given("together", fields.several(fields.several(fields.path)), ()),
     )
     read.end()
     return intent
@@ -208,7 +208,7 @@ def _span(value: object) -> Span:
 # -- what happened
 
 
-def _shown_happening(what: Happening) -> dict[str, Any]:
+def _shown_happening(what: EventPayload) -> dict[str, Any]:
     match what:
         case SessionStarted():
             return {
@@ -374,7 +374,7 @@ def _effect(value: object) -> Effect:
 
 _KINDS: tuple[OperationKind, ...] = get_args(OperationKind)
 _TURNED: tuple[Any, ...] = ("applied", "partly", "undone")
-_READERS: dict[str, Callable[[object], Happening]] = {
+_READERS: dict[str, Callable[[object], EventPayload]] = {
     "sessionStarted": _session_started,
     "sessionEnded": _session_ended,
     "stepBegun": _step_begun,

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
     from snapd.core.model import ObjectId, RelPath
-    from snapd.core.timeline.model import Happening, OperationId, SessionId, StepId, StepQuery, StepTurned, Summary
+    from snapd.core.timeline.model import EventPayload, OperationId, SessionId, StepId, StepQuery, StepTurned, Summary
 
     from .chain import Link
 
@@ -342,7 +342,7 @@ class Database:
         rows = self._rows("SELECT seq, head_tree, head_coverage FROM events ORDER BY seq DESC LIMIT 1")
         return (rows[0][0], snapshot(*rows[0][1:])) if rows else None
 
-    def session_of(self, what: Happening) -> SessionId | None:
+    def session_of(self, what: EventPayload) -> SessionId | None:
         """The session that something happened in; None for none, and where it is told of a step that is not known."""
         if isinstance(what, StepsLeft):
             return None

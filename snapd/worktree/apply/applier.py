@@ -207,7 +207,7 @@ class Applier:
         return b""
 
     def _write_aside(self, write: Write, directory: int, name: bytes) -> None:
-        replaced = write.standing.signature if write.standing else None
+        replaced = write.captured.signature if write.captured else None
         try:
             self._write_new(write.entry, replaced, directory, name)
         except BaseException:
@@ -250,11 +250,11 @@ class Applier:
         with self._staging.open(item.directory) as source:
             target = open_directory(self._root, above)
             try:
-                if item.write.standing is None:
+                if item.write.captured is None:
                     rename_no_replace(source, item.name, target, name)
                     moved = True
                 else:
-                    moved = replace(source, item.name, target, name, item.write.standing)
+                    moved = replace(source, item.name, target, name, item.write.captured)
             finally:
                 os.close(target)
         if moved:
@@ -317,7 +317,7 @@ class Applier:
         failpoint("apply.delete")
         descriptor = open_directory(self._root, above)
         try:
-            taken = take_away(descriptor, name, delete.standing)
+            taken = take_away(descriptor, name, delete.captured)
         finally:
             os.close(descriptor)
         self._touched.add(above)

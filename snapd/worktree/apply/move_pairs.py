@@ -29,7 +29,7 @@ class MovePairs:
     """
 
     def __init__(self, plan: Plan) -> None:
-        self._together = LinkedFiles.of(plan.together)
+        self._linked = LinkedFiles.of(plan.linked)
         self._writes = {write.path for write in plan.writes}
         self._deletes = {delete.path for delete in plan.deletes}
         self._needing: dict[RelPath, list[RelPath]] = {}
@@ -41,7 +41,7 @@ class MovePairs:
             # or the names of the files in the folder that it replaces
             for above in self._writes.intersection(parents(path)):
                 self._needing.setdefault(path, []).append(above)
-        moved = self._deletes.intersection(path for group in plan.together for path in group)
+        moved = self._deletes.intersection(path for group in plan.linked for path in group)
         made = self._writes.union(plan.make_directories) if moved else set()
         above_made = {above for path in made for above in parents(path)}
         self.deferred = {path for path in moved if path not in above_made and made.isdisjoint(parents(path))}
@@ -57,7 +57,7 @@ class MovePairs:
         waiting = [outcome for outcome in outcomes.values() if outcome.outcome == "failed"]
         while waiting:
             outcome = waiting.pop()
-            also = [attrs.evolve(outcome, path=other) for other in self._together.others(outcome.path)]
+            also = [attrs.evolve(outcome, path=other) for other in self._linked.others(outcome.path)]
             if outcome.path in self._deletes:
                 # it stays, so what needs its name cannot be written
                 also += [FileOutcome(path, "failed", "inTheWay") for path in self._needing.get(outcome.path, ())]
@@ -70,7 +70,7 @@ class MovePairs:
 
     def blocker(self, path: RelPath, outcomes: Mapping[RelPath, FileOutcome]) -> FileOutcome | None:
         """The outcome of a deferred delete that must be skipped, because a change that it belongs to was; else None."""
-        for other in self._together.others(path):
+        for other in self._linked.others(path):
             outcome = outcomes.get(other)
             if outcome is not None and outcome.is_left:
                 return attrs.evolve(outcome, path=path)

@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from snapd.core.model import ObjectId, Signature
-    from snapd.core.plan import Standing
+    from snapd.core.plan import CapturedFile
 
 _KEPT_NAME_BYTES = 230
 """How much of a file's name fits, with our ending, into the 255 bytes that a name may have."""
 
 
-def replace(source: int, temporary: bytes, target: int, name: bytes, standing: Standing) -> bool:
+def replace(source: int, temporary: bytes, target: int, name: bytes, captured: CapturedFile) -> bool:
     """Puts the new file there if the old one is still what the plan saw.
 
     Args:
@@ -35,7 +35,7 @@ def replace(source: int, temporary: bytes, target: int, name: bytes, standing: S
         temporary: its name there.
         target: descriptor of the directory that the old one is in.
         name: its name there.
-        standing: what the plan saw.
+        captured: what the plan saw.
 
     Returns:
         False if the old file is something else; it stays.
@@ -43,14 +43,14 @@ def replace(source: int, temporary: bytes, target: int, name: bytes, standing: S
     Raises:
         OSError: the name has the file that it had before.
     """
-    if not _still_stands(target, name, standing):
+    if not _still_stands(target, name, captured):
         return False
     failpoint("apply.exchange")
     # in this order, for a watcher that believes the last event of a name: the new file came after the old one went
     if not exchange(target, name, source, temporary):
         os.rename(temporary, name, src_dir_fd=source, dst_dir_fd=target)
         return True
-    if not _look(source, temporary).same_content(standing.signature):
+    if not _look(source, temporary).same_content(captured.signature):
         exchange(target, name, source, temporary)
         return False
     try:
@@ -63,13 +63,13 @@ def replace(source: int, temporary: bytes, target: int, name: bytes, standing: S
     return True
 
 
-def take_away(directory: int, name: bytes, standing: Standing) -> bool:
+def take_away(directory: int, name: bytes, captured: CapturedFile) -> bool:
     """Deletes a file if it is still what the plan saw.
 
     Args:
         directory: descriptor of its directory.
         name: its name there.
-        standing: what the plan saw.
+        captured: what the plan saw.
 
     Returns:
         False if it is something else; it stays.
@@ -77,11 +77,11 @@ def take_away(directory: int, name: bytes, standing: Standing) -> bool:
     Raises:
         OSError: the file is still there, unchanged.
     """
-    if not _still_stands(directory, name, standing):
+    if not _still_stands(directory, name, captured):
         return False
     aside = b".snapd-tmp-" + secrets.token_hex(8).encode()
     os.rename(name, aside, src_dir_fd=directory, dst_dir_fd=directory)
-    if _look(directory, aside).same_content(standing.signature):
+    if _look(directory, aside).same_content(captured.signature):
         try:
             failpoint("apply.deleted")
             os.unlink(aside, dir_fd=directory)
@@ -106,22 +106,22 @@ def _look(directory: int, name: bytes) -> Signature:
     return signature(os.stat(name, dir_fd=directory, follow_symlinks=False))
 
 
-def _still_stands(directory: int, name: bytes, standing: Standing) -> bool:
+def _still_stands(directory: int, name: bytes, captured: CapturedFile) -> bool:
     """Whether a file still is what the plan saw.
 
     If only the ctime changed, the bytes are compared: snapd changes it itself when it deletes another name of the same
     file, and so does whoever makes a link to it.
     """
     now = _look(directory, name)
-    if now == standing.signature:
+    if now == captured.signature:
         return True
-    if attrs.evolve(now, ctime_ns=standing.signature.ctime_ns) != standing.signature:
+    if attrs.evolve(now, ctime_ns=captured.signature.ctime_ns) != captured.signature:
         return False
-    if standing.entry.mode == SYMLINK:
+    if captured.entry.mode == SYMLINK:
         found = read_link(directory, name, _blob_id)
     else:
         found = read_stable(directory, name, now.size, _blob_id)
-    return isinstance(found, tuple) and found[:2] == (standing.entry.oid, now)
+    return isinstance(found, tuple) and found[:2] == (captured.entry.oid, now)
 
 
 def _blob_id(size: int, chunks: Iterator[bytes]) -> ObjectId:

@@ -201,11 +201,11 @@ class Scanner:
         base: ObjectId,
         read_tree: Callable[[ObjectId], tuple[TreeEntry, ...]],
         settings: CaptureSettings,
-        forced: tuple[RelPath, ...],
+        call: Call,
         *,
+        forced: tuple[RelPath, ...],
         max_files: int,
         max_bytes: int,
-        call: Call,
     ) -> Drift:
         """How the work tree differs from a snapshot, without taking another: nothing is stored.
 
@@ -213,10 +213,10 @@ class Scanner:
             base: the snapshot's tree.
             read_tree: gives the entries of a stored tree.
             settings: as for `capture`.
-            forced: likewise; those of the snapshot.
-            max_files: differing files that are told, at most.
-            max_bytes: contents that are read, at most.
             call: what this is for.
+            forced: as for `capture`; those of the snapshot.
+            max_files: differing files to report, at most.
+            max_bytes: bytes of contents to read, at most.
 
         Raises:
             StoreCorrupt, IoError, InvalidParams, Cancelled: see there.

@@ -17,7 +17,7 @@ from snapd.core.answers import StepView
 from snapd.core.call import Call
 from snapd.core.errors import SnapdError
 from snapd.core.model import FileOutcome, OnConflict, Outcome
-from snapd.core.operations.writer import Request
+from snapd.core.operations.writer import OperationOptions
 from snapd.core.timeline.model import Step
 from tests.support.sessions import Agents, ids
 from tests.support.workspace import Bench, make
@@ -29,7 +29,7 @@ NAMES = ("a", "b", "c", "d/a", "d/b")
 ACTIONS = 30
 LINES = [b"%d\n" % number for number in range(9)]
 
-Ask = Callable[[Request], "Said"]
+Ask = Callable[[OperationOptions], "Said"]
 
 
 @attrs.frozen
@@ -115,7 +115,7 @@ class History:
         ask = dice.choice((self.undo, self.undo, self.undo_one, self.undo_one, self.redo, self.revert, self.revert,
                            self.unrevert, self.some_files, self.hunks, self.restore, self.bring_back))()  # fmt: skip
         before = self.everything()
-        asked = Request(how, dice.random() < 0.5, dry_run=True)
+        asked = OperationOptions(how, dice.random() < 0.5, dry_run=True)
         foretold = said(ask, asked)
         assert self.everything() == before
         done = said(ask, attrs.evolve(asked, dry_run=False))
@@ -123,37 +123,37 @@ class History:
 
     def undo(self) -> Ask:
         session, count = self.dice.choice(SESSIONS), self.dice.choice((1, 1, 2, 9))
-        return lambda request: told(*self.bench.workspace.undoing.undo(session, count, None, request, Call()))
+        return lambda request: told(*self.bench.workspace.undo_steps.undo(session, count, None, request, Call()))
 
     def undo_one(self) -> Ask:
         step = self.dice.choice(self.named("open", "applied", "partly", "undone") or ["none"])
         session = next((view.step.begun.session_id for view in self.views() if view.step.step_id == step), "one")
-        return lambda request: told(*self.bench.workspace.undoing.undo(session, 1, step, request, Call()))
+        return lambda request: told(*self.bench.workspace.undo_steps.undo(session, 1, step, request, Call()))
 
     def redo(self) -> Ask:
         session, count = self.dice.choice(SESSIONS), self.dice.choice((1, 1, 2, 9))
-        return lambda request: told(*self.bench.workspace.undoing.redo(session, count, request, Call()))
+        return lambda request: told(*self.bench.workspace.undo_steps.redo(session, count, request, Call()))
 
     def revert(self) -> Ask:
         session, message = self.dice.choice(SESSIONS), self.dice.choice(MESSAGES)
-        return lambda request: told(self.bench.workspace.undoing.revert(session, message, None, request, Call()))
+        return lambda request: told(self.bench.workspace.undo_steps.revert(session, message, None, request, Call()))
 
     def unrevert(self) -> Ask:
         session = self.dice.choice(SESSIONS)
-        return lambda request: told(self.bench.workspace.undoing.unrevert(session, request, Call()))
+        return lambda request: told(self.bench.workspace.undo_steps.unrevert(session, request, Call()))
 
     def some_files(self) -> Ask:
         step = self.dice.choice(self.named("open", "applied", "partly", "undone") or ["none"])
         view = next((view for view in self.views() if view.step.step_id == step), None)
         names = [file.path for file in (view.files if view is not None else None) or ()]
         chosen = [name for name in names if self.dice.random() < 0.6] or [os.fsencode(self.dice.choice(NAMES))]
-        return lambda request: told(self.bench.workspace.piecemeal.revert_files(step, chosen, request, Call()))
+        return lambda request: told(self.bench.workspace.undo_parts.revert_files(step, chosen, request, Call()))
 
     def hunks(self) -> Ask:
         step = self.dice.choice(self.named("open", "applied", "partly", "undone") or ["none"])
         name = os.fsencode(self.dice.choice(NAMES))
         indexes = [0, 1] if self.dice.random() < 0.3 else [0]
-        return lambda request: told(self.bench.workspace.piecemeal.revert_hunks(step, name, indexes, request, Call()))
+        return lambda request: told(self.bench.workspace.undo_parts.revert_hunks(step, name, indexes, request, Call()))
 
     def restore(self) -> Ask:
         tree = self.dice.choice(self.trees)
@@ -173,7 +173,7 @@ class History:
 
     def everything(self) -> object:
         """The folder, and all that the timeline says."""
-        page = self.bench.workspace.chronicle.page(None, 100_000, Call())
+        page = self.bench.workspace.history.page(None, 100_000, Call())
         entries = [attrs.evolve(entry, step=None if entry.step is None else bare(entry.step)) for entry in page.entries]
         steps = [bare(view) for view in self.views()]
         return self.bench.read(), entries, steps, [self.agents.counts(session) for session in SESSIONS]
@@ -189,7 +189,7 @@ def told(outcome: Outcome, steps: tuple[StepView, ...] = ()) -> Said:
     return Said(outcome.files, tuple(ids(steps)))
 
 
-def said(ask: Ask, request: Request) -> Said:
+def said(ask: Ask, request: OperationOptions) -> Said:
     try:
         return ask(request)
     except SnapdError as error:

@@ -40,7 +40,7 @@ def with_part(agents: Agents, whole: str | None = "client", part: str | None = "
 
 def own(agents: Agents, step: str) -> dict[str, int]:
     """What a step itself changed, its parts left out: how often each file."""
-    found = agents.bench.workspace.deeds.own(agents.view(step).step)
+    found = agents.bench.workspace.step_changes.own(agents.view(step).step)
     return {path.decode(): len(chain) for path, chain in found.files.items()}
 
 

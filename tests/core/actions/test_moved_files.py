@@ -362,10 +362,10 @@ def test_folders_go_with_the_files_that_move_out_of_them(agents: Agents) -> None
 
 
 def test_groups() -> None:
-    together = LinkedFiles([(b"a", b"b"), (b"c", b"d"), (b"x", b"y"), (b"b", b"c")])
-    assert {path: sorted(together.others(path)) for path in (b"a", b"d", b"x", b"z")} == {
+    linked = LinkedFiles([(b"a", b"b"), (b"c", b"d"), (b"x", b"y"), (b"b", b"c")])
+    assert {path: sorted(linked.others(path)) for path in (b"a", b"d", b"x", b"z")} == {
         b"a": [b"b", b"c", b"d"], b"d": [b"a", b"b", b"c"], b"x": [b"y"], b"z": [],
     }  # fmt: skip
-    assert together.within({b"d", b"a", b"x"}) == ((b"a", b"d"),)
-    again = LinkedFiles.of(together.within({b"a", b"b", b"d", b"x", b"y"}))
+    assert linked.within({b"d", b"a", b"x"}) == ((b"a", b"d"),)
+    again = LinkedFiles.of(linked.within({b"a", b"b", b"d", b"x", b"y"}))
     assert again.within({b"a", b"b", b"d", b"x", b"y"}) == ((b"a", b"b", b"d"), (b"x", b"y"))

@@ -11,14 +11,14 @@ import pytest
 from snapd.core.call import Call
 from snapd.core.errors import NothingToRedo, NothingToUndo
 from snapd.core.feed.events import Reverted
-from snapd.core.operations.writer import Request
+from snapd.core.operations.writer import OperationOptions
 from snapd.core.timeline.model import Operated, StepTurned
 from tests.support.sessions import Agents
 from tests.support.workspace import make
 
 OLD = {"a": b"a\n", "b": b"b\n", "c": b"c\n"}
 CHANGED = "conflict:changedSince"
-MERGE = Request("merge", by_name=False, dry_run=False)
+MERGE = OperationOptions("merge", by_name=False, dry_run=False)
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def agents(tmp_path: Path) -> Agents:
 
 
 def events(agents: Agents) -> list[str]:
-    page = agents.bench.workspace.chronicle.page(None, 100, Call())
+    page = agents.bench.workspace.history.page(None, 100, Call())
     return [entry.kind for entry in page.entries]
 
 
@@ -44,7 +44,7 @@ def test_a_step_of_which_all_conflicts_stays_applied(agents: Agents, named: bool
     agents.bench.track()
     before = events(agents)
     told: list[object] = []
-    agents.bench.workspace.bulletin.listen(lambda news: told.append(news.event))
+    agents.bench.workspace.event_log.listen(lambda news: told.append(news.event))
     outcome, steps = agents.undone("one", step=step if named else None)
     assert steps == [step]
     assert outcome.before == outcome.after
@@ -176,7 +176,9 @@ def test_a_redo_in_part_leaves_the_rest_to_be_done_again(agents: Agents) -> None
 def test_the_net_of_a_session_has_what_is_in_force_alone(agents: Agents) -> None:
     step = partly(agents)
     for step_id in (None, step):
-        net, _ = agents.bench.workspace.net_of("one", None, step_id, Call(), contents=False, after=None, limit=None)
+        net, _ = agents.bench.workspace.session_diff(
+            "one", None, step_id, Call(), contents=False, after=None, limit=None
+        )
         assert [delta.path for delta in net] == [b"b", b"c"]
 
 
@@ -190,7 +192,7 @@ def test_a_part_that_conflicts_is_partly_undone_and_the_whole_is_done_again_with
     assert agents.states("one") == ["undone", "applied"]
     assert agents.undo("one", step=whole, on_conflict="overwrite") == {"b": "restored"}
     assert agents.states("one") == ["undone", "undone"]
-    _, steps = agents.bench.workspace.undoing.redo("one", 1, MERGE, Call())
+    _, steps = agents.bench.workspace.undo_steps.redo("one", 1, MERGE, Call())
     assert [view.step.step_id for view in steps] == [part, whole]
     assert agents.bench.read() == {**OLD, "a": b"whole\n", "b": b"user\n"}
 
@@ -228,7 +230,7 @@ def test_as_many_as_there_are_stand_for_all(agents: Agents, count: int) -> None:
     agents.undo("one", step=second)
     agents.undo("one", step=first)
     agents.undo("one", step=second, on_conflict="overwrite")
-    outcome, steps = agents.bench.workspace.undoing.redo("one", count, MERGE, Call())
+    outcome, steps = agents.bench.workspace.undo_steps.redo("one", count, MERGE, Call())
     assert [view.step.step_id for view in steps] == [second, first]
     assert outcome.applied
     assert agents.bench.read() == before

@@ -22,7 +22,7 @@ LATER = SECRET + b"and a second line of it\n"
 
 
 def purge(bench: Bench, *names: str, dry_run: bool = False, call: Call | None = None) -> Purged:
-    return bench.workspace.purging.purge([os.fsencode(name) for name in names], dry_run, call or Call())
+    return bench.workspace.purge.purge([os.fsencode(name) for name in names], dry_run, call or Call())
 
 
 def snapshots(bench: Bench) -> list[ObjectId]:
@@ -259,9 +259,9 @@ def test_a_workspace_is_gone_as_a_whole(tmp_path: Path) -> None:
     agents.start("s")
     step = agents.step("s", {"a": LATER})
     old = bench.track()
-    told = bench.workspace.purging.purge_all(True, Call())
+    told = bench.workspace.purge.purge_all(True, Call())
     assert (told.applied, told.snapshots, told.sessions, told.freed) == (False, len(snapshots(bench)), 1, 0)
-    done = bench.workspace.purging.purge_all(False, Call())
+    done = bench.workspace.purge.purge_all(False, Call())
     assert (done.applied, done.snapshots, done.sessions) == (True, told.snapshots, 1)
     assert done.freed > 0
     for reopened in (False, True):
@@ -303,7 +303,7 @@ def test_a_kill_while_all_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr(os, "unlink", unlink)
     with pytest.raises(Killed):
-        bench.workspace.purging.purge_all(False, Call())
+        bench.workspace.purge.purge_all(False, Call())
     monkeypatch.undo()
     bench.reopen()
     check_gone(bench.store, SECRET, LATER)

@@ -13,7 +13,7 @@ import pytest
 from snapd import failpoints
 from snapd.core.call import Call
 from snapd.core.errors import Cancelled, PathOutsideWorkspace, StorageFull, UnknownSnapshot
-from snapd.core.operations.writer import Request
+from snapd.core.operations.writer import OperationOptions
 from snapd.worktree.apply import applier as apply
 from tests.support.git import run_git
 from tests.support.workspace import Bench, Executable, Items, Symlink, make, outcomes, without_rights, write
@@ -61,7 +61,7 @@ def test_back_and_forth(tmp_path: Path, then: Items, now: Items, ask: str) -> No
     for goal, items in ((before, then), (after, now), (before, then)):
         if ask == "restore in a new process":
             bench.reopen()
-        standing = bench.track()
+        captured = bench.track()
         if ask == "revert":
             files = [os.fsdecode(change.path) for change in bench.workspace.changed(goal, None, Call())]
             result = bench.revert((goal, files))
@@ -72,7 +72,7 @@ def test_back_and_forth(tmp_path: Path, then: Items, now: Items, ask: str) -> No
             wanted, found = dict(items), bench.read()
         assert found == wanted
         assert set(outcomes(result).values()) <= {"restored", "deleted"}
-        assert (result.applied, result.before, result.after) == (True, standing, goal)
+        assert (result.applied, result.before, result.after) == (True, captured, goal)
         assert bench.track() == goal
     assert not [name for name in bench.read() if "snapd" in name]
 
@@ -240,13 +240,13 @@ def test_what_a_restore_spares(tmp_path: Path, case: Case) -> None:
         if item is None and "/" in name and not os.listdir(os.path.dirname(bench.path(name))):
             os.rmdir(os.path.dirname(bench.path(name)))
     bench.write({name: item for name, item in case.now.items() if item is not None})
-    standing = bench.read()
+    captured = bench.read()
     result = bench.restore(tree)
     said = {name: word for name, word in outcomes(result).items() if word not in ("restored", "deleted")}
     excused = {name: word for name, word in case.kept.items() if word is not None} | case.missing
     if not (case.excluded or case.info or case.own):
         assert said == excused
-    kept = {name: standing[name] for name in case.kept}
+    kept = {name: captured[name] for name in case.kept}
     wanted = {name: item for name, item in captured.items() if name not in case.missing}
     assert bench.read() == {**wanted, **kept}
     if "x/.git/config" in case.now:
@@ -511,7 +511,7 @@ def test_cancelled_while_many_are_written_at_once(tmp_path: Path) -> None:
 
     call = Call(report)
     with pytest.raises(Cancelled):
-        bench.workspace.restore(tree, Request("overwrite", True, False), call)
+        bench.workspace.restore(tree, OperationOptions("overwrite", True, False), call)
     assert bench.read() == now
 
 

@@ -14,7 +14,7 @@ from snapd.core.call import Call
 from snapd.core.errors import Cancelled, InvalidParams, NothingToRedo, NothingToUndo, UnknownSession, UnknownStep
 from snapd.core.feed.event_log import KEPT_FILES
 from snapd.core.feed.events import Reverted, SessionMoved
-from snapd.core.operations.writer import Request
+from snapd.core.operations.writer import OperationOptions
 from tests.support.git import run_git
 from tests.support.sessions import Agents, reachable
 from tests.support.workspace import Executable, Item, Symlink, make, outcomes
@@ -697,7 +697,7 @@ def test_who_wrote_what_is_told_anew_when_it_is_known(agents: Agents) -> None:
 def listen(agents: Agents) -> list[object]:
     """All that is told from now on."""
     told: list[object] = []
-    agents.bench.workspace.bulletin.listen(lambda news: told.append(news.event))
+    agents.bench.workspace.event_log.listen(lambda news: told.append(news.event))
     return told
 
 
@@ -924,7 +924,7 @@ def test_a_part_that_is_left_and_spoken_for(agents: Agents) -> None:
     agents.end(part)
     agents.end(whole)
     assert agents.files(part) == {"a.txt": "modified"}
-    own = agents.bench.workspace.deeds.own(agents.view(whole).step)
+    own = agents.bench.workspace.step_changes.own(agents.view(whole).step)
     assert not own.files
 
 
@@ -1111,7 +1111,7 @@ def test_forced_paths_are_nobodys_change(agents: Agents) -> None:
     bench.write({"mine": b"m"})
     agents.end(step)
     assert agents.files(step) == {"a.txt": "modified", "b.txt": "modified", "mine": "added"}
-    own = bench.workspace.deeds.own(bench.workspace.sessions.known_step(step))
+    own = bench.workspace.step_changes.own(bench.workspace.sessions.known_step(step))
     assert set(own.files) == {b"a.txt", b"b.txt", b"mine"}
     assert bench.read()["x.log"] == b"1"
     bench.restore(outcome.before)
@@ -1131,10 +1131,10 @@ def test_a_request_that_is_cancelled_too_late(agents: Agents) -> None:
     call = Call()
     step = agents.begin("one")
     bench.write({"a.txt": b"1"})
-    bench.workspace.bulletin.listen(lambda _: call.cancel())
+    bench.workspace.event_log.listen(lambda _: call.cancel())
     assert sessions.finish(step, None, call).step.state == "applied"
     call = Call()
-    outcome, steps = bench.workspace.undoing.undo("one", 1, None, Request("merge", False, False), call)
+    outcome, steps = bench.workspace.undo_steps.undo("one", 1, None, OperationOptions("merge", False, False), call)
     assert outcome.applied
     assert [view.step.state for view in steps] == ["undone"]
 
@@ -1149,7 +1149,7 @@ def test_a_request_that_is_cancelled_in_time(agents: Agents) -> None:
     assert agents.states("one") == ["open"]
     agents.end(step)
     with pytest.raises(Cancelled):
-        agents.bench.workspace.undoing.undo("one", 1, None, Request("merge", False, False), call)
+        agents.bench.workspace.undo_steps.undo("one", 1, None, OperationOptions("merge", False, False), call)
     assert agents.states("one") == ["applied"]
 
 
@@ -1336,11 +1336,11 @@ def test_what_was_to_be_written_is_lost(agents: Agents, monkeypatch: pytest.Monk
 
 def test_what_is_kept_of_the_news_is_bounded(agents: Agents) -> None:
     bench = agents.bench
-    bulletin = bench.workspace.bulletin
+    event_log = bench.workspace.event_log
     for number in range(4):
         agents.step("one", {f"many/{name}": b"%d" % number for name in range(300)})
-    assert bulletin._files <= KEPT_FILES
-    assert bulletin._files >= 4 * 300
+    assert event_log._files <= KEPT_FILES
+    assert event_log._files >= 4 * 300
 
 
 def test_deep_parts(agents: Agents) -> None:

@@ -15,7 +15,7 @@ from tests.support.workspace import make
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from snapd.core.feed.event_log import News
+    from snapd.core.feed.event_log import NumberedNotice
     from snapd.core.model import RecordKind, Snapshot
     from snapd.core.timeline.model import Event
 
@@ -59,11 +59,11 @@ def test_both_are_told(agents: Agents) -> None:
     agents.bench.write({"a": b"1\n"})
     told: list[tuple[str, str]] = []
 
-    def hear(news: News) -> None:
+    def hear(news: NumberedNotice) -> None:
         if isinstance(news.event, SessionMoved) and news.event.step is not None:
             told.append((news.event.step.step.step_id, news.event.step.step.state))
 
-    agents.bench.workspace.bulletin.listen(hear)
+    agents.bench.workspace.event_log.listen(hear)
     second = agents.begin("s", ends=first)
     assert sorted(told) == sorted([(second, "open"), (first, "applied")])
 

@@ -297,7 +297,7 @@ def test_pages_cover_everything_once(tmp_path: Path, monkeypatch: pytest.MonkeyP
     items: Items = {f"{at:02}": b"x" * at * 10 for at in range(1, 30)}
     bench = make(tmp_path)
     old, new = both(bench, {}, items)
-    monkeypatch.setattr("snapd.core.workspace.PAGE_BYTES", 500)
+    monkeypatch.setattr("snapd.core.actions.compare.PAGE_BYTES", 500)
     for limit in (None, 1, 4):
         after, seen = None, []
         while True:

@@ -88,7 +88,7 @@ def test_however_it_comes(seed: int) -> None:
 
 def listen(bench: Bench, told: Callable[[Any], None]) -> None:
     """Has all that a workspace tells told, and its troubles."""
-    bench.workspace.bulletin.listen(lambda news: told(news.event))
+    bench.workspace.event_log.listen(lambda news: told(news.event))
     bench.workspace.listen_to_trouble(told)
 
 
@@ -103,7 +103,7 @@ class Told:
     def look(self) -> list[MovedAway]:
         """What is told by one look."""
         self.events.clear()
-        self.bench.workspace._writer._telling.look(Call())
+        self.bench.workspace._writer._drift_notifier.look(Call())
         return list(self.events)
 
     def files(self) -> list[tuple[str, str, int, int, bool]]:
@@ -404,7 +404,7 @@ class Clocked:
 
 
 class Looking:
-    """Stands for `Telling`: says when it looks, and waits or fails as it is told."""
+    """Stands for `DriftNotifier`: says when it looks, and waits or fails as it is told."""
 
     def __init__(self) -> None:
         self.looked: queue.Queue[Call] = queue.Queue()
@@ -461,7 +461,7 @@ def test_it_looks_when_it_starts_and_when_it_hears() -> None:
 def test_a_snapshot_that_failed_is_looked_after(told: Told) -> None:
     workspace = told.bench.workspace
     looking = Looking()
-    workspace._writer.feed._telling = looking  # type: ignore[assignment]
+    workspace._writer.feed._drift_notifier = looking  # type: ignore[assignment]
     workspace.watch_changes(True)
     looking.looked.get(timeout=PATIENCE)
     # from now on the clock says nothing
@@ -504,7 +504,7 @@ def test_closed_while_it_waits_for_its_turn(told: Told) -> None:
     workspace = told.bench.workspace
     told.bench.write({"a.txt": b"other\n"})
     reached = threading.Event()
-    writing = workspace._writer._telling._writing
+    writing = workspace._writer._drift_notifier._writing
 
     @contextmanager
     def reaching(call: Call) -> Iterator[None]:
@@ -512,7 +512,7 @@ def test_closed_while_it_waits_for_its_turn(told: Told) -> None:
         with writing(call):
             yield
 
-    workspace._writer._telling._writing = reaching
+    workspace._writer._drift_notifier._writing = reaching
     with workspace._writer.turn(Call()):
         workspace.watch_changes(True)
         assert reached.wait(PATIENCE)

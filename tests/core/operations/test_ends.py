@@ -17,7 +17,7 @@ import pytest
 from snapd import failpoints
 from snapd.core.call import Call
 from snapd.core.errors import Cancelled, Interrupted
-from snapd.core.operations.writer import Request
+from snapd.core.operations.writer import OperationOptions
 from tests.support.counting import calls_of
 from tests.support.sessions import Agents
 from tests.support.workspace import Bench, Items, make
@@ -49,8 +49,8 @@ class Ready:
     ends: tuple[Items, ...] = ()
 
 
-def request(*, dry_run: bool = False) -> Request:
-    return Request("merge", False, dry_run)
+def request(*, dry_run: bool = False) -> OperationOptions:
+    return OperationOptions("merge", False, dry_run)
 
 
 def tracking(folder: Path) -> Ready:
@@ -126,7 +126,7 @@ def merging_an_undo(folder: Path) -> Ready:
     bench.write(texts(b"two", b"user"))
     return Ready(
         bench,
-        lambda call: bench.workspace.undoing.undo(session, 1, None, request(), call),
+        lambda call: bench.workspace.undo_steps.undo(session, 1, None, request(), call),
         (texts(b"one", b"user"),),
     )
 
@@ -137,7 +137,7 @@ def redoing(folder: Path) -> Ready:
     session = agents.start()
     agents.step(session, flat(b"two"))
     agents.undo(session)
-    return Ready(bench, lambda call: bench.workspace.undoing.redo(session, 1, request(), call), (flat(b"two"),))
+    return Ready(bench, lambda call: bench.workspace.undo_steps.redo(session, 1, request(), call), (flat(b"two"),))
 
 
 def steps(folder: Path) -> tuple[Agents, str, Items, Items]:
@@ -153,21 +153,23 @@ def steps(folder: Path) -> tuple[Agents, str, Items, Items]:
 
 def reverting_a_session(folder: Path) -> Ready:
     agents, session, before, _ = steps(folder)
-    undoing = agents.bench.workspace.undoing
-    return Ready(agents.bench, lambda call: undoing.revert(session, "m", None, request(), call), (before,))
+    undo_steps = agents.bench.workspace.undo_steps
+    return Ready(agents.bench, lambda call: undo_steps.revert(session, "m", None, request(), call), (before,))
 
 
 def unreverting_a_session(folder: Path) -> Ready:
     agents, session, _, after = steps(folder)
     agents.revert(session, "m")
-    undoing = agents.bench.workspace.undoing
-    return Ready(agents.bench, lambda call: undoing.unrevert(session, request(), call), (after,))
+    undo_steps = agents.bench.workspace.undo_steps
+    return Ready(agents.bench, lambda call: undo_steps.unrevert(session, request(), call), (after,))
 
 
 def showing_a_session(folder: Path) -> Ready:
     agents, session, _, _ = steps(folder)
-    net_of = agents.bench.workspace.net_of
-    return Ready(agents.bench, lambda call: net_of(session, None, None, call, contents=True, after=None, limit=None))
+    session_diff = agents.bench.workspace.session_diff
+    return Ready(
+        agents.bench, lambda call: session_diff(session, None, None, call, contents=True, after=None, limit=None)
+    )
 
 
 def comparing(folder: Path) -> Ready:
@@ -185,12 +187,12 @@ def purging(folder: Path) -> Ready:
     bench.become({"kept": b""})
     bench.track()
     names = [name.encode() for name in flat(b"")]
-    return Ready(bench, lambda call: bench.workspace.purging.purge(names, False, call))
+    return Ready(bench, lambda call: bench.workspace.purge.purge(names, False, call))
 
 
-def checking(folder: Path) -> Ready:
+def store_check(folder: Path) -> Ready:
     bench, _ = changed(folder)
-    return Ready(bench, lambda call: bench.workspace.checking.check(call, quick=False))
+    return Ready(bench, lambda call: bench.workspace.store_check.check(call, quick=False))
 
 
 OPERATIONS = [
@@ -210,7 +212,7 @@ OPERATIONS = [
     comparing,
     cleaning_up,
     purging,
-    checking,
+    store_check,
 ]
 
 

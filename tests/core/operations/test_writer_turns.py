@@ -26,7 +26,7 @@ PATIENCE = 30.0
 WAYS: dict[str, Callable[[Writer, Call], AbstractContextManager[object]]] = {
     "turn": lambda writer, call: writer.turn(call),
     "alone": lambda writer, call: writer.alone(call),
-    "spare_turn": lambda writer, _: writer.spare_turn(),
+    "spare_turn": lambda writer, _: writer.idle_turn(),
 }
 
 
@@ -60,7 +60,7 @@ def test_a_repair_that_waited_for_a_close_touches_neither_the_next_folder_nor_th
 
     def repair() -> None:
         try:
-            stale.checking.repair(Call())
+            stale.store_check.repair(Call())
         except BaseException as error:
             failure.append(error)
 

@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 from snapd.core.rules.retention import (
     LASTING_SECONDS,
     Chain,
-    Going,
-    History,
+    Inventory,
     Limits,
+    Removal,
     Retention,
-    Taken,
+    SnapshotDate,
     ages,
     droppable,
-    going,
-    together,
+    expired,
+    union,
 )
 
 DAY = 86400.0
@@ -33,12 +33,14 @@ def tree(number: int) -> bytes:
     return number.to_bytes(20, "big")
 
 
-def taken(*seconds: float) -> list[Taken]:
-    return [Taken(place + 1, second, tree(place)) for place, second in enumerate(seconds)]
+def taken(*seconds: float) -> list[SnapshotDate]:
+    return [SnapshotDate(place + 1, second, tree(place)) for place, second in enumerate(seconds)]
 
 
-def history(snapshots: Sequence[Taken], times: Sequence[float] = (), *chains: Chain, links: object = ()) -> History:
-    return History(snapshots, snapshots[-1].seq if snapshots else None, times, chains, list(links))  # type: ignore[call-overload]
+def inventory(
+    snapshots: Sequence[SnapshotDate], times: Sequence[float] = (), *chains: Chain, links: object = ()
+) -> Inventory:
+    return Inventory(snapshots, snapshots[-1].seq if snapshots else None, times, chains, list(links))  # type: ignore[call-overload]
 
 
 def days_ago(*days: float) -> list[float]:
@@ -118,20 +120,20 @@ def test_no_wrong_clock_makes_anything_older_than_it_is(
 
 
 def test_what_is_old_goes_but_for_the_newest_and_what_is_kept() -> None:
-    told = history(taken(*days_ago(30, 20, 10, 9)))
-    assert going(told, Limits(NOW, 7 * DAY)) == Going(frozenset({1, 2, 3}))
-    assert going(told, Limits(NOW, 7 * DAY), [tree(1)]) == Going(frozenset({1, 3}))
-    assert not going(told, Limits(NOW, 365 * DAY))
-    assert going(told, Limits(NOW, 0)).snapshots == {1, 2, 3}
+    told = inventory(taken(*days_ago(30, 20, 10, 9)))
+    assert expired(told, Limits(NOW, 7 * DAY)) == Removal(frozenset({1, 2, 3}))
+    assert expired(told, Limits(NOW, 7 * DAY), [tree(1)]) == Removal(frozenset({1, 3}))
+    assert not expired(told, Limits(NOW, 365 * DAY))
+    assert expired(told, Limits(NOW, 0)).snapshots == {1, 2, 3}
 
 
 def test_of_a_tree_that_is_named_the_newest_record_stays() -> None:
     trees = (tree(1), tree(1), tree(2))
-    snapshots = [Taken(seq, NOW - (40 - 10 * seq) * DAY, named) for seq, named in enumerate(trees, 1)]
+    snapshots = [SnapshotDate(seq, NOW - (40 - 10 * seq) * DAY, named) for seq, named in enumerate(trees, 1)]
     times = days_ago(20, 0)
     chain = Chain("s", 0, times[0], None, True, frozenset({tree(1)}))
     last = Chain("o", 1, times[1], times[1], False, frozenset())
-    assert going(history(snapshots, times, chain, last), Limits(NOW, DAY)).snapshots == {1}
+    assert expired(inventory(snapshots, times, chain, last), Limits(NOW, DAY)).snapshots == {1}
 
 
 def test_sessions_go_when_they_have_ended_and_with_what_they_are_linked_to() -> None:
@@ -145,12 +147,12 @@ def test_sessions_go_when_they_have_ended_and_with_what_they_are_linked_to() -> 
         Chain("last", 5, times[5], times[5], True, frozenset()),
     ]
     snapshots = taken(*times)
-    told = history(snapshots, times, *chains, links=[("linked", "open")])
-    gone = going(told, Limits(NOW, 7 * DAY))
+    told = inventory(snapshots, times, *chains, links=[("linked", "open")])
+    gone = expired(told, Limits(NOW, 7 * DAY))
     assert gone.chains == {"old", "day"}
     assert gone.snapshots == {1, 2, 4}
-    assert going(told, Limits(NOW, 0)).chains == {"old", "day", "young"}
-    assert going(told, Limits(NOW, 25 * DAY)).chains == {"old"}
+    assert expired(told, Limits(NOW, 0)).chains == {"old", "day", "young"}
+    assert expired(told, Limits(NOW, 25 * DAY)).chains == {"old"}
 
 
 @pytest.mark.parametrize("most", [1, 2, 3])
@@ -161,7 +163,7 @@ def test_so_many_stay_of_each_session_and_of_none(most: int) -> None:
     one = Chain("one", 2, times[0], times[2], True, frozenset({tree(1)}))
     two = Chain("two", 3, times[1], times[3], True, frozenset())
     last = Chain("last", 4, times[4], times[4], False, frozenset())
-    gone = going(history(snapshots, times, one, two, last), Limits(NOW, 100 * DAY, most))
+    gone = expired(inventory(snapshots, times, one, two, last), Limits(NOW, 100 * DAY, most))
     assert gone.chains == set()
     of_one, of_two, of_none = [2, 3, 4, 5], [4, 5, 6, 7], [1, 8, 9]
     stays = {*of_one[-most:], *of_two[-most:], *of_none[-most:], 2, 9}
@@ -184,22 +186,22 @@ def test_the_oldest_piece_goes_first_and_nothing_goes_that_must_not() -> None:
         Chain("open", 4, times[4], None, True, frozenset({tree(3)})),
         Chain("last", 5, times[5], times[5], False, frozenset({tree(5)})),
     ]
-    pieces = droppable(history(taken(*days_ago(30, 29.5, 25, 15, 8, 2, 1)), times, *chains), NOW, [tree(2)])
+    pieces = droppable(inventory(taken(*days_ago(30, 29.5, 25, 15, 8, 2, 1)), times, *chains), NOW, [tree(2)])
     assert pieces == [
         # older by itself than the session before whose end it was taken
-        Going(frozenset({2}), frozenset()),
-        Going(frozenset({1}), frozenset({"a"})),
+        Removal(frozenset({2}), frozenset()),
+        Removal(frozenset({1}), frozenset({"a"})),
         # named by both: with the younger one
-        Going(frozenset({5}), frozenset({"b"})),
+        Removal(frozenset({5}), frozenset({"b"})),
     ]
 
 
 def test_linked_sessions_are_one_piece() -> None:
     times = days_ago(30, 20, 10, 1)
     chains = [Chain(name, place, times[place], times[place], True, frozenset()) for place, name in enumerate("abcd")]
-    assert droppable(history([], times, *chains, links=[("c", "a")]), NOW) == [
-        Going(frozenset(), frozenset("b")),
-        Going(frozenset(), frozenset("ac")),
+    assert droppable(inventory([], times, *chains, links=[("c", "a")]), NOW) == [
+        Removal(frozenset(), frozenset("b")),
+        Removal(frozenset(), frozenset("ac")),
     ]
 
 
@@ -210,7 +212,7 @@ def test_all_pieces_together_are_what_goes_when_all_may_go(seed: int) -> None:
     count = chance.randrange(1, 12)
     times = sorted(NOW - chance.random() * 60 * DAY for _ in range(count))
     names = [f"c{chance.randrange(4)}" for _ in times]
-    snapshots = [Taken(place + 1, time, tree(chance.randrange(6))) for place, time in enumerate(times)]
+    snapshots = [SnapshotDate(place + 1, time, tree(chance.randrange(6))) for place, time in enumerate(times)]
     chains = []
     for name in sorted(set(names)):
         places = [place for place, other in enumerate(names) if other == name]
@@ -219,8 +221,8 @@ def test_all_pieces_together_are_what_goes_when_all_may_go(seed: int) -> None:
         chains.append(Chain(name, places[-1], times[places[0]], ended, True, trees))
     linked = sorted(set(names))
     links = [(chance.choice(linked), chance.choice(linked)) for _ in range(chance.randrange(3))]
-    told = history(snapshots, times, *chains, links=links)
+    told = inventory(snapshots, times, *chains, links=links)
     pieces = droppable(told, NOW)
-    assert together(pieces) == going(told, Limits(NOW, 0))
-    assert sum(len(piece.snapshots) for piece in pieces) == len(together(pieces).snapshots)
-    assert not going(told, Limits(NOW, math.inf))
+    assert union(pieces) == expired(told, Limits(NOW, 0))
+    assert sum(len(piece.snapshots) for piece in pieces) == len(union(pieces).snapshots)
+    assert not expired(told, Limits(NOW, math.inf))

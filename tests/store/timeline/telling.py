@@ -12,8 +12,8 @@ from snapd.core.model import REGULAR, Coverage, Entry, ObjectId, RecordKind, Sna
 from snapd.core.timeline.model import (
     Effect,
     Event,
+    EventPayload,
     FileSummary,
-    Happening,
     Operated,
     SessionEnded,
     SessionStarted,
@@ -84,7 +84,7 @@ class Telling:
 
     # -- events
 
-    def tell(self, what: Happening, kind: RecordKind = RecordKind.TRACK) -> Event:
+    def tell(self, what: EventPayload, kind: RecordKind = RecordKind.TRACK) -> Event:
         """Tells what happened, with a look at the work tree."""
         event = self.event(what)
         self.store.append_event(event, self._snapshot, kind)
@@ -94,7 +94,7 @@ class Telling:
         self.now += 1000
         return event
 
-    def suppose(self, what: Happening) -> None:
+    def suppose(self, what: EventPayload) -> None:
         """Asks everything as if something had happened; nothing of that stays."""
         event = self.event(what)
         supposed = Model([*self.model.events, event], dict(self.model.summaries))
@@ -105,7 +105,7 @@ class Telling:
             supposed.check(self.store)
         self.check()
 
-    def event(self, what: Happening) -> Event:
+    def event(self, what: EventPayload) -> Event:
         """The next event."""
         found = self.store.identify(self._snapshot)
         before = self.model.head

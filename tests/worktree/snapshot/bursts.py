@@ -338,7 +338,7 @@ class Run:
         if work_tree.tree is not None:
             store = self.bench.workspace._store
             work_tree.drift(
-                work_tree.tree, store.read_tree, self._settings, (), max_files=5, max_bytes=1000, call=Call()
+                work_tree.tree, store.read_tree, self._settings, Call(), forced=(), max_files=5, max_bytes=1000
             )
 
     def _reopen(self) -> None:

@@ -504,7 +504,7 @@ def test_what_a_look_that_stores_nothing_found_out_is_in_the_next_snapshot() -> 
         work_tree, read_tree = bench.workspace._work_tree, bench.workspace._store.read_tree
         os.chmod(bench.path("d/secret"), 0)
         work_tree.drift(
-            first.tree, read_tree, bench.workspace.policy.capture, (), max_files=5, max_bytes=1000, call=Call()
+            first.tree, read_tree, bench.workspace.policy.capture, Call(), forced=(), max_files=5, max_bytes=1000
         )
         assert bench.take() == attrs.evolve(first, previous=first.tree)
         os.chmod(bench.path("d/secret"), 0o600)
@@ -520,7 +520,7 @@ def test_what_a_drift_found_is_in_the_snapshot_that_follows(tmp_path: Path, cloc
         assert work_tree.tree is not None
         read_tree = bench.workspace._store.read_tree
         work_tree.drift(
-            work_tree.tree, read_tree, bench.workspace.policy.capture, (), max_files=5, max_bytes=1000, call=Call()
+            work_tree.tree, read_tree, bench.workspace.policy.capture, Call(), forced=(), max_files=5, max_bytes=1000
         )
 
     os.mkfifo(bench.path("d/pipe"))

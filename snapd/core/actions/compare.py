@@ -1,0 +1,186 @@
+"""Compares a snapshot with another one, or with the work tree."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
+
+from snapd.core.answers import DeltaPage
+from snapd.core.compare.file_diff import describe
+from snapd.core.compare.unified import unified
+from snapd.core.model import RecordKind
+from snapd.core.trees import changes, file_at, is_among
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from snapd.core.call import Call
+    from snapd.core.compare.file_diff import FileDelta
+    from snapd.core.model import Change, ObjectId, RelPath
+    from snapd.core.operations.writer import Writer
+    from snapd.core.ports.differ import TextDiffer
+    from snapd.core.ports.log import SnapshotLog
+    from snapd.core.ports.objects import Objects
+
+Item = TypeVar("Item")
+
+PAGE_BYTES = 32 << 20
+"""Contents (bytes) that one page holds at most, unless a single file has more."""
+
+
+class Comparison:
+    """Compares snapshots of one workspace.
+
+    Args:
+        writer: captures the work tree where it is one of the two sides.
+        objects: holds the snapshots.
+        log: knows which snapshots there are.
+        texts: compares texts.
+    """
+
+    def __init__(self, writer: Writer, objects: Objects, log: SnapshotLog, texts: TextDiffer) -> None:
+        self._writer = writer
+        self._objects = objects
+        self._log = log
+        self.texts = texts
+        # the renames of the page before: the next page needs the same
+        self._renames: tuple[ObjectId, ObjectId, dict[RelPath, RelPath]] | None = None
+
+    def changed(self, old: ObjectId, new: ObjectId | None, call: Call) -> tuple[Change, ...]:
+        """Lists what differs between a snapshot and another one, or the work tree.
+
+        Args:
+            old: the tree of the snapshot to start from.
+            new: the tree of the other snapshot; None for the work tree as it is now.
+            call: the request.
+
+        Raises:
+            UnknownSnapshot: there is no such snapshot.
+            StoreCorrupt: an object is missing or damaged.
+        """
+        return tuple(self._changes(old, self._other(old, new, call), (), call))
+
+    def diff(self, old: ObjectId, new: ObjectId | None, only: Sequence[RelPath], call: Call) -> str:
+        """Writes the unified diff between a snapshot and another one, or the work tree.
+
+        Args:
+            old: as of `changed`.
+            new: as of `changed`.
+            only: the files or directories to compare; empty for all.
+            call: the request.
+
+        Raises:
+            UnknownSnapshot, StoreCorrupt: as of `changed`.
+        """
+        parts = []
+        for change in self._changes(old, self._other(old, new, call), only, call):
+            parts.append(unified(self._objects, change, self.texts, call))
+            call.progress("comparing", len(parts))
+        return "".join(parts)
+
+    def deltas(
+        self,
+        old: ObjectId,
+        new: ObjectId | None,
+        call: Call,
+        *,
+        only: Sequence[RelPath] = (),
+        contents: bool = True,
+        renames: bool = False,
+        after: RelPath | None = None,
+        limit: int | None = None,
+    ) -> DeltaPage:
+        """Gives each file that differs, before and after, page by page.
+
+        Args:
+            old: as of `changed`.
+            new: as of `changed`.
+            call: the request.
+            only: the files or directories to compare; empty for all.
+            contents: whether to include the texts.
+            renames: whether to detect moved files and show each as one file.
+            after: the path where the page before ended; None for the first page.
+            limit: files on this page, at most.
+
+        Raises:
+            UnknownSnapshot, StoreCorrupt: as of `changed`.
+        """
+        tree = self._other(old, new, call)
+        moved = self._moved(old, tree) if renames else {}
+        # a file that moves across the edge of `only` counts as added or deleted
+        moved = {path: source for path, source in moved.items() if is_among(path, only) and is_among(source, only)}
+        sources = set(moved.values())
+
+        def describe_change(change: Change) -> FileDelta:
+            source = moved.get(change.path)
+            before = change.old if source is None else file_at(self._objects.entry_in, old, source)
+            return describe(
+                self._objects,
+                change.path,
+                before,
+                change.new,
+                self.texts,
+                call,
+                contents=contents,
+                renamed_from=source,
+            )
+
+        differing = (change for change in self._changes(old, tree, only, call, after) if change.path not in sources)
+        deltas, last = first_page(differing, describe_change, limit, partial(call.progress, "comparing"))
+        if renames and last is None:
+            self._renames = None
+        return DeltaPage(deltas, tree, last)
+
+    def _other(self, old: ObjectId, new: ObjectId | None, call: Call) -> ObjectId:
+        """The tree to compare with; captures the work tree where that is meant."""
+        snapshot = self._log.find(old)
+        if new is not None:
+            return self._log.find(new).tree
+        with self._writer.turn(call):
+            return self._writer.capture(snapshot.coverage.forced, RecordKind.LOOK, call).tree
+
+    def _changes(
+        self, old: ObjectId, new: ObjectId, only: Sequence[RelPath], call: Call, after: RelPath | None = None
+    ) -> Iterator[Change]:
+        objects = self._objects
+        for change in changes(objects.read_tree, old, new, after=after, only=only, differing=objects.differing):
+            call.check()
+            yield change
+
+    def _moved(self, old: ObjectId, new: ObjectId) -> dict[RelPath, RelPath]:
+        """The old path of each moved file, by its new one."""
+        renames = self._renames
+        if renames is None or renames[:2] != (old, new):
+            renames = self._renames = (old, new, self._objects.renames(old, new))
+        return renames[2]
+
+
+def first_page(
+    items: Iterable[Item],
+    describe: Callable[[Item], FileDelta],
+    limit: int | None,
+    progress: Callable[[int], None],
+) -> tuple[tuple[FileDelta, ...], RelPath | None]:
+    """Describes files until a page is full.
+
+    Args:
+        items: one for each file, ordered by path.
+        describe: describes the file of an item.
+        limit: files on the page, at most; None for no limit.
+        progress: called after each file with the number of files so far.
+
+    Returns:
+        The page; and the path of its last file where files remain for another page, else None.
+    """
+    deltas: list[FileDelta] = []
+    size = 0
+    for item in items:
+        if (limit is not None and len(deltas) >= limit) or size >= PAGE_BYTES:
+            return tuple(deltas), deltas[-1].path
+        delta = describe(item)
+        if deltas and size + delta.size > PAGE_BYTES:
+            return tuple(deltas), deltas[-1].path
+        deltas.append(delta)
+        size += delta.size
+        progress(len(deltas))
+    return tuple(deltas), None
