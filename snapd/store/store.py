@@ -355,19 +355,19 @@ class Store:
     def repair(
         self, directories: tuple[bytes, ...], work_tree: Callable[[RelPath], bytes | None], call: Call
     ) -> CheckReport:
-        """Repairs what can be repaired; nobody may write meanwhile.
+        """Repairs the store as far as possible; nobody may write to it meanwhile.
 
         Args:
-            directories: absolute `objects` directories of the user's own git; nothing is written there.
-            work_tree: gives the bytes of a file of the work tree, None if there is no such file.
-            call: the request; may be cancelled until the first file is put aside.
+            directories: absolute `objects` directories of the user's own git; they are only read.
+            work_tree: returns the bytes of a file of the work tree; None if there is no such file.
+            call: the request; can be cancelled until the first file is moved to quarantine.
 
         Returns:
-            What was wrong; see `checkers.repair`.
+            The problems before the repair: see `checkers.repair`.
 
         Raises:
-            StoreCorrupt: it is gone.
-            StorageFull, IoError: nothing that could be read before cannot be read now.
+            StoreCorrupt: the store is gone.
+            StorageFull, IoError: everything that could be read before can still be read.
             Cancelled: nothing was changed.
         """
         from snapd.store.fsck.checkers import repair
@@ -385,5 +385,5 @@ class Store:
         return found
 
     def bytes_on_disk(self) -> int:
-        """What the store takes, bytes."""
+        """The size of the store on disk, in bytes."""
         return self._repository.bytes_on_disk()

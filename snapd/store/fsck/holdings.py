@@ -91,7 +91,7 @@ class Pack:
         return self._remembering_damage(file, oid, lambda: file.check(oid, offset, self.index.offset_of))
 
     def _remembering_damage(self, file: PackReader, oid: ObjectId, read: Callable[[], T]) -> T | None:
-        def anew() -> T:
+        def read_again() -> T:
             try:
                 with reading(f"{self.path}.pack"):
                     return read()
@@ -100,7 +100,7 @@ class Pack:
                 raise
 
         try:
-            return twice(anew)
+            return twice(read_again)
         except Damaged:
             self.damaged.add(oid)
             return None

@@ -342,7 +342,7 @@ class Journal:
                 failpoint("journal.replay")
                 file = _File(os.path.join(self._directory, str(number)))
                 data = _read(file.path)
-                # a file with a second name was put aside by the repair that opens the store now
+                # a file with a second name is in quarantine already: a repair opens the store
                 if has_gap(data) and os.stat(file.path).st_nlink == 1:
                     logger.warning(
                         "%s is damaged: its readable frames are replayed, and the file is kept in quarantine", file.path

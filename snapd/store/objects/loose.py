@@ -1,4 +1,4 @@
-"""Loose objects: one file each (gitformat-loose in git's documentation), streamed where they are large."""
+"""Loose objects: one file each (gitformat-loose in git's documentation), read and written in pieces if large."""
 
 from __future__ import annotations
 
