@@ -410,7 +410,7 @@ class Workspace:
         try:
             with self._writer.spare_turn() as call:
                 self._store.check_present()
-                return self._store.expire_behind(self.policy.kept.limits(now), self._relied_on(), call)
+                return self._store.expire_in_background(self.policy.kept.limits(now), self._relied_on(), call)
         except (Cancelled, WorkspaceNotOpen):
             return None
 

@@ -239,9 +239,9 @@ class Store:
         """Drops snapshots and events beyond the limits, and repacks the rest: see `Maintenance.clean`."""
         return self._maintenance.clean(limits, keep, call)
 
-    def expire_behind(self, limits: Limits, keep: ObjectId | None, call: Call) -> int:
-        """The same in the background, until somebody else wants to write: see `Maintenance.clean_behind`."""
-        return self._maintenance.clean_behind(limits, keep, call)
+    def expire_in_background(self, limits: Limits, keep: ObjectId | None, call: Call) -> int:
+        """The same in the background, until somebody else wants to write: see `Maintenance.clean_in_background`."""
+        return self._maintenance.clean_in_background(limits, keep, call)
 
     def purge_plan(self, paths: Collection[RelPath], call: Call) -> PurgePlan:
         """Finds the contents of some files in all snapshots and events; raises as `PurgePlan`."""
@@ -319,7 +319,7 @@ class Store:
             erase_noted(self.path)
             self._is_erasing = False
         finally:
-            self._repository.swept()
+            self._repository.forget_packs()
             self._log.reload()
             # a reader may have loaded the timeline meanwhile
             self.timeline.reload()
@@ -378,7 +378,7 @@ class Store:
         try:
             found = repair(self.path, directories, work_tree, settle, call, self.timeline.agrees)
         finally:
-            self._repository.swept()
+            self._repository.forget_packs()
         if found.problems:
             self.timeline.forget()
             self._log.reload()

@@ -44,7 +44,7 @@ class Maintenance(Protocol):
     def expire(self, limits: Limits, keep: ObjectId | None, call: Call) -> tuple[int, int]:
         """Drops what is beyond the limits, but for one tree, and packs the rest; gives how many, and the bytes."""
 
-    def expire_behind(self, limits: Limits, keep: ObjectId | None, call: Call) -> int:
+    def expire_in_background(self, limits: Limits, keep: ObjectId | None, call: Call) -> int:
         """The same as long as the call goes on, and packs later; gives how many."""
 
     def purge_plan(self, paths: Collection[RelPath], call: Call) -> PurgePlan:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from snapd.core.errors import SnapdError, os_errors
 from snapd.failpoints import failpoint
 from snapd.store.files.durable import remove_if_there, sync_directory, write_file
-from snapd.store.files.free_space import ensure_space
+from snapd.store.files.free_space import ensure_space_to_record
 from snapd.store.files.quarantine import Quarantine
 
 from .codec import decode_intent, encode_intent
@@ -48,7 +48,7 @@ class IntentFile:
         """
         data = encode_intent(intent)
         # this file, and its event in the journal, in an object and in the database
-        ensure_space(self._directory, _COPIES * len(data))
+        ensure_space_to_record(self._directory, _COPIES * len(data))
         try:
             write_file(self._path, _FORMAT + _sum(data) + data)
         except BaseException:
