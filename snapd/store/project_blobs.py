@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from snapd.core.errors import StoreCorrupt
-from snapd.store.files.disk_errors import unless_theirs
+from snapd.store.files.disk_errors import ignoring_unreadable
 from snapd.store.objects.loose import describe, object_path, read_whole
 from snapd.store.objects.pack_index import PackIndexes
 
@@ -43,17 +43,17 @@ class ProjectBlobs:
         found: dict[ObjectId, int] = {}
         missing = set(wanted)
         for packs in self._packs:
-            with unless_theirs():
+            with ignoring_unreadable():
                 for index in packs.now().indexes.values():
                     found.update((oid, size) for oid, kind, size in index.describe_all(missing) if kind == "blob")
                     missing -= found.keys()
         for directory in self._directories:
             for oid in list(loose_among(directory, missing)):
-                said = None
-                with unless_theirs(), suppress(StoreCorrupt):
-                    said = describe(object_path(directory, oid), oid)
-                if said is not None and said[0] == "blob":
-                    found[oid] = said[1]
+                stated = None
+                with ignoring_unreadable(), suppress(StoreCorrupt):
+                    stated = describe(object_path(directory, oid), oid)
+                if stated is not None and stated[0] == "blob":
+                    found[oid] = stated[1]
                     missing.discard(oid)
         return found
 
@@ -72,9 +72,9 @@ class ProjectBlobs:
         """
         for directory, packs in zip(self._directories, self._packs, strict=True):
             found = None
-            with unless_theirs():
+            with ignoring_unreadable():
                 found = packs.read(oid, most)
-            with unless_theirs(), suppress(StoreCorrupt):
+            with ignoring_unreadable(), suppress(StoreCorrupt):
                 found = found or _read_loose(object_path(directory, oid), oid, most)
             if found is not None:
                 return found[1] if found[0] == "blob" else None
@@ -82,5 +82,5 @@ class ProjectBlobs:
 
 
 def _read_loose(path: str, oid: ObjectId, most: int) -> tuple[ObjectKind, bytes] | None:
-    said = describe(path, oid)
-    return None if said is None or said[1] > most else read_whole(path, oid)
+    stated = describe(path, oid)
+    return None if stated is None or stated[1] > most else read_whole(path, oid)

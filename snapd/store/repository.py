@@ -201,7 +201,7 @@ class ShadowRepository:
         else:
             yield self.read_blob(oid)
 
-    def swept(self) -> None:
+    def forget_packs(self) -> None:
         """Has every thread list the packs again: some were removed, or are about to be."""
         self._sweeps += 1
         self.packs.forget()
@@ -235,15 +235,15 @@ class ShadowRepository:
         """
         path = os.path.join(self.path, "root.json")
         now = {"path": os.fsdecode(root), "device": device, "inode": inode}
-        then = None
+        known = None
         try:
             with os_errors(path), contextlib.suppress(FileNotFoundError), open(path, encoding="ascii") as file:
-                then = json.load(file)
+                known = json.load(file)
         except ValueError:
             logger.warning("%s is damaged; it is written again", path)
-        if then != now:
+        if known != now:
             write_file(path, json.dumps(now).encode("ascii"))
-        return then is None or then == now
+        return known is None or known == now
 
     def _flush_if_pending(self, oid: ObjectId) -> None:
         """Flushes the journal if the object waits there."""

@@ -239,9 +239,9 @@ class Store:
         """Drops snapshots and events beyond the limits, and repacks the rest: see `Maintenance.clean`."""
         return self._maintenance.clean(limits, keep, call)
 
-    def expire_behind(self, limits: Limits, keep: ObjectId | None, call: Call) -> int:
-        """The same in the background, until somebody else wants to write: see `Maintenance.clean_behind`."""
-        return self._maintenance.clean_behind(limits, keep, call)
+    def expire_in_background(self, limits: Limits, keep: ObjectId | None, call: Call) -> int:
+        """The same in the background, until somebody else wants to write: see `Maintenance.clean_in_background`."""
+        return self._maintenance.clean_in_background(limits, keep, call)
 
     def purge_plan(self, paths: Collection[RelPath], call: Call) -> PurgePlan:
         """Finds the contents of some files in all snapshots and events; raises as `PurgePlan`."""
@@ -319,7 +319,7 @@ class Store:
             erase_noted(self.path)
             self._is_erasing = False
         finally:
-            self._repository.swept()
+            self._repository.forget_packs()
             self._log.reload()
             # a reader may have loaded the timeline meanwhile
             self.timeline.reload()
@@ -355,19 +355,19 @@ class Store:
     def repair(
         self, directories: tuple[bytes, ...], work_tree: Callable[[RelPath], bytes | None], call: Call
     ) -> CheckReport:
-        """Repairs what can be repaired; nobody may write meanwhile.
+        """Repairs the store as far as possible; nobody may write to it meanwhile.
 
         Args:
-            directories: absolute `objects` directories of the user's own git; nothing is written there.
-            work_tree: gives the bytes of a file of the work tree, None if there is no such file.
-            call: the request; may be cancelled until the first file is put aside.
+            directories: absolute `objects` directories of the user's own git; they are only read.
+            work_tree: returns the bytes of a file of the work tree; None if there is no such file.
+            call: the request; can be cancelled until the first file is moved to quarantine.
 
         Returns:
-            What was wrong; see `checkers.repair`.
+            The problems before the repair: see `checkers.repair`.
 
         Raises:
-            StoreCorrupt: it is gone.
-            StorageFull, IoError: nothing that could be read before cannot be read now.
+            StoreCorrupt: the store is gone.
+            StorageFull, IoError: everything that could be read before can still be read.
             Cancelled: nothing was changed.
         """
         from snapd.store.fsck.checkers import repair
@@ -378,12 +378,12 @@ class Store:
         try:
             found = repair(self.path, directories, work_tree, settle, call, self.timeline.agrees)
         finally:
-            self._repository.swept()
+            self._repository.forget_packs()
         if found.problems:
             self.timeline.forget()
             self._log.reload()
         return found
 
     def bytes_on_disk(self) -> int:
-        """What the store takes, bytes."""
+        """The size of the store on disk, in bytes."""
         return self._repository.bytes_on_disk()

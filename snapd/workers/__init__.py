@@ -1,1 +1,1 @@
-"""Processes of snapd itself: started, asked over pipes, ended."""
+"""Worker processes of snapd."""

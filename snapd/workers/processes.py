@@ -1,7 +1,7 @@
-"""Starts processes of snapd's own, for work that would hold up this one or leave its memory large.
+"""Starts worker processes, for work that would block this process or leave its memory large.
 
-A process runs the `main` of one module. It is asked on its standard input and answers on its standard output; when the
-input ends, whoever asked is gone, and it must end too.
+A process runs the `main` of one module. It reads questions from its standard input and writes answers to its standard
+output. When the input ends, the process that asked is gone, and the worker must end too.
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ _BOOT = (
     "import sys; from importlib import import_module; "
     "module, argument, *sys.path = sys.argv[1:]; import_module(module).main(argument)"
 )
-"""A process finds the same packages as this one, and nothing in the directory or by the variables of either."""
+"""The worker imports the same packages as this process; the current directory and the environment have no influence."""
 _HERE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
 class ChildProcess:
-    """A process, just started.
+    """A worker process; starts when it is made.
 
     Args:
-        module: the full name of the one whose `main` it runs.
-        argument: what that is called with.
-        share: descriptors that it has too, under the same numbers.
-        pipe_bytes: what a pipe is to take at once, -1 for what the system gives it.
-        is_quiet: whether what it writes to its standard error goes nowhere.
+        module: the full name of the module whose `main` it runs.
+        argument: the argument of `main`.
+        share: descriptors that it inherits, with the same numbers.
+        pipe_bytes: the capacity of its pipes; -1 for the default of the system.
+        is_quiet: whether to discard its standard error.
 
     Attributes:
         pid: its process id.
-        input: descriptor that it is asked by.
-        output: descriptor that its answers come from.
+        input: the descriptor for questions.
+        output: the descriptor for answers.
 
     Raises:
-        OSError: it cannot be started; ENOSYS where `can_start` says so.
+        OSError: it cannot be started; with ENOSYS if `can_start` is false.
     """
 
     def __init__(
@@ -52,18 +52,18 @@ class ChildProcess:
         is_quiet: bool = False,
     ) -> None:
         if not can_start():
-            # of a program that is an interpreter and more, this would start another whole
-            raise OSError(errno.ENOSYS, "this program is no plain interpreter", sys.executable)
-        places = [_HERE, *(place for place in sys.path if os.path.isabs(place))]
+            # `sys.executable` may be a whole program with an interpreter inside, which this would start again
+            raise OSError(errno.ENOSYS, "this program is not a plain interpreter", sys.executable)
+        paths = [_HERE, *(path for path in sys.path if os.path.isabs(path))]
         self._process = subprocess.Popen(
-            # no site module: the places are known, and it is there sooner
-            [sys.executable, "-I", "-S", "-c", _BOOT, module, argument, *places],
+            # no site module: the paths are known, and it starts sooner
+            [sys.executable, "-I", "-S", "-c", _BOOT, module, argument, *paths],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL if is_quiet else None,
             pass_fds=share,
             cwd="/",
-            # a Ctrl-C in the terminal is for who asks, and a signal to its group too
+            # a Ctrl-C in the terminal and signals to the group are for the process that asks
             start_new_session=True,
             bufsize=0,
             pipesize=pipe_bytes,
@@ -74,15 +74,15 @@ class ChildProcess:
         self.input, self.output = self._process.stdin.fileno(), self._process.stdout.fileno()
 
     def kill(self) -> None:
-        """Ends it at once, whatever it does. Safe to call from any thread, also when it has ended."""
+        """Kills the process. Safe to call from any thread, also after it has ended."""
         self._process.kill()
 
     def wait(self) -> int:
-        """Waits for its end; returns its exit status, the negative number of a signal."""
+        """Waits until it ends; returns its exit status, for a signal the negative number of it."""
         return self._process.wait()
 
     def end(self) -> int:
-        """Ends it at once, waits for it, and lets go of its pipes; returns its exit status as `wait`."""
+        """Kills the process, waits for it, and closes its pipes; returns its exit status as `wait`."""
         self.kill()
         status = self.wait()
         for stream in (self._process.stdin, self._process.stdout):
@@ -92,5 +92,5 @@ class ChildProcess:
 
 
 def can_start() -> bool:
-    """Whether this process can have others: in a plain interpreter it can."""
+    """Whether worker processes can be started: only from a plain interpreter."""
     return bool(sys.executable) and not getattr(sys, "frozen", False)

@@ -112,5 +112,5 @@ def test_where_none_can_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "frozen", True, raising=False)
     assert not can_start()
     # it would be the whole program once more
-    with pytest.raises(OSError, match="no plain interpreter"):
+    with pytest.raises(OSError, match="not a plain interpreter"):
         ChildProcess("snapd.store.maintenance.worker")

@@ -65,7 +65,7 @@ class Cleanup:
         try:
             with self._writer.idle_turn() as call:
                 self._objects.check_present()
-                return self._maintenance.expire_behind(self._policy.kept.limits(now), self._cached_tree(), call)
+                return self._maintenance.expire_in_background(self._policy.kept.limits(now), self._cached_tree(), call)
         except (Cancelled, WorkspaceNotOpen):
             return None
 

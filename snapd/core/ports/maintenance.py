@@ -44,7 +44,7 @@ class Maintenance(Protocol):
     def expire(self, limits: Limits, keep: ObjectId | None, call: Call) -> tuple[int, int]:
         """Drops the snapshots beyond the limits, except one tree, and packs the rest; gives their number and bytes."""
 
-    def expire_behind(self, limits: Limits, keep: ObjectId | None, call: Call) -> int:
+    def expire_in_background(self, limits: Limits, keep: ObjectId | None, call: Call) -> int:
         """Drops snapshots as `expire` until the call is cancelled, and packs later; gives their number."""
 
     def purge_plan(self, paths: Collection[RelPath], call: Call) -> PurgePlan:

@@ -1,1 +1,1 @@
-"""Files and directories of a store: written durably, walked, locked, put aside."""
+"""Files and directories of a store: durable writes, walks, locks, the quarantine."""

@@ -54,7 +54,7 @@ def reading(path: str) -> Iterator[None]:
 
 
 @contextmanager
-def unless_theirs() -> Iterator[None]:
+def ignoring_unreadable() -> Iterator[None]:
     """Ignores what cannot be read of somebody else's repository.
 
     Raises:

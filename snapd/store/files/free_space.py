@@ -15,7 +15,7 @@ FILES = 64
 """The number of files and directories that this takes: loose objects, references, a journal."""
 
 
-def ensure_space(directory: str, size: int) -> None:
+def ensure_space_to_record(directory: str, size: int) -> None:
     """Checks that an operation can be recorded when it is done.
 
     What others write meanwhile, and quotas, cannot be known; then the operation is recorded later.

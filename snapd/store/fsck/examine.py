@@ -107,7 +107,7 @@ def examine(
     holdings.journal, moving = waiting(store)
     found = Scan()
     if not quick:
-        holdings.index_anew(call)
+        holdings.rebuild_indexes(call)
         found = scan(holdings, call)
     on_disk = read_references(store)
     damaged = tuple(name for name in on_disk.damaged if name not in moving)

@@ -180,10 +180,10 @@ def _refused(store: str, path: str, wrong: str) -> Problem:
 
 def _is_root(data: bytes) -> bool:
     try:
-        said = json.loads(data)
+        root = json.loads(data)
     except ValueError:
         return False
-    return isinstance(said, dict) and isinstance(said.get("path"), str)
+    return isinstance(root, dict) and isinstance(root.get("path"), str)
 
 
 def _is_other(directory: str) -> bool:

@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING, TypeVar
 
 from snapd.core.errors import os_errors
-from snapd.store.files.disk_errors import Damaged, is_there, reading, twice, unless_theirs
+from snapd.store.files.disk_errors import Damaged, ignoring_unreadable, is_there, reading, twice
 from snapd.store.objects.codec import object_id
 from snapd.store.objects.loose import check_loose, expand_loose, loose_files, object_path, read_loose
 from snapd.store.objects.pack_index import PackIndex
@@ -91,7 +91,7 @@ class Pack:
         return self._remembering_damage(file, oid, lambda: file.check(oid, offset, self.index.offset_of))
 
     def _remembering_damage(self, file: PackReader, oid: ObjectId, read: Callable[[], T]) -> T | None:
-        def anew() -> T:
+        def read_again() -> T:
             try:
                 with reading(f"{self.path}.pack"):
                     return read()
@@ -100,7 +100,7 @@ class Pack:
                 raise
 
         try:
-            return twice(anew)
+            return twice(read_again)
         except Damaged:
             self.damaged.add(oid)
             return None
@@ -125,7 +125,7 @@ class Holdings:
 
     Attributes:
         directory: as given.
-        packs: the packs, by name; those without a sound index only after `index_anew`.
+        packs: the packs, by name; those without a sound index only after `rebuild_indexes`.
         unindexed: the packs without a sound index, by name: the path without an ending, and whether there is a damaged
             index.
         damaged_loose: the damaged loose objects, with what is wrong.
@@ -150,13 +150,13 @@ class Holdings:
 
     def _open_packs(self, above: str) -> None:
         names: set[str] = set()
-        with self._unless_theirs(), os_errors(above), contextlib.suppress(FileNotFoundError):
+        with self._ignoring_unreadable(), os_errors(above), contextlib.suppress(FileNotFoundError):
             names = set(os.listdir(above))
         for name in sorted({name.rpartition(".")[0] for name in names if name.endswith((".pack", ".idx"))}):
             if not name.startswith("pack-"):
                 continue
             path = os.path.join(above, name)
-            with self._unless_theirs():
+            with self._ignoring_unreadable():
                 index = PackIndex.load_alone(f"{path}.idx", f"{path}.pack")
                 if index is not None:
                     self.packs[name] = Pack(path, index)
@@ -164,9 +164,9 @@ class Holdings:
                     self.unindexed[name] = (path, f"{name}.idx" in names)
 
     @contextlib.contextmanager
-    def _unless_theirs(self) -> Iterator[None]:
+    def _ignoring_unreadable(self) -> Iterator[None]:
         """Ignores files of others that cannot be read."""
-        with contextlib.nullcontext() if self._is_ours else unless_theirs():
+        with contextlib.nullcontext() if self._is_ours else ignoring_unreadable():
             yield
 
     def __enter__(self) -> Holdings:
@@ -177,7 +177,7 @@ class Holdings:
             if pack.file is not None:
                 pack.file.close()
 
-    def index_anew(self, call: Call) -> None:
+    def rebuild_indexes(self, call: Call) -> None:
         """Rebuilds the indexes of packs without a sound one, and adds these packs.
 
         Args:
@@ -212,7 +212,7 @@ class Holdings:
         """The type and the bytes of an object, which match its id, from the first sound copy; None without one."""
         found = None
         for read in (*(pack.read for pack in self.packs.values()), self.loose_copy):
-            with self._unless_theirs():
+            with self._ignoring_unreadable():
                 found = read(oid)
             if found is not None:
                 break

@@ -132,8 +132,8 @@ def _check_whole(path: str, call: Call, count: int | None, checksum: bytes | Non
         start = file.read(_PACK_HEADER.size)
         if len(start) < _PACK_HEADER.size or left < _PACK_HEADER.size:
             raise Damaged("it is cut short")
-        magic, version, said = _PACK_HEADER.unpack(start)
-        if magic != b"PACK" or version != 2 or (count is not None and said != count):
+        magic, version, stated = _PACK_HEADER.unpack(start)
+        if magic != b"PACK" or version != 2 or (count is not None and stated != count):
             raise Damaged("its header does not match its index")
         digest.update(start)
         left -= len(start)

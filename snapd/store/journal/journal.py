@@ -165,7 +165,7 @@ class Journal:
             if file.frames >= FILE_FRAMES or file.size >= FILE_BYTES:
                 self._retire()
                 # a second thread of these finds nothing left to do
-                threading.Thread(target=self._settle_behind, name="snapd journal", daemon=True).start()
+                threading.Thread(target=self._settle_in_background, name="snapd journal", daemon=True).start()
 
     def discard(self) -> frozenset[ObjectId]:
         """Drops the objects that wait; returns their ids. Some may be in the repository nevertheless."""
@@ -278,7 +278,7 @@ class Journal:
 
     # -- settling
 
-    def _settle_behind(self) -> None:
+    def _settle_in_background(self) -> None:
         try:
             self._settle_old()
         except SnapdError as error:
@@ -305,7 +305,7 @@ class Journal:
     def _settle(self, file: _File) -> None:
         failpoint("journal.settle")
         if file.doubted:
-            self._write_anew(file)
+            self._write_again(file)
         # a missing object was packed or swept, durably; but a git that packed it has synced its pack and not the name
         directories = {self._objects, os.path.join(self._objects, "pack")}
         for oid in file.objects:
@@ -317,11 +317,11 @@ class Journal:
                 sync_if_there(directory)
         self._references.settle(file.references)
 
-    def _write_anew(self, file: _File) -> None:
+    def _write_again(self, file: _File) -> None:
         for frame in decode_frames(_read(file.path)):
             for oid, compressed in frame.objects.items():
                 write_loose(self._objects, oid, compressed, durable=True)
-        self._references.write_anew(file.references)
+        self._references.rewrite(file.references)
 
     # -- opening
 
@@ -342,7 +342,7 @@ class Journal:
                 failpoint("journal.replay")
                 file = _File(os.path.join(self._directory, str(number)))
                 data = _read(file.path)
-                # a file with a second name was put aside by the repair that opens the store now
+                # a file with a second name is in quarantine already: a repair opens the store
                 if has_gap(data) and os.stat(file.path).st_nlink == 1:
                     logger.warning(
                         "%s is damaged: its readable frames are replayed, and the file is kept in quarantine", file.path

@@ -81,7 +81,7 @@ class PackRewrite:
             self._descriptor = os.open(f"{path}.pack", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         try:
             self._entries = self._find(index, frozenset(staying))
-            self.needed = _ENDS + _INDEX + sum(_LINE + self._takes(entry) for entry in self._entries)
+            self.needed = _ENDS + _INDEX + sum(_LINE + self._max_length(entry) for entry in self._entries)
         except BaseException:
             self.close()
             raise
@@ -132,7 +132,7 @@ class PackRewrite:
             found.append(_Entry(oid, offset, following - offset, head, base, is_whole))
         return found
 
-    def _takes(self, entry: _Entry) -> int:
+    def _max_length(self, entry: _Entry) -> int:
         """The most bytes that an entry takes in the new pack."""
         if not entry.is_whole:
             # the distance to the base may take more bytes than before

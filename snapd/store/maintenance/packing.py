@@ -61,7 +61,7 @@ class Order:
     due_packs: int
     roll_up: bool
     threads: int
-    behind: bool
+    in_background: bool
 
 
 @attrs.frozen

@@ -103,7 +103,7 @@ def repack(repository: ShadowRepository, due: Due | None, token: CancelToken) ->
     return RepackResult(result.count, result.loose_left, result.packs_left + bool(result.name))
 
 
-def ensure_space(repository: ShadowRepository) -> None:
+def ensure_space_to_pack(repository: ShadowRepository) -> None:
     """Makes sure that there is space for a second copy of what would be packed, and a third of loose objects.
 
     Raises:
@@ -172,8 +172,10 @@ def drop_unindexed(repository: ShadowRepository) -> bool:
 
 def _order(repository: ShadowRepository, directory: str, due: Due | None) -> Order:
     if due is None:
-        return Order(repository.path, directory, -1, -1, roll_up=False, threads=0, behind=False)
-    return Order(repository.path, directory, due.loose, due.packs, roll_up=not due.everything, threads=1, behind=True)
+        return Order(repository.path, directory, -1, -1, roll_up=False, threads=0, in_background=False)
+    return Order(
+        repository.path, directory, due.loose, due.packs, roll_up=not due.everything, threads=1, in_background=True
+    )
 
 
 def _replace(repository: ShadowRepository, result: PackResult, directory: str, token: CancelToken) -> None:
@@ -181,11 +183,11 @@ def _replace(repository: ShadowRepository, result: PackResult, directory: str, t
         with token.changing(), os_errors(repository.pack_directory):
             _move_in(repository, result.name, directory)
             # before anything is dropped: whoever misses an object from now on looks into the new pack
-            repository.swept()
+            repository.forget_packs()
             failpoint("consolidate.drop")
             _drop(repository, result)
     finally:
-        repository.swept()
+        repository.forget_packs()
 
 
 def _move_in(repository: ShadowRepository, name: str, directory: str) -> None:

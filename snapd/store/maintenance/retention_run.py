@@ -21,7 +21,7 @@ from .pending_sweep import PendingSweep
 from .repack import drop_packing, drop_unindexed
 from .sizes import own_bytes, sizes
 from .sweep import expire, held_by
-from .tempfiles import sweep_leftovers
+from .tempfiles import remove_tempfiles
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -73,7 +73,7 @@ class Maintenance:
         """
         self._begin()
         before = self._repository.bytes_on_disk()
-        sweep_leftovers(self._repository.path)
+        remove_tempfiles(self._repository.path)
         removed = self._drop(expired(self._inventory(), limits, _trees(keep)), keep, call)
         self._pack(call)
         while (more := self._too_much(limits, keep, call)).snapshots or more.chains:
@@ -81,7 +81,7 @@ class Maintenance:
             self._pack(call)
         return removed, max(0, before - self._repository.bytes_on_disk())
 
-    def clean_behind(self, limits: Limits, keep: ObjectId | None, call: Call) -> int:
+    def clean_in_background(self, limits: Limits, keep: ObjectId | None, call: Call) -> int:
         """Does the same in the background, until somebody else wants to write.
 
         The limit of size is applied only if no repack is due, which could change the size.
@@ -100,7 +100,7 @@ class Maintenance:
         if self._scheduler.is_running:
             return 0
         self._begin()
-        sweep_leftovers(self._repository.path)
+        remove_tempfiles(self._repository.path)
         removed = self._drop(expired(self._inventory(), limits, _trees(keep)), keep, call)
         if not self._scheduler.catch_up(all_of_it=removed > 0):
             removed = self._drop(self._too_much(limits, keep, call), keep, call)
@@ -153,7 +153,7 @@ class Maintenance:
         repository, wholly = self._repository, self._pending_sweep.wholly
         if wholly:
             # temporary files and the quarantine may hold contents that must go
-            sweep_leftovers(repository.path, at_once=True)
+            remove_tempfiles(repository.path, at_once=True)
             drop_packing(repository)
             remove_quarantine(repository.path)
         # a process that was killed before this may have left some

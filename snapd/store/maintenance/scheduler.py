@@ -12,7 +12,7 @@ from snapd.core.errors import SnapdError
 from snapd.heap import give_back
 
 from .cancel_token import CancelToken, Revoked
-from .repack import Due, ensure_space, repack, tidy
+from .repack import Due, ensure_space_to_pack, repack, tidy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -136,7 +136,7 @@ class MaintenanceScheduler:
             StoreCorrupt, StorageFull, IoError: as `repack`; `StorageFull` also before it begins.
         """
         self.stop()
-        ensure_space(self._repository)
+        ensure_space_to_pack(self._repository)
         loose_written = self._repository.journal.loose_written
         token = CancelToken()
         with call.ended_by(token.cancel):
@@ -156,7 +156,7 @@ class MaintenanceScheduler:
         loose = 0
         try:
             with contextlib.suppress(Revoked), _queue.turn(token):
-                ensure_space(self._repository)
+                ensure_space_to_pack(self._repository)
                 done = repack(self._repository, due, token)
                 loose, packs = done.loose, done.packs
         except SnapdError as error:

@@ -65,7 +65,7 @@ def expire(
             _sweep_pack(repository, name, held, call, wholly=wholly)
         _sweep_loose(repository, held, call)
     finally:
-        repository.swept()
+        repository.forget_packs()
 
 
 def held_by(

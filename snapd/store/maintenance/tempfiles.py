@@ -32,7 +32,7 @@ _GITS = re.compile(r"\.?tmp[-_].+|.+\.lock")
 _BESIDE = "worktree."
 
 
-def sweep_leftovers(path: str, *, at_once: bool = False) -> int:
+def remove_tempfiles(path: str, *, at_once: bool = False) -> int:
     """Removes temporary files.
 
     Args:
@@ -49,7 +49,7 @@ def sweep_leftovers(path: str, *, at_once: bool = False) -> int:
     count = 0
     with os_errors(path):
         owned = os.stat(os.path.join(path, OWNER)).st_ctime_ns
-        for entry in list(_aside(path)):
+        for entry in list(_temporary_files(path)):
             try:
                 made = entry.stat(follow_symlinks=False).st_ctime_ns
             except FileNotFoundError:
@@ -65,7 +65,7 @@ def sweep_leftovers(path: str, *, at_once: bool = False) -> int:
     return count
 
 
-def _aside(path: str) -> Iterator[os.DirEntry[str]]:
+def _temporary_files(path: str) -> Iterator[os.DirEntry[str]]:
     above = [path, *(os.path.join(path, *parts) for parts in (("info",), ("objects",), ("objects", "pack")))]
     above += [directory for directory, _, _ in walked(os.path.join(path, "refs"))]
     for directory in above:

@@ -48,7 +48,7 @@ def pack(order: Order, token: CancelToken) -> PackResult:
         packed = run_job(
             __name__,
             attrs.asdict(order),
-            in_background=order.behind,
+            in_background=order.in_background,
             check=token.check,
         )
     except WorkerEnded as error:

@@ -68,11 +68,13 @@ def differing_entries(
     """
     before, after = _lines(*old), _lines(*new)
     if len(before) == len(after):
-        unlike = [pair for pair in zip(before, after, strict=True) if pair[0] != pair[1]]
-        gone, come = {line for line, _ in unlike}, {line for _, line in unlike}
+        differing = [pair for pair in zip(before, after, strict=True) if pair[0] != pair[1]]
+        removed, added = {line for line, _ in differing}, {line for _, line in differing}
     else:
-        gone, come = set(before), set(after)
-    olds, news = ({entry.sort_key: entry for entry in map(_decode_line, some)} for some in (gone - come, come - gone))
+        removed, added = set(before), set(after)
+    olds, news = (
+        {entry.sort_key: entry for entry in map(_decode_line, some)} for some in (removed - added, added - removed)
+    )
     return [(olds.get(key), news.get(key)) for key in olds.keys() | news.keys()]
 
 

@@ -1,4 +1,4 @@
-"""Loose objects: one file each (gitformat-loose in git's documentation), streamed where they are large."""
+"""Loose objects: one file each (gitformat-loose in git's documentation), read and written in pieces if large."""
 
 from __future__ import annotations
 
@@ -341,14 +341,14 @@ def _ours(path: str, oid: ObjectId) -> Iterator[None]:
 def _head(start: bytes) -> tuple[ObjectKind, int, int]:
     """The type, the size and the length of the header; `start` has the first bytes of the file; raises `Damaged`."""
     try:
-        said, end, _ = inflater().decompress(start, _HEADER_BYTES).partition(b"\0")
+        stated, end, _ = inflater().decompress(start, _HEADER_BYTES).partition(b"\0")
     except ERRORS as error:
         raise Damaged(f"it cannot be expanded: {error}") from error
-    name, _, size = said.partition(b" ")
+    name, _, size = stated.partition(b" ")
     kind = _KINDS.get(name)
     if kind is None or not end or not size.isdigit():
         raise Damaged("it does not state its type and size")
-    return kind, int(size), len(said) + 1
+    return kind, int(size), len(stated) + 1
 
 
 def _expand(compressed: bytes, oid: ObjectId) -> tuple[ObjectKind, bytes]:

@@ -198,7 +198,7 @@ class ReferenceDatabase:
             with os_errors(directory):
                 sync_if_there(directory)
 
-    def write_anew(self, names: Collection[str]) -> None:
+    def rewrite(self, names: Collection[str]) -> None:
         """Writes references again, unchanged, to other blocks of the disk; raises `StorageFull`, `IoError`."""
         for name in names:
             # a reference that moves meanwhile must not be set back

@@ -94,8 +94,8 @@ def encode_packed(legible: Iterable[bytes]) -> bytes:
 
 def without(lines: Iterable[bytes], name: str) -> Iterator[bytes]:
     """The lines of a `packed-refs` without those of one reference."""
-    drops = False
+    is_dropped = False
     for line in lines:
-        drops = line[41:].rstrip(b"\n") == os.fsencode(name) or (drops and line.startswith(b"^"))
-        if not drops:
+        is_dropped = line[41:].rstrip(b"\n") == os.fsencode(name) or (is_dropped and line.startswith(b"^"))
+        if not is_dropped:
             yield line

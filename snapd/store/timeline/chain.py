@@ -1,8 +1,8 @@
-"""The chains of events: a commit for each event, reachable from one reference for each session.
+"""The chains of events: a commit for each event, and a reference for each session.
 
-`refs/snapd/sessions/<sha1 of the session's name, cut to 16 digits>` has the events of a session, and
-`refs/snapd/operations/<day>` those that belong to none. A commit's message is the event, its tree keeps the objects
-that the event names, its parent is the event before it in the same chain. Order among chains is by the events' `seq`.
+`refs/snapd/sessions/<first 16 digits of the sha1 of the session's id>` has the events of a session, and
+`refs/snapd/operations/<day>` those without a session. A commit's message is the event, its tree keeps the objects of
+the event, its parent is the previous event of the same chain. Across chains, the events' `seq` gives the order.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ SESSIONS = "refs/snapd/sessions/"
 OPERATIONS = "refs/snapd/operations/"
 
 NO_OBJECT = bytes(20)
-"""The id that git gives to nothing."""
+"""The id that git uses for no object."""
 
 _NAME_DIGITS = 16
 _COMMIT = re.compile(
@@ -53,7 +53,7 @@ class Link:
     Attributes:
         chain: the name of the reference.
         commit: its commit.
-        tree: what keeps the objects that it names.
+        tree: of the commit; it keeps the objects of the event.
         event: the event.
         payload: its JSON.
     """
@@ -70,7 +70,7 @@ def chain_of(event: Event, session_id: SessionId | None) -> str:
 
     Args:
         event: the event.
-        session_id: its session, None if it has none.
+        session_id: its session; None if it has none.
     """
     if session_id is None:
         return OPERATIONS + day_of(event.milliseconds // 1000)
@@ -78,11 +78,11 @@ def chain_of(event: Event, session_id: SessionId | None) -> str:
 
 
 def supposed_link(event: Event, session_id: SessionId | None, previous: int | None) -> Link:
-    """An event that only might happen: it has its place in a chain, and not a commit.
+    """A supposed event: it has a position in a chain, and no commit.
 
     Args:
         event: the event.
-        session_id: its session, None if it has none.
+        session_id: its session; None if it has none.
         previous: the `seq` of the event before it in the timeline.
 
     Raises:
@@ -92,17 +92,17 @@ def supposed_link(event: Event, session_id: SessionId | None, previous: int | No
 
 
 class Chains:
-    """The chains of a repository. Its user sees to it that one thread at a time calls it.
+    """The chains of a repository. Only one thread at a time may use it.
 
     Args:
-        repository: where they lie.
+        repository: holds the chains.
 
     Attributes:
-        heads: the newest commit of each, by name.
+        heads: the newest commit of each chain, by name.
 
     Raises:
         StoreCorrupt: a reference is damaged.
-        IoError: they cannot be read.
+        IoError: the references cannot be read.
     """
 
     def __init__(self, repository: ShadowRepository) -> None:
@@ -116,20 +116,20 @@ class Chains:
         }
 
     def prepare(self, event: Event, session_id: SessionId | None, previous: int | None) -> Link:
-        """Has the objects of an event become part of the repository with the next flush of the journal.
+        """Adds the objects of an event to the journal, for its next flush.
 
         Args:
             event: the event.
-            session_id: its session, None if it has none.
+            session_id: its session; None if it has none.
             previous: the `seq` of the event before it in the timeline.
 
         Returns:
-            What its reference is to point to; `attach` says that it does, before another event is prepared.
+            The new link of its chain; call `attach` after the flush, before another event is prepared.
 
         Raises:
             InvalidParams: a text in the event is not valid Unicode.
-            StoreCorrupt: it names an object that is not stored.
-            StorageFull, IoError: as the journal has it.
+            StoreCorrupt: it refers to an object that is not stored.
+            StorageFull, IoError: as `Journal.add`.
         """
         payload = encode_event(event, previous)
         kept = pins(event)
@@ -144,53 +144,53 @@ class Chains:
         return Link(chain, commit, kept.tree, event, payload)
 
     def attach(self, link: Link) -> None:
-        """Says that the reference of a chain points to this event now."""
+        """Notes that the reference of a chain points to this event now."""
         self.heads[link.chain] = link.commit
         self._held = self._offered
 
     def read(self) -> list[Link]:
-        """All events, in their order.
+        """All events, by `seq`.
 
         Raises:
-            StoreCorrupt: one is missing or damaged, or two claim the same place.
+            StoreCorrupt: an event is missing or damaged, or two have the same `seq`.
         """
         links = [link for chain, head in self.heads.items() for link in self._walk(chain, head)]
         links.sort(key=lambda link: link.event.seq)
         for link, following in itertools.pairwise(links):
             if link.event.seq == following.event.seq:
                 oid = following.commit.hex()
-                raise StoreCorrupt(f"event {oid} claims the place of another", object=oid)
+                raise StoreCorrupt(f"event {oid} has the same number as another", object=oid)
         return links
 
     def drop(self, names: Collection[str]) -> None:
-        """Removes chains, durably; their objects go by themselves when nothing else holds them.
+        """Removes chains, durably; a sweep removes their objects.
 
         Raises:
-            IoError: some may be gone and others not; each is whole.
+            IoError: some may be removed and others not.
         """
         for name in names:
             self._repository.references.delete(name)
             del self.heads[name]
-        # what they held goes next: a power cut must not bring them back without it
+        # their objects are removed next: a power cut must not bring the references back without them
         for above in (SESSIONS, OPERATIONS):
             path = os.path.join(self._repository.path, above)
             with os_errors(path):
                 sync_if_there(path)
 
     def rewritten(self, change: Callable[[Event], Event]) -> tuple[dict[str, ObjectId], dict[ObjectId, bytes]]:
-        """How the chains look where their events are others, in the same order and the same chains.
+        """The chains with other events in place of their own; nothing is written.
 
         Args:
-            change: gives what each is to be.
+            change: returns the new event for each; its chain and `seq` must stay.
 
         Returns:
-            What the references of the chains that change are to point to, and by id the loose objects for that.
+            The new targets of the references that change, and the new loose objects by id.
         """
         heads: dict[str, ObjectId] = {}
         objects: dict[ObjectId, bytes] = {}
         for link in self.read():
             event = change(link.event)
-            # one that is as it was is written as it was, whatever version wrote it
+            # an unchanged event keeps its JSON, whatever version wrote it
             payload = link.payload
             if event != link.event:
                 payload = encode_event(event, decode_event(link.payload, link.commit)[1])
@@ -203,14 +203,14 @@ class Chains:
         return {chain: head for chain, head in heads.items() if head != self.heads[chain]}, objects
 
     def _check_stored(self, named: Collection[ObjectId]) -> None:
-        """Raises `StoreCorrupt` if a commit would hold what is not there: every git would take it for damaged."""
+        """Raises `StoreCorrupt` if an object is missing: git would report the commit as damaged."""
         for oid in named:
-            # every git has the empty tree
+            # git always knows the empty tree
             if oid != EMPTY_TREE and not self._is_stored(oid):
-                raise StoreCorrupt(f"object {oid.hex()}, which an event names, is not stored", object=oid.hex())
+                raise StoreCorrupt(f"object {oid.hex()}, to which an event refers, is not stored", object=oid.hex())
 
     def _is_stored(self, oid: ObjectId) -> bool:
-        # what the event before named is held by its commit
+        # the commit of the previous event keeps its objects
         return oid in self._held or self._repository.has(oid)
 
     def _walk(self, chain: str, head: ObjectId) -> Iterator[Link]:
@@ -222,7 +222,7 @@ class Chains:
 
 
 def decode_link(chain: str, commit: ObjectId, data: bytes) -> tuple[Link, ObjectId | None]:
-    """The event that a commit is, and the commit before it in its chain.
+    """The event in a commit, and its parent.
 
     Args:
         chain: the name of the reference.
@@ -230,12 +230,12 @@ def decode_link(chain: str, commit: ObjectId, data: bytes) -> tuple[Link, Object
         data: its bytes.
 
     Raises:
-        WrittenByNewer: it is one of a newer snapd.
-        StoreCorrupt: it is none.
+        WrittenByNewer: a newer snapd wrote it.
+        StoreCorrupt: it is not an event.
     """
     found = _COMMIT.fullmatch(data.decode("ascii", "replace"))
     if found is None:
-        raise StoreCorrupt(f"commit {commit.hex()} is no event of snapd", object=commit.hex())
+        raise StoreCorrupt(f"commit {commit.hex()} is not an event of snapd", object=commit.hex())
     event, _ = decode_event(found["payload"], commit)
     link = Link(chain, commit, bytes.fromhex(found["tree"]), event, found["payload"])
     return link, bytes.fromhex(found["parent"]) if found["parent"] else None

@@ -1,7 +1,6 @@
-"""Events, intents and summaries as JSON: what stands in the commits of the timeline, in a file, and in the database.
+"""Events, intents and summaries as JSON, for the commits of the timeline, the intent file, and the database.
 
-Everything is ASCII. Whatever reads as an event or an intent is one that this version would have written, or an older
-one.
+Everything is ASCII. Decoding accepts only what this version or an older one writes.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
     from snapd.core.model import ObjectId, RelPath
 
 VERSION = 3
-"""Since 2, steps can be left; what is written as 1 has none. Since 3, a turned step tells what was not turned of it."""
+"""Version 2 added steps that are left; version 3, what was not undone or redone of a step."""
 
 _NAMES: dict[type[EventPayload], str] = {
     SessionStarted: "sessionStarted",
@@ -51,7 +50,7 @@ _NAMES: dict[type[EventPayload], str] = {
 
 
 def name_of(what: EventPayload) -> str:
-    """The name of what happened."""
+    """The name of the type of an event."""
     return _NAMES[type(what)]
 
 
@@ -60,7 +59,7 @@ def encode_event(event: Event, previous: int | None) -> str:
 
     Args:
         event: the event.
-        previous: the `seq` of the event before it in the timeline, None if it is the first.
+        previous: the `seq` of the previous event in the timeline; None if it is the first.
 
     Raises:
         InvalidParams: a text in it is not valid Unicode.
@@ -80,17 +79,17 @@ def encode_event(event: Event, previous: int | None) -> str:
 
 
 def decode_event(payload: str, commit: ObjectId) -> tuple[Event, int | None]:
-    """The contrary.
+    """Decodes what `encode_event` returned.
 
     Args:
         payload: the JSON.
-        commit: where it stands, for errors.
+        commit: of the event, for error messages.
 
     Returns:
-        The event, and the `seq` of the one before it.
+        The event, and the `seq` of the previous one.
 
     Raises:
-        WrittenByNewer: it is one of a newer snapd.
+        WrittenByNewer: a newer snapd wrote it.
         StoreCorrupt: it is not an event.
     """
     try:
@@ -135,9 +134,9 @@ def encode_intent(intent: Intent) -> bytes:
 
 
 def decode_intent(data: bytes) -> Intent:
-    """The contrary; raises `ValueError`, and `WrittenByNewer` for one of a newer snapd."""
+    """Decodes what `encode_intent` returned; raises `ValueError`, and `WrittenByNewer` if a newer snapd wrote it."""
     document = json.loads(data)
-    _refuse_newer(document, "the intent of an operation that was cut short", "intent")
+    _refuse_newer(document, "the intent of an interrupted operation", "intent")
     read = Fields(document)
     read.take("version", fields.one_of(*range(1, VERSION + 1)))
     intent = Intent(
@@ -158,7 +157,7 @@ def encode_claims(claims: tuple[RelPath, ...]) -> str:
 
 
 def decode_claims(payload: str) -> tuple[RelPath, ...]:
-    """The contrary."""
+    """Decodes what `encode_claims` returned."""
     return fields.several(fields.path)(json.loads(payload))
 
 
@@ -172,7 +171,7 @@ def encode_summary(summary: Summary) -> str:
 
 
 def decode_summary(payload: str) -> Summary:
-    """The contrary."""
+    """Decodes what `encode_summary` returned."""
     files, directories = json.loads(payload)
     return Summary(tuple([FileSummary(fields.path(path), *rest) for path, *rest in files]), directories)
 
@@ -361,13 +360,13 @@ def _turned(value: object) -> StepTurned:
 
 def _pair(value: object) -> tuple[RelPath, RelPath]:
     if type(value) is not list or len(value) != 2:
-        raise ValueError("no pair of paths")
+        raise ValueError("not a pair of paths")
     return fields.path(value[0]), fields.path(value[1])
 
 
 def _effect(value: object) -> Effect:
     if type(value) is not list or len(value) != 3:
-        raise ValueError("no effect")
+        raise ValueError("not an effect")
     path, old, new = value
     return Effect(fields.path(path), fields.optional(fields.entry)(old), fields.optional(fields.entry)(new))
 

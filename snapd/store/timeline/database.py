@@ -1,4 +1,4 @@
-"""The timeline's database: what the events come to, in SQLite."""
+"""The timeline's database: the state that follows from the events, in SQLite."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ _OF_A_CHAIN = ("undone", "turns", "spans", "operations", "steps", "sessions")
 
 
 def _version() -> int:
-    # what a newer snapd understood of its events must not be taken for what this one does
+    # a database of another snapd may interpret the same events in another way
     return VERSION << 8 | codec.VERSION
 
 
 class Database:
-    """An open database. Its user sees to it that one thread at a time calls it.
+    """An open database. Only one thread at a time may use it.
 
     Nothing of it is ever synced, and its own journal is in memory: a process that dies within a transaction may leave a
     file that is none any more. See `sealed`.
@@ -75,13 +75,13 @@ class Database:
         self._connection.close()
 
     def create(self, links: Iterable[Link]) -> None:
-        """Makes the tables, and fills them.
+        """Creates the tables, and fills them.
 
         Args:
             links: all events, in their order.
 
         Raises:
-            ValueError, sqlite3.IntegrityError: they do not fit together.
+            ValueError, sqlite3.IntegrityError: the events are inconsistent.
         """
         with self._transaction():
             for statement in TABLES:
@@ -94,20 +94,20 @@ class Database:
 
     @property
     def is_current(self) -> bool:
-        """Whether it has the tables that this version makes, of events in the form that this version writes."""
+        """Whether its tables and the format of its events are those of this version."""
         return bool(self._value("PRAGMA user_version") == _version())
 
     def begin(self) -> None:
-        """Begins a transaction: all until `commit`, or nothing of it."""
+        """Begins a transaction."""
         self._connection.execute("BEGIN IMMEDIATE")
 
     def commit(self) -> None:
-        """Ends it."""
+        """Commits the transaction."""
         failpoint("database.commit")
         self._connection.execute("COMMIT")
 
     def roll_back(self) -> None:
-        """Ends it, or finds that an error did: nothing of it was done."""
+        """Rolls the transaction back, unless an error did already."""
         if self._connection.in_transaction:
             self._connection.execute("ROLLBACK")
 
@@ -121,10 +121,10 @@ class Database:
             self.roll_back()
             raise
 
-    # -- what the events come to
+    # -- adding events
 
     def add(self, link: Link, previous: int | None) -> None:
-        """Takes in the next event.
+        """Adds the next event.
 
         Args:
             link: the event.
@@ -161,7 +161,7 @@ class Database:
             case StepBegun() as what:
                 self._begin_step(event, what)
             case StepsLeft():
-                # what it tells is the look at the work tree
+                # the event only records the look at the work tree
                 pass
             case StepEnded() as what:
                 self._end_step(event, what)
@@ -182,7 +182,7 @@ class Database:
 
     def _begin_step(self, event: Event, what: StepBegun) -> None:
         if event.head is None:
-            raise ValueError(f"step {what.step_id} is begun on nothing")
+            raise ValueError(f"step {what.step_id} begins without a snapshot")
         self._run(
             "INSERT INTO steps (step_id, seq, session_id, place, parent, message_id, part_id, tool, description, "
             "started, from_tree, from_coverage, detached) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -204,7 +204,7 @@ class Database:
 
     def _end_step(self, event: Event, what: StepEnded) -> None:
         if event.head is None:
-            raise ValueError(f"step {what.step_id} is ended with nothing")
+            raise ValueError(f"step {what.step_id} ends without a snapshot")
         if what.changed:
             self._run(
                 "UPDATE undone SET redoable = 0 WHERE redoable AND step_id IN (SELECT step_id FROM steps "
@@ -222,12 +222,12 @@ class Database:
             what.spoken_for,
             what.step_id,
         )
-        # who wrote what may look different now
+        # the attribution may be different now
         for other in (what.step_id, *self.beside(what.step_id)):
             self._run("UPDATE steps SET summary = NULL, is_empty = NULL WHERE step_id = ?", other)
 
     def _left_with(self, step_id: StepId, found: SnapshotId) -> SnapshotId:
-        """What a step left that ends by itself: what was found, unless its client was gone when that came about."""
+        """What a step without a client left: the changes that were found, unless its client was gone before."""
         first = self._value("SELECT MIN(seq) FROM spans WHERE step_id = ? AND is_left", step_id)
         if first is None:
             return found
@@ -253,7 +253,7 @@ class Database:
             self._one("UPDATE steps SET state = ? WHERE step_id = ?", turned.state, turned.step_id)
 
     def _do_again(self, step_id: StepId, operation_id: OperationId, rest: tuple[RelPath, ...]) -> None:
-        """What an operation took back of a step was done again, but for some paths."""
+        """An operation redid what was undone of a step, except for some paths."""
         if rest:
             self._one(
                 "UPDATE undone SET rest = ? WHERE step_id = ? AND operation_id = ?",
@@ -265,14 +265,14 @@ class Database:
             self._one("DELETE FROM undone WHERE step_id = ? AND operation_id = ?", step_id, operation_id)
 
     def _take_back(self, seq: int, place: int, operation_id: OperationId, turned: StepTurned) -> bool:
-        """An operation took a step back, or an older snapd turned it; returns whether it is turned by that."""
+        """An operation undid a step, or an older snapd turned it; returns whether the step is turned by that."""
         if turned.left is None:
             if turned.state == "undone" and not (
                 turned.effects or turned.made_directories or turned.removed_directories
             ):
-                # an older snapd called a step undone although all of it was in conflict
+                # an older snapd recorded a step as undone although all of it was in conflict
                 return False
-            # it turned a step as a whole each time, and told of all that had been taken back before
+            # it turned a whole step each time, and repeated everything that was undone before
             self._run("DELETE FROM undone WHERE step_id = ?", turned.step_id)
             if turned.state == "applied":
                 return True
@@ -280,7 +280,7 @@ class Database:
         return True
 
     def keep_summary(self, step_id: StepId, summary: Summary) -> None:
-        """Keeps what a step changed, until a step ends that was open beside it."""
+        """Keeps the summary of a step, until a step ends that was open at the same time."""
         self._run(
             "UPDATE steps SET summary = ?, is_empty = ? WHERE step_id = ?",
             encode_summary(summary),
@@ -289,14 +289,14 @@ class Database:
         )
 
     def drop(self, chains: Iterable[str]) -> None:
-        """Forgets chains that nothing links to others that stay."""
+        """Drops chains; no other chain may be linked with them."""
         failpoint("database.drop")
         with self._transaction():
-            # a step may go before its parts do
+            # a step may be dropped before its parts
             self._connection.execute("PRAGMA defer_foreign_keys = ON")
             for chain in chains:
                 for table in _OF_A_CHAIN:
-                    # the tables are named above
+                    # the names of the tables are constants
                     self._run(f"DELETE FROM {table} WHERE seq IN (SELECT seq FROM events WHERE chain = ?)", chain)  # noqa: S608
                 self._run("DELETE FROM events WHERE chain = ?", chain)
 
@@ -308,12 +308,12 @@ class Database:
         return {chain: commit for chain, commit, _ in rows}
 
     def chains(self) -> list[tuple[str, Event, bool]]:
-        """All events, in their order: the chain of each, itself, and whether it is of a session that goes on."""
+        """All events in order: the chain of each, the event, and whether the chain is an open session."""
         rows = self._rows(CHAINS)
         return [(chain, decode_event(payload, commit)[0], bool(is_open)) for chain, payload, commit, is_open in rows]
 
     def links(self) -> list[tuple[str, str]]:
-        """The chains of which one has an event that names something of the other."""
+        """The pairs of chains of which one has an event that refers to the other."""
         return self._rows(LINKS)
 
     def roots(self) -> list[tuple[str, tuple[ObjectId, ObjectId]]]:
@@ -322,7 +322,7 @@ class Database:
         return [(chain, (commit, tree)) for chain, commit, tree in rows]
 
     def rows(self, without: Collection[str]) -> dict[str, list[tuple[Any, ...]]]:
-        """All rows of all tables, ordered.
+        """All rows of all tables, sorted.
 
         Args:
             without: columns that are left out.
@@ -330,12 +330,12 @@ class Database:
         found = {}
         for table in ("events", *_OF_A_CHAIN):
             columns = [name for _, name, *_ in self._rows(f"PRAGMA table_info({table})") if name not in without]
-            # the tables are named above, and their columns in the schema
+            # the names of the tables are constants, and their columns in the schema
             rows = self._rows(f"SELECT {', '.join(columns)} FROM {table}")  # noqa: S608
             found[table] = sorted(rows, key=repr)
         return found
 
-    # -- questions
+    # -- queries
 
     def last(self) -> tuple[int, SnapshotId | None] | None:
         """The `seq` and the head of the newest event."""
@@ -343,7 +343,7 @@ class Database:
         return (rows[0][0], snapshot(*rows[0][1:])) if rows else None
 
     def session_of(self, what: EventPayload) -> SessionId | None:
-        """The session that something happened in; None for none, and where it is told of a step that is not known."""
+        """The session of an event; None if it has none, or if its step is unknown."""
         if isinstance(what, StepsLeft):
             return None
         if isinstance(what, StepEnded):
@@ -352,7 +352,7 @@ class Database:
         return what.session_id
 
     def session(self, session_id: SessionId) -> Session | None:
-        """See `Timeline`; so below."""
+        """See `Timeline`, as for the following methods."""
         return next(iter(self._sessions("WHERE session_id = ?", session_id)), None)
 
     def sessions(self) -> tuple[Session, ...]:
@@ -365,11 +365,11 @@ class Database:
         return steps[0] if steps else None
 
     def steps(self, session_id: SessionId) -> tuple[Step, ...]:
-        """Those of a session."""
+        """The steps of a session."""
         return self._steps("WHERE session_id = ? ORDER BY seq", session_id)
 
     def session_page(self, after: int | None, limit: int | None) -> tuple[tuple[Session, ...], int | None]:
-        """Some of all sessions, and where they end."""
+        """A page of sessions, and its end."""
         sessions = self._sessions("WHERE seq > ? ORDER BY seq LIMIT ?", *bounds(after, limit))
         shown = sessions[:limit]
         if len(shown) == len(sessions):
@@ -379,33 +379,33 @@ class Database:
     def step_page(
         self, session_id: SessionId, after: int | None, limit: int | None
     ) -> tuple[tuple[Step, ...], int | None]:
-        """Some of a session's steps, and where they end."""
+        """A page of the steps of a session, and its end."""
         clause = "WHERE session_id = ? AND place > ? ORDER BY place LIMIT ?"
         steps = self._steps(clause, session_id, *bounds(after, limit))
         return steps[:limit], steps[:limit][-1].begun.index if len(steps[:limit]) < len(steps) else None
 
     def find_steps(self, wanted: StepQuery, limit: int | None) -> tuple[Step, ...]:
-        """Those that are asked for."""
+        """The steps that match."""
         clause, values = search(wanted, limit)
         return self._steps(clause, *values)
 
     def parts(self, step_id: StepId) -> tuple[Step, ...]:
-        """Those that are parts of a step."""
+        """The parts of a step."""
         return self._steps("WHERE parent = ? ORDER BY seq", step_id)
 
     def open_steps(self) -> tuple[Step, ...]:
-        """Those that are open."""
+        """The open steps."""
         return self._steps("WHERE state = 'open' ORDER BY seq")
 
     def redoable(self, session_id: SessionId) -> tuple[Undone, ...]:
-        """What can be done again."""
+        """What can be redone."""
         return self._undone(
             "JOIN steps USING (step_id) WHERE session_id = ? AND redoable ORDER BY undone.seq DESC, undone.place DESC",
             session_id,
         )
 
     def undone(self, step_id: StepId) -> tuple[Undone, ...]:
-        """What was taken back of a step."""
+        """What was undone of a step."""
         return self._undone("WHERE step_id = ? ORDER BY seq", step_id)
 
     def tally(self, session_id: SessionId) -> Tally:
@@ -435,7 +435,7 @@ class Database:
         return tuple([event.seen for event in events if event.seen is not None])
 
     def beside(self, step_id: StepId) -> tuple[StepId, ...]:
-        """The other steps in spans that a step is in, be it as one that was left."""
+        """The other steps in the spans of a step."""
         rows = self._rows(
             "SELECT there.step_id FROM spans AS here JOIN spans AS there USING (seq) "
             "WHERE here.step_id = ? AND there.step_id != here.step_id "
@@ -458,14 +458,14 @@ class Database:
     def events(self, before: int | None, limit: int) -> tuple[Event, ...]:
         """The latest events."""
         where, values = ("", ()) if before is None else ("WHERE seq < ?", (before,))
-        # nothing of the question is in the text
+        # the query is passed as values
         rows = self._rows(f"SELECT payload, commit_id FROM events {where} ORDER BY seq DESC LIMIT ?", *values, limit)  # noqa: S608
         return tuple([self._event(*row) for row in rows])
 
     # -- statements
 
     def _event(self, payload: str, commit: ObjectId, speaking: StepId | None = None) -> Event:
-        """An event; among `seen.steps` are those that were left and that somebody spoke for, or speaks for now."""
+        """An event; `seen.steps` includes steps that were left and were spoken for, or are now."""
         event, _ = decode_event(payload, commit)
         if event.seen is None or not event.seen.left:
             return event
@@ -496,4 +496,4 @@ class Database:
 
     def _one(self, statement: str, *values: Any) -> None:
         if self._run(statement, *values) != 1:
-            raise ValueError(f"{values[-1]} is not known, or not so that this can happen to it")
+            raise ValueError(f"{values[-1]} is unknown, or not in a state for this event")

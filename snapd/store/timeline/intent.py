@@ -1,4 +1,4 @@
-"""What is about to be done to the work tree: a private file, there before the first change and gone after the last."""
+"""The intent: a private file with the changes of an operation, from before the first one until after the last."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from snapd.core.errors import SnapdError, os_errors
 from snapd.failpoints import failpoint
 from snapd.store.files.durable import remove_if_there, sync_directory, write_file
-from snapd.store.files.free_space import ensure_space
+from snapd.store.files.free_space import ensure_space_to_record
 from snapd.store.files.quarantine import Quarantine
 
 from .codec import decode_intent, encode_intent
@@ -25,14 +25,14 @@ NAME = "intent"
 
 _FORMAT = b"snapdI1\n"
 _SUM_BYTES = 4
-_TIMES_TOLD = 4
+_COPIES = 4
 
 
 class IntentFile:
     """The file that keeps the intent of a store.
 
     Args:
-        directory: the store's, which the caller owns.
+        directory: of the store, which the caller owns.
     """
 
     def __init__(self, directory: str) -> None:
@@ -40,33 +40,33 @@ class IntentFile:
         self._path = os.path.join(directory, NAME)
 
     def keep(self, intent: Intent) -> None:
-        """Keeps it durably, in place of the one before, where there is room to tell of it later, too.
+        """Writes the intent durably, in place of the previous one, if there is also space to record it later.
 
         Raises:
             InvalidParams: a text in it is not valid Unicode.
-            StorageFull, IoError: it was not kept.
+            StorageFull, IoError: it was not written.
         """
         data = encode_intent(intent)
-        # this file, and its event: as JSON in the journal, in an object, and in the database
-        ensure_space(self._directory, _TIMES_TOLD * len(data))
+        # this file, and its event in the journal, in an object and in the database
+        ensure_space_to_record(self._directory, _COPIES * len(data))
         try:
             write_file(self._path, _FORMAT + _sum(data) + data)
         except BaseException:
-            # it may be there, and only its name not be durable: what was refused must not be done by the next process
+            # the file may exist: the next process must not carry out an operation that was refused
             with contextlib.suppress(SnapdError):
                 self.forget()
             raise
 
     def read(self) -> Intent | None:
-        """What is kept, None if nothing is.
+        """The intent, or None.
 
-        It was written aside and renamed, so a crash leaves all of it or none. What is there and damaged all the same
-        tells nobody what was meant; it is put in quarantine, so that it keeps nobody from the store.
+        The file is written under another name and renamed, so a crash leaves all of it or nothing. A damaged one is
+        useless; it is moved to quarantine, so that the store can be opened.
 
         Raises:
-            IoError: it is there and cannot be read now; to go on as if it were not would leave its operation half done.
-            WrittenByNewer: only a newer snapd can end that operation.
-            StorageFull: it is damaged, and there is no room to put it aside.
+            IoError: the file exists and cannot be read now; ignoring it would leave its operation half done.
+            WrittenByNewer: only a newer snapd can finish that operation.
+            StorageFull: it is damaged, and there is no space for the quarantine.
         """
         with os_errors(self._path):
             try:
@@ -76,20 +76,20 @@ class IntentFile:
             except FileNotFoundError:
                 return None
             except IsADirectoryError:
-                logger.warning("%s is none of ours and is passed over", self._path)
+                logger.warning("%s is a directory, which snapd does not make; it is ignored", self._path)
                 return None
         try:
             return decode_file(data)
         except (ValueError, RecursionError) as error:
-            logger.warning("%s is damaged and is put aside: %s", self._path, error)
+            logger.warning("%s is damaged and is moved to quarantine: %s", self._path, error)
             Quarantine(self._directory).move(self._path, str(error))
             return None
 
     def forget(self) -> None:
-        """Drops it, durably: one that came back after a power cut would speak of a work tree that is no more.
+        """Removes the file, durably: after a power cut, an old intent would not match the work tree.
 
         Raises:
-            IoError: it may be there still.
+            IoError: it may still exist.
         """
         with os_errors(self._path):
             failpoint("intent.forget")
@@ -98,15 +98,15 @@ class IntentFile:
 
 
 def decode_file(data: bytes) -> Intent:
-    """The intent that the bytes of the file say.
+    """The intent in the bytes of the file.
 
     Raises:
-        ValueError, RecursionError: they say none.
+        ValueError, RecursionError: it is damaged.
         WrittenByNewer: a newer snapd wrote it.
     """
     start = len(_FORMAT) + _SUM_BYTES
     if not data.startswith(_FORMAT) or data[len(_FORMAT) : start] != _sum(data[start:]):
-        raise ValueError("its sum is another")
+        raise ValueError("its checksum does not match")
     return decode_intent(data[start:])
 
 

@@ -1,4 +1,4 @@
-"""The numbers of notifications: given out in blocks, and none of them twice, whatever crashes."""
+"""The numbers of notifications, reserved in blocks; none is ever used twice, even after a crash."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _LINE = re.compile(rb"([1-9][0-9]*) ([0-9a-f]{8})\n")
 class Numbers:
     """The numbers of a store. Safe to use from several threads.
 
-    The first that was not given out stands in a file of its own, not in the database, which may be lost. No file says
-    that none was given, since it is durable before the first one is. One that is damaged is as good as a number that
-    is higher than any: the milliseconds since 1970.
+    The next free number is in a file of its own, because the database may be rebuilt. The file is durable before a
+    number is used, so without a file none was. If it is damaged, the milliseconds since 1970 are higher than any number
+    before.
 
     Args:
-        directory: the store's, which the caller owns.
+        directory: of the store, which the caller owns.
     """
 
     def __init__(self, directory: str) -> None:
@@ -36,7 +36,7 @@ class Numbers:
         self._next: int | None = None
 
     def reserve(self, count: int) -> int:
-        """Gives out numbers, durably.
+        """Reserves numbers, durably.
 
         Args:
             count: how many.
@@ -45,7 +45,7 @@ class Numbers:
             The first of them.
 
         Raises:
-            StorageFull, IoError: none was given out.
+            StorageFull, IoError: none was reserved.
         """
         with self._lock:
             first = self._next if self._next is not None else self._read()
@@ -63,12 +63,12 @@ class Numbers:
                 return 1
         number = decode_numbers(data)
         if number is None:
-            logger.warning("%s is damaged: notifications are numbered by the clock from here on", self._path)
+            logger.warning("%s is damaged: notifications are numbered by the clock from now on", self._path)
             return int(time.time() * 1000)
         return number
 
 
 def decode_numbers(data: bytes) -> int | None:
-    """The number that the bytes of the file say, None if they are damaged."""
+    """The number in the bytes of the file; None if they are damaged."""
     found = _LINE.fullmatch(data)
     return int(found[1]) if found is not None and zlib.crc32(found[1]) == int(found[2], 16) else None

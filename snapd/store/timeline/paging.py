@@ -1,4 +1,4 @@
-"""What a page, and a search for steps, come to as parts of a statement for the timeline's database."""
+"""Pages and searches for steps as parts of SQL statements for the timeline's database."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ _LAST_CHARACTER = "\U0010ffff"
 
 
 def bounds(after: int | None, limit: int | None) -> tuple[int, int]:
-    """What the first row comes after, and how many rows tell whether there are more than `limit`; -1 for all."""
+    """The position before the first row, and one row more than `limit`, to see whether more follow; -1 for all."""
     return -1 if after is None else after, -1 if limit is None else limit + 1
 
 
 def search(wanted: StepQuery, limit: int | None) -> tuple[str, list[Any]]:
-    """The end of a statement that finds steps, the one that was begun last first, and its values."""
+    """The end of a statement that finds steps, the newest first, and its values."""
     clauses: list[str] = []
     values: list[Any] = []
     if wanted.prefix:
@@ -29,6 +29,6 @@ def search(wanted: StepQuery, limit: int | None) -> tuple[str, list[Any]]:
         clauses.append("parent = ?")
         values.append(wanted.parent)
     where = f"WHERE {' AND '.join(clauses)} " if clauses else ""
-    # the plus has the few that are wanted be sorted; without it, all would be gone through in their order
+    # the plus makes SQLite sort the few matches; without it, it would scan all steps in order
     order = "ORDER BY +seq DESC" if clauses else "ORDER BY seq DESC"
     return f"{where}{order} LIMIT ?", [*values, -1 if limit is None else limit]

@@ -1,7 +1,7 @@
-"""The tree of an event's commit: it makes everything reachable that the event names, so that no git drops any of it.
+"""The tree of an event's commit: it makes all objects of the event reachable, so that git does not drop them.
 
-Snapshots stand in it by what they are to the event (`head`, `seen.after`, ...), each with its coverage besides, so that
-`git show <commit>:head/some/file` shows a file. The blobs of an operation's effects stand by their ids in `effects`.
+Snapshots are in it by their role (`head`, `seen.after`, ...), each with its coverage, so that `git show
+<commit>:head/some/file` shows a file. The blobs of an operation's effects are in `effects`, by their ids.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ _EFFECTS = b"effects"
 
 @attrs.frozen
 class Pins:
-    """What keeps the objects of an event.
+    """The trees that keep the objects of an event.
 
     Attributes:
         tree: the id of the tree of its commit.
-        trees: that one, and one in it: by id, their bytes.
-        named: the objects that the event names.
+        trees: the bytes of that tree and of `effects`, by id.
+        named: the objects of the event.
     """
 
     tree: ObjectId
@@ -39,7 +39,7 @@ class Pins:
 
 
 def snapshots(event: Event) -> dict[bytes, SnapshotId]:
-    """The snapshots that an event names, by what they are to it."""
+    """The snapshots of an event, by their role."""
     found = {
         b"head": event.head,
         b"seen.before": event.seen.before if event.seen is not None else None,
@@ -50,7 +50,7 @@ def snapshots(event: Event) -> dict[bytes, SnapshotId]:
 
 
 def pins(event: Event) -> Pins:
-    """What keeps the objects of an event."""
+    """The trees that keep the objects of an event."""
     entries: list[TreeEntry] = []
     for role, snapshot in snapshots(event).items():
         entries += (

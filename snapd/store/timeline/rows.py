@@ -18,7 +18,7 @@ SELECT spans.step_id, parent, is_left AND (spoken_for OR spans.step_id = ?)
 FROM spans JOIN steps ON steps.step_id = spans.step_id
 WHERE spans.seq = ? ORDER BY spans.place
 """
-"""The steps of a span, given one that is spoken for in any case: whether each was left and somebody spoke for it."""
+"""The steps of a span, with one that counts as spoken for: whether each was left, and was spoken for."""
 STEP = """
 SELECT step_id, session_id, place, parent, message_id, part_id, tool, description, started, ended, from_tree,
     from_coverage, to_tree, to_coverage, state, claims, summary, detached
@@ -27,12 +27,12 @@ FROM steps
 
 
 def snapshot(tree: ObjectId | None, coverage: ObjectId | None) -> SnapshotId | None:
-    """Which snapshot; None if there is none."""
+    """The id of a snapshot in a row; None if there is none."""
     return SnapshotId(tree, coverage) if tree is not None and coverage is not None else None
 
 
 def step(row: tuple[Any, ...]) -> Step:
-    """A step, of a row that `STEP` selects."""
+    """The step in a row that `STEP` selects."""
     step_id, session_id, index, parent, message_id, part_id, tool, description = row[:8]
     started, ended, from_tree, from_coverage, to_tree, to_coverage, state, claims, summary, detached = row[8:]
     return Step(
@@ -48,6 +48,6 @@ def step(row: tuple[Any, ...]) -> Step:
 
 
 def undone(row: tuple[Any, ...]) -> Undone:
-    """What was taken back of a step, of a row that `UNDONE` selects."""
+    """What was undone of a step, in a row that `UNDONE` selects."""
     step_id, operation_id, rest = row
     return Undone(step_id, operation_id, decode_claims(rest) if rest is not None else None)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 VERSION = 4
-"""Of the tables: a database of another version is made again from the events."""
+"""The version of the tables: a database of another version is rebuilt from the events."""
 
 TABLES = (
-    # append-only; `previous` is the event before, `chain` and `commit_id` say where it stands in the repository, `pins`
+    # append-only; `previous` is the previous event, `chain` and `commit_id` locate it in the repository, `pins`
     # is the tree of that commit
     """
     CREATE TABLE events (
@@ -22,7 +22,7 @@ TABLES = (
     )
     """,
     "CREATE INDEX events_of_a_chain ON events (chain, seq)",
-    # everywhere below, `seq` is the event that a row comes from
+    # in all tables, `seq` is the event that made the row
     """
     CREATE TABLE sessions (
         session_id TEXT PRIMARY KEY,
@@ -62,7 +62,7 @@ TABLES = (
     """,
     "CREATE INDEX steps_of_a_step ON steps (parent, seq) WHERE parent IS NOT NULL",
     "CREATE INDEX open_steps ON steps (seq) WHERE state = 'open'",
-    # the steps of `Event.seen`, those that were left among them
+    # the steps of `Event.seen`, including those that were left
     """
     CREATE TABLE spans (
         step_id TEXT NOT NULL REFERENCES steps,
@@ -92,7 +92,7 @@ TABLES = (
     ) WITHOUT ROWID
     """,
     "CREATE INDEX turns_of_a_step ON turns (step_id)",
-    # what was taken back of steps and not done again; `seq` and `place` are those of the turn that took it back
+    # what was undone of steps and not redone; `seq` and `place` are those of the turn that undid it
     """
     CREATE TABLE undone (
         step_id TEXT NOT NULL REFERENCES steps,
@@ -122,7 +122,7 @@ JOIN events AS there ON there.seq = links.there
 WHERE here.chain != there.chain
 GROUP BY here.chain, there.chain
 """
-"""Which chains have an event that names something of another chain."""
+"""The chains with an event that refers to another chain."""
 
 CHAINS = """
 SELECT chain, payload, commit_id,
@@ -130,4 +130,4 @@ SELECT chain, payload, commit_id,
 FROM events
 ORDER BY seq
 """
-"""Of each event the chain that it is in, what it is, and whether the chain is a session that goes on."""
+"""For each event its chain, its JSON, and whether the chain is an open session."""

@@ -1,7 +1,7 @@
-"""A file that is believed only as it was when it was closed: its digest stands beside it.
+"""Seals a file: after it is closed, its digest is written beside it, and the file is used only if that matches.
 
-So nothing has to be written in any order, or synced, while it is open. Whatever happened to it (its process killed, a
-power cut, no space, a damaged disk, half a copy), the digest is missing or another.
+So it needs no sync and no order of writes while it is open. Whatever happens to it (a killed process, a power cut, a
+full disk, a damaged disk, half a copy), the digest is missing or does not match.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _CHUNK = 1 << 20
 
 
 def seal(path: str) -> None:
-    """Says that the file is as it should be; raises `OSError`."""
+    """Writes the digest of the file; raises `OSError`."""
     digest = _digest(path)
     failpoint("seal.write")
     descriptor = os.open(_seal_of(path), os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, PRIVATE_FILE)
@@ -25,7 +25,7 @@ def seal(path: str) -> None:
 
 
 def is_sealed(path: str) -> bool:
-    """Whether the file is there, and is the one that was sealed; raises `OSError`."""
+    """Whether the file exists and matches its digest; raises `OSError`."""
     try:
         with open(_seal_of(path), "rb") as file:
             return file.read() == _digest(path)
@@ -34,16 +34,16 @@ def is_sealed(path: str) -> bool:
 
 
 def fresh(path: str) -> None:
-    """Puts an empty private file in place of the one that is there; raises `OSError`."""
+    """Replaces the file by an empty private one; raises `OSError`."""
     failpoint("seal.fresh")
     remove(path)
     os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE_FILE))
 
 
 def remove(path: str) -> None:
-    """Removes the file and what is said of it; raises `OSError`."""
-    for leftover in (_seal_of(path), path):
-        remove_if_there(leftover)
+    """Removes the file and its digest; raises `OSError`."""
+    for name in (_seal_of(path), path):
+        remove_if_there(name)
 
 
 def _seal_of(path: str) -> str:

@@ -1,14 +1,15 @@
-"""The sessions, steps and operations of a workspace: what `core.ports.Timeline` asks for.
+"""The sessions, steps and operations of a workspace; implements `core.ports.Timeline`.
 
-The commits of `chain` are the truth. The database is made of them, and is there so that questions are answered fast: it
-is believed only where it was closed in order (`sealed`) and knows the same newest commits as the references; else it is
-made again. So an event is added in this order:
+The commits of `chain` are the truth. The database is made from them to answer queries fast. It is used only if it was
+closed in order (`sealed`) and has the same newest commits as the references; otherwise it is rebuilt. So an event is
+added in this order:
 
-1. A transaction of the database takes the event in: one that cannot follow is refused, and nothing is written.
-2. The journal takes its commit, its reference and the snapshot that is its head, with one sync: from then on it stands.
-   If that fails, the transaction is rolled back, and there is neither event nor snapshot.
-3. The transaction is committed. A process that is killed before leaves a database that is not as it was closed, and is
-   made again when it is next asked. If it fails (no space), the event stands, and the database goes on in memory.
+1. A transaction of the database adds the event. One that cannot follow is refused, and nothing is written.
+2. The journal writes its commit, its reference and the snapshot that is its head, with one sync; then it is recorded.
+If
+   that fails, the transaction is rolled back, and neither the event nor the snapshot is recorded.
+3. The transaction is committed. If the process is killed before, the database is not sealed, and is rebuilt when it is
+   next used. If the commit fails (no space), the event is recorded, and the database goes on in memory.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from .database import Database
 from .numbers import Numbers
 from .pins import snapshots
 from .sealed import fresh, is_sealed, remove, seal
-from .verify import said, said_by
+from .verify import rows, rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -64,10 +65,10 @@ T = TypeVar("T")
 class Timeline:
     """The timeline of a repository. Safe to use from several threads.
 
-    It is read when it is first asked something; `StoreCorrupt` or `IoError` come from any method where it cannot be.
+    It is read at its first use; any method may raise `StoreCorrupt` or `IoError` if that fails.
 
     Args:
-        repository: where the events lie; its caller owns it.
+        repository: holds the events; the caller owns it.
     """
 
     def __init__(self, repository: ShadowRepository) -> None:
@@ -82,9 +83,9 @@ class Timeline:
         self._supposing = False
 
     def close(self) -> None:
-        """Closes the database, so that it will be believed; nothing is at stake where that cannot be done.
+        """Closes and seals the database, so that it is used again; if that fails, nothing is lost.
 
-        Who asks later is answered from memory: by then the file may be another process's.
+        Later queries are answered from memory: by then the file may belong to another process.
         """
         with self._lock:
             database, self._database = self._database, None
@@ -96,7 +97,7 @@ class Timeline:
                 if in_file and self._opened_chains().heads:
                     seal(self._path)
             except (OSError, sqlite3.Error) as error:
-                logger.warning("%s will be made anew: %s", self._path, error)
+                logger.warning("%s will be rebuilt: %s", self._path, error)
 
     # -- adding
 
@@ -105,16 +106,16 @@ class Timeline:
         """Adds an event.
 
         Args:
-            event: the next one.
+            event: the next event.
 
         Yields:
-            The references that move with it. The block is to make them durable, with all that waits in the journal;
-            the event was not added if it raises.
+            The references that move with it. The block must flush the journal with them; if it raises, the event is
+            not added.
 
         Raises:
-            ValueError: the event cannot follow those that are there.
+            ValueError: the event cannot follow the previous ones.
             InvalidParams: a text in it is not valid Unicode.
-            StoreCorrupt: it names an object that is not stored.
+            StoreCorrupt: it refers to an object that is not stored.
             StorageFull, IoError: it was not added.
         """
         with self._lock:
@@ -122,7 +123,7 @@ class Timeline:
             try:
                 yield {link.chain: link.commit}
             except BaseException:
-                # what a failed attempt may have put into the journal all the same must not have the number of another
+                # the failed event may be in the journal, so its number is not used again
                 self._attempted = event.seq
                 self._end(Database.roll_back)
                 raise
@@ -131,7 +132,7 @@ class Timeline:
             self._end(Database.commit)
 
     def _begin(self, event: Event) -> Link:
-        """Has a transaction of the database take in an event whose commit waits in the journal."""
+        """Adds an event in a transaction of the database, and its commit to the waiting objects of the journal."""
         if event.seq != self.next_seq:
             raise ValueError(f"event {event.seq} is not the next one, which is {self.next_seq}")
         last = self._ask(Database.last)
@@ -140,11 +141,11 @@ class Timeline:
         chains = self._opened_chains()
         link = chains.prepare(event, session_id, previous)
         if self._in_file and not chains.heads:
-            # no file is made before there is something to be kept in it
-            self._let_go()
+            # no file is created before the first event
+            self._close_database()
             self._database = self._from_file(chains)
 
-        def take_in(database: Database) -> None:
+        def add(database: Database) -> None:
             database.begin()
             try:
                 database.add(link, previous)
@@ -153,13 +154,13 @@ class Timeline:
                 raise
 
         try:
-            self._ask(take_in)
+            self._ask(add)
         except sqlite3.IntegrityError as error:
             raise ValueError(f"event {event.seq} cannot follow: {error}") from error
         return link
 
     def _end(self, how: Callable[[Database], None]) -> None:
-        """Ends the transaction; a database that cannot do it is made again when it is next asked."""
+        """Ends the transaction; after an error the database goes on in memory."""
         assert self._database is not None
         try:
             how(self._database)
@@ -170,13 +171,13 @@ class Timeline:
 
     @contextmanager
     def supposing(self) -> Iterator[None]:
-        """Makes room for events that only might happen: what `suppose` adds is forgotten when the block ends.
+        """Surrounds supposed events: those that `suppose` adds are dropped when the block ends.
 
-        Whoever else asks something meanwhile waits, and never sees such an event.
+        Other threads wait meanwhile, and never see such an event.
 
         Raises:
-            IoError: from any method within the block, where the database cannot be read any more. Asked again, the
-                timeline answers from memory.
+            IoError: from any method inside the block, if the database cannot be read any more. The next attempt is
+                answered from memory.
         """
         with self._lock:
             self._ask(Database.begin)
@@ -189,17 +190,17 @@ class Timeline:
                     self._end(Database.roll_back)
 
     def suppose(self, event: Event) -> None:
-        """Answers from now on as if an event had happened, until the `supposing` block ends.
+        """Answers as if an event had happened, until the `supposing` block ends.
 
         Args:
-            event: the next one. Nothing is written, and the objects that it names need not be stored.
+            event: the next event. Nothing is written, and the objects to which it refers need not be stored.
 
         Raises:
-            ValueError: the event cannot follow those that are there.
+            ValueError: the event cannot follow the previous ones.
             InvalidParams: a text in it is not valid Unicode.
         """
         if not self._supposing:
-            raise ValueError("events are supposed within a supposing block alone")
+            raise ValueError("events can be supposed only inside a `supposing` block")
         last = self._ask(Database.last)
         previous = last[0] if last is not None else None
         session_id = self._ask(lambda database: database.session_of(event.what))
@@ -212,32 +213,32 @@ class Timeline:
     # -- summaries and numbers
 
     def keep_summary(self, step_id: StepId, summary: Summary, next_seq: int) -> None:
-        """Keeps what a step itself changed, unless something happened since; see `core.ports.Timeline`, as below."""
+        """Keeps the summary of a step, unless an event was added since: see `core.ports.Timeline`."""
         with self._lock:
             if self.next_seq == next_seq:
                 self._ask(lambda database: database.keep_summary(step_id, summary))
 
     def reserve(self, count: int) -> int:
-        """Gives out numbers for notifications, durably; raises `StorageFull`, `IoError`."""
+        """Reserves numbers for notifications, durably; returns the first. Raises `StorageFull`, `IoError`."""
         return self._numbers.reserve(count)
 
     # -- checking
 
     def agrees(self) -> bool:
-        """Whether the database says what the events come to; raises `StoreCorrupt` if these cannot be read."""
+        """Whether the database matches the events; raises `StoreCorrupt` if these cannot be read."""
         with self._lock:
             links = Chains(self._repository).read()
             try:
-                return said(self._opened()) == said_by(links)
+                return rows(self._opened()) == rows_of(links)
             except sqlite3.IntegrityError as error:
-                raise _unfitting(error) from error
+                raise _inconsistent(error) from error
             except sqlite3.DatabaseError:
                 return False
             except ValueError as error:
-                raise _unfitting(error) from error
+                raise _inconsistent(error) from error
 
     def forget(self) -> None:
-        """Has the database made again of the events when it is next asked; raises `IoError`."""
+        """Drops the database, so that it is rebuilt at its next use; raises `IoError`."""
         with self._lock, os_errors(self._path):
             self.reload()
             if self._in_file and os.path.exists(self._path):
@@ -246,66 +247,66 @@ class Timeline:
     # -- expiry
 
     def history(self) -> tuple[list[float], list[Chain], list[tuple[str, str]]]:
-        """What retention asks about the events: when each was, the chains, and which of these are linked."""
-        told = self._ask(Database.chains)
-        times = [event.milliseconds / 1000 for _, event, _ in told]
+        """What retention needs: the times of the events in seconds, the chains, and the pairs of linked chains."""
+        events = self._ask(Database.chains)
+        times = [event.milliseconds / 1000 for _, event, _ in events]
         named: dict[str, set[ObjectId]] = {}
         first: dict[str, float] = {}
         last: dict[str, tuple[int, float, bool]] = {}
-        for place, (chain, event, is_open) in enumerate(told):
+        for at, (chain, event, is_open) in enumerate(events):
             named.setdefault(chain, set()).update(snapshot.tree for snapshot in snapshots(event).values())
-            first.setdefault(chain, times[place])
-            last[chain] = (place, times[place], is_open)
+            first.setdefault(chain, times[at])
+            last[chain] = (at, times[at], is_open)
         chains = [
             Chain(
                 name,
-                place,
+                at,
                 first[name],
                 None if is_open else seconds,
                 name.startswith(SESSIONS),
                 frozenset(named[name]),
             )
-            for name, (place, seconds, is_open) in last.items()
+            for name, (at, seconds, is_open) in last.items()
         ]
         return times, chains, self._ask(lambda database: database.links())
 
     def drop(self, names: Collection[str]) -> None:
-        """Drops chains with all that is in them; nothing that stays is linked with them.
+        """Drops chains with their events; no other chain may be linked with them.
+
+        The journal must be empty: a later replay must not set a reference back.
 
         Raises:
             StoreCorrupt, StorageFull, IoError: some may be dropped and others not.
-
-        The caller saw to it that the journal is empty: one that is replayed later must not set a reference back.
         """
         with self._lock:
             self._ask(Database.last)
             try:
                 self._opened_chains().drop(names)
             except BaseException:
-                # whatever it came to, the references tell
-                self._let_go()
+                # the references show which chains were dropped
+                self._close_database()
                 raise
             self._ask(lambda database: database.drop(names))
 
     def rewritten(self, change: Callable[[Event], Event]) -> tuple[dict[str, ObjectId], dict[ObjectId, bytes]]:
-        """How the events look where they are others; see `Chains.rewritten`."""
+        """The chains with other events in place of their own: see `Chains.rewritten`."""
         with self._lock:
             return self._opened_chains().rewritten(change)
 
     def reload(self) -> None:
-        """Has the events read again, since their references were moved; nothing that was known of them is kept.
+        """Reads the events again at the next use, because their references were moved; drops the database.
 
         Raises:
-            IoError: the database is there still, and will not be believed.
+            IoError: the database could not be removed; it will not be used.
         """
         with self._lock:
             self._chains = None
-            self._let_go()
+            self._close_database()
             with os_errors(self._path):
                 remove(self._path)
 
     def blobs(self) -> Iterator[tuple[RelPath, ObjectId]]:
-        """The files that operations name one by one: by path, what each was or became."""
+        """The files in the effects of operations: the paths, with the blobs before and after."""
         for _, event, _ in self._ask(Database.chains):
             if isinstance(event.what, Operated):
                 for turned in event.what.turned:
@@ -315,18 +316,18 @@ class Timeline:
                                 yield effect.path, entry.oid
 
     def roots(self) -> list[tuple[ObjectId, ObjectId]]:
-        """The commit of each event, and its tree, which has all that the event names."""
+        """The commit of each event, and its tree, which keeps all objects of the event."""
         return [root for _, root in self.roots_by_chain()]
 
     def roots_by_chain(self) -> list[tuple[str, tuple[ObjectId, ObjectId]]]:
-        """Likewise, with the name of the chain of each."""
+        """The name of the chain of each event, with its commit and its tree."""
         return self._ask(Database.roots)
 
     # -- questions
 
     @property
     def head(self) -> SnapshotId | None:
-        """The work tree, by the last event."""
+        """The snapshot of the work tree at the last event."""
         last = self._ask(Database.last)
         return last[1] if last is not None else None
 
@@ -337,7 +338,7 @@ class Timeline:
         return max(self._attempted, last[0] if last is not None else 0) + 1
 
     def session(self, session_id: SessionId) -> Session | None:
-        """A session by its name."""
+        """A session by its id."""
         return self._ask(lambda database: database.session(session_id))
 
     def sessions(self) -> tuple[Session, ...]:
@@ -345,7 +346,7 @@ class Timeline:
         return self._ask(Database.sessions)
 
     def step(self, step_id: StepId) -> Step | None:
-        """A step by its name."""
+        """A step by its id."""
         return self._ask(lambda database: database.step(step_id))
 
     def steps(self, session_id: SessionId) -> tuple[Step, ...]:
@@ -353,17 +354,17 @@ class Timeline:
         return self._ask(lambda database: database.steps(session_id))
 
     def session_page(self, after: int | None, limit: int | None) -> tuple[tuple[Session, ...], int | None]:
-        """Up to `limit` sessions from where a page ended, and where this one ended; None if it is the last."""
+        """Up to `limit` sessions after the end of a page, and the end of this page, or None if it is the last."""
         return self._ask(lambda database: database.session_page(after, limit))
 
     def step_page(
         self, session_id: SessionId, after: int | None, limit: int | None
     ) -> tuple[tuple[Step, ...], int | None]:
-        """Up to `limit` steps of a session from where a page ended, and where this one ended; None likewise."""
+        """Up to `limit` steps of a session after the end of a page, and the end of this page, or None."""
         return self._ask(lambda database: database.step_page(session_id, after, limit))
 
     def find_steps(self, wanted: StepQuery, limit: int | None) -> tuple[Step, ...]:
-        """Up to `limit` steps that are asked for, the one that was begun last first."""
+        """Up to `limit` steps that match, the newest first."""
         return self._ask(lambda database: database.find_steps(wanted, limit))
 
     def parts(self, step_id: StepId) -> tuple[Step, ...]:
@@ -379,19 +380,19 @@ class Timeline:
         return self._ask(lambda database: database.spans(step_id, spoken_for=spoken_for))
 
     def beside(self, step_id: StepId) -> tuple[StepId, ...]:
-        """The other steps in spans that a step is in, be it as one that was left."""
+        """The other steps in the spans of a step, including spans in which it was left."""
         return self._ask(lambda database: database.beside(step_id))
 
     def operation(self, operation_id: OperationId) -> Operated | None:
-        """An operation by its name."""
+        """An operation by its id."""
         return self._ask(lambda database: database.operation(operation_id))
 
     def redoable(self, session_id: SessionId) -> tuple[Undone, ...]:
-        """What can be done again of the steps of a session, the last taken back first."""
+        """What can be redone of the steps of a session, the last undone first."""
         return self._ask(lambda database: database.redoable(session_id))
 
     def undone(self, step_id: StepId) -> tuple[Undone, ...]:
-        """What was taken back of a step and not done again, in the order of time."""
+        """What was undone of a step and not redone, oldest first."""
         return self._ask(lambda database: database.undone(step_id))
 
     def tally(self, session_id: SessionId) -> Tally:
@@ -399,7 +400,7 @@ class Timeline:
         return self._ask(lambda database: database.tally(session_id))
 
     def events(self, before: int | None, limit: int) -> tuple[Event, ...]:
-        """The latest events with a `seq` below one, or of all, the newest first; so many at most."""
+        """At most `limit` events, the newest first, with a `seq` below `before` unless that is None."""
         return self._ask(lambda database: database.events(before, limit))
 
     # -- the database
@@ -413,7 +414,7 @@ class Timeline:
             except sqlite3.Error as error:
                 self._go_on_in_memory(error)
                 if self._supposing:
-                    # what was supposed went with the database
+                    # the supposed events were lost with the database
                     raise IoError(
                         f"{self._path} could not be read: {error}; ask again", errno="EIO", path=self._path
                     ) from error
@@ -423,7 +424,7 @@ class Timeline:
         if self._database is None:
             chains = self._opened_chains()
             in_file = self._in_file and chains.heads
-            self._database = self._from_file(chains) if in_file else _made(None, chains)
+            self._database = self._from_file(chains) if in_file else _new_database(None, chains)
         return self._database
 
     def _opened_chains(self) -> Chains:
@@ -432,14 +433,14 @@ class Timeline:
         return self._chains
 
     def _from_file(self, chains: Chains) -> Database:
-        """The database as it was closed; else one that is made again, in the file if that can be."""
+        """The sealed database; otherwise a rebuilt one, in its file if possible."""
         try:
-            return self._believed(chains) or self._anew(chains)
+            return self._sealed(chains) or self._rebuilt(chains)
         except (OSError, sqlite3.Error) as error:
             self._go_on_in_memory(error)
-            return _made(None, chains)
+            return _new_database(None, chains)
 
-    def _believed(self, chains: Chains) -> Database | None:
+    def _sealed(self, chains: Chains) -> Database | None:
         if not is_sealed(self._path):
             return None
         database = Database(self._path)
@@ -452,34 +453,36 @@ class Timeline:
         database.close()
         return None
 
-    def _anew(self, chains: Chains) -> Database:
+    def _rebuilt(self, chains: Chains) -> Database:
         fresh(self._path)
-        return _made(self._path, chains)
+        return _new_database(self._path, chains)
 
     def _go_on_in_memory(self, error: OSError | sqlite3.Error) -> None:
-        logger.warning("%s cannot be used, so that its contents are in memory for now: %s", self._path, error)
+        logger.warning(
+            "%s cannot be used; the timeline is kept in memory until the store is next opened: %s", self._path, error
+        )
         self._in_file = False
-        self._let_go()
+        self._close_database()
 
-    def _let_go(self) -> None:
+    def _close_database(self) -> None:
         database, self._database = self._database, None
         if database is not None:
             database.close()
 
 
-def _unfitting(error: Exception) -> StoreCorrupt:
-    return StoreCorrupt(f"the events of the timeline do not fit together: {error}", object=NAME)
+def _inconsistent(error: Exception) -> StoreCorrupt:
+    return StoreCorrupt(f"the events of the timeline are inconsistent: {error}", object=NAME)
 
 
-def _made(path: str | None, chains: Chains) -> Database:
-    """A database that is made of the events; raises `StoreCorrupt` if they do not fit together."""
+def _new_database(path: str | None, chains: Chains) -> Database:
+    """A new database with all events; raises `StoreCorrupt` if they are inconsistent."""
     links = chains.read()
     database = Database(path)
     try:
         database.create(links)
     except (ValueError, sqlite3.IntegrityError) as error:
         database.close()
-        raise _unfitting(error) from error
+        raise _inconsistent(error) from error
     except BaseException:
         database.close()
         raise

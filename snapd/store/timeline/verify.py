@@ -1,4 +1,4 @@
-"""Whether a database of the timeline says what the events come to."""
+"""Compares a database of the timeline with the events."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 
 def sealed_heads(path: str) -> dict[str, ObjectId]:
-    """The newest commit of each chain, by a database that was closed in order; nothing if there is none.
+    """The newest commit of each chain in a sealed database; nothing if there is none.
 
     Args:
         path: of the database.
 
     Raises:
-        OSError: it cannot be read.
+        OSError: the file cannot be read.
     """
     if not is_sealed(path):
         return {}
@@ -39,18 +39,18 @@ def sealed_heads(path: str) -> dict[str, ObjectId]:
 
 
 def differs(path: str, links: Iterable[Link], heads: Mapping[str, ObjectId]) -> bool:
-    """Whether a database that would be believed says something else than the events.
+    """Whether a database that would be used does not match the events.
 
-    One that was not closed in order, is older, or is not there is made again before anything is asked of it.
+    One that is not sealed, is older, or does not exist is rebuilt before its next use, so it does not count.
 
     Args:
         path: of the database, which nobody has open.
-        links: all events, in their order.
+        links: all events, in order.
         heads: the newest commit of each chain.
 
     Raises:
-        OSError: it cannot be read.
-        ValueError, sqlite3.IntegrityError: the events do not fit together.
+        OSError: the file cannot be read.
+        ValueError, sqlite3.IntegrityError: the events are inconsistent.
     """
     if not os.path.exists(path) or not is_sealed(path):
         return False
@@ -58,26 +58,26 @@ def differs(path: str, links: Iterable[Link], heads: Mapping[str, ObjectId]) -> 
     try:
         if not database.is_current or database.heads() != heads:
             return False
-        return said(database) != said_by(links)
+        return rows(database) != rows_of(links)
     except sqlite3.DatabaseError:
         return True
     finally:
         database.close()
 
 
-def said_by(links: Iterable[Link]) -> dict[str, list[tuple[Any, ...]]]:
-    """What the events come to; raises `ValueError`, `sqlite3.IntegrityError` where they do not fit together."""
+def rows_of(links: Iterable[Link]) -> dict[str, list[tuple[Any, ...]]]:
+    """The rows of a new database with these events; raises as `differs`."""
     database = Database(None)
     try:
         database.create(links)
-        return said(database)
+        return rows(database)
     finally:
         database.close()
 
 
-def said(database: Database) -> dict[str, list[tuple[Any, ...]]]:
-    """What a database says, in the order of the rows.
+def rows(database: Database) -> dict[str, list[tuple[Any, ...]]]:
+    """The rows of a database, by table, sorted.
 
-    Not the summaries, which it may or may not keep, nor what preceded an event when it was added: that may be dropped.
+    Without summaries, which it may drop, and without the `seq` before an event, whose event may have expired.
     """
     return database.rows(without=("summary", "is_empty", "previous"))

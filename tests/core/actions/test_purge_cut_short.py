@@ -210,7 +210,7 @@ def test_what_a_killed_process_left_aside_goes_with_a_purge(
         raise StorageFull("no room", path=what, errno="ENOSPC")
 
     if not room:
-        monkeypatch.setattr(scheduler, "ensure_space", full)
+        monkeypatch.setattr(scheduler, "ensure_space_to_pack", full)
     purge(bench, "key")
     check_gone(bench.store, SECRET)
 

@@ -12,9 +12,9 @@ import pytest
 
 from snapd.core.errors import IoError, StoreCorrupt
 from snapd.core.model import ObjectId
-from snapd.store.fsck.files import check_access, leftovers
+from snapd.store.fsck.files import check_access, find_leftovers
 from snapd.store.maintenance.sizes import own_bytes, sizes
-from snapd.store.maintenance.tempfiles import sweep_leftovers
+from snapd.store.maintenance.tempfiles import remove_tempfiles
 from snapd.store.objects.loose import loose_files
 from snapd.store.usage.usage import usage
 from tests.store.fsck import damage
@@ -24,9 +24,9 @@ from tests.store.steps import Steps
 FILES = {"a": b"first\n" * 40}
 LOOKS: dict[str, Callable[[Steps], object]] = {
     "check_access": lambda steps: check_access(str(steps.path)),
-    "leftovers": lambda steps: leftovers(str(steps.path)),
+    "leftovers": lambda steps: find_leftovers(str(steps.path)),
     "bytes_on_disk": lambda steps: steps.store.bytes_on_disk(),
-    "sweep_leftovers": lambda steps: sweep_leftovers(str(steps.path)),
+    "remove_tempfiles": lambda steps: remove_tempfiles(str(steps.path)),
     "own_bytes": lambda steps: own_bytes(str(steps.path)),
     "usage": lambda steps: usage(str(steps.path)),
 }
@@ -106,4 +106,4 @@ def test_a_leftover_that_goes_as_it_is_looked_at(steps: Steps, monkeypatch: pyte
         return real(path)
 
     monkeypatch.setattr(os, "lstat", lstat)
-    assert leftovers(str(steps.path)).files == 0
+    assert find_leftovers(str(steps.path)).files == 0

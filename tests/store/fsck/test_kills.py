@@ -104,7 +104,7 @@ def readable(store: Path, ids: set[ObjectId]) -> set[ObjectId]:
     from snapd.store.fsck.holdings import Holdings
 
     with Holdings(str(store / "objects")) as holdings:
-        holdings.index_anew(Call())
+        holdings.rebuild_indexes(Call())
         return {oid for oid in ids if holdings.read(oid) is not None}
 
 

@@ -73,7 +73,7 @@ def test_a_sound_store_is_clean_however_it_is_kept(steps: Steps) -> None:
     assert check(steps).problems == ()
     steps.git("-c", "repack.useDeltaBaseOffset=false", "repack", "-adfq", "--depth=50")
     steps.git("pack-refs", "--all")
-    steps.store._repository.swept()
+    steps.store._repository.forget_packs()
     after = check(steps)
     assert (after.problems, after.snapshots) == ((), 6)
     steps.check()
@@ -201,7 +201,7 @@ def test_what_is_sound_in_a_damaged_pack_is_saved(packed: Steps, tmp_path: Path,
     shutil.copytree(packed.path, git)
     pack = only(packed.path, "objects/pack/*.pack")
     how(pack)
-    packed.store._repository.swept()
+    packed.store._repository.forget_packs()
     found = check_closed_of(packed)
     assert pack.name in {problem.subject.rpartition("/")[2] for problem in found.problems}
     after = repair(packed)
@@ -233,7 +233,7 @@ def test_a_lost_pack_of_contents_comes_back_from_the_projects_git(
     git = tmp_path / "project.git"
     shutil.copytree(steps.path, git)
     how(only(steps.path, "objects/pack/*.pack"))
-    steps.store._repository.swept()
+    steps.store._repository.forget_packs()
     found = check(steps)
     assert found.snapshots == 2
     missing = {oid for oid in git_finds(steps.path) if bytes.fromhex(oid) in ids_of(git)}

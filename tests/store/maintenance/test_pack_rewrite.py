@@ -76,7 +76,7 @@ def test_what_stays_is_as_git_reads_it(steps: Steps, seed: int, named: bool) -> 
     assert size(new) <= needed
     for ending in ("pack", "idx"):
         os.unlink(f"{path}.{ending}")
-    steps.store._repository.swept()
+    steps.store._repository.forget_packs()
     run_git(steps.path, "--git-dir=.", "verify-pack", f"{new}.pack")
     for oid, data in zip(ids, contents, strict=True):
         assert steps.store._repository.has(oid) == (oid in staying)
@@ -155,7 +155,7 @@ def test_a_damaged_object_is_not_copied(steps: Steps) -> None:
     data[len(data) // 2] ^= 4
     os.unlink(f"{path}.pack")
     Path(f"{path}.pack").write_bytes(data)
-    steps.store._repository.swept()
+    steps.store._repository.forget_packs()
     with pytest.raises(StoreCorrupt):
         sweep(steps.store._repository, set(ids[1:]))
     assert packs(steps) == [path]

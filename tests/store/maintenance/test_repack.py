@@ -121,7 +121,7 @@ def test_tags_that_somebody_made_are_packed_too(steps: Steps, form: str) -> None
     if form != "loose":
         steps.git("-c", "gc.auto=0", "repack", "-q", "-a", "-d", *(["-f"] if form == "packed as a delta" else []))
     before = steps.git("cat-file", "tag", "two")
-    steps.store._repository.swept()
+    steps.store._repository.forget_packs()
     assert run(steps)
     steps.check()
     assert steps.git("cat-file", "tag", "two") == before

@@ -14,7 +14,7 @@ import pytest
 from snapd import failpoints
 from snapd.core.errors import StorageFull
 from snapd.core.model import ObjectId
-from snapd.store.maintenance.tempfiles import AGE, sweep_leftovers
+from snapd.store.maintenance.tempfiles import AGE, remove_tempfiles
 from snapd.store.refs import database as refdb
 from snapd.store.refs.database import ReferenceDatabase, read_references
 from tests.store.steps import Steps
@@ -217,9 +217,9 @@ def test_old_locks_are_leftovers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     locks = [steps.path / "packed-refs.lock", steps.path / "refs/snapd/snapshots/2026-01-01.lock"]
     for lock in locks:
         lock.touch()
-    assert sweep_leftovers(str(steps.path)) == 0
+    assert remove_tempfiles(str(steps.path)) == 0
     now = time.time_ns()
     monkeypatch.setattr(time, "time_ns", lambda: now + (AGE + 60) * 10**9)
-    assert sweep_leftovers(str(steps.path)) == 2
+    assert remove_tempfiles(str(steps.path)) == 2
     assert not any(lock.exists() for lock in locks)
     steps.store.close()

@@ -224,7 +224,7 @@ class Telling:
     def kill(self) -> None:
         """Ends its process without a close; summaries may be lost."""
         self.store._ownership.release()
-        self.store.timeline._let_go()
+        self.store.timeline._close_database()
         self.opened()
         # what waited to be stored with the next event is gone with the process; the files are not
         self._snapshot = self._stored(self._snapshot.coverage)

@@ -333,7 +333,7 @@ def test_nobody_else_is_needed_to_close(telling: Telling, caplog: pytest.LogCapt
     some_history(telling)
     telling.database.unlink()
     telling.store.close()
-    assert "made anew" in caplog.text
+    assert "will be rebuilt" in caplog.text
     telling.opened()
     telling.check()
 
@@ -381,7 +381,7 @@ def test_events_are_supposed_within_a_block_alone(tmp_path: Path) -> None:
     telling = Telling(tmp_path / "store")
     with pytest.raises(ValueError, match="block"):
         telling.store.timeline.suppose(telling.event(SessionStarted("one", None, None)))
-    with telling.store.timeline.supposing(), pytest.raises(ValueError, match="is not known"):
+    with telling.store.timeline.supposing(), pytest.raises(ValueError, match="is unknown"):
         telling.store.timeline.suppose(telling.event(StepEnded("none", None, True, True)))
     telling.check()
     telling.store.close()
