@@ -139,7 +139,7 @@ class IdleCall(Call):
     def check(self) -> None:
         """Raises `Cancelled` if somebody waits."""
         if self._is_wanted():
-            raise Cancelled("somebody else wants to work")
+            raise Cancelled("somebody else wants to write")
 
     def commit(self) -> None:
         """Only checks; raises `Cancelled`."""

@@ -40,13 +40,13 @@ class StoreCheck:
             StoreCorrupt: the store is gone. A damaged object is no error here, but a problem in the report.
             StorageFull, IoError, Cancelled: the check did not finish.
         """
-        found = self._integrity.check(call, quick=quick, alone=False)
-        if not found.problems:
-            return found
+        report = self._integrity.check(call, quick=quick, alone=False)
+        if not report.problems:
+            return report
         # an object that was packed or dropped during the check can seem to be missing: the second check finds it
-        again = self._integrity.check(call, quick=quick, alone=False)
-        if not again.problems:
-            return again
+        second = self._integrity.check(call, quick=quick, alone=False)
+        if not second.problems:
+            return second
         # only for an exact report do other requests have to wait
         with self._writer.alone(call):
             return self._integrity.check(call, quick=quick, alone=True)

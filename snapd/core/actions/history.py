@@ -81,13 +81,13 @@ class History:
             StoreCorrupt: an object is missing or damaged.
             IoError, Cancelled: the texts were not compared.
         """
-        found: list[HistoryEntry] = []
+        entries: list[HistoryEntry] = []
         for event in self._events(before):
             call.check()
-            if len(found) >= limit:
-                return HistoryPage(tuple(found), found[-1].seq)
-            found += self._entries(event, call)
-        return HistoryPage(tuple(found), None)
+            if len(entries) >= limit:
+                return HistoryPage(tuple(entries), entries[-1].seq)
+            entries += self._entries(event, call)
+        return HistoryPage(tuple(entries), None)
 
     def _events(self, before: int | None) -> Iterator[Event]:
         while True:

@@ -165,6 +165,6 @@ class Purge:
 def _in_folder(paths: list[RelPath]) -> str:
     names = ", ".join(shown(path) for path in paths[:_NAMED]) + (", ..." if len(paths) > _NAMED else "")
     return (
-        f"{names}: still in the folder, so that the next snapshot would have it again; "
-        "delete it, or have it ignored (and not in git's index), and purge then"
+        f"{names}: still in the folder, and the next snapshot would capture it again; "
+        "delete it, or ignore it and remove it from git's index, then purge again"
     )

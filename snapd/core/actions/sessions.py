@@ -124,11 +124,11 @@ class Sessions:
         """
         session = self.known(session_id)
         steps, last = self._timeline.step_page(session_id, after, limit)
-        found: list[StepView] = []
+        views: list[StepView] = []
         for step in steps:
             call.check()
-            found.append(self._step_changes.view(step, session.agent, call))
-        return Page(tuple(found), last)
+            views.append(self._step_changes.view(step, session.agent, call))
+        return Page(tuple(views), last)
 
     def find(self, wanted: StepQuery, limit: int | None, call: Call) -> tuple[StepView, ...]:
         """Finds steps in all sessions, newest first.
@@ -145,11 +145,11 @@ class Sessions:
             self.known(wanted.session_id)
         if wanted.parent is not None:
             self.known_step(wanted.parent)
-        found: list[StepView] = []
+        views: list[StepView] = []
         for step in self._timeline.find_steps(wanted, limit):
             call.check()
-            found.append(self.shown(step, call))
-        return tuple(found)
+            views.append(self.shown(step, call))
+        return tuple(views)
 
     # -- steps
 
@@ -231,15 +231,13 @@ class Sessions:
         session = self.known(session_id)
         if session.ended is not None:
             raise UnknownSession(
-                f"session {session_id!r} has ended; session/start takes it up again", sessionId=session_id
+                f"session {session_id!r} has ended; resume it with session/start", sessionId=session_id
             )
         return session
 
     def _to_end(self, ends: StepId, session_id: SessionId, parent: StepId | None) -> Step:
         """Looks up the step to end where another one begins; raises as `begin`."""
-        step = self.known_step(ends)
-        if step.begun.session_id != session_id:
-            raise UnknownStep(f"step {ends!r} is not one of session {session_id!r}", stepId=ends)
+        step = self.step_of(session_id, ends)
         above = parent
         while above is not None:
             if above == ends:
@@ -380,10 +378,7 @@ class Sessions:
         self.known(session_id)
         steps = self._timeline.steps(session_id)
         if step_id is not None:
-            named = self.known_step(step_id)
-            if named.begun.session_id != session_id:
-                raise UnknownStep(f"step {step_id!r} is not one of session {session_id!r}", stepId=step_id)
-            steps = self._step_changes.with_parts(named)
+            steps = self._step_changes.with_parts(self.step_of(session_id, step_id))
         return tuple(step for step in steps if step.state in IN_FORCE and message_id in (None, step.begun.message_id))
 
     def known(self, session_id: SessionId) -> Session:
@@ -398,6 +393,13 @@ class Sessions:
         step = self._timeline.step(step_id)
         if step is None:
             raise UnknownStep(f"no step {step_id!r} in this workspace", stepId=step_id)
+        return step
+
+    def step_of(self, session_id: SessionId, step_id: StepId) -> Step:
+        """Looks up a step of a session; raises `UnknownStep`."""
+        step = self.known_step(step_id)
+        if step.begun.session_id != session_id:
+            raise UnknownStep(f"step {step_id!r} does not belong to session {session_id!r}", stepId=step_id)
         return step
 
     def view(self, session: Session, call: Call) -> SessionView:
@@ -421,10 +423,10 @@ class Sessions:
 
     def notify_steps(self, steps: Iterable[StepView]) -> None:
         """Notifies that some steps changed, of one session or several."""
-        of: dict[SessionId, list[StepView]] = {}
+        by_session: dict[SessionId, list[StepView]] = {}
         for view in steps:
-            of.setdefault(view.step.begun.session_id, []).append(view)
-        for session_id, views in of.items():
+            by_session.setdefault(view.step.begun.session_id, []).append(view)
+        for session_id, views in by_session.items():
             self.notify(session_id, *views)
 
     def _notify_recovered(self, operation: Operated) -> None:

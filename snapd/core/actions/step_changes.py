@@ -96,23 +96,23 @@ class StepChanges:
 
     def between(self, old: ObjectId, new: ObjectId, call: Call) -> tuple[FileSummary, ...]:
         """Summarizes what differs between two trees, file by file; raises as `summary`."""
-        told = [
+        deltas = [
             describe(self._objects, change.path, change.old, change.new, self._texts, call, contents=False)
             for change in self._changes(old, new)
         ]
         return tuple(
             FileSummary(delta.path, delta.status, delta.additions, delta.deletions, delta.binary, False)
-            for delta in told
+            for delta in deltas
         )
 
     def with_parts(self, step: Step) -> tuple[Step, ...]:
         """Lists a step and all its parts, each before its own parts, in the order in which they were begun."""
-        found: list[Step] = []
+        steps: list[Step] = []
         waiting = [step]
         while waiting:
-            found.append(waiting.pop())
-            waiting += reversed(self._timeline.parts(found[-1].step_id))
-        return tuple(found)
+            steps.append(waiting.pop())
+            waiting += reversed(self._timeline.parts(steps[-1].step_id))
+        return tuple(steps)
 
     def in_force(self, step: Step) -> OwnChanges:
         """Lists those of a step's own changes that were not taken back.
@@ -146,9 +146,9 @@ class StepChanges:
 
     def operation(self, undone: Undone) -> Operated:
         """Looks up the operation that took a step back; raises `StoreCorrupt`."""
-        found = self._timeline.operation(undone.operation_id)
-        assert found is not None
-        return found
+        operation = self._timeline.operation(undone.operation_id)
+        assert operation is not None
+        return operation
 
     def _left_by(self, turn: StepTurned, own: OwnChanges) -> set[RelPath]:
         if turn.left is not None:
@@ -195,15 +195,15 @@ class StepChanges:
         shared = any(delta.shared for delta in chain)
         if old is None and new is None:
             return None
-        told = [
+        deltas = [
             describe(self._objects, path, delta.old, delta.new, self._texts, call, contents=False) for delta in chain
         ]
         return FileSummary(
             path,
             "added" if old is None else "deleted" if new is None else "modified",
-            sum(delta.additions for delta in told),
-            sum(delta.deletions for delta in told),
-            any(delta.binary for delta in told),
+            sum(delta.additions for delta in deltas),
+            sum(delta.deletions for delta in deltas),
+            any(delta.binary for delta in deltas),
             shared,
         )
 

@@ -176,21 +176,19 @@ class UndoSteps:
     def _last(self, session_id: SessionId, count: int, options: OperationOptions, call: Call) -> list[UndoTask]:
         """Finds what there is to take back of the last steps of a session; ends those whose client is gone."""
         changing = {step.step_id for step in self._changing(session_id, call)}
-        left = [
+        unattended = [
             step
             for step in self._sessions.unattended(session_id)
             if not self._step_changes.summary(step, call).is_empty
         ]
-        wanted = changing | {step.step_id for step in left}
+        wanted = changing | {step.step_id for step in unattended}
         last = [step for step in reversed(self._timeline.steps(session_id)) if step.step_id in wanted][:count]
         with self._ended([step for step in reversed(last) if step.state == "open"], options, call):
             return [self._planner.to_undo(self._sessions.known_step(step.step_id), call) for step in last]
 
     def _named(self, session_id: SessionId, step_id: StepId, options: OperationOptions, call: Call) -> list[UndoTask]:
         """Finds what there is to take back of one step and its parts."""
-        step = self._sessions.known_step(step_id)
-        if step.begun.session_id != session_id:
-            raise UnknownStep(f"step {step_id!r} is not one of session {session_id!r}", stepId=step_id)
+        step = self._sessions.step_of(session_id, step_id)
         # if an older snapd took a step back, only the files as they are show what is left of it
         self._writer.look((), call)
         with self._ended([part for part in self._step_changes.with_parts(step) if part.state == "open"], options, call):

@@ -79,7 +79,7 @@ def without(old: bytes, new: bytes, indexes: Collection[int], texts: TextDiffer,
             raise InvalidParams(f"hunks: there is no hunk {index}, only {len(pieces)}, from 0", field="hunks")
     wanted = set(indexes)
     if len(wanted) != len(indexes):
-        raise InvalidParams("hunks: one is named twice", field="hunks")
+        raise InvalidParams("hunks: a hunk is named twice; name each once", field="hunks")
     before, after = _lines(old), _lines(new)
     # from the last to the first, so that the line numbers of the others stay right
     for index in sorted(wanted, reverse=True):

@@ -272,8 +272,8 @@ class _Step:
         final = self._fold(ours, chain)
         if isinstance(final, Overlap):
             return _Unit.conflict(final.reason, new, old)
-        told = [_outcome(old, at_old, wanted, final), _outcome(new, at_new, None, None)]
-        return _Unit((new, old), told, {old: final, new: None})
+        outcomes = [_outcome(old, at_old, wanted, final), _outcome(new, at_new, None, None)]
+        return _Unit((new, old), outcomes, {old: final, new: None})
 
     def _bridged(self, new: RelPath, old: RelPath) -> tuple[Delta, ...] | None:
         """Joins the changes of both names of a file that the step moved; None if it did not move it."""

@@ -47,17 +47,17 @@ def without_concurrent_edits(
     Raises:
         StoreCorrupt, StorageFull, IoError: the tree was not read or not stored.
     """
-    strays = _strays(objects, work_tree, before, after, {effect.path: effect for effect in done}, forced)
-    if not strays:
+    foreign = _foreign_changes(objects, work_tree, before, after, {effect.path: effect for effect in done}, forced)
+    if not foreign:
         return after
-    gone = {path: entry for path, entry in strays.items() if entry is None}
-    there = {path: entry for path, entry in strays.items() if entry is not None}
+    removed = {path: entry for path, entry in foreign.items() if entry is None}
+    restored = {path: entry for path, entry in foreign.items() if entry is not None}
     with objects.batch() as batch:
         # removals first: a file may have to make room for a directory
-        tree = amended(objects.read_tree, after.tree, gone, batch.encoded_tree)
+        tree = amended(objects.read_tree, after.tree, removed, batch.encoded_tree)
         batch.commit()
     with objects.batch() as batch:
-        tree = amended(objects.read_tree, tree, there, batch.encoded_tree)
+        tree = amended(objects.read_tree, tree, restored, batch.encoded_tree)
         batch.commit()
     return Snapshot(tree, _agreeing(objects.entry_in, tree, after.coverage))
 
@@ -114,7 +114,7 @@ def amended(
     return write(b"".join([b"%o %s\0%s" % (entry.mode, entry.name, entry.oid) for entry in ordered]))
 
 
-def _strays(
+def _foreign_changes(
     objects: Objects,
     work_tree: WorkTree,
     before: Snapshot,

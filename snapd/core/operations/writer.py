@@ -172,10 +172,10 @@ class Writer:
         """
         call = IdleCall(lambda: self._waiting > 0)
         if not self._lock.acquire(blocking=False):
-            raise Cancelled("somebody else is at work")
+            raise Cancelled("somebody else is writing")
         with self._locked(call):
             if not (self._settled or self._store.intent() is None):
-                raise Cancelled("something else is to be done first")
+                raise Cancelled("an interrupted operation has to be finished first")
             yield call
 
     @contextmanager
@@ -261,16 +261,16 @@ class Writer:
             StorageFull, StoreCorrupt, IoError, Cancelled: neither was recorded.
         """
         previous = self._store.last
-        found = self._store.identify(snapshot)
+        head = self._store.identify(snapshot)
         call.commit()
-        self._store.append_event(self._event(found, self.span(found), what), snapshot)
+        self._store.append_event(self._event(head, self.span(head), what), snapshot)
         failpoint("writer.tracked")
         self.notify_snapshot(Tracked(snapshot.tree, previous, snapshot.coverage.skipped))
 
     def suppose(self, snapshot: Snapshot, what: EventPayload) -> None:
         """Makes the timeline answer as if `track` had added this event; only in a `Timeline.supposing` block."""
-        found = self._store.identify(snapshot)
-        self._store.timeline.suppose(self._event(found, self.span(found), what))
+        head = self._store.identify(snapshot)
+        self._store.timeline.suppose(self._event(head, self.span(head), what))
 
     def note(self, what: EventPayload) -> None:
         """Adds an event to the timeline without a capture."""
@@ -415,12 +415,12 @@ class Writer:
     def _event(self, head: SnapshotId | None, seen: Span | None, what: EventPayload) -> Event:
         return Event(self._store.timeline.next_seq, time.time_ns() // 1_000_000, head, seen, what)
 
-    def span(self, found: SnapshotId) -> Span | None:
+    def span(self, now: SnapshotId) -> Span | None:
         """Finds what changed since the last event, and which steps own it; None if nothing changed."""
         head = self._store.timeline.head
-        if head is None or head == found:
+        if head is None or head == now:
             return None
-        return Span(head, found, *self.attendance.split(self._store.timeline.open_steps()))
+        return Span(head, now, *self.attendance.split(self._store.timeline.open_steps()))
 
     def _settle(self, call: Call) -> None:
         """Finishes an operation that failed or was killed halfway, for the files that nobody changed since."""

@@ -26,7 +26,7 @@ PATIENCE = 30.0
 WAYS: dict[str, Callable[[Writer, Call], AbstractContextManager[object]]] = {
     "turn": lambda writer, call: writer.turn(call),
     "alone": lambda writer, call: writer.alone(call),
-    "spare_turn": lambda writer, _: writer.idle_turn(),
+    "idle_turn": lambda writer, _: writer.idle_turn(),
 }
 
 
