@@ -102,8 +102,8 @@ class _BadGitFileError(Exception):
 def find_repository(folder: bytes, stats: StatCache | None = None) -> Repository | None:
     """Find the repository whose work tree a folder is in, as git run in that folder would.
 
-    A directory `.git` that is no repository is passed over; a file `.git` that leads to none ends the search,
-    as does the edge of the file system, and a folder inside of a git directory has no work tree.
+    It ignores a directory `.git` that is no repository. A file `.git` that leads to none ends the search, as does the
+    edge of the file system; and a folder inside a git directory has no work tree.
 
     Args:
         folder: An absolute path. Symlinks in it are resolved first.
