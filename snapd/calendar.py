@@ -1,6 +1,6 @@
-"""What time it is, as far as a process that has run for a while can believe it.
+"""The time, as far as a process that has run for a while can trust the system's clock.
 
-A clock that somebody sets ahead, or a machine that wakes up with a wrong one, is not to make anything expire.
+A clock that somebody sets ahead, or a machine that wakes up with a wrong one, must not make anything expire.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ _RUNNING = getattr(time, "CLOCK_BOOTTIME", None)
 
 
 def running() -> float:
-    """Seconds that went by since some moment; those that the machine slept count where the system tells them."""
+    """Seconds since some moment, including the machine's sleep where the system counts it."""
     return time.monotonic() if _RUNNING is None else time.clock_gettime(_RUNNING)
 
 
 class Calendar:
-    """The time since a moment at which the system was believed: later than what went by since, it is not.
+    """A clock that runs no faster than the seconds that went by since it was made.
 
     Args:
-        wall: seconds since 1970, as the system has it.
-        running: seconds that went by.
+        wall: the system's time, seconds since 1970.
+        running: seconds since some moment.
     """
 
     def __init__(self, wall: Callable[[], float] = time.time, running: Callable[[], float] = running) -> None:
@@ -33,5 +33,5 @@ class Calendar:
         self._ahead = wall() - running()
 
     def now(self) -> float:
-        """Seconds since 1970. Where the system was behind when it was believed, it stays behind."""
+        """Seconds since 1970. If the system's clock was slow when this one was made, this one stays slow."""
         return min(self._wall(), self._ahead + self._running())

@@ -1,4 +1,4 @@
-"""The daemon: one core for many clients, over a socket, over standard input and output, or over TCP."""
+"""The daemon: serves many clients, over a socket, over standard input and output, or over TCP."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _LINGER_SECONDS = 300.0
-"""How long a workspace that nobody has open stays known, so that the next command finds it warm."""
+"""How long an unused workspace stays open, so that the next command finds it warm."""
 _HANDOVER_SECONDS = 10.0
-"""How long a daemon that starts waits for one that ends."""
+"""How long a daemon that starts waits for another one to end."""
 _HANDOVER_POLL_SECONDS = 0.02
 _BACKLOG = 65_535
-"""Connections that may wait to be accepted: more than any system allows, which cuts it down to what it does."""
+"""Connections that may wait to be accepted: more than any system allows, so that its own limit applies."""
 _STREAM_LIMIT = MAX_HEADER_BYTES * 4
 
 
@@ -59,7 +59,7 @@ class Options:
         xdg_config_home: `$XDG_CONFIG_HOME`, for the user's git configuration.
         umask: of the user.
         idle_seconds: without any client, after which the daemon ends; None for never.
-        max_message_bytes: longer frames are refused.
+        max_message_bytes: the daemon refuses longer frames.
     """
 
     locations: Locations
@@ -75,11 +75,11 @@ class AlreadyRunning(Exception):
 
 
 class Daemon:
-    """One running daemon. To be made on the loop that it runs on.
+    """One running daemon. Make it on the loop that it runs on.
 
     Args:
         options: how it runs.
-        socket_path: where others find it, None where they cannot.
+        socket_path: where other processes can reach it; None if they cannot.
     """
 
     def __init__(self, options: Options, socket_path: str | None) -> None:
@@ -103,7 +103,7 @@ class Daemon:
         self._idle_timer: asyncio.TimerHandle | None = None
         self._linger_timer: asyncio.TimerHandle | None = None
         for number in (signal.SIGTERM, signal.SIGINT):
-            # Windows has no such handlers on its loop; there the default ends the process
+            # Windows has no signal handlers on its loop; there the default action ends the process
             with contextlib.suppress(NotImplementedError):
                 self._loop.add_signal_handler(number, self._stopping.set)
 
@@ -129,10 +129,10 @@ class Daemon:
         return 0 if by_signal else connection.exit_code
 
     async def serve_socket(self) -> None:
-        """Serves the Unix socket until told to stop, or until nobody has come for long.
+        """Serves the Unix socket until it is stopped, or idle for `idle_seconds`.
 
         Raises:
-            AlreadyRunning: another daemon does.
+            AlreadyRunning: another daemon serves it.
             IoError: the socket cannot be made.
         """
         path = self._socket_path
@@ -141,10 +141,10 @@ class Daemon:
         check_socket_directory(path)
         lock = await self._own(path)
         try:
-            # ours to remove: who holds the lock is the only one that may serve here
+            # safe to remove: only the holder of the lock may serve here
             with os_errors(path):
                 remove_if_there(path)
-            # under a name of its own until somebody listens
+            # under another name until the daemon listens
             temporary = path + NEW_SOCKET
             with os_errors(path):
                 remove_if_there(temporary)
@@ -165,16 +165,16 @@ class Daemon:
             lock.release()
 
     async def serve_tcp(self, host: str, port: int, token: str, announce: Callable[[str, int], None]) -> None:
-        """Serves TCP; each client must bring the token.
+        """Serves TCP; each client must send the token.
 
         Args:
             host: address to listen on.
-            port: 0 for any that is free.
-            token: for `initializationOptions.token`.
-            announce: told the address once it listens.
+            port: 0 for any free one.
+            token: expected in `initializationOptions.token`.
+            announce: called with address and port once the daemon listens.
 
         Raises:
-            IoError: the address cannot be listened on.
+            IoError: the daemon cannot listen on the address.
         """
         with os_errors(f"{host}:{port}"):
             server = await asyncio.start_server(
@@ -188,7 +188,7 @@ class Daemon:
     # -- inside
 
     async def _own(self, path: str) -> FileLock:
-        """The right to serve a socket. One that nobody listens on is just being left, or just being taken."""
+        """Takes the lock of a socket; waits while a daemon that starts or ends, and so does not listen, holds it."""
         lock = FileLock(f"{path}.lock", mode=0o600, is_singleton=False)
         deadline = self._loop.time() + _HANDOVER_SECONDS
         while True:
@@ -223,7 +223,7 @@ class Daemon:
         try:
             connection = self._connection(reader, writer, token)
         except BaseException:
-            # nobody else would: the client must not wait for an answer that never comes
+            # nobody else closes it, and the client must not wait for an answer that never comes
             writer.close()
             raise
         task = asyncio.ensure_future(self._serve_client(connection))
@@ -279,14 +279,14 @@ class Daemon:
 
 
 def _let_wait(server: asyncio.Server) -> None:
-    """Lets as many connections wait as the system allows. asyncio would accept that many without a pause."""
+    """Lets as many connections wait as the system allows; asyncio's own backlog would also accept that many at once."""
     for listening in server.sockets:
         with socket.socket(fileno=os.dup(listening.fileno())) as same:
             same.listen(_BACKLOG)
 
 
 def _private_socket(path: str) -> socket.socket:
-    """A Unix socket whose file is the user's alone from the moment that it is there."""
+    """A Unix socket whose file only the user can open, from its first moment."""
     made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     umask = os.umask(0o177)
     try:
@@ -300,7 +300,7 @@ def _private_socket(path: str) -> socket.socket:
 
 
 def configure_logging() -> None:
-    """Has the daemon say on standard error what it does; never what clients send."""
+    """Makes the daemon log to standard error; it never logs what clients send."""
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     # pygls logs whole messages at this level
     logging.getLogger("pygls").setLevel(logging.ERROR)
@@ -317,7 +317,7 @@ def run(main: Callable[[], Awaitable[int]]) -> int:
 
 
 def raise_descriptor_limit() -> None:
-    """Lets the process open as many files as the system allows it to: each client and each work tree needs some."""
+    """Raises the limit of open files as far as the system allows: each client and each work tree needs some."""
     if sys.platform == "win32":
         return
     import resource

@@ -1,4 +1,4 @@
-"""Memory as a whole: free pages go back to the system, and what stays is not looked at for garbage."""
+"""Memory of the whole process: returns free pages to the system, and keeps the collector off what stays."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 @contextmanager
 def staying() -> Iterator[None]:
-    """What is made in this block stays for as long as the process: it is not looked at for garbage, now or later.
+    """Keeps the garbage collector off everything made in this block, now and later: it lives as long as the process.
 
-    For modules and classes, of which a daemon has so many that to look at them again and again as they come takes a
-    tenth of its start, and to look at all of them once holds up every thread for some 40 ms.
+    For modules and classes: a daemon has so many that collections during its imports take a tenth of its start, and a
+    collection over all of them stops every thread for some 40 ms.
     """
     gc.disable()
     try:
@@ -33,20 +33,20 @@ _LARGE = 4 << 20
 
 
 def share_among_threads() -> None:
-    """Has all threads use one heap, and blocks of 4 MiB and over go back to the system as they are freed (glibc).
+    """Makes all threads share one heap, and freed blocks of 4 MiB and over go back to the system (glibc).
 
-    Else each new thread may begin a heap of its own, and what the largest work of a thread took stays in it for ever:
-    after 10,000 steps in a tree of 78,000 files, 90 MiB. For a process that is snapd's own, before it has threads.
+    Otherwise each new thread may get a heap of its own that never shrinks: 90 MiB after 10,000 steps in a tree of
+    78,000 files. Only for snapd's own processes, before they start threads.
     """
     if _mallopt is not None:
         _mallopt(_ARENA_MAX, 1)
-        # either of them as it is by default would grow with the largest block that was ever freed
+        # by default, both would grow with the largest block that was ever freed
         _mallopt(_MMAP_THRESHOLD, _LARGE)
         _mallopt(_TRIM_THRESHOLD, 2 * _LARGE)
 
 
 def give_back() -> None:
-    """Has the C library let go of whole pages that it holds free, where it can be told to (glibc): one or two ms."""
+    """Makes the C library return its free pages to the system (glibc only); takes one or two ms."""
     if _trim is not None:
         _trim(0)
 

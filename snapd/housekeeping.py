@@ -1,6 +1,6 @@
-"""Once in about an hour, does for each open workspace what `Workspace.keep_house` does, one after the other.
+"""Runs `Workspace.keep_house` about once an hour for each open workspace, one after the other.
 
-Nobody waits for it: it gives way to whoever asks for something, and where it had to, it tries again soon.
+It gives way to every request, and then tries again soon.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ logger = logging.getLogger(__name__)
 
 INTERVAL_SECONDS = 3600.0
 AGAIN_SECONDS = 300.0
-"""After so long it is tried again where somebody was at work."""
+"""The time to the next try after it gave way to a request."""
 JITTER = 0.2
-"""So much of the time more or less: daemons that were started together need not all work at once."""
+"""The random part of the intervals: daemons that started together need not all work at once."""
 _CALENDAR = Calendar()
-"""Since the process began."""
+"""Started with the process."""
 
 
 class Housekeeping:
-    """The task of a daemon. To be used on its loop.
+    """The maintenance task of a daemon. Use it on the daemon's loop.
 
     Args:
-        workspaces: gives those that are open; called where the work is done, for it may wait.
-        executor: where the work is done.
-        sleep: waits, seconds.
-        now: the time, seconds since 1970; else that of the clock, as far as it went on since the process began.
-        chance: a number between two others, of which none is likelier.
+        workspaces: returns the open ones; called in the executor, since it may wait.
+        executor: does the work.
+        sleep: waits for some seconds.
+        now: the time, seconds since 1970.
+        chance: a random number between two others, uniformly distributed.
     """
 
     def __init__(
@@ -60,11 +60,11 @@ class Housekeeping:
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        """Begins."""
+        """Starts the task."""
         self._task = asyncio.ensure_future(self._run())
 
     async def stop(self) -> None:
-        """Ends. Work that is under way ends by itself as soon as its workspace is closed."""
+        """Ends the task. Work that has begun ends when its workspace is closed."""
         task, self._task = self._task, None
         if task is not None:
             task.cancel()
@@ -82,12 +82,12 @@ class Housekeeping:
                     seconds = AGAIN_SECONDS
 
     def _keep(self, workspace: Workspace) -> bool:
-        """Whether all was done, or cannot be."""
+        """Whether there is nothing to try again soon."""
         try:
             removed = workspace.keep_house(self._now())
         except SnapdError as error:
-            # whoever asks for something next is told of it; nothing is at stake here
-            logger.warning("%s: maintenance: %s", os.fsdecode(workspace.root), error.message)
+            # the next request reports it; the maintenance itself loses nothing
+            logger.warning("%s: maintenance failed: %s", os.fsdecode(workspace.root), error.message)
             return True
         if removed:
             logger.info("%s: %d snapshots expired", os.fsdecode(workspace.root), removed)

@@ -1,4 +1,4 @@
-"""Finds the per-user daemon, and starts it where none runs; safe when many do so at once."""
+"""Connects to the per-user daemon, and starts it if none runs; safe if many do so at once."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ if TYPE_CHECKING:
 _START_SECONDS = 30.0
 _POLL_SECONDS = 0.02
 _KEPT = frozenset({"SNAPD_DATA_DIR", "SNAPD_RUNTIME_DIR"})
-"""The variables of snapd that say where things lie, and no settings."""
+"""The variables of snapd that name directories, and are no settings."""
 _ABSENT = (FileNotFoundError, ConnectionRefusedError)
 
 
 def is_of_user(connection: socket.socket) -> bool:
-    """Whether the process at the other end of a Unix socket runs as our user, or as root (SO_PEERCRED in unix(7))."""
+    """Whether the process at the other end of a Unix socket runs as this user, or as root (SO_PEERCRED in unix(7))."""
     option = getattr(socket, "SO_PEERCRED", None)
     if option is None:
-        # elsewhere the socket's own permissions and its private directory have to do
+        # elsewhere, the permissions of the socket and of its private directory must do
         return True
     _, user, _ = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, option, struct.calcsize("3i")))
     return user in (os.geteuid(), 0)
 
 
 def connect(path: str) -> socket.socket | None:
-    """A connection to the daemon on a socket; None where none listens.
+    """A connection to the daemon on a socket; None if no daemon listens.
 
     Raises:
-        OSError: it is there and cannot be reached, or is somebody else's.
+        OSError: the daemon cannot be reached, or is somebody else's.
     """
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
@@ -54,26 +54,26 @@ def connect(path: str) -> socket.socket | None:
 
 
 def ensure_daemon(locations: Locations, path: str) -> socket.socket:
-    """A connection to the daemon on a socket, which is started where it does not run.
+    """A connection to the daemon on a socket; starts the daemon if it does not run.
 
     Args:
         locations: of the user.
         path: of the socket.
 
     Raises:
-        IoError: the daemon cannot be started; says what it said.
+        IoError: the daemon cannot be started; has the daemon's last message.
     """
     check_socket_path(path)
     if path == locations.socket:
-        # who can write there could be the one that answers
+        # whoever can write there could answer in the daemon's place
         locations.make_runtime()
     try:
         connection = connect(path)
         if connection is not None:
             return connection
-        # the lock below would make the directory, and so a daemon, out of a mistyped path
+        # the lock below would make the directory of a mistyped path, and start a daemon there
         os.stat(os.path.dirname(path))
-        # one starts it, the others wait for that one
+        # one process starts it, the others wait
         from filelock import FileLock
 
         with FileLock(f"{path}.start", mode=0o600, is_singleton=False):
@@ -83,16 +83,16 @@ def ensure_daemon(locations: Locations, path: str) -> socket.socket:
 
 
 def _environment() -> dict[str, str]:
-    """What a daemon inherits: no setting of whoever happens to start it, for it serves others too."""
+    """The environment of a daemon: without the settings of whoever starts it, since it serves others too."""
     return {name: text for name, text in os.environ.items() if name in _KEPT or not name.startswith("SNAPD_")}
 
 
 def _start(path: str) -> socket.socket:
-    # a daemon that runs already is found without it
+    # imported late: not needed to find a daemon that runs already
     import subprocess
 
     log = f"{path}.log"
-    # in the directory of a socket named by hand, others may be able to read and to lay links
+    # in a directory that the user chose, others may be able to read, and to make symlinks
     private = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
     with open(os.open(log, private, 0o600), "wb") as output:
         process = subprocess.Popen(
@@ -108,7 +108,7 @@ def _start(path: str) -> socket.socket:
     while time.monotonic() < deadline:
         connection = connect(path)
         if connection is not None:
-            # it lives on: nobody waits for it, and that is no oversight
+            # the daemon outlives this process, so nobody waits for it
             process.returncode = 0
             return connection
         if process.poll() is not None:
@@ -120,4 +120,4 @@ def _start(path: str) -> socket.socket:
     with open(log, encoding="utf-8", errors="replace") as output:
         said = output.read().strip().splitlines()
     reason = said[-1] if said else f"exit code {process.returncode}"
-    raise IoError(f"the daemon did not start: {reason}", path=log, errno="ECONNREFUSED")
+    raise IoError(f"the daemon did not start: {reason}; see {log}", path=log, errno="ECONNREFUSED")

@@ -1,4 +1,4 @@
-"""Where snapd keeps things on this machine: settings, data, the socket."""
+"""Where snapd keeps its files on this machine: settings, data, the socket."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _SOCKET_PATH_BYTES = 104
-"""The least that any Unix takes for a socket's path (macOS); Linux takes four more."""
+"""The longest socket path that every Unix takes, bytes (macOS); Linux takes four more."""
 NEW_SOCKET = ".new"
-"""What the name of a socket that nobody may find yet ends with."""
+"""The suffix of a socket that clients must not find yet."""
 
 
 class Locations:
@@ -26,7 +26,7 @@ class Locations:
     Args:
         config_file: the user's settings.
         data: the platform's user data directory, or `SNAPD_DATA_DIR`.
-        runtime: where the socket and the daemon's lock lie, or `SNAPD_RUNTIME_DIR`.
+        runtime: the directory of the socket and the daemon's lock, or `SNAPD_RUNTIME_DIR`.
         home: the user's home directory.
     """
 
@@ -38,7 +38,7 @@ class Locations:
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Locations:
-        """Where things are for this user, as the environment says."""
+        """The directories of this user, from the environment."""
         home = os.path.expanduser("~")
         config, data, runtime = _platform_directories(environment, home)
         data = environment.get("SNAPD_DATA_DIR") or data
@@ -51,7 +51,7 @@ class Locations:
         return os.path.join(self.runtime, "daemon.sock")
 
     def make_runtime(self) -> None:
-        """Makes the runtime directory where it is missing, and makes sure that it is the user's alone.
+        """Makes the runtime directory if it is missing, and checks that only the user can write to it.
 
         Raises:
             IoError: it is a symlink, somebody else's, or others may write to it.
@@ -62,12 +62,12 @@ class Locations:
 
 
 def check_private(path: str, called: str, variable: str) -> None:
-    """Makes sure that nobody but the user can lay anything into a directory, or lay it elsewhere.
+    """Checks that only the user can add files to a directory or replace it.
 
     Args:
         path: of the directory.
-        called: what it is, for the error.
-        variable: the name of the variable that names another directory.
+        called: its name in the error.
+        variable: the environment variable that sets another directory.
 
     Raises:
         IoError: it is a symlink, somebody else's, or others may write to it.
@@ -84,11 +84,13 @@ def check_private(path: str, called: str, variable: str) -> None:
         problem, remedy = "can be written to by others", f"run chmod go-w {shlex.quote(path)}"
     else:
         return
-    raise IoError(f"{called} {path} {problem}: {remedy}, or name another by {variable}", path=path, errno="EPERM")
+    raise IoError(
+        f"{called} {path} {problem}: {remedy}, or set {variable} to another directory", path=path, errno="EPERM"
+    )
 
 
 def check_socket_path(path: str) -> None:
-    """Raises `IoError` where a path is too long for a Unix socket: the system would only say "invalid"."""
+    """Raises `IoError` if a path is too long for a Unix socket: the system would only say "invalid"."""
     if len(os.fsencode(path + NEW_SOCKET)) >= _SOCKET_PATH_BYTES:
         raise IoError(
             f"the socket path {path} is too long; set SNAPD_RUNTIME_DIR to a shorter directory",
@@ -98,10 +100,10 @@ def check_socket_path(path: str) -> None:
 
 
 def check_socket_directory(path: str) -> None:
-    """Makes sure that nobody else can put a socket of their own in the place of one that was named by hand.
+    """Checks that nobody else can replace a socket whose path the user gave.
 
     Raises:
-        IoError: the directory is somebody else's, or others may remove what is in it.
+        IoError: the directory is somebody else's, or others may remove its files.
     """
     directory = os.path.dirname(path)
     with os_errors(directory):
@@ -112,27 +114,27 @@ def check_socket_directory(path: str) -> None:
         problem = "can be written to by others"
     else:
         return
-    raise IoError(f"{directory}, the socket's directory, {problem}: name another one", path=directory, errno="EPERM")
+    raise IoError(f"{directory}, the socket's directory, {problem}: choose another path", path=directory, errno="EPERM")
 
 
 def stores_directory(data: str) -> str:
-    """Where the stores lie below a data directory."""
+    """The directory of all stores below a data directory."""
     return os.path.join(data, "snapd", "snapshot")
 
 
 def store_path(data: str, project_id: str) -> str:
-    """Where the store of a workspace lies below a data directory."""
+    """The directory of a workspace's store below a data directory."""
     return os.path.join(stores_directory(data), project_id)
 
 
 def store_directories(path: str) -> tuple[str, str, str]:
-    """A store's directory, as `store_path` gives it, after those above it that are snapd's own."""
+    """A store's directory, as `store_path` returns it, preceded by those above it that are snapd's own."""
     above = os.path.dirname(path)
     return (os.path.dirname(above), above, path)
 
 
 def _make_private(path: str) -> None:
-    """Makes a directory and those above it that are missing: `os.makedirs` leaves those above to the umask."""
+    """Makes a directory and the missing ones above it, all private: `os.makedirs` leaves those above to the umask."""
     if os.path.lexists(path):
         return
     above = os.path.dirname(path)
@@ -143,7 +145,7 @@ def _make_private(path: str) -> None:
 
 
 def _platform_directories(environment: Mapping[str, str], home: str) -> tuple[str, str, str]:
-    """Where this platform keeps settings, data and sockets."""
+    """This platform's directories for settings, data and sockets."""
     if sys.platform in ("darwin", "win32"):
         import platformdirs
 
@@ -153,7 +155,7 @@ def _platform_directories(environment: Mapping[str, str], home: str) -> tuple[st
             platformdirs.user_runtime_dir("snapd", False),
         )
 
-    # the XDG base directories, by hand: a warm command has no time for a library, nor for its warnings
+    # the XDG base directories without a library: a warm command has no time to load one
     def base(name: str, default: str) -> str:
         value = environment.get(name, "")
         return value if os.path.isabs(value) else default
@@ -163,6 +165,6 @@ def _platform_directories(environment: Mapping[str, str], home: str) -> tuple[st
     return (
         os.path.join(base("XDG_CONFIG_HOME", os.path.join(home, ".config")), "snapd"),
         base("XDG_DATA_HOME", os.path.join(home, ".local", "share")),
-        # /tmp itself is fixed: TMPDIR differs between logins, which would then not find each other's daemon
+        # not TMPDIR: it differs between logins, which would not find each other's daemon
         os.path.join(runtime, "snapd") if os.access(runtime, os.W_OK | os.X_OK) else f"/tmp/snapd-{user}",  # noqa: S108
     )

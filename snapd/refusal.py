@@ -1,4 +1,4 @@
-"""Which folders are no workspaces, and what a workspace is called."""
+"""Which folders cannot be workspaces, and the id of one that can."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def canonical_root(folder: bytes) -> bytes:
-    """The folder's one true path.
+    """The folder's canonical path.
 
     Raises:
         WorkspaceRefused: it is not a directory.
@@ -29,17 +29,17 @@ def canonical_root(folder: bytes) -> bytes:
 
 
 def check_root(root: bytes, home: bytes, data: bytes, data_inside: bool, allowed: Iterable[bytes]) -> None:
-    """Makes sure that a folder may be a workspace.
+    """Checks that a folder may be a workspace.
 
     Args:
         root: canonical.
         home: the user's home directory.
-        data: the directory that stores lie in.
-        data_inside: whether that directory was put inside the workspace on purpose.
-        allowed: absolute folders that may be somebody else's, and so may all below them.
+        data: the directory of the stores.
+        data_inside: whether the user put that directory inside the workspace.
+        allowed: absolute folders that, with all below them, may belong to somebody else.
 
     Raises:
-        WorkspaceRefused: the file system's root, the home directory, a `.git`, the store or a folder around it,
+        WorkspaceRefused: it is the file system's root, the home directory, in a `.git`, in or around the stores, or
             somebody else's.
     """
     if os.path.dirname(root) == root:
@@ -59,7 +59,7 @@ def check_root(root: bytes, home: bytes, data: bytes, data_inside: bool, allowed
 
 
 def project_id(root: bytes) -> str:
-    """The name of a workspace's store: the first 8 bytes of SHA-256 of its canonical path, in hex."""
+    """The id of a workspace, and name of its store: the first 8 bytes of SHA-256 of its canonical path, in hex."""
     return hashlib.sha256(root).hexdigest()[:16]
 
 

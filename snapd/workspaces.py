@@ -1,4 +1,4 @@
-"""Opens workspaces: puts folder, store and settings together. The composition root of daemon and library alike."""
+"""Opens workspaces from folder, store and settings: the composition root of daemon and library."""
 
 from __future__ import annotations
 
@@ -31,13 +31,12 @@ if TYPE_CHECKING:
     from snapd.settings import Options
 
 MAX_UNUSED = 16
-"""Workspaces that stay open though nobody uses them: each has a memory of its tree and an inotify queue of the user's,
-of which Linux gives 128."""
+"""Unused workspaces that stay open: each holds a tree's state and one of the user's 128 inotify queues (Linux)."""
 
 
 @attrs.frozen
 class _Location:
-    """Where a workspace and its store are."""
+    """The paths of a workspace and its store, and of a store inside the workspace relative to it."""
 
     root: bytes
     store: str
@@ -46,13 +45,13 @@ class _Location:
 
 @attrs.define
 class _Open:
-    """A store that this process owns, or is about to own, or is about to let go of.
+    """A store that this process owns, is opening or is closing.
 
     Attributes:
         workspace: None while it is being opened.
-        settings: what holds for it.
+        settings: its settings.
         users: how many acquired it and have not released it.
-        changing: done when it is open, or closed; None while it is open and stays so. Fails as the opening does.
+        changing: done when the opening or closing is; None while it is open. Fails if the opening fails.
     """
 
     workspace: Workspace | None
@@ -69,17 +68,17 @@ class _Closing:
 
 
 class Workspaces:
-    """The workspaces that this process has open; each once, whoever asks. Safe to use from several threads.
+    """The open workspaces of this process, each open once for all clients. Safe to use from several threads.
 
     Args:
         locations: of the user.
         xdg_config_home: `$XDG_CONFIG_HOME`, for the user's git configuration.
         umask: of the user, for restored files.
-        socket: where other processes find this one, None where they cannot.
-        texts: compares texts; None to have it done where it is asked for.
+        socket: where other processes can reach this one; None if they cannot.
+        texts: compares texts; None to compare them in the calling thread.
 
     Attributes:
-        unsaved: which files have unsaved text in an editor, by what the editors tell.
+        unsaved: the files with unsaved text in an editor, as editors report them.
     """
 
     def __init__(
@@ -101,18 +100,18 @@ class Workspaces:
         self._listeners: list[Callable[[Workspace], None]] = []
 
     def on_open(self, listener: Callable[[Workspace], None]) -> None:
-        """Has every workspace shown when it is opened."""
+        """Calls a listener with every workspace that is opened."""
         self._listeners.append(listener)
 
     def acquire(self, folder: bytes, options: Options) -> Workspace:
-        """The workspace of a folder, opened where it is not yet; `release` it.
+        """The workspace of a folder, opened if it is not; `release` it when done.
 
         Args:
             folder: absolute.
-            options: of the client; they count until it releases the workspace, also what it gives later.
+            options: of the client; they and later changes to them apply until it releases the workspace.
 
         Raises:
-            WorkspaceRefused, StoreLocked, StoreCorrupt, IoError, StorageFull: it is not open.
+            WorkspaceRefused, StoreLocked, StoreCorrupt, IoError, StorageFull: it cannot be opened.
         """
         while True:
             found = self.try_acquire(folder, options)
@@ -121,11 +120,11 @@ class Workspaces:
             found.result()
 
     def try_acquire(self, folder: bytes, options: Options) -> Workspace | Future[None]:
-        """As `acquire`, but never waits for somebody else who opens or closes the same store.
+        """Does what `acquire` does, without waiting while another thread opens or closes the same store.
 
         Returns:
-            The workspace; or where its store is being opened or closed by somebody else, a future that is done
-            when that is: then to be tried again. It fails as that opening does.
+            The workspace; or, while another thread opens or closes its store, a future that is done when that thread
+            is: then try again. The future fails if that opening fails.
         """
         settings = options.settings
         location = self._locate(folder, settings)
@@ -149,25 +148,25 @@ class Workspaces:
         return workspace
 
     def store_of(self, folder: bytes, settings: Settings) -> str:
-        """Where the store of a folder lies, or would.
+        """The path of a folder's store, which need not exist.
 
         Args:
             folder: absolute.
-            settings: those that hold for it.
+            settings: of the folder.
 
         Raises:
-            WorkspaceRefused: it can have none.
+            WorkspaceRefused: the folder cannot be a workspace.
         """
         return self._locate(folder, settings).store
 
     @property
     def all_open(self) -> list[Workspace]:
-        """Those that are open, whoever uses them."""
+        """The open workspaces, used or not."""
         with self._lock:
             return [found.workspace for found in self._open.values() if found.workspace and found.changing is None]
 
     def release(self, workspace: Workspace, options: Options) -> bool:
-        """Says that a client is done with a workspace that it acquired with these options.
+        """Gives back a workspace that a client acquired with these options.
 
         Returns:
             Whether nobody uses it any more; it stays open until `close_unused`, or until many others are unused too.
@@ -176,7 +175,7 @@ class Workspaces:
             store = next((store for store, each in self._open.items() if each.workspace is workspace), None)
             if store is None:
                 return False
-            # the one that was used last is closed last
+            # the most recently used one is closed last
             found = self._open[store] = self._open.pop(store)
             found.users -= 1
             found.settings.remove(options)
@@ -186,16 +185,16 @@ class Workspaces:
         return unused
 
     def close_unused(self) -> None:
-        """Closes the workspaces that nobody uses."""
+        """Closes the unused workspaces."""
         self._close_all(self._unused(0))
 
     def close(self) -> None:
-        """Closes all, whoever uses them."""
+        """Closes all workspaces, used or not."""
         with self._lock:
             closing = [self._closing(store) for store, found in self._open.items() if found.changing is None]
         self._close_all(closing)
 
-    # `_lock` is held for looking at the table alone: a store takes as long to open or to close as its disk does
+    # `_lock` only guards the table: to open or close a store takes as long as its disk does
 
     def _open_now(self, location: _Location, settings: Settings, opening: _Open) -> Workspace:
         changing = opening.changing
@@ -220,22 +219,22 @@ class Workspaces:
         return workspace
 
     def _unused(self, kept: int) -> list[_Closing]:
-        """Those that nobody uses, but for the latest of them; they are taken for closing from now on."""
+        """Takes the unused workspaces, but for the most recently used ones, for closing."""
         with self._lock:
             unused = [store for store, found in self._open.items() if not found.users and found.changing is None]
             return [self._closing(store) for store in unused[: max(0, len(unused) - kept)]]
 
     def _closing(self, store: str) -> _Closing:
-        """Takes an open workspace for closing; to be called with the lock, and the result closed without it."""
+        """Takes an open workspace for closing. Call this with the lock, and close the result without it."""
         found = self._open[store]
         assert found.workspace is not None
-        # who asks for it meanwhile must not find its store still owned
+        # another thread that acquires it meanwhile must not find its store still owned
         found.changing = Future()
         return _Closing(store, found.workspace, found.changing)
 
     def _close_all(self, closing: Iterable[_Closing]) -> None:
         with ExitStack() as stack:
-            # all of them, whatever becomes of one
+            # all of them, even if one fails
             for each in closing:
                 stack.callback(self._close_now, each)
 
@@ -248,17 +247,17 @@ class Workspaces:
             closing.done.set_result(None)
 
     def _is_still_there(self, found: _Open, workspace: Workspace, options: Options) -> bool:
-        """Whether an acquired workspace is still that of its folder, and watched as it would be if it were opened now.
+        """Whether an acquired workspace is still that of its folder, and watched as these options want it.
 
-        Else it is closed, and to be opened anew; somebody who uses it has it watched on as it is.
+        Otherwise it is closed, and the caller opens it again; while others use it, it stays watched as it is.
         """
         try:
             workspace.check_present()
         except WorkspaceGone:
-            # another folder took its place; who has the old one open is told so at the next request
+            # another folder took its place; clients of the old one see that at their next request
             pass
         except StoreCorrupt:
-            # somebody took the store away: who has it open must not take a new one for that which they have hashes of
+            # somebody removed the store: clients that have hashes of it must not get a new store instead
             with self._lock:
                 if found.users > 1:
                     return True
@@ -268,7 +267,7 @@ class Workspaces:
                     return True
         with self._lock:
             found.users -= 1
-            # somebody else may have found that out, too
+            # another thread may have found that out, too
             store = next((store for store, each in self._open.items() if each is found), None)
             closing = [] if store is None or found.changing is not None else [self._closing(store)]
         self._close_all(closing)
@@ -314,7 +313,7 @@ class Workspaces:
 
 
 def current_umask() -> int:
-    """The umask of this process, which the system tells only to who sets it."""
+    """The umask of this process, which can only be read by setting it."""
     umask = os.umask(0o077)
     os.umask(umask)
     return umask

@@ -95,7 +95,7 @@ async def test_each_open_workspace_has_its_turn_about_once_an_hour(caplog: pytes
     assert clock.slept == [longest, longest, longest, again, longest]
     expected = [begun + longest, begun + 2 * longest, begun + 3 * longest, begun + 3 * longest + again]
     assert [fake.asked for fake in fakes] == [expected, expected]
-    assert "maintenance: damaged" in caplog.text
+    assert "maintenance failed: damaged" in caplog.text
 
 
 async def test_it_drops_what_is_old(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

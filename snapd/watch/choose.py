@@ -1,4 +1,4 @@
-"""Which clock a work tree gets."""
+"""Chooses the clock of a work tree."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from .inotify import Unsupported
 from .inotify_clock import InotifyClock
-from .mounts import file_system, tells_everything
+from .mounts import file_system, reports_all_changes
 from .plain import HintClock, NoClock
 
 if TYPE_CHECKING:
@@ -24,24 +24,24 @@ WatcherSetting = Literal["auto", "watchdog", "none"]
 def open_clock(
     setting: WatcherSetting, root: bytes, descriptor: int, is_own: Callable[[bytes], object] = lambda _: False
 ) -> Clock:
-    """The best clock that there is for a folder.
+    """Opens the best clock for a folder.
 
     Args:
-        setting: `auto`, or what the user wants instead: `watchdog` hints, or no watcher at all.
+        setting: `auto` for the best one; `watchdog` for hints, `none` for no watcher.
         root: the folder, absolute.
-        descriptor: the same, open.
+        descriptor: open on the folder.
         is_own: see `InotifyClock`.
 
     Returns:
-        inotify on Linux, where the file system tells of every change; watchdog's hints elsewhere.
+        inotify on Linux, if the file system reports every change; watchdog's hints elsewhere.
     """
     if setting == "none":
         return NoClock()
     if setting == "watchdog" or not sys.platform.startswith("linux"):
         return HintClock(root)
     kind = file_system(descriptor)
-    if not tells_everything(kind):
-        reason = f"a file system of type {kind or 'unknown'} does not tell of every change"
+    if not reports_all_changes(kind):
+        reason = f"a file system of type {kind or 'unknown'} does not report every change"
         logger.info("%s: each request looks at every file", reason)
         return HintClock(root, reason)
     try:

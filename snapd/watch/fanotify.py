@@ -1,7 +1,7 @@
-"""Which files were written to, by inode: fanotify(7), as far as it serves anybody who is no administrator.
+"""Which files were written to, by inode: the part of fanotify(7) that needs no privileges.
 
-inotify tells the name that a file was written to by. Where that was one of several (a hard link) and is gone when we
-look, it leads to nothing, and the file has changed under its other names. fanotify tells which file it was.
+inotify reports the name through which a file was written to. If that was one of several (a hard link) and is gone by
+the time of the look, it leads nowhere, and the file has changed under its other names. fanotify reports the file.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ _READ_BYTES = 1 << 18
 
 
 class Overflow(Exception):
-    """Events were lost, or cannot be understood: any file may have been written to."""
+    """Events were lost or are of an unknown kind: any file may have been written to."""
 
 
 class Marker:
-    """Has a queue told of what is written to in directories.
+    """Adds directories to a queue of writes.
 
     Args:
-        queue: descriptor of a `Fanotify`, which may be another process's.
+        queue: descriptor of a `Fanotify`, perhaps of another process.
 
     Raises:
         Unsupported: this system has no fanotify.
@@ -58,10 +58,10 @@ class Marker:
         self._mark.argtypes = (ctypes.c_int, ctypes.c_uint, ctypes.c_uint64, ctypes.c_int, ctypes.c_char_p)
 
     def add(self, directory: int) -> None:
-        """Marks a directory, until it or the queue is gone.
+        """Marks a directory, until it or the queue is gone; a second mark changes nothing.
 
         Args:
-            directory: a descriptor that is open on it. To mark it again changes nothing.
+            directory: a descriptor that is open on it.
 
         Raises:
             OSError: ENOSPC where the user has no mark left (`fs.fanotify.max_user_marks`); ENODEV, EXDEV or EOPNOTSUPP
@@ -72,10 +72,10 @@ class Marker:
 
 
 class Fanotify:
-    """One queue of what was written to in marked directories. Closed by `close`.
+    """One queue of writes in marked directories.
 
     Args:
-        layout: how the file system of the directories that are marked makes file handles.
+        layout: of the file handles of the directories' file system.
 
     Raises:
         Unsupported: this system has no fanotify.
@@ -109,7 +109,7 @@ class Fanotify:
             The inode numbers of the files that were written to, or had an attribute changed.
 
         Raises:
-            Overflow: see there. The queue is empty.
+            Overflow: any file may have been written to. The queue is empty.
             OSError: the queue cannot be read.
         """
         inodes: set[int] = set()

@@ -1,4 +1,4 @@
-"""File handles (name_to_handle_at(2)): what fanotify calls a file by. Each file system makes them in its own way."""
+"""File handles (name_to_handle_at(2)): how fanotify names a file. Each file system has its own layout for them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import NamedTuple
 from .inotify import Unsupported, last_error, library
 
 HANDLE = struct.Struct("=Ii")
-"""What a handle begins with: its length in bytes, and a number that the file system gives it."""
+"""The head of a handle: its length in bytes, and its type."""
 _LONGEST = 128
 _EMPTY_PATH = 0x1000
 
@@ -21,14 +21,14 @@ class Layout(NamedTuple):
 
     Attributes:
         size: of the handle, bytes.
-        form: takes the inode number out of it.
+        form: unpacks the inode number from it.
     """
 
     size: int
     form: struct.Struct
 
     def inode(self, handle: bytes) -> int | None:
-        """The inode number in a handle; None where the handle is of another kind."""
+        """The inode number in a handle; None if the handle has another size."""
         return int(self.form.unpack(handle)[0]) if len(handle) == self.size else None
 
 
@@ -45,14 +45,14 @@ _LAYOUTS = {
 
 
 def layout_of(directory: int, kind: str | None) -> Layout:
-    """How a file system makes handles; held against the handle of one of its directories.
+    """The layout of a file system's handles, checked against the handle of one of its directories.
 
     Args:
         directory: a descriptor of the directory.
-        kind: the type of the file system; None where it is not known.
+        kind: the type of the file system; None if unknown.
 
     Raises:
-        Unsupported: the system has no handles, or those of this file system are not known.
+        Unsupported: the system has no handles, or their layout is unknown for this file system.
         OSError: EOPNOTSUPP where the file system has none.
     """
     layout = _LAYOUTS.get(kind or "")

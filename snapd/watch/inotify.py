@@ -1,7 +1,7 @@
-"""The kernel's queue of changes below watched directories: inotify(7), as it is.
+"""The kernel's queue of changes in watched directories: inotify(7).
 
-An event is queued inside the system call that caused it. So who empties the queue and finds nothing knows that nothing
-that had returned by then has changed a watched directory: the queue is its own barrier.
+The kernel queues an event inside the system call that causes it. So an empty queue means that no call that had returned
+by then changed a watched directory: the queue is its own barrier.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ IGNORED = 0x00008000
 DIRECTORY = 0x40000000
 _ONLY_DIRECTORIES = 0x01000000
 
-# a store to a mapped file raises nothing by itself, but the file is closed when the last mapping of it goes
+# a write to a mapped file raises no event, but the end of its last mapping closes the file
 _CHANGES = (
     MODIFY
     | ATTRIB
@@ -54,10 +54,10 @@ class Event(NamedTuple):
     """One event.
 
     Attributes:
-        watch: the watch that it is of.
+        watch: the number of its watch.
         mask: what happened.
         name: in the directory; empty for the directory itself.
-        cookie: the same for both names of a rename, 0 for all else.
+        cookie: the same for both names of a rename; else 0.
     """
 
     watch: int
@@ -74,7 +74,7 @@ class Inotify:
     """One queue.
 
     Args:
-        descriptor: of a queue that there is already; None for a new one.
+        descriptor: of an existing queue; None for a new one.
 
     Raises:
         Unsupported: there is no inotify here.
@@ -99,16 +99,16 @@ class Inotify:
         os.close(self.descriptor)
 
     def add(self, directory: int) -> int:
-        """Watches the directory that a descriptor is open on; the same directory has the same watch.
+        """Watches the directory that a descriptor is open on; one directory has one watch.
 
         Args:
-            directory: a descriptor, so that a path that is swapped meanwhile leads nowhere else.
+            directory: a descriptor: somebody may change what a path leads to.
 
         Returns:
             The number of the watch.
 
         Raises:
-            OSError: ENOSPC where the user has no watch left (`fs.inotify.max_user_watches`), ENOMEM likewise.
+            OSError: ENOSPC or ENOMEM where the user has no watch left (`fs.inotify.max_user_watches`).
         """
         watch: int = self._add(self.descriptor, b"/proc/self/fd/%d" % directory, _CHANGES)
         if watch < 0:
@@ -116,7 +116,7 @@ class Inotify:
         return watch
 
     def remove(self, watch: int) -> None:
-        """Watches no more; one that is gone already, with its directory, is none to remove."""
+        """Removes a watch; does nothing if it is gone already, with its directory."""
         if self._remove(self.descriptor, watch) < 0 and ctypes.get_errno() != errno.EINVAL:
             raise last_error("inotify_rm_watch")
 
@@ -144,10 +144,10 @@ def library() -> ctypes.CDLL:
     """The C library.
 
     Raises:
-        Unsupported: this is not Linux, or there is none that can be used.
+        Unsupported: this is not Linux, or the library cannot be loaded.
     """
     if not sys.platform.startswith("linux"):
-        raise Unsupported(errno.ENOSYS, "inotify and fanotify are of Linux")
+        raise Unsupported(errno.ENOSYS, "inotify and fanotify exist on Linux only")
     try:
         return _loaded()
     except OSError as error:
@@ -160,6 +160,6 @@ def _loaded() -> ctypes.CDLL:
 
 
 def last_error(call: str) -> OSError:
-    """What went wrong with the call of the C library just made in this thread."""
+    """The error of the call of the C library that this thread just made."""
     code = ctypes.get_errno()
     return OSError(code, f"{call}: {os.strerror(code)}")

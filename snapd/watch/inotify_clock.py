@@ -27,24 +27,24 @@ logger = logging.getLogger(__name__)
 _WATCHES_USED_UP = (errno.ENOSPC, errno.ENOMEM)
 _NONE_LEFT = "no inotify watches are left (fs.inotify.max_user_watches)"
 _SHORTEST_PAUSE = 30.0
-"""Seconds until it is tried again, after the first time that it failed; each time that it fails, twice as long."""
+"""Seconds from a failure to the next attempt; doubled after each further failure."""
 _LONGEST_PAUSE = 600.0
-_CAME_AND_WENT = "a name came and is gone again, and may have been one of any file"
+_CAME_AND_WENT = "a name came and went, and may have been a name of any file"
 _GATHER_SECONDS = 0.05
-"""How long the listener's thread lets changes gather: twenty wake-ups a second at most."""
+"""How long the listener's thread gathers changes: it wakes up twenty times a second at most."""
 _POLL_SECONDS = 2.0
-"""How often a listener is told where there is no watch any more."""
+"""How often a listener is called while there are no watches."""
 
 
 class _Queues:
-    """What the kernel tells by: names that change, files that are written to, mounts that come and go.
+    """The kernel's queues: names that change, files that are written to, mounts that come and go.
 
     Args:
         root: the work tree, absolute.
 
     Attributes:
-        inotify: names the names that change, in each watched directory.
-        written: names the files that were written to there; None where the system does not let us ask.
+        inotify: reports the names that change in each watched directory.
+        written: reports the files that were written to there; None if the system does not allow it.
 
     Raises:
         OSError: there is no inotify, or no queue left.
@@ -70,19 +70,19 @@ class _Queues:
         return (own,) if self.written is None else (own, self.written.descriptor)
 
     def poll(self) -> tuple[bool, bool]:
-        """Whether there is anything to read, and whether something below the root was mounted or unmounted."""
+        """Whether there are events, and whether something below the root was mounted or unmounted."""
         ready = self._poll.poll(0)
         return bool(ready), any(at == self._mounts_descriptor for at, _ in ready) and self._mounts.changed()
 
     def do_without_written(self) -> None:
-        """Asks no more which files were written to."""
+        """Ends the queue of writes."""
         if self.written is not None:
             self._poll.unregister(self.written.descriptor)
             self.written.close()
             self.written = None
 
     def close(self) -> None:
-        """Lets go of everything."""
+        """Closes the queues."""
         self.do_without_written()
         self.inotify.close()
         self._mounts.close()
@@ -96,22 +96,22 @@ def _what_is_written(root: bytes) -> Fanotify | None:
         finally:
             os.close(descriptor)
     except OSError as error:
-        logger.info("no fanotify, all files are looked at when a new name is gone again: %s", error)
+        logger.info("no fanotify, a new name that goes again causes a look at all files: %s", error)
         return None
 
 
 class InotifyClock:
-    """See `Clock`. Where the system has no queue or no watches left, it says that everything may have changed.
+    """A `Clock` of inotify watches. Without a queue or enough watches, it marks everything.
 
-    It gives its own watches back then, and tries again after a pause, with the next look.
+    It then gives back the watches that it has, and tries again after a pause, with the next look.
 
-    A file may have been written to by a name (a hard link) that is gone when we look. Where fanotify names the file
-    (`Marks.inodes`), that is all there is to know. Else everything may have changed when a name came and went; and also
-    when a directory did, for nobody watched what was in it.
+    A file may have been written to through a name (a hard link) that is gone by the time of the look. If fanotify
+    reports the file (`Marks.inodes`), that is enough. Else, any name that came and went marks everything; and so does
+    a directory, since nobody watched what was in it.
 
     Args:
         root: the work tree, absolute.
-        is_own: whether a name is that of a file which whoever asks makes for itself, and which is no name of another.
+        is_own: see `TransientNames`.
 
     Raises:
         Unsupported: there is no inotify here.
@@ -134,11 +134,11 @@ class InotifyClock:
         self._try_at = 0.0
         self._queues: _Queues | None = None
         self._marks.doubt("the folder was opened")
-        self._begin()
+        self._open_queues()
 
     @property
     def kind(self) -> str:
-        """`inotify`; `none` where nothing is watched for now: every request looks at the whole work tree then."""
+        """`inotify`; `none` while nothing is watched, and every request looks at the whole work tree."""
         return "inotify" if self._queues is not None else "none"
 
     @property
@@ -167,24 +167,22 @@ class InotifyClock:
                 try:
                     self._queues.written.add(descriptor)
                 except OSError as error:
-                    logger.info(
-                        "no fanotify any more, all files are looked at when a new name is gone again: %s", error
-                    )
+                    logger.info("fanotify ended, a new name that goes again causes a look at all files: %s", error)
                     self._queues.do_without_written()
-                    self._marks.doubt("nothing tells any more which files were written to")
+                    self._marks.doubt("fanotify no longer reports which files were written to")
             self._put(watch, directory)
 
     def forget(self, directory: WatchedDirectory) -> None:
         """See `Clock.forget`."""
         with self._lock:
             watch, directory.watch = directory.watch, -1
-            # the directory may be known by another place by now
+            # the directory may have moved: another node may have its watch
             if self._queues is not None and self._directories.get(watch) is directory:
                 del self._directories[watch]
                 if self._transient_names.has_new_names(watch):
-                    self._marks.doubt("a directory went away with names that had come since the last look")
+                    self._marks.doubt("a directory with names that came since the last look is gone")
                 if self._is_shared:
-                    # another process may just have found the directory elsewhere: the same directory has the same watch
+                    # another process may just have found the directory elsewhere: it has this watch there too
                     self._dropped.add(watch)
                 else:
                     self._queues.inotify.remove(watch)
@@ -202,10 +200,10 @@ class InotifyClock:
         with self._lock:
             if self._queues is None:
                 return
-            was_known = watch in self._dropped or self._directories.get(watch, directory) is not directory
+            was_another = watch in self._dropped or self._directories.get(watch, directory) is not directory
             self._put(watch, directory)
-            if was_known:
-                # what happened since it was listed may have been told of the other place
+            if was_another:
+                # changes since the listing may have marked the other node
                 self._marks.add(directory, ITSELF)
 
     def drop_watch(self, watch: int) -> None:
@@ -227,8 +225,8 @@ class InotifyClock:
         """See `Clock.take`."""
         with self._lock:
             if self._queues is None and not self._closed and monotonic() >= self._try_at:
-                self._begin()
-            self._let_go_of_doubted()
+                self._open_queues()
+            self._end_doubted()
             self._collect()
             if self._transient_names.moved_out():
                 self._marks.doubt(_CAME_AND_WENT)
@@ -236,7 +234,7 @@ class InotifyClock:
             if self._queues is None:
                 self._marks.doubt(self._trouble or "")
             elif not taken:
-                # whoever looks has seen everything, and is watching all of it
+                # the look has seen everything, and watches all of it
                 self._transient_names.end()
                 self._pause = _SHORTEST_PAUSE
         return taken
@@ -264,10 +262,10 @@ class InotifyClock:
         self.stop_listening()
         with self._lock:
             self._closed = True
-            self._let_go()
+            self._close_queues()
 
     def _gather(self) -> bool:
-        """Takes what the kernel has queued, so that its queue does not overflow; says whether anything is marked."""
+        """Empties the kernel's queue before it overflows; returns whether anything is marked."""
         with self._lock:
             self._collect()
             return bool(self._marks)
@@ -275,7 +273,7 @@ class InotifyClock:
     def _put(self, watch: int, directory: WatchedDirectory) -> None:
         before = self._directories.get(watch)
         if before is not None and before is not directory:
-            # where that one is not forgotten, the directory may have been moved back to it meanwhile
+            # unless that node is forgotten, the directory may have moved back to it meanwhile
             before.watch = -1
             self._marks.add(before, ITSELF)
         directory.watch = watch
@@ -285,7 +283,7 @@ class InotifyClock:
 
     def _mark(self, watch: int, directory: WatchedDirectory, mask: int, name: bytes) -> None:
         if mask & IGNORED:
-            # the directory went away; what is above it is told by an event of its own
+            # the directory is gone; the one above it gets an event of its own
             del self._directories[watch]
             directory.watch = -1
             self._marks.add(directory, ITSELF)
@@ -321,21 +319,21 @@ class InotifyClock:
                 marks.doubt("the kernel's queue overflowed")
 
     def _doubt_watches(self) -> None:
-        """Has every directory watched anew: that a watch ended with its directory may be among what was not told."""
+        """Makes the next look watch every directory again: the lost events may include the end of a watch."""
         self._doubted.update(self._directories)
         for directory in self._directories.values():
             directory.watch = -1
 
-    def _let_go_of_doubted(self) -> None:
-        """Ends the doubted watches that the look at everything, which is over, did not ask for again."""
+    def _end_doubted(self) -> None:
+        """Ends the doubted watches that the full look since then did not renew."""
         doubted, self._doubted = self._doubted, {}
         for watch, directory in doubted.items():
             if self._queues is not None and self._directories.get(watch) is directory and directory.watch != watch:
                 del self._directories[watch]
                 self._queues.inotify.remove(watch)
 
-    def _begin(self) -> None:
-        """Tries to be told again."""
+    def _open_queues(self) -> None:
+        """Opens the queues."""
         try:
             self._queues = _Queues(self._root)
         except Unsupported:
@@ -344,27 +342,25 @@ class InotifyClock:
             self._give_up(f"no inotify: {error}")
             return
         if self._trouble is not None:
-            logger.info("%s: watching is tried again", os.fsdecode(self._root))
+            logger.info("%s: watching again", os.fsdecode(self._root))
             self._marks = Marks()
-            self._marks.doubt("watching is tried again")
+            self._marks.doubt("watching again after a pause")
         self._trouble = None
         if self._listener is not None:
             self._listener.follow(self._queues.inotify.descriptor)
 
     def _give_up(self, why: str) -> None:
-        """Does without watches, and sets when to try again."""
+        """Gives the watches back, and sets when to try again."""
         root = os.fsdecode(self._root)
-        logger.warning(
-            "%s: %s: each request looks at every file, watching is tried again in %.0f s", root, why, self._pause
-        )
+        logger.warning("%s: %s: each request looks at every file; watching again in %.0f s", root, why, self._pause)
         self._try_at = monotonic() + self._pause
         self._pause = min(2 * self._pause, _LONGEST_PAUSE)
         self._trouble = why
-        self._let_go()
+        self._close_queues()
         self._marks = Marks()
         self._marks.doubt(why)
 
-    def _let_go(self) -> None:
+    def _close_queues(self) -> None:
         if self._queues is None:
             return
         if self._listener is not None:
@@ -379,12 +375,12 @@ class InotifyClock:
 
 
 class _Listener:
-    """A thread that sleeps until the queue has something; where there is none, it tells every now and then.
+    """A thread that sleeps until the queue has events; without a queue, it wakes up every `_POLL_SECONDS`.
 
     Args:
         descriptor: of the queue, if there is one.
-        gather: empties the queue, says whether anything is marked.
-        told: called then.
+        gather: empties the queue, returns whether anything is marked.
+        on_change: called if so.
     """
 
     def __init__(self, descriptor: int | None, gather: Callable[[], bool], on_change: Callable[[], None]) -> None:
@@ -397,7 +393,7 @@ class _Listener:
         self._thread.start()
 
     def follow(self, descriptor: int | None) -> None:
-        """From now on it is this queue; with None, the one there was is about to be closed."""
+        """Switches to another queue; None before the current one is closed."""
         self._descriptor = descriptor
         os.write(self._waker, b".")
 

@@ -1,4 +1,4 @@
-"""Which file systems tell of every change: those whose files nobody but this kernel writes."""
+"""Which file systems report every change: those whose files only this kernel writes."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import os
 import re
 import select
 
-# network file systems, and those that a program serves (fuse, 9p, virtiofs, vboxsf), change behind the kernel's back
+# network file systems, and those that a program serves (fuse, 9p, virtiofs, vboxsf), can change without this kernel
 _LOCAL = {"bcachefs", "btrfs", "erofs", "exfat", "ext2", "ext3", "ext4", "f2fs", "hfs", "hfsplus", "jfs", "nilfs2"}
 _LOCAL |= {"ntfs", "ntfs3", "overlay", "ramfs", "reiserfs", "squashfs", "tmpfs", "udf", "ufs", "vfat", "xfs", "zfs"}
 
 
 def file_system(descriptor: int) -> str | None:
-    """The type of the file system that a descriptor is open on (proc_pid_mountinfo(5)); None where that is hidden."""
+    """The type of the file system that a descriptor is open on (proc_pid_mountinfo(5)); None if it cannot be read."""
     try:
         mount = _field(f"/proc/self/fdinfo/{descriptor}", "mnt_id:")
         with open("/proc/self/mountinfo", "rb") as file:
@@ -26,13 +26,13 @@ def file_system(descriptor: int) -> str | None:
     return None
 
 
-def tells_everything(file_system: str | None) -> bool:
-    """Whether every change of a file there raises an event here."""
+def reports_all_changes(file_system: str | None) -> bool:
+    """Whether every change of a file there raises an event."""
     return file_system in _LOCAL
 
 
 class Mounts:
-    """Notices that something was mounted or unmounted below a folder, which no event tells of. Linux alone.
+    """Notices mounts and unmounts below a folder, which raise no event. Linux only.
 
     Args:
         root: the folder, absolute.
@@ -43,22 +43,22 @@ class Mounts:
 
     def __init__(self, root: bytes) -> None:
         self._below = (root.rstrip(b"/") or b"") + b"/"
-        # readable, in the sense of poll(2), whenever a mount comes or goes, anywhere
+        # poll(2) reports it whenever a mount comes or goes, anywhere
         self._descriptor = os.open("/proc/self/mountinfo", os.O_RDONLY | os.O_CLOEXEC)
         self._known = self._read()
 
     def register(self, poll: select.poll) -> int:
-        """Adds itself to what a poll waits for; gives the descriptor that it will name."""
+        """Adds itself to a poll; returns the descriptor that the poll will report."""
         poll.register(self._descriptor, select.POLLPRI | select.POLLERR)
         return self._descriptor
 
     def changed(self) -> bool:
-        """Whether what is mounted below the folder is not what it was when this was last asked."""
+        """Whether the mounts below the folder have changed since the last call."""
         before, self._known = self._known, self._read()
         return self._known != before
 
     def close(self) -> None:
-        """Notices no more."""
+        """Stops."""
         os.close(self._descriptor)
 
     def _read(self) -> frozenset[tuple[bytes, bytes]]:

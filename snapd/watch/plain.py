@@ -23,7 +23,7 @@ _BLIND = "no watcher reports what changed"
 
 
 class NoClock:
-    """See `Clock`: every look is at the whole work tree. A listener is called every two seconds.
+    """A clock without watcher: every look is at the whole work tree. A listener is called every two seconds.
 
     Args:
         reason: see `Clock.reason`.
@@ -51,17 +51,17 @@ class NoClock:
         """See `Clock.adopt_watch`: there are no watches."""
 
     def drop_watch(self, watch: int) -> None:
-        """See `Clock.drop_watch`: likewise."""
+        """See `Clock.drop_watch`: there are no watches."""
 
     def end_sharing(self) -> None:
-        """See `Clock.end_sharing`: nothing to do."""
+        """See `Clock.end_sharing`: does nothing."""
 
     def take(self) -> Marks:
         """See `Clock.take`: everything."""
         return Marks(everything=True, why=_BLIND)
 
     def put_back(self, marks: Marks) -> None:
-        """See `Clock.put_back`: the next `take` says everything anyway."""
+        """See `Clock.put_back`: the next `take` marks everything anyway."""
 
     def listen(self, on_change: Callable[[], None]) -> None:
         """See `Clock.listen`."""
@@ -88,10 +88,10 @@ class NoClock:
 
 
 class HintClock(NoClock):
-    """See `Clock`: watchdog says when to look, never where.
+    """A clock that only knows when to look, from watchdog, and never where.
 
-    FSEvents and ReadDirectoryChangesW tell late and in no order with the calls that change a file, so that no barrier
-    can be made of them.
+    FSEvents and ReadDirectoryChangesW report late, and in no order with the calls that change a file: they make no
+    barrier.
 
     Args:
         root: the work tree, absolute.
@@ -122,8 +122,8 @@ class HintClock(NoClock):
             observer.schedule(Handler(), self._root, recursive=True)
             observer.start()
         except OSError as error:
-            logger.warning("%s cannot be watched, it is looked at every now and then: %s", self._root, error)
-            # it has a thread before it is started
+            logger.warning("cannot watch %s, it is looked at every %.0f s: %s", self._root, _POLL_SECONDS, error)
+            # an observer has a thread even before its start
             observer.stop()
             super().listen(on_change)
             return

@@ -1,4 +1,4 @@
-"""What a repair of the store may take from the folder: bytes of its files, and where its own git has its objects."""
+"""What a repair of the store can take from the folder: its files, and the objects of its own git."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ def own_object_directories(root: bytes) -> tuple[bytes, ...]:
 
 
 def content(root: int, path: RelPath, most: int) -> bytes | None:
-    """The bytes of a file, the target of a symlink; None where there is neither, or it cannot be read.
+    """The bytes of a file, or the target of a symlink; None if there is neither, or it cannot be read.
 
     Args:
         root: descriptor of the folder; no symlink leads out of it.
         path: the file.
-        most: a larger file is not read, bytes.
+        most: larger files are not read, bytes.
     """
     above, _, name = path.rpartition(b"/")
     try:

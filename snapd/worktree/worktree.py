@@ -1,4 +1,4 @@
-"""The work tree of an open workspace: captured, looked at, and changed by plans, below one held descriptor."""
+"""The work tree of an open workspace: captures it and applies plans to it, below one open descriptor."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ class WorkTree:
 
     Args:
         root: absolute and canonical.
-        user: whose git configuration says what is ignored everywhere.
+        user: whose global git configuration counts for ignore rules.
         umask: of the user, for restored files.
         hidden: a directory below the root that is never captured (a store inside the workspace), if any.
-        watcher: what the user wants to be told by, if anything.
+        watcher: the kind of watcher that the user wants.
 
     Raises:
         WorkspaceRefused: it is not a directory.
@@ -76,32 +76,32 @@ class WorkTree:
         self._scanner = Scanner(self._descriptor, status.st_dev, rules, hidden, self._clock)
 
     def close(self) -> None:
-        """Lets go of the folder."""
+        """Closes the folder and saves its state."""
         self._scanner.close()
         self._clock.close()
         os.close(self._descriptor)
 
     @property
     def watcher(self) -> str:
-        """What says that something may have changed: "inotify", "watchdog" or "none"."""
+        """What notices changes: "inotify", "watchdog" or "none"."""
         return self._clock.kind
 
     @property
     def watcher_reason(self) -> str | None:
-        """Why that is not the best that there is, where it is not and the user did not want it so."""
+        """Why there is no better watcher; None for the best one, and where the user chose."""
         return self._clock.reason
 
     @property
     def full_look(self) -> FullLook | None:
-        """The latest look at all files; None where there was none yet."""
+        """The latest look at all files; None if there was none yet."""
         return self._scanner.full_look
 
     def attach(self, path: str, knows: Callable[[ObjectId], bool], adopt: Adopt, open_blobs: OpenBlobs) -> None:
-        """Starts from what an earlier process knew, with the store that it was about; see `Scanner.attach`."""
+        """Starts from the state that an earlier process saved; see `Scanner.attach`."""
         self._scanner.attach(path, knows, adopt, open_blobs)
 
     def check_present(self) -> None:
-        """Raises `WorkspaceGone` where the folder is no longer the one that was opened."""
+        """Raises `WorkspaceGone` if the folder is no longer the one that was opened."""
         try:
             status = os.lstat(self.root)
         except OSError as error:
@@ -111,7 +111,7 @@ class WorkTree:
 
     @contextmanager
     def _present(self) -> Iterator[None]:
-        """Raises `WorkspaceGone` where the folder was not there before, or is not any more after, come what may."""
+        """Raises `WorkspaceGone` if the folder is not there before the block or after it."""
         self.check_present()
         try:
             yield
@@ -123,22 +123,22 @@ class WorkTree:
     def capture(
         self, settings: CaptureSettings, forced: tuple[RelPath, ...], batch: ObjectBatch, call: Call
     ) -> Snapshot:
-        """Captures what is there; see `Scanner.capture`.
+        """Captures the work tree; see `Scanner.capture`.
 
         Raises:
-            WorkspaceGone: the folder is not there any more: that is no deletion of its files.
+            WorkspaceGone: the folder is gone, which does not count as a deletion of its files.
         """
         with self._present():
-            # a file that could not be changed may be let go of by a call that no clock is told of (`chattr`)
+            # what kept a file from being changed may end by a call that no clock sees (`chattr`)
             self._scanner.doubt(self._stuck)
             return self._scanner.capture(settings, forced, batch, call)
 
     def forget(self, objects: frozenset[ObjectId]) -> None:
-        """Takes objects for not stored; see `Scanner.forget`."""
+        """Treats objects as not stored; see `Scanner.forget`."""
         self._scanner.forget(objects)
 
     def forget_all(self) -> None:
-        """Takes nothing for stored; see `Scanner.forget_all`."""
+        """Treats no object as stored; see `Scanner.forget_all`."""
         self._scanner.forget_all()
 
     def drift(
@@ -152,10 +152,10 @@ class WorkTree:
         max_files: int,
         max_bytes: int,
     ) -> Drift:
-        """How the folder differs from a snapshot by now; see `Scanner.drift`.
+        """How the folder differs from a snapshot; see `Scanner.drift`.
 
         Raises:
-            WorkspaceGone: the folder is not there any more.
+            WorkspaceGone: the folder is gone.
         """
         with self._present():
             return self._scanner.drift(
@@ -163,15 +163,15 @@ class WorkTree:
             )
 
     def own_excludes(self) -> tuple[str, ...]:
-        """The patterns in the folder's own file; raises as `rules.workspace_excludes`."""
+        """The patterns in the folder's own file; raises what `workspace_excludes` raises."""
         return tuple(workspace_excludes(self._descriptor))
 
-    def listen(self, told: Callable[[], None]) -> None:
-        """Has `told` called soon after something may have changed; see `Clock.listen`."""
-        self._clock.listen(told)
+    def listen(self, on_change: Callable[[], None]) -> None:
+        """Calls `on_change` soon after something may have changed; see `Clock.listen`."""
+        self._clock.listen(on_change)
 
     def stop_listening(self) -> None:
-        """The contrary; see `Clock.stop_listening`."""
+        """Stops calling `on_change`; see `Clock.stop_listening`."""
         self._clock.stop_listening()
 
     def captured(self, path: RelPath) -> CapturedFile | None:
@@ -189,7 +189,7 @@ class WorkTree:
         return node is not None and any(below.others for _, below in node.walk())
 
     def is_ignored(self, path: RelPath) -> bool:
-        """Whether a file there is passed over as ignored, or with an ignored directory, as of the last capture."""
+        """Whether a file there is ignored, by itself or with a directory above it, as of the last capture."""
         return self._scanner.state.root.ignores(path)
 
     def captured_below(self, path: RelPath) -> Iterator[RelPath]:
@@ -208,7 +208,7 @@ class WorkTree:
 
     @property
     def tree(self) -> ObjectId | None:
-        """The tree of the last capture, of this process or an earlier one, whose objects it takes for stored."""
+        """The tree of the last capture, by this process or an earlier one; the state counts on its objects."""
         return self._scanner.relied_on
 
     def count(self) -> int:
@@ -216,16 +216,16 @@ class WorkTree:
         return self._scanner.state.count
 
     def occupant(self, path: RelPath) -> os.stat_result | None:
-        """What the disk has at a path right now, captured or not; None where nothing or no directory leads there."""
+        """The status of whatever is at a path right now, captured or not; None if nothing is."""
         with os_errors(path):
             return lstat_at(self._descriptor, path)
 
     def object_directories(self) -> tuple[bytes, ...]:
-        """Where the project's own git has its objects; see `salvage.own_object_directories`."""
+        """Where the project's own git has its objects; see `own_object_directories`."""
         return own_object_directories(self.root)
 
     def content(self, path: RelPath, most: int) -> bytes | None:
-        """The bytes that the disk has at a path right now, captured or not; see `salvage.content`."""
+        """The bytes of the file at a path right now, captured or not; see `repair_sources.content`."""
         return content(self._descriptor, path, most)
 
     def apply(self, plan: Plan, chunks: Callable[[ObjectId], Iterator[bytes]], call: Call) -> tuple[FileOutcome, ...]:
@@ -242,6 +242,6 @@ class WorkTree:
         chunks: Callable[[ObjectId], Iterator[bytes]],
         call: Call,
     ) -> None:
-        """Clears away what an `apply` that was killed left aside; see `leftovers.sweep`."""
+        """Removes what a killed `apply` left aside; see `recovery.sweep`."""
         self.check_present()
         sweep(self._descriptor, directories, entries, chunks, call)

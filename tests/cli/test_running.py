@@ -116,7 +116,7 @@ def test_runtime_directory_refused(own_home: Home, command: str) -> None:
     run = own_home.at("run")
     assert result.err == (
         f"snapd: the runtime directory {run} can be written to by others: "
-        f"run chmod go-w {run}, or name another by SNAPD_RUNTIME_DIR\n"
+        f"run chmod go-w {run}, or set SNAPD_RUNTIME_DIR to another directory\n"
     )
 
 

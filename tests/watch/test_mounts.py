@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from snapd.watch import mounts
-from snapd.watch.mounts import Mounts, file_system, tells_everything
+from snapd.watch.mounts import Mounts, file_system, reports_all_changes
 from tests.support.processes import descriptors
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="mounts are told of on Linux alone")
@@ -104,9 +104,9 @@ def test_which_file_systems_tell_everything() -> None:
     finally:
         os.close(descriptor)
     for local in ("ext4", "btrfs", "xfs", "tmpfs", "overlay", "zfs"):
-        assert tells_everything(local)
+        assert reports_all_changes(local)
     for other in (None, "", "nfs", "nfs4", "cifs", "smb3", "fuse", "fuseblk", "fuse.sshfs", "9p", "virtiofs", "vboxsf"):
-        assert not tells_everything(other)
+        assert not reports_all_changes(other)
 
 
 def test_a_file_system_that_is_hidden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -431,15 +431,15 @@ def test_once_there_are_watches_again_a_request_looks_at_nothing_again(
         assert "max_user_watches" in why()
     now += inotify_clock._SHORTEST_PAUSE
     assert look() == ("inotify", everywhere)
-    assert why() == "watching is tried again"
+    assert why() == "watching again after a pause"
     assert look() == ("inotify", {})
-    assert why() == "watching is tried again"
+    assert why() == "watching again after a pause"
     bench.write({"new/n.txt": b"!"})
     assert look() == ("inotify", {})
     for said in (
         "max_user_watches",
-        "watching is tried again in 30 s",
-        "looking at all files: watching is tried again",
+        "watching again in 30 s",
+        "looking at all files: watching again after a pause",
     ):
         assert said in caplog.text
 

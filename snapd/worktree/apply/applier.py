@@ -1,7 +1,7 @@
-"""Carries out a plan: everything is written aside first, then moved into place, file by file.
+"""Applies a plan: writes all new files aside first, then moves them into place, one by one.
 
-Nothing is written in place and no symlink is followed. A file that is no longer what the plan saw is left as it is and
-reported. Where space runs out, it runs out while writing aside, and the work tree is as it was.
+It writes nothing in place and follows no symlink. It leaves and reports a file that is no longer what the plan saw. If
+the disk is full, that shows while it writes aside, and the work tree is unchanged.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ if TYPE_CHECKING:
 
 _IN_THE_WAY = (errno.ENOTDIR, errno.ELOOP, errno.EEXIST, errno.EISDIR, errno.ENOTEMPTY)
 _TROUBLE = FULL | {errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM}
-"""What is wrong with the disk or the process, and not with the file that it showed at."""
+"""Errors of the disk or the process, not of the file at which they show."""
 _AT_ONCE = 8
 _PARALLEL_FROM = 16
-"""Files; fewer are written sooner than threads are started."""
+"""From this many files on, threads are worth their start."""
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 _T = TypeVar("_T")
@@ -46,7 +46,7 @@ _T = TypeVar("_T")
 
 @attrs.frozen
 class _Staged:
-    """A file written aside, and where it is to go."""
+    """A file written aside: its write, and the directory and name that it has for now."""
 
     write: Write
     directory: RelPath
@@ -58,8 +58,8 @@ class Applier:
 
     Args:
         root: descriptor of the workspace.
-        umask: of the user; restored files are never more open than it lets new ones be.
-        chunks: gives a blob's bytes.
+        umask: of the user; limits the permissions of restored files.
+        chunks: returns a blob's bytes.
     """
 
     def __init__(self, root: int, umask: int, chunks: Callable[[ObjectId], Iterator[bytes]]) -> None:
@@ -70,24 +70,24 @@ class Applier:
         self._touched: set[RelPath] = set()
         self._made: list[RelPath] = []
         self._call = Call()
-        # what was written aside is found again, and goes again, also where its directory was moved away
+        # finds the files written aside even after somebody moved their directory
         self._staging = HeldDirectories(root)
 
     def apply(self, plan: Plan, call: Call) -> tuple[FileOutcome, ...]:
-        """Carries the plan out.
+        """Applies the plan.
 
         Args:
             plan: what to do.
             call: may be cancelled until the first file is moved.
 
         Returns:
-            What became of each file of the plan, ordered by path.
+            The outcome for each file of the plan, ordered by path.
 
         Raises:
             StorageFull, StoreCorrupt, IoError, Cancelled: nothing was changed.
-            Interrupted: some of it was done, and nothing else; the rest is for who ends the operation.
+            Interrupted: part of the plan was applied; recovery applies the rest.
         """
-        # one that was kept for after a crash was made by nobody but the disk
+        # a plan kept for after a crash comes from the disk, which may have damaged it
         plan.check()
         self._outcomes = {outcome.path: outcome for outcome in plan.settled}
         self._touched = set()
@@ -117,14 +117,14 @@ class Applier:
         except BaseException:
             for item in staged:
                 self._discard(item)
-            # those within first: the threads that made them noted them in any order
+            # inner ones first: the threads that made them noted them in any order
             for path in sorted(self._made, reverse=True):
                 self._unmake_directory(path)
             raise
         try:
             self._move_all(plan, staged, call)
         except Interrupted:
-            # whoever ends this writes them anew: until then they are in nobody's way
+            # recovery writes them again
             for item in staged:
                 self._discard(item)
             raise
@@ -147,7 +147,7 @@ class Applier:
                 self._discard(item)
         self._delete_last(plan, pairs, blocked, call)
         for path in missing:
-            # once more: a file that moved into one has had it made; and a file that was there is told of already
+            # again: moving a file into one makes it; and a file in the way has been reported
             error = self._why_no_directory(path)
             if error is not None and path not in self._outcomes:
                 self._fail(path, error)
@@ -172,14 +172,14 @@ class Applier:
         staged.append(_Staged(write, directory, name))
 
     def _make_ahead(self, directories: Sequence[RelPath], leaving: set[RelPath]) -> None:
-        """Makes directories before any file is moved: where there is no room for them, nothing is to be changed.
+        """Makes directories before any file is moved: if the disk has no room for them, nothing must change.
 
         Args:
-            directories: each before the one that it is in.
-            leaving: what goes first, and may be in their way.
+            directories: innermost first.
+            leaving: files that go first, and may have one of their names.
 
         Raises:
-            OSError: the disk or the process is in trouble; whatever else keeps them away is told of later.
+            OSError: the disk or the process is in trouble; other problems are reported later.
         """
         if not leaving.isdisjoint(directories) or not directories or self._is_there(directories[0]):
             return
@@ -200,7 +200,7 @@ class Applier:
         return True
 
     def _nearest(self, path: RelPath, leaving: set[RelPath]) -> RelPath:
-        """The nearest directory above a path that is there now and will be there still when the file is moved."""
+        """The nearest directory above a path that exists now and will still exist when the file is moved."""
         for above in parents(path):
             if above not in leaving and self._is_there(above):
                 return above
@@ -233,7 +233,7 @@ class Applier:
             os.close(descriptor)
 
     def _permissions(self, mode: int, replaced: Signature | None) -> int:
-        """644 or 755, and no more open than the umask and the file that is replaced."""
+        """644 or 755, limited by the umask and the permissions of the replaced file."""
         wanted = (0o755 if mode == EXECUTABLE else 0o644) & ~self._umask
         if replaced is not None and stat.S_ISREG(replaced.mode):
             readable = stat.S_IMODE(replaced.mode) & 0o666
@@ -266,7 +266,7 @@ class Applier:
 
     def _make_parents(self, path: RelPath) -> None:
         try:
-            # mostly they are there, and to go through them one by one takes as many calls as the square of the depth
+            # mostly they exist, and checking one by one takes a number of calls that grows with the square of the depth
             os.close(open_directory(self._root, path.rpartition(b"/")[0]))
         except FileNotFoundError:
             pass
@@ -293,7 +293,7 @@ class Applier:
 
     def _unmake_directory(self, path: RelPath) -> None:
         above, _, name = path.rpartition(b"/")
-        # one that somebody has used, or moved, since is theirs
+        # a directory that somebody has used or moved since is theirs
         with contextlib.suppress(OSError):
             descriptor = open_directory(self._root, above)
             try:
@@ -302,7 +302,7 @@ class Applier:
                 os.close(descriptor)
 
     def _why_no_directory(self, path: RelPath) -> OSError | None:
-        """Makes a directory and those above it; gives the reason where that fails."""
+        """Makes a directory and those above it; returns the error if that fails."""
         try:
             self._make_parents(path)
             self._make_directory(path)
@@ -350,7 +350,7 @@ class Applier:
             os.rmdir(name, dir_fd=descriptor)
             self._touched.add(above)
         except OSError as error:
-            # what is not ours is in it, or it went away by itself: it stays as it is
+            # it has files of somebody else, or is gone already
             if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOENT, errno.ENOTDIR):
                 self._fail(path, error)
         finally:
@@ -397,9 +397,9 @@ class Applier:
 
 
 def _in_parallel(work: Callable[[_T], None], items: Sequence[_T], progress: Callable[[int], None]) -> None:
-    """Does some work on each item, several at once where there are many: a disk syncs eight files in the time of three.
+    """Does some work on each item, on many items in threads: a disk syncs eight files in the time of three.
 
-    Where one fails, or `progress` does, no other is begun, and none is under way any more.
+    If one fails, or `progress` does, it starts no other and waits for those under way.
     """
     if len(items) < _PARALLEL_FROM:
         for done, item in enumerate(items):

@@ -1,8 +1,8 @@
-"""Tells which paths git's attributes may have converted so that the size does not show it.
+"""Finds the paths that git's attributes may have converted without changing the size.
 
 Conversions of line ends only ever take bytes away on the way into the repository, and add them on the way out. A
 filter, another encoding and `$Id$` keywords (a checkout may put one name of an object in place of another) can leave
-the size as it is. The answers err on the side of "may": what takes an attribute back again is not regarded.
+the size as it is. The answers err on the side of "may": a line that unsets an attribute is ignored.
 See gitattributes(5).
 """
 
@@ -18,10 +18,10 @@ _BLANK = re.compile(rb"[ \t\r]+")
 
 
 class Conversions:
-    """Gathers the lines of attribute files that may set a conversion which the size does not show.
+    """Gathers the lines of attribute files that may set a conversion that keeps the size.
 
     Args:
-        fold: whether git compares names without regard to case here (`core.ignoreCase`).
+        fold: whether git ignores case in names here (`core.ignoreCase`).
     """
 
     def __init__(self, fold: bool) -> None:
@@ -35,7 +35,7 @@ class Conversions:
         return bool(self._files or self._whole)
 
     def add(self, text: bytes, base: bytes) -> None:
-        """Regard an attribute file.
+        """Takes in an attribute file.
 
         Args:
             text: its bytes.
@@ -45,7 +45,7 @@ class Conversions:
             return
         self._texts[text, base] = None
         if self._define(text):
-            # a new macro gives lines a meaning that were passed over
+            # a new macro gives a meaning to lines that were ignored
             self._files.clear()
             for known, known_base in self._texts:
                 self._gather(known, known_base)
@@ -53,7 +53,7 @@ class Conversions:
             self._gather(text, base)
 
     def add_all(self, base: bytes) -> None:
-        """Regard everything below a directory as converted, since its attributes cannot be read."""
+        """Treats everything below a directory as converted: its attributes cannot be read."""
         self._whole.append(base + b"/" if base else b"")
 
     def may_convert(self, path: bytes) -> bool:
@@ -67,7 +67,7 @@ class Conversions:
         return any(file.match(path, False) for file in self._files)
 
     def _define(self, text: bytes) -> bool:
-        """Learn the macros that set a conversion; tells whether there is a new one."""
+        """Learns the macros that set a conversion; returns whether there is a new one."""
         before = len(self._names)
         macros = [words for words in _lines(text) if words[0].startswith(_MACRO)] if _MACRO in text else []
         for _ in macros:
@@ -88,7 +88,7 @@ class Conversions:
         for pattern, *words in _lines(text):
             if pattern.startswith(_MACRO):
                 continue
-            # a quoted pattern may have blanks, so what seem to be attributes may be parts of it
+            # a quoted pattern may have blanks, so what looks like attributes may be part of it
             if not self._sets(words):
                 continue
             if self._fold or pattern.startswith((b'"', b"!")):

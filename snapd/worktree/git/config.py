@@ -1,4 +1,4 @@
-"""Sees whether a git configuration includes files alone: libgit2 waits for ever for a pipe that nobody writes to."""
+"""Checks that a git configuration only includes files: libgit2 waits forever for a pipe that nobody writes to."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import stat
 from snapd.worktree.fs.stable_read import regular
 
 _DEEPEST = 10
-"""libgit2 follows no more includes one out of the other."""
+"""How deep libgit2 follows includes in included files."""
 _PATH = re.compile(r"(?:^|\])[ \t]*path[ \t]*=[ \t]*(.*)$", re.IGNORECASE | re.MULTILINE)
 _ESCAPES = {"n": "\n", "t": "\t", "b": "\b"}
 
 
 def includes_only_files(path: str, home: str) -> bool:
-    """Whether all that libgit2 opens for a configuration file are regular files, or are not there.
+    """Whether everything that libgit2 opens for a configuration file is a regular file, or missing.
 
-    Whatever is called `path` counts, in whichever section: what is too much does no harm.
+    Every key `path` counts, in any section: one too many does no harm.
 
     Args:
         path: the file.
@@ -33,7 +33,7 @@ def includes_only_files(path: str, home: str) -> bool:
         try:
             mode = os.stat(config).st_mode
         except (OSError, ValueError):
-            # libgit2 passes over what is not there
+            # libgit2 ignores missing files
             continue
         if not stat.S_ISREG(mode):
             return False
@@ -51,7 +51,7 @@ def includes_only_files(path: str, home: str) -> bool:
 
 
 def _unquoted(value: str) -> str:
-    """A value as git-config(1) has it: quotes, backslashes and comments."""
+    """A value without the quotes, backslashes and comments of git-config(1)."""
     found: list[str] = []
     quoted, characters = False, iter(value)
     for character in characters:

@@ -1,14 +1,14 @@
-"""What the project's own git index says of the contents of its files, where that is certain.
+"""What the project's own git index knows for certain about the contents of its files.
 
-Git wrote into its index what `lstat` said of a file when the blob and the file had the same content, apart from
-conversions. While the file still has every bit of that, and was not changed in the clock tick in which git looked, its
-content is that of the blob; see git's racy-git.txt. Conversions are told by the size, which is always compared: line
-ends only ever lose bytes on the way into the repository. For filters, encodings and `$Id$` keywords, which may keep the
+Git wrote the result of `lstat` into its index when the blob and the file had the same content, apart from conversions.
+While all of that result still holds, and the file did not change in the clock tick in which git looked, its content is
+that of the blob; see git's racy-git.txt. A conversion of line ends shows in the size, which is always compared: it only
+ever takes bytes away on the way into the repository. For filters, encodings and `$Id$` keywords, which may keep the
 size, see `attributes.py`.
 
-What is assumed, since it leaves no trace: an attribute of those three kinds that was in force when the entry was
-written, and was taken away since from the work tree, from the index and from the configuration, changed the size of
-what it changed; nobody rewrote a file in the very tick in which git read it, then set its mtime back.
+Two assumptions remain, since they leave no trace: an attribute of those three kinds that was in force when the entry
+was written, and was removed since from work tree, index and configuration, changed the size of its files; and nobody
+rewrote a file in the very tick in which git read it, then set its mtime back.
 """
 
 from __future__ import annotations
@@ -39,17 +39,17 @@ if TYPE_CHECKING:
 
 _ATTRIBUTES = b".gitattributes"
 _MAX_ATTRIBUTES = 16 << 20
-"""Nothing is believed beside an attribute file larger than this, bytes; git ignores one over 100 MB."""
+"""Bytes; below a larger attribute file no entry is trusted. Git ignores one over 100 MB."""
 _MARK = 0xFFFFFFFF
 _SECOND = 1_000_000_000
 _U32 = struct.Struct("<I")
 _RECORD = struct.Struct("<QqqIIII20s")
-"""Size, mtime and ctime (as a listing's stamp has them), low half of the inode, user, group, mode, blob."""
+"""Size, mtime and ctime (as in a packed signature), low half of the inode, user, group, mode, blob."""
 _BLOB = slice(40, 60)
 _HEAD = struct.Struct(">10I20sH")
 _OID = slice(40, 60)
 _PLAIN = 0x0FFF
-"""The flags of an entry that is of stage 0, not assumed valid and without extended flags are no more than this."""
+"""The greatest flags of an entry of stage 0, not assumed valid, without extended flags."""
 _MODES = frozenset((REGULAR, EXECUTABLE, SYMLINK))
 _FINE = 1_000_000
 _COARSE_S = 2
@@ -57,7 +57,7 @@ _COARSE_S = 2
 
 
 class IndexSeed:
-    """Knows blobs of files that nobody has read. For one look; it is not kept up to date.
+    """Knows the blobs of files that snapd has not read. For one look: nothing updates it.
 
     Attributes:
         object_directories: where the blobs lie, the repository's own directory first.
@@ -86,18 +86,18 @@ class IndexSeed:
         strip: bytes = b"",
         index: GitIndex | None = None,
     ) -> IndexSeed | None:
-        """Read the index and the attributes of a repository, and the sizes of its blobs.
+        """Reads the index and the attributes of a repository, and the sizes of its blobs.
 
         Args:
-            repository: whose objects have names of SHA-1.
+            repository: with SHA-1 objects; any other gives None.
             user: whose git configuration counts.
             open_blobs: reads blobs of the repository.
             strip: the workspace relative to the repository, b"" for its root.
-            index: the repository's index, where it was read already.
+            index: the repository's index, if it was read already.
 
         Returns:
-            None where nothing can be believed: there is no legible index, a configuration is damaged, or drivers of
-            filters are configured whose traces are not known to show.
+            None if nothing can be trusted: the index cannot be read, a configuration is damaged, or filters are
+            configured that may convert a file without a trace.
 
         Raises:
             IoError: the disk is in trouble.
@@ -123,7 +123,7 @@ class IndexSeed:
 
     @property
     def wanted(self) -> frozenset[ObjectId]:
-        """The blobs that may be answered, as far as the attribute files are known."""
+        """The blobs that `oids` may return, judged by the attribute files known so far."""
         front, conversions = self._front, self._conversions
         return frozenset(
             record[_BLOB]
@@ -132,7 +132,7 @@ class IndexSeed:
         )
 
     def entering(self, path: RelPath, names: Collection[bytes], descriptor: int) -> None:
-        """Regard the attributes of a directory, before its files are asked for.
+        """Takes in the attributes of a directory; call it before `oids`.
 
         Args:
             path: of the directory.
@@ -149,11 +149,11 @@ class IndexSeed:
         """The blobs that have the bytes of a directory's files, and the targets of its symlinks.
 
         Args:
-            path: of the directory. It and those above it were entered.
-            listing: what it holds.
+            path: of the directory; `entering` was called for it and those above it.
+            listing: of the directory.
 
         Returns:
-            As many as `listing.names` has names, in their order; None where that is not certain.
+            One for each of `listing.names`, in their order; None where it is not certain.
         """
         names = listing.names.split(b"\0")[:-1]
         if listing.device & _MARK != self._device:
@@ -183,14 +183,14 @@ class IndexSeed:
 
 @cache
 def _kept_mode(mode: bytes) -> bytes:
-    """What git makes of a mode, both as 4 bytes."""
+    """The mode that git stores for a mode, both as 4 bytes."""
     return _U32.pack(tree_mode(_U32.unpack(mode)[0]))
 
 
 def _records(index: GitIndex, strip: bytes, blobs: ProjectBlobs) -> dict[RelPath, bytes]:
-    """What a file must be that has the blob of an entry that can be believed (`_RECORD`), by its path.
+    """For each trustworthy entry, by path: what a file must be to have its blob (`_RECORD`).
 
-    The size that git takes out of an entry to say that it must look again is not that of the blob either.
+    An entry whose size git has zeroed, to say that it must look again, differs from the size of the blob.
     """
     cut = len(strip) + 1 if strip else 0
     front = strip + b"/" if strip else b""
@@ -221,7 +221,7 @@ def _records(index: GitIndex, strip: bytes, blobs: ProjectBlobs) -> dict[RelPath
 
 
 def _is_older(entry_s: int, entry_ns: int, written_s: int, written_ns: int) -> bool:
-    """Whether a time in an entry is of an earlier clock tick than that of the index."""
+    """Whether a time in an entry is from an earlier clock tick than that of the index."""
     if entry_ns % _FINE:
         return entry_s < written_s or (entry_s == written_s and entry_ns < written_ns)
     return entry_s <= written_s - _COARSE_S
@@ -235,7 +235,7 @@ def _add_file(conversions: Conversions, base: bytes, text: bytes | None) -> None
 
 
 def _add_tracked(conversions: Conversions, index: GitIndex, root: bytes, blobs: ProjectBlobs) -> None:
-    """Regard the attribute files that the index holds: their blobs, and what is on disk in their place."""
+    """Takes in the attribute files that the index holds: their blobs, and their files on disk."""
     for at in [at for at, path in enumerate(index.paths) if path.endswith(_ATTRIBUTES)]:
         base, _, name = index.paths[at].rpartition(b"/")
         if name == _ATTRIBUTES:
@@ -244,7 +244,7 @@ def _add_tracked(conversions: Conversions, index: GitIndex, root: bytes, blobs: 
 
 
 def _add_above(conversions: Conversions, root: bytes, strip: bytes) -> None:
-    """Regard the attribute files from the repository's root down to the workspace."""
+    """Takes in the attribute files from the repository's root down to the workspace."""
     parts = strip.split(b"/") if strip else []
     for depth in range(len(parts) + 1):
         _add_on_disk(conversions, root, b"/".join(parts[:depth]))

@@ -1,6 +1,6 @@
-"""Finds the git repository that a folder belongs to and reads what it says, as data.
+"""Finds the git repository that a folder belongs to, and reads its settings as data.
 
-Git is never run, nothing is written, and no GIT_* variable of the environment has an effect.
+It never runs git, writes nothing, and ignores the GIT_* variables of the environment.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _MAX_GITFILE = 1 << 20
 _ANY_INCLUDE = re.compile(rb"include", re.IGNORECASE)
 _INCLUDE = re.compile(rb"include(?!if)", re.IGNORECASE)
 _KNOWN_FILTER = "filter.lfs."
-"""What `git lfs install` configures; a pointer is never as large as its file, unless that has 128 bytes."""
+"""What `git lfs install` configures. A pointer has the size of its file only by chance, at some 128 bytes."""
 _home_lock = threading.Lock()
 
 
@@ -102,8 +102,8 @@ class _BadGitFileError(Exception):
 def find_repository(folder: bytes, stats: StatCache | None = None) -> Repository | None:
     """Find the repository whose work tree a folder is in, as git run in that folder would.
 
-    A directory `.git` that is no repository is passed over; a file `.git` that leads to none ends the search,
-    as does the edge of the file system, and a folder inside of a git directory has no work tree.
+    It ignores a directory `.git` that is no repository. A file `.git` that leads to none ends the search, as does the
+    edge of the file system; and a folder inside a git directory has no work tree.
 
     Args:
         folder: An absolute path. Symlinks in it are resolved first.
@@ -347,26 +347,26 @@ def _last_value(path: str, name: str, otherwise: str | None, stats: StatCache) -
         The last value.
     """
     status = stats.stat(path)
-    # libgit2 would wait for ever for a FIFO to be written to
+    # libgit2 would wait forever for a FIFO to be written to
     if status is None or not stat.S_ISREG(status.st_mode):
         return otherwise
     try:
         if _mentions_include(path):
-            # which files it includes only libgit2 knows
+            # only libgit2 knows which files it includes
             stats.distrust()
         config = pygit2.Config()
         _add_file(config, path, pygit2.option(Option.GET_HOMEDIR) or "")
         values = [value for value in config.get_multivar(name) if value is not None]
     except (pygit2.GitError, OSError, ValueError, KeyError) as error:
-        _log.warning("the git configuration file %s is passed over: %s", path, error)
+        _log.warning("ignoring the git configuration file %s, which cannot be read: %s", path, error)
         return otherwise
     return values[-1] if values else otherwise
 
 
 def _add_file(config: pygit2.Config, path: str, home: str) -> None:
-    """Has libgit2 read a file and those that it includes; raises `ValueError` where it would wait for a pipe."""
+    """Adds a file and those that it includes; raises `ValueError` where libgit2 would wait for a pipe."""
     if _mentions_include(path, conditional=True) and not includes_only_files(path, home):
-        raise ValueError("it includes what is no file")
+        raise ValueError("it includes something that is not a regular file")
     config.add_file(path)
 
 
@@ -390,7 +390,7 @@ def _home_of(user: str) -> str | None:
     try:
         return pwd.getpwnam(user).pw_dir
     except KeyError:
-        _log.warning("core.excludesFile names the home of %s, a user who is not known", user)
+        _log.warning("core.excludesFile names the home of %s, an unknown user: check its spelling", user)
         return None
 
 
@@ -402,5 +402,5 @@ def _read(path: str, stats: StatCache) -> bytes | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError) as error:
-        _log.warning("the user's ignore file is passed over: %s", error)
+        _log.warning("ignoring the user's ignore file, which cannot be read: %s", error)
         return None

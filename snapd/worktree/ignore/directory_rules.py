@@ -1,4 +1,4 @@
-"""What holds in one directory: which of its names are captured."""
+"""The rules of one directory: which of its names are captured."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 class Scope(Enum):
     """What is captured in a directory."""
 
-    RULES = "what the ignore rules let through"
-    TRACKED_ONLY = "ignored itself: only what the user's index holds or the request forces"
+    RULES = "what the ignore rules do not exclude"
+    TRACKED_ONLY = "the directory is ignored: only what the user's index holds or the request forces"
     ALL = "forced: everything"
 
 
@@ -27,8 +27,8 @@ class DirectoryRules:
     Attributes:
         scope: what is captured here.
         stack: the ignore files in force.
-        nested: the indexes of repositories inside the workspace that reach here.
-        key: a digest of `stack` and `nested`: where it is the same, a name need not be judged again.
+        nested: the indexes of repositories inside the workspace that may hold files here.
+        key: a digest of `stack` and `nested`: while it stays the same, so do the decisions.
     """
 
     scope: Scope
@@ -37,5 +37,5 @@ class DirectoryRules:
     key: bytes
 
     def decides_as(self, other: DirectoryRules | None) -> bool:
-        """Whether both let the same names through."""
+        """Whether both decide the same about every name."""
         return other is not None and self.key == other.key and self.scope is other.scope

@@ -1,4 +1,4 @@
-"""Says which names of the work tree are captured, and keeps what that depends on."""
+"""Decides which names of the work tree are captured."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class RuleEvaluator:
 
     Args:
         rules: what is ignored in the workspace.
-        source: where they come from; knows the repositories inside the workspace.
-        forced: ignored paths, files or directories, to capture all the same.
+        source: where they come from; reads the repositories inside the workspace.
+        forced: ignored files or directories to capture anyway.
     """
 
     def __init__(self, rules: WorkspaceRules, source: RuleSource, forced: tuple[RelPath, ...]) -> None:
@@ -38,15 +38,15 @@ class RuleEvaluator:
     def entering(
         self, path: RelPath, above: DirectoryRules | None, before: DirectoryRules | None
     ) -> DirectoryRules | None:
-        """What holds for a directory before its own `.gitignore` has its say.
+        """The rules for a directory, without its own `.gitignore`.
 
         Args:
             path: the directory.
-            above: what holds in the directory above; None where `path` is the root, or that is not known yet.
-            before: what held in the directory as of the last look, if there was one.
+            above: the rules of the directory above; None for the root, or if they are not known yet.
+            before: the rules of the directory as of the last look, if there was one.
 
         Returns:
-            None where the directory is ignored by now.
+            None if the directory is ignored now.
         """
         if above is None:
             return self.root
@@ -56,13 +56,13 @@ class RuleEvaluator:
     def inside(
         self, rules: DirectoryRules, path: RelPath, gitignore: IgnoreFile | None, has_git: bool
     ) -> DirectoryRules:
-        """What holds inside a directory.
+        """The rules inside a directory.
 
         Args:
             rules: what `entering` returned.
             path: the directory.
             gitignore: its `.gitignore`.
-            has_git: it has a `.git`.
+            has_git: whether it has a `.git`.
         """
         if gitignore is not None:
             rules = attrs.evolve(
@@ -77,7 +77,7 @@ class RuleEvaluator:
         return rules
 
     def scope_of(self, path: RelPath, is_directory: bool, rules: DirectoryRules) -> Scope | None:
-        """How far a name is captured; None where it is ignored."""
+        """What is captured of a name; None if it is ignored."""
         if rules.scope is Scope.ALL or (self._forced and not self._forced.isdisjoint((path, *parents(path)))):
             return Scope.ALL
         if not is_directory and self._tracked.holds(path):
@@ -97,14 +97,14 @@ class RuleEvaluator:
 
 
 def differing(one: TrackedPaths, other: TrackedPaths) -> frozenset[RelPath]:
-    """The paths of which two indexes do not say the same."""
+    """The paths about which two indexes differ."""
     if one is other:
         return frozenset()
     return frozenset(one.paths) ^ frozenset(other.paths) | one.links ^ other.links | one.sparse ^ other.sparse
 
 
 def digest(tracked: TrackedPaths, forced: tuple[RelPath, ...]) -> bytes:
-    """What changes when an index or the forced paths do."""
+    """A digest of an index and the forced paths."""
     return _key(b"", *_parts(tracked), b"\0".join(forced))
 
 

@@ -1,6 +1,6 @@
-"""Gathers what says which files of a workspace are ignored, and which are captured all the same.
+"""Reads the rules that decide which files of a workspace are ignored, and which are captured anyway.
 
-All of it is read as data: nothing that the user's git configures is run or obeyed otherwise.
+Everything is read as data: snapd never runs what the user's git configures.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ WORKSPACE_FILE = ".snapd.toml"
 
 @attrs.frozen
 class WorkspaceRules:
-    """What is ignored in a workspace.
+    """The ignore rules of a workspace.
 
     Attributes:
         prefix: the workspace relative to the repository around it.
@@ -59,7 +59,7 @@ class WorkspaceRules:
 
 
 class RuleSource:
-    """Says what the rules are at each look. While no file that they rest on changed, none is opened.
+    """Reads the rules for each look; opens no file while none of those that they rest on changed.
 
     Args:
         root: the workspace, absolute.
@@ -86,11 +86,11 @@ class RuleSource:
             exclude: snapd's own patterns for this workspace.
 
         Returns:
-            The same object as the last time, where they are the same.
+            The same object as last time, if they are the same.
 
         Raises:
-            InvalidParams: the workspace's `.snapd.toml` is not as it should be; names the key.
-            IoError: the folder cannot be looked at.
+            InvalidParams: the workspace's `.snapd.toml` is wrong; names the key.
+            IoError: the folder cannot be read.
         """
         exclude = tuple(exclude)
         self._parsed = None
@@ -101,7 +101,7 @@ class RuleSource:
             repository = find_repository(self._root, stats)
         outer = self._repository_texts(repository, stats)
         if repository is not None and self._is_foreign(repository, outer):
-            # the repository around us ignores this folder as a whole: it is not its project
+            # the repository around this folder ignores it as a whole: it is no part of that project
             repository = None
             outer = self._repository_texts(None, stats)
         prefix = _prefix(repository, self._root)
@@ -115,13 +115,13 @@ class RuleSource:
         return self._last
 
     def seed(self, open_blobs: OpenBlobs) -> IndexSeed | None:
-        """What the index of the project knows of the contents of its files; rests on the last `read`.
+        """What the index of the project knows about the contents of its files, as of the last `read`.
 
         Args:
             open_blobs: reads blobs of the project's own git.
 
         Returns:
-            None where there is no repository, or nothing of it can be believed.
+            None if there is no repository, or its index cannot be trusted.
 
         Raises:
             IoError: the disk is in trouble.
@@ -138,7 +138,7 @@ class RuleSource:
             path: the directory that has a `.git`.
 
         Returns:
-            None where that is no repository; the same object as the last time, where it is the same.
+            None if that is no repository; the same object as last time, if it is the same.
         """
         known = self._nested.get(path)
         if known is not None and known[0].unchanged():
@@ -154,10 +154,10 @@ class RuleSource:
         return tracked
 
     def nested_changed(self) -> bool:
-        """Whether a repository that was asked for by `nested` may have changed since: its index or its `.git`.
+        """Whether the index or the `.git` of a repository that `nested` has read may have changed since.
 
-        It is told once: who asks looks at the directories and asks for those that are repositories still. One whose
-        directory is gone has not changed: what lay in it is not there either.
+        Each change is reported once: the caller then visits the directories and calls `nested` for the repositories. A
+        repository whose directory is gone has not changed: its files are gone too.
         """
         changed = False
         for path, (stats, _) in list(self._nested.items()):
@@ -205,8 +205,10 @@ class RuleSource:
         try:
             index = read_index(path, hash_size=repository.hash_size)
         except (MalformedIndex, OSError) as error:
-            # what it held falls back under the ignore rules, and nothing ignored is ever deleted
-            logger.warning("the index %s cannot be read: %s", os.fsdecode(path), error)
+            # the ignore rules now apply to what it held, and nothing ignored is ever deleted
+            logger.warning(
+                "cannot read the git index %s, its ignored files are not captured: %s", os.fsdecode(path), error
+            )
             # it may rest on a shared index that comes back
             stats.distrust()
             self._indexes.pop(key, None)
@@ -235,7 +237,7 @@ def workspace_excludes(root_descriptor: int) -> list[str]:
         root_descriptor: the workspace, open.
 
     Raises:
-        InvalidParams: the file is not as it should be; names the key.
+        InvalidParams: the file is wrong; names the key.
         IoError: the disk or the process is in trouble.
     """
     found = read_small(WORKSPACE_FILE.encode(), root_descriptor)
@@ -267,7 +269,7 @@ def _prefix(repository: Repository | None, root: bytes) -> bytes:
 
 
 def _above(repository: Repository, root: bytes, stats: StatCache) -> list[RuleText]:
-    """The `.gitignore` files between the repository's root and the workspace, outermost first."""
+    """The `.gitignore` files from the repository's root down to the workspace, outermost first."""
     texts = []
     prefix = _prefix(repository, root)
     parts = prefix.split(b"/") if prefix else []

@@ -1,4 +1,4 @@
-"""How the work tree differs from a snapshot by now, told from the memory and from what is yet to be read."""
+"""How the work tree differs from a snapshot, from its state and the unread files."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ _NOT_STORED: ObjectId = bytes(20)
 
 
 class _EnoughError(Exception):
-    """The limits are reached."""
+    """A limit is reached."""
 
 
 @attrs.define
 class DriftFinder:
-    """Compares a memory with a snapshot; only directories that differ are gone into.
+    """Compares a state with a snapshot; enters only directories that differ.
 
     Attributes:
         root: descriptor of the workspace.
-        memory: as of a look just now.
-        read_tree: gives the entries of a stored tree.
-        max_files: differing files that are told, at most.
-        max_bytes: contents that are read from the disk, at most.
+        state: as of a look just now.
+        read_tree: returns the entries of a stored tree.
+        max_files: how many differing files to report at most.
+        max_bytes: how much content to read from the disk at most, bytes.
         unfinished: see `Drift`.
     """
 
@@ -60,7 +60,8 @@ class DriftFinder:
             base: its tree.
 
         Raises:
-            StoreCorrupt, IoError: see there.
+            StoreCorrupt: a stored tree is damaged.
+            IoError: the disk is in trouble.
         """
         for unread in self.state.unread:
             node: DirectoryNode | None = unread
@@ -125,7 +126,7 @@ class DriftFinder:
         finally:
             os.close(descriptor)
         if not isinstance(found, tuple):
-            # it is being written, or is more than is looked at for this
+            # it is being written, or is over the limit
             self._truncated = True
             return
         data = b"".join(held)

@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 _PROCESSES = 2
 _AHEAD = 96
-"""Directories asked of each process before it has answered: their listings are held in memory."""
+"""How many listings each process may still owe before it gets no more questions."""
 
 
 class ListerPool(WorkerPool[T, Listing]):

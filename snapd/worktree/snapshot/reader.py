@@ -1,4 +1,4 @@
-"""Reads the files that differ from what is remembered, hashes and stores them, with all cores where there are many."""
+"""Reads, hashes and stores the unread files; on all cores if there are many."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _WORTH_HELP = 2000
-"""Files: from here on it is worth while to have processes read them."""
+"""From this many files on, it pays to have processes read them."""
 _POLL_SECONDS = 0.1
-"""How long a request that was taken back may go on waiting."""
+"""How soon a cancelled request stops waiting."""
 
 Read = tuple[bytes, "Record | SkipReason | None"]
-"""A name and what became of it: its record, why it cannot be captured, or None where it is gone."""
+"""A name with its record, or why the file cannot be captured, or None if it is gone."""
 
 
 @attrs.frozen
@@ -52,7 +52,7 @@ class Reader:
     Attributes:
         root: descriptor of the workspace.
         limit: bytes; larger files are not captured.
-        batch: where their bytes go.
+        batch: takes their contents.
         call: the request.
     """
 
@@ -62,13 +62,13 @@ class Reader:
     call: Call
 
     def read_all(self, state: TreeState) -> _Readings:
-        """Reads what the memory has down as unread.
+        """Reads the unread files.
 
         Yields:
-            A directory and what became of some of its files.
+            A directory, and the results for some of its files.
 
         Raises:
-            IoError, StorageFull, Cancelled: what was yielded so far is in the batch.
+            IoError, StorageFull, Cancelled: the batch has what was yielded so far.
         """
         pieces: deque[_Piece] = deque()
         total = 0
@@ -99,17 +99,17 @@ class Reader:
         if readers is not None:
             with closing(readers):
                 yield from self._read_by(readers, directories, pieces)
-        # all of them, or what the processes did not come to
+        # all files, or those that the processes did not answer
         for node, path, items in pieces:
             yield node, self._read(directories, path, items)
 
     def _read_by(self, readers: ReaderPool[_Asked], directories: Directories, pieces: deque[_Piece]) -> _Readings:
-        """Has processes read regular files; what they do not read as it is, this one does.
+        """Has processes read the regular files; this one reads the rest, and what they cannot.
 
         Args:
             readers: the processes.
-            directories: where this one reads.
-            pieces: what is to be read; what is left in it is still to be.
+            directories: for this process's own reads.
+            pieces: what to read; afterwards, what is still unread.
         """
         try:
             while pieces or readers.is_waiting:

@@ -24,7 +24,7 @@ T = TypeVar("T")
 FILES_TOGETHER = 16
 """Files of a directory to ask for in one question: with more, one process may get all of them."""
 _AHEAD = 256
-"""Files asked of each process before it has answered."""
+"""How many files each process may still owe before it gets no more questions."""
 
 
 class ReadFile(NamedTuple):

@@ -1,6 +1,6 @@
-"""The process that reads files for `readers.py`: names come in, what they hold goes out, until the input ends.
+"""The process that reads files for `reader_pool`: names come in, contents go out, until the input ends.
 
-It answers for files that could be read as they are. Of any other it only says so: why is for who asked to find out.
+For a file that it cannot read as it is, it only says so; the process that asked finds out why.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     _Packing = Callable[[bytes], tuple[ObjectId, bytes]]
 
 DIRECTORY = struct.Struct("<IH")
-"""Bytes of a directory's path, and number of the names in it that follow."""
+"""The length of a directory's path, bytes, and the number of names that follow it."""
 NAME = struct.Struct("<H")
-"""Bytes of a name."""
+"""The length of a name, bytes."""
 ANSWER = struct.Struct("<57sI")
-"""The file's record, and the bytes of the packed blob that follow: of a file that was not read, all zero."""
+"""The file's record, and the length of the packed blob that follows, bytes; all zero for a file that was not read."""
 UNREAD = ANSWER.pack(b"", 0)
 
 _BUFFER = 1 << 18
@@ -37,7 +37,7 @@ def main(argument: str) -> None:
 
     Args:
         argument: descriptor of the directory that paths are relative to, as a decimal number; the size in bytes up to
-            which files are captured; and the module that has `packed_blob`.
+            which files are captured; and the module with `packed_blob`.
     """
     root, limit, packing = argument.split()
     packed_blob: _Packing = import_module(packing).packed_blob
@@ -50,7 +50,6 @@ def main(argument: str) -> None:
             path = questions.read(length)
             names = [questions.read(*NAME.unpack(questions.read(NAME.size))) for _ in range(count)]
             answers.writelines(_read(int(root), path, names, min(int(limit), STREAM_FROM - 1), packed_blob))
-            # not held back while there is nothing more to do
             answers.flush()
 
 

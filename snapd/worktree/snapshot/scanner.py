@@ -1,4 +1,4 @@
-"""Captures the work tree: looks at what may have changed, reads what did, stores it, and computes the tree."""
+"""Captures the work tree: looks at what may have changed, reads and stores what did, and computes the tree."""
 
 from __future__ import annotations
 
@@ -39,27 +39,27 @@ if TYPE_CHECKING:
     from .classifier import Visit
     from .lister_pool import ListerPool
 
-_WORTH_KEEPING = 5000
-"""Files and directories that a new process would have to read again."""
+_SAVE_FROM = 5000
+"""After this many new files and directories the state is saved, so that a new process need not read them again."""
 
 logger = logging.getLogger(__name__)
 
 _ROUNDS = 4
 _CUT_SHORT = "the last look was cut short, or what it found could not be stored"
-_OTHER_RULES = "settings or ignore rules that lie outside of the files changed"
-_MANY = 4096
-"""From this many paths of changed rules on, looking at all is as cheap as looking at each."""
+_OTHER_RULES = "settings or ignore rules outside the work tree changed"
+_ALL_FROM = 4096
+"""From this many paths with changed rules on, a look at everything costs no more than one at each."""
 
 
 class Scanner:
-    """The memory of one work tree, and the looks at it. One look at a time.
+    """The state of one work tree, and the looks that update it, one at a time.
 
     Args:
         root: descriptor of the workspace.
-        device: of the workspace; what is mounted inside is not crossed into.
+        device: of the workspace; looks do not enter what is mounted inside.
         rules: where the ignore rules come from.
         hidden: a directory that is never captured (a store inside the workspace), if any.
-        clock: says what may have changed.
+        clock: marks what may have changed.
     """
 
     def __init__(self, root: int, device: int, rules: RuleSource, hidden: RelPath | None, clock: Clock) -> None:
@@ -77,22 +77,22 @@ class Scanner:
         self._forced: tuple[RelPath, ...] = ()
         self._adopt: Adopt | None = None
         self._open_blobs: OpenBlobs | None = None
-        self._kept_at: str | None = None
+        self._saved_at: str | None = None
         self._saved_rules_digest: bytes | None = None
-        self._not_kept = 0
-        self._keeping: threading.Thread | None = None
+        self._unsaved = 0
+        self._saving: threading.Thread | None = None
 
     def attach(self, path: str, knows: Callable[[ObjectId], bool], adopt: Adopt, open_blobs: OpenBlobs) -> None:
-        """Starts from what an earlier process knew of the work tree, and keeps what this one learns.
+        """Starts from the state that an earlier process saved, and saves what this one learns.
 
         Args:
-            path: of the file that has it.
-            knows: whether a tree is a snapshot of the store: then all its objects are there.
-            adopt: takes objects over into the store, see `snapd.core.ports.Store.adopt`.
-            open_blobs: reads blobs of the project's own git, see `snapd.core.ports.ProjectBlobs`.
+            path: of the file with the state.
+            knows: whether a tree is a snapshot of the store, so that all its objects are there.
+            adopt: takes objects of the project's own git over into the store.
+            open_blobs: reads blobs of the project's own git.
         """
         self._adopt, self._open_blobs = adopt, open_blobs
-        self._kept_at = path
+        self._saved_at = path
         saved = load(path)
         if saved is None or saved.root.inode != os.fstat(self._root).st_ino or not knows(saved.tree):
             return
@@ -101,37 +101,37 @@ class Scanner:
         self._saved_rules_digest = saved.rules_digest
 
     def forget(self, objects: frozenset[ObjectId]) -> None:
-        """Takes objects for not stored that a capture has stored: the files that have them are read again.
+        """Treats objects as not stored: the next look reads the files that have them.
 
         Args:
             objects: blobs and trees.
         """
         if not objects:
             return
-        # what is kept meanwhile must not change under it
-        self._wait_for_keeping()
+        # the state must not change while it is saved
+        self._wait_for_saving()
         state = self.state
         for _, node in state.root.walk():
             for name in [name for name, record in node.files.items() if oid_of(record) in objects]:
                 state.drop_file(node, name)
             if node.tree in objects:
                 state.invalidate_tree(node)
-        # what is left may be of several snapshots, of which none has all
+        # the rest may come from several snapshots, none of which has all of it
         self.relied_on = None
         self._doubt(Marks(), "objects are missing in the store")
 
     def forget_all(self) -> None:
-        """Takes nothing for stored, also not what is kept for the next process; raises `IoError`."""
-        self._wait_for_keeping()
+        """Treats no object as stored, and deletes the saved state; raises `IoError`."""
+        self._wait_for_saving()
         self.state.clear()
         self.relied_on = None
-        if self._kept_at is not None:
-            with os_errors(self._kept_at), contextlib.suppress(FileNotFoundError):
-                os.unlink(self._kept_at)
-        self._doubt(Marks(), "nothing in the store is relied on any more")
+        if self._saved_at is not None:
+            with os_errors(self._saved_at), contextlib.suppress(FileNotFoundError):
+                os.unlink(self._saved_at)
+        self._doubt(Marks(), "the store may have lost objects")
 
     def doubt(self, paths: Iterable[RelPath]) -> None:
-        """Has the next look be at some names, whatever the clock says."""
+        """Makes the next look look at some names, whatever the clock says."""
         marks = Marks()
         for path in paths:
             above, _, name = path.rpartition(b"/")
@@ -141,9 +141,9 @@ class Scanner:
         self._clock.put_back(marks)
 
     def close(self) -> None:
-        """Keeps what is known for the next process."""
-        self._wait_for_keeping()
-        self._keep()
+        """Saves the state for the next process."""
+        self._wait_for_saving()
+        self._save()
 
     def capture(
         self, settings: CaptureSettings, forced: tuple[RelPath, ...], batch: ObjectBatch, call: Call
@@ -152,9 +152,9 @@ class Scanner:
 
         Args:
             settings: own excludes and the size limit.
-            forced: ignored paths, files or directories, to capture all the same.
-            batch: where new objects go; committed here.
-            call: the request that this is for.
+            forced: ignored files or directories to capture anyway.
+            batch: takes new objects; committed here.
+            call: the request.
 
         Returns:
             The snapshot; its objects are stored.
@@ -162,7 +162,7 @@ class Scanner:
         Raises:
             IoError, StorageFull: there is no snapshot.
             InvalidParams: the workspace's own settings are wrong.
-            Cancelled: as asked.
+            Cancelled: the request was cancelled.
         """
         forced = tuple(sorted(set(forced)))
         taken = Marks()
@@ -174,7 +174,7 @@ class Scanner:
             try:
                 trees = self._store(walker, learnt, taken, batch, call)
             except BaseException:
-                # what was read may not be stored
+                # the objects of these files may not be stored
                 for node, name in learnt:
                     self.state.drop_file(node, name)
                 raise
@@ -184,16 +184,16 @@ class Scanner:
         for node, tree in trees.items():
             node.tree = tree
         self.state.pack_all_but((*walker.visited, *dict.fromkeys(node for node, _ in learnt)))
-        self._not_kept += len(learnt) + len(trees)
+        self._unsaved += len(learnt) + len(trees)
         assert self.state.root.tree is not None
         assert self._rules is not None
         self.captured = Snapshot(self.state.root.tree, self.state.coverage(self._rules, forced))
-        # also when a later look fails: what is remembered is taken for stored
+        # stays even if a later look fails: the state counts on its objects
         self.relied_on = self.captured.tree
-        if self._not_kept >= _WORTH_KEEPING:
-            # nobody waits for that; the next look does, should it come at once
-            self._keeping = threading.Thread(target=self._keep, name="snapd-keep", daemon=True)
-            self._keeping.start()
+        if self._unsaved >= _SAVE_FROM:
+            # only a look that comes at once has to wait for it
+            self._saving = threading.Thread(target=self._save, name="snapd-save", daemon=True)
+            self._saving.start()
         return self.captured
 
     def drift(
@@ -207,19 +207,20 @@ class Scanner:
         max_files: int,
         max_bytes: int,
     ) -> Drift:
-        """How the work tree differs from a snapshot, without taking another: nothing is stored.
+        """How the work tree differs from a snapshot; stores nothing.
 
         Args:
             base: the snapshot's tree.
-            read_tree: gives the entries of a stored tree.
+            read_tree: returns the entries of a stored tree.
             settings: as for `capture`.
-            call: what this is for.
-            forced: as for `capture`; those of the snapshot.
-            max_files: differing files to report, at most.
-            max_bytes: bytes of contents to read, at most.
+            forced: the forced paths of the snapshot.
+            max_files: how many differing files to report at most.
+            max_bytes: how much content to read at most, bytes.
+            call: the request.
 
         Raises:
-            StoreCorrupt, IoError, InvalidParams, Cancelled: see there.
+            StoreCorrupt: a stored tree is damaged.
+            IoError, InvalidParams, Cancelled: as for `capture`.
         """
         taken = Marks()
         try:
@@ -234,13 +235,13 @@ class Scanner:
             raise
 
     def _doubt(self, taken: Marks, why: str) -> None:
-        """Has the next look be at everything."""
+        """Makes the next look look at everything."""
         taken.doubt(why)
         self._clock.put_back(taken)
         self.captured = None
 
     def _unchanged(self, forced: tuple[RelPath, ...]) -> Snapshot:
-        """The snapshot, where nothing changed; what is not captured may have been found out without taking one."""
+        """The snapshot if nothing changed; its coverage may be new, since `drift` updates it without a snapshot."""
         assert self.state.root.tree is not None
         assert self._rules is not None
         snapshot = Snapshot(self.state.root.tree, self.state.coverage(self._rules, forced))
@@ -248,28 +249,28 @@ class Scanner:
             self.captured = snapshot
         return snapshot
 
-    def _wait_for_keeping(self) -> None:
-        if self._keeping is not None:
-            self._keeping.join()
-            self._keeping = None
+    def _wait_for_saving(self) -> None:
+        if self._saving is not None:
+            self._saving.join()
+            self._saving = None
 
-    def _keep(self) -> None:
-        if self._kept_at is None or not self._not_kept or self.relied_on is None or self._rules is None:
+    def _save(self) -> None:
+        if self._saved_at is None or not self._unsaved or self.relied_on is None or self._rules is None:
             return
         try:
-            save(self._kept_at, self.state, self.relied_on, digest(self._rules.tracked, self._forced))
-            self._not_kept = 0
+            save(self._saved_at, self.state, self.relied_on, digest(self._rules.tracked, self._forced))
+            self._unsaved = 0
         except SnapdError as error:
-            # the next process reads a little more
-            logger.warning("what is known of the work tree could not be kept: %s", error)
-        # what was worth keeping took large work
+            # the next process reads more files
+            logger.warning("cannot save the state of the work tree: %s", error)
+        # a state worth saving took much memory to build
         give_back()
 
     # -- looking
 
     def _look(self, settings: CaptureSettings, forced: tuple[RelPath, ...], taken: Marks, call: Call) -> Walker | None:
-        """Brings the memory up to date, but for what has to be read; None where nothing can have changed."""
-        self._wait_for_keeping()
+        """Brings the state up to date, but for unread files; returns None if nothing can have changed."""
+        self._wait_for_saving()
         # before other processes watch anything: the next `take` reports what an overflow loses from here on
         marks = self._take(taken)
         lister: ListerPool[Visit] | None = None
@@ -323,21 +324,21 @@ class Scanner:
             elif everything and not walker.raced and walker.held_still():
                 return walker
             else:
-                # also where the watches ran out in the middle of a look at what was marked
+                # even if the watches ran out during a look at marked names
                 everything = True
         self._clock.put_back(marks)
         walker.unfinished = True
         return walker
 
     def _look_at_everything(self, walker: Walker, why: str) -> None:
-        # where nothing is watched each look is one: whoever wants to know is told by the status
+        # without watches every look is one; `snapshot/status` shows it
         level = logging.INFO if self._clock.exact else logging.DEBUG
         logger.log(level, "looking at all files: %s", why)
         self.full_look = FullLook(time.time_ns() // 1_000_000, why)
         walker.walk_everything()
 
     def _seed(self) -> SeededFiles | None:
-        """What the project's own git knows and the store now has."""
+        """What the project's own git knows, with the blobs that the store has adopted."""
         if self._adopt is None or self._open_blobs is None:
             return None
         seed = self._source.seed(self._open_blobs)
@@ -353,10 +354,10 @@ class Scanner:
     def _doubted(
         self, rules: WorkspaceRules, forced: tuple[RelPath, ...], settings: CaptureSettings
     ) -> tuple[bool, frozenset[RelPath]]:
-        """What may be captured now and was not, or the contrary, for reasons that lie outside of it.
+        """What may be captured now and was not, or the reverse, because settings, rules or indexes changed.
 
         Returns:
-            Whether that may be any path, by what the verdicts of directories tell; and the paths of which they do not.
+            Whether any path may be, which the rules of each directory show; and the paths for which they do not.
         """
         before = self._rules
         if before is None:
@@ -366,8 +367,8 @@ class Scanner:
         if rules is not before:
             changed = changed or (rules.prefix, rules.texts) != (before.prefix, before.texts)
             doubted |= differing(rules.tracked, before.tracked)
-        if self.captured is None or len(doubted) >= _MANY:
-            # a look that failed may have judged some of it by other rules
+        if self.captured is None or len(doubted) >= _ALL_FROM:
+            # a look that failed may have applied other rules to some directories
             self.state.invalidate_rules()
             return True, frozenset()
         return changed, doubted
@@ -378,12 +379,12 @@ class Scanner:
         self, walker: Walker, learnt: list[tuple[DirectoryNode, bytes]], taken: Marks, batch: ObjectBatch, call: Call
     ) -> dict[DirectoryNode, ObjectId]:
         reader = Reader(self._root, walker.classifier.limit, batch, call)
-        # a look that stored nothing (`drift`) may have left some, in directories that this one did not visit
+        # `drift` stores nothing: it may have left some in directories that this look did not visit
         asked = tuple(self.state.unread)
         for _ in range(_ROUNDS):
             if not self._read(reader, learnt):
                 break
-            # what went away between the look and the read may be there by another name
+            # a file that went away between look and read may have another name now
             marks = self._take(taken)
             if marks.everything:
                 self._look_at_everything(walker, marks.why)
@@ -401,7 +402,7 @@ class Scanner:
         return trees
 
     def _read(self, reader: Reader, learnt: list[tuple[DirectoryNode, bytes]]) -> bool:
-        """Reads what is unread; whether some of it was gone."""
+        """Reads the unread files; returns whether some were gone."""
         state = self.state
         gone = False
         with contextlib.closing(reader.read_all(state)) as all_found:
@@ -420,7 +421,7 @@ class Scanner:
         return gone
 
     def _trees(self, batch: ObjectBatch, call: Call) -> dict[DirectoryNode, ObjectId]:
-        """The trees that have to be computed, children before what is above them."""
+        """Computes the trees that are missing, children before parents."""
         root = self.state.root
         order: list[DirectoryNode] = []
         pending = [root] if root.tree is None else []
@@ -434,6 +435,6 @@ class Scanner:
             data = encode_tree(node, trees)
             trees[node] = batch.encoded_tree(data) if data else EMPTY_TREE
         if trees.get(root) == EMPTY_TREE:
-            # of all empty trees the root's alone has to be stored: a commit names it
+            # the root's is the only empty tree to store: a commit names it
             batch.encoded_tree(b"")
         return trees

@@ -206,7 +206,7 @@ class Walker:
             self.state.put_other(node.parent, node.name, Uncaptured.IGNORED_DIRECTORY)
             return
         self.classifier.pending.append(Visit(path, node, rules, deep))
-        # at once: the old rules must not classify what the look comes to later
+        # at once: the old rules must not classify what the look visits later
         self._walk()
 
     def _classify_again(self, path: RelPath) -> None:

@@ -1,1 +1,1 @@
-"""The work tree as it was last seen, in memory and on disk."""
+"""The state of the work tree as of the last look, in memory and on disk."""

@@ -1,6 +1,6 @@
-"""What is remembered of a captured file, in 57 bytes: a project may have hundreds of thousands of them.
+"""The state of a captured file, in a record of 57 bytes: a project may have hundreds of thousands of them.
 
-A record is the file's signature (what `lstat` said when its bytes were read: 36 bytes), the id of its blob (20 bytes),
+A record is the file's signature when its bytes were read (36 bytes, `listing.SIGNATURE`), the id of its blob (20 bytes)
 and whether it is racy (1 byte).
 """
 
@@ -28,19 +28,19 @@ Record = bytes
 OID_BYTES = 20
 
 CTIMES = struct.Struct("<20xq8x")
-"""The ctime in a signature, see `ctime_of`; of many at once."""
+"""The ctimes in packed signatures, see `ctime_of`."""
 _INODES = struct.Struct("<28xQ")
 _OID = slice(36, 56)
 _RACY = 56
 _FEW = 32
-"""Inodes that are looked for as bytes, in all signatures of a directory at once."""
+"""Up to this many inodes are searched for as bytes, in all signatures of a directory at once."""
 
 
 class Inodes:
-    """Some inode numbers, to find the files that have one of them.
+    """A set of inode numbers, to find the files that have one of them.
 
     Args:
-        numbers: the same.
+        numbers: the inode numbers.
     """
 
     def __init__(self, numbers: Collection[int]) -> None:
@@ -49,7 +49,7 @@ class Inodes:
         self._pattern = re.compile(b"|".join(re.escape(_number(inode)) for inode in self.numbers)) if few else None
 
     def may_be_in(self, signatures: bytes) -> bool:
-        """Whether some signatures may have one of them; quick where they have none, and there are few."""
+        """Whether packed signatures may have one of them; quick for few numbers, of which they have none."""
         return self._pattern is None or self._pattern.search(signatures) is not None
 
 
@@ -59,13 +59,13 @@ def _number(inode: int) -> bytes:
 
 @attrs.frozen
 class PackedFiles:
-    """The records of a directory's files, by name, in the order of a listing: four objects, however many there are.
+    """The records of a directory's files in four objects, however many files there are; in the order of a listing.
 
     Attributes:
         names: each ended by a zero byte.
         signatures: `SIGNATURE_BYTES` each.
         oids: `OID_BYTES` each.
-        racy: a byte each.
+        racy: one byte each, 0 or 1.
     """
 
     names: bytes
@@ -88,7 +88,7 @@ class PackedFiles:
         return len(self.racy)
 
     def of_inodes(self, inodes: Inodes) -> list[bytes]:
-        """The names of the files that have one of some inodes."""
+        """The names of the files with one of these inodes."""
         if not inodes.may_be_in(self.signatures):
             return []
         found = [at for at, (inode,) in enumerate(_INODES.iter_unpack(self.signatures)) if inode in inodes.numbers]
@@ -96,7 +96,7 @@ class PackedFiles:
         return [names[at] for at in found]
 
     def tree_lines(self) -> list[tuple[bytes, bytes]]:
-        """The names, and what a tree object says of each."""
+        """Each name, with its line in the tree object."""
         signatures, oids = self.signatures, self.oids
         return [
             (
@@ -112,7 +112,7 @@ class PackedFiles:
         ]
 
     def unpacked(self) -> dict[bytes, Record]:
-        """The records, each by itself."""
+        """The records by name."""
         signatures, oids, racy = self.signatures, self.oids, self.racy
         return {
             name: signatures[at * SIGNATURE_BYTES : (at + 1) * SIGNATURE_BYTES]
@@ -130,7 +130,7 @@ def make_record(signature: Signature, oid: ObjectId, racy: bool) -> Record:
     """The record of a file.
 
     Args:
-        signature: what `lstat` said when it was read.
+        signature: when it was read.
         oid: the blob with its bytes.
         racy: it may have changed since within the same clock tick.
     """
@@ -139,7 +139,7 @@ def make_record(signature: Signature, oid: ObjectId, racy: bool) -> Record:
 
 
 def seeded_record(signature: bytes, oid: ObjectId, racy: bool) -> Record:
-    """As `make_record`, of a signature that is packed already."""
+    """The record of a file whose signature is packed already; else as `make_record`."""
     return signature + oid + (b"\1" if racy else b"\0")
 
 
@@ -164,7 +164,7 @@ def inode_of(record: Record) -> int:
 
 
 def mode_of(record: Record) -> int:
-    """The mode that a tree gives the file."""
+    """The file's mode in a tree."""
     return tree_mode(int.from_bytes(record[:4], "little"))
 
 
@@ -174,12 +174,12 @@ def _prefix(mode: bytes) -> bytes:
 
 
 def tree_lines(files: Mapping[bytes, Record]) -> list[tuple[bytes, bytes]]:
-    """Each name, and what the tree object says of that file."""
+    """Each name, with its line in the tree object."""
     return [(name, b"%b%b\0%b" % (_prefix(record[:4]), name, record[_OID])) for name, record in files.items()]
 
 
 def entry_of(record: Record) -> Entry:
-    """What a tree says of the file."""
+    """The file's entry in a tree."""
     return Entry(mode_of(record), record[_OID])
 
 

@@ -1,4 +1,4 @@
-"""The directories of the work tree as they were last seen."""
+"""The directories of the work tree as of the last look."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 
 class Uncaptured(Enum):
-    """Why a name is not captured, where that is nothing to report."""
+    """Why a name is not captured, if that need not be reported."""
 
     IGNORED_FILE = "ignored"
     IGNORED_DIRECTORY = "ignored, with all below it"
-    HIDDEN = "a `.git`, a file that we are about to move into place, or our store"
+    HIDDEN = "a `.git`, a file that snapd is about to move into place, or its store"
 
 
 @attrs.define(eq=False)
@@ -36,15 +36,15 @@ class DirectoryNode:
 
     Attributes:
         name: in the directory above; empty for the root.
-        parent: the directory above; None for the root, and for one that is no more.
-        inode: by which it is known again.
-        files: captured files and symlinks by name; given packed, it stays so until one of them is asked for.
+        parent: the directory above; None for the root, and for a directory that was dropped.
+        inode: its inode number; 0 before the first look.
+        files: captured files and symlinks by name; packed records are unpacked when one of them is used.
         directories: subdirectories by name.
         others: the names that are not captured, and why.
-        tree: its tree id; None while it has to be computed, and then of all above it too.
+        tree: its tree id; None while it must be computed, and then so must those of all directories above.
         gitignore: its `.gitignore`, if it has one.
         rules: what decides which of its names are captured, as of the last look.
-        watch: the clock's own, see `Place`.
+        watch: see `WatchedDirectory`.
     """
 
     name: bytes = b""
@@ -71,36 +71,36 @@ class DirectoryNode:
 
     @property
     def packed_files(self) -> PackedFiles:
-        """The same, with as few objects as can be."""
+        """Captured files and symlinks, packed."""
         return self._files if isinstance(self._files, PackedFiles) else PackedFiles.of(self._files)
 
     def pack(self) -> None:
-        """Packs the files until one of them is asked for."""
+        """Packs the files until one of them is used."""
         self._files = self.packed_files
 
     @property
     def file_count(self) -> int:
-        """How many files there are."""
+        """The number of captured files and symlinks."""
         return len(self._files)
 
     def tree_lines(self) -> list[tuple[bytes, bytes]]:
-        """What the directory's tree object says of its files: each name, and the line that it has there."""
+        """The name of each file, with its line in the directory's tree object."""
         if isinstance(self._files, PackedFiles):
             return self._files.tree_lines()
         return tree_lines(self._files)
 
     def of_inodes(self, inodes: Inodes) -> list[bytes]:
-        """The names of the files that have one of some inodes; what is packed stays so."""
+        """The names of the files with one of these inodes; packed files stay packed."""
         if isinstance(self._files, PackedFiles):
             return self._files.of_inodes(inodes)
         return [name for name, record in self._files.items() if inode_of(record) in inodes.numbers]
 
     def has_just(self, names: bytes, signatures: bytes) -> bool:
-        """Whether the files are these, and none of them is racy.
+        """Whether the files are exactly those of a listing, and none of them is racy.
 
         Args:
-            names: of the files of a listing, as there.
-            signatures: likewise.
+            names: as `Listing.names`.
+            signatures: as `Listing.signatures`.
         """
         files = self._files
         if isinstance(files, PackedFiles):
@@ -113,7 +113,7 @@ class DirectoryNode:
         )
 
     def directory(self, path: RelPath) -> DirectoryNode | None:
-        """The directory at a path below this one; itself for the empty path."""
+        """The directory at a path below this one; this one for the empty path."""
         node: DirectoryNode | None = self
         for part in path.split(b"/") if path else ():
             assert node is not None
@@ -129,7 +129,7 @@ class DirectoryNode:
         return None if node is None else node.files.get(name)
 
     def ignores(self, path: RelPath) -> bool:
-        """Whether a file at a path below this directory was found to be ignored, or a directory above it was."""
+        """Whether a file at a path below this directory is ignored, or a directory above the file is."""
         *above, name = path.split(b"/")
         node = self
         for part in above:
@@ -141,7 +141,7 @@ class DirectoryNode:
         return node.others.get(name) is Uncaptured.IGNORED_FILE
 
     def walk(self, path: RelPath = b"") -> Iterator[tuple[RelPath, DirectoryNode]]:
-        """This directory and all below it, each before those below it."""
+        """This directory and all below it, parents first."""
         pending = [(path, self)]
         while pending:
             here, node = pending.pop()
@@ -151,11 +151,11 @@ class DirectoryNode:
 
 
 def encode_tree(node: DirectoryNode, trees: Mapping[DirectoryNode, ObjectId]) -> bytes:
-    """The bytes of a directory's tree object; empty for one that has nothing to keep.
+    """The bytes of a directory's tree object; empty if nothing in it is captured.
 
     Args:
         node: the directory.
-        trees: of those subdirectories that do not say it themselves.
+        trees: the ids of subdirectories whose `tree` is None.
     """
     # git sorts a subtree as if its name ended in a slash
     lines = node.tree_lines()

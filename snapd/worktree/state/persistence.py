@@ -1,7 +1,7 @@
-"""Keeps the memory of a work tree on disk, so that a new process need not read every file again.
+"""Saves the state of a work tree, so that a new process need not read every file again.
 
-What is kept is believed no more than what is in memory: every file's signature is compared with the disk before its
-record counts. So an old file is as good as a new one, but for what has to be read; a damaged one is passed over.
+A look trusts a saved state no more than one in memory: a record counts only if its signature is still that on disk. So
+an old saved state only costs more reads, and a damaged one is ignored.
 """
 
 from __future__ import annotations
@@ -43,15 +43,15 @@ _NO_PARENT = 0xFFFFFFFF
 
 
 class _DamagedError(Exception):
-    """The bytes are no memory."""
+    """The bytes are no saved state."""
 
 
 @attrs.frozen
 class Saved:
-    """What was kept.
+    """A saved state.
 
     Attributes:
-        tree: a snapshot that has all the objects which the memory takes for stored.
+        tree: a snapshot with all the objects that the state counts on.
         rules_digest: of what decided, beside the ignore files in the tree, which names are captured.
         root: the workspace.
     """
@@ -62,7 +62,7 @@ class Saved:
 
 
 def save(path: str, state: TreeState, tree: ObjectId, rules_digest: bytes) -> None:
-    """Keeps a memory. What is unread in it, its reader finds out by itself: its record is an old one, or there is none.
+    """Saves a state. It need not say what is unread: such a file has an old record or none, and is read again.
 
     Args:
         path: of the file.
@@ -71,7 +71,7 @@ def save(path: str, state: TreeState, tree: ObjectId, rules_digest: bytes) -> No
         rules_digest: as in `Saved`.
 
     Raises:
-        StorageFull, IoError: what was there before is there still.
+        StorageFull, IoError: the file is as it was before.
     """
     temporary = f"{path}.{secrets.token_hex(6)}.tmp"
     with os_errors(path):
@@ -80,7 +80,7 @@ def save(path: str, state: TreeState, tree: ObjectId, rules_digest: bytes) -> No
             with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
                 digest = hashlib.sha1()
                 file.write(_MAGIC + bytes(_DIGEST_BYTES))
-                # piece by piece: all of it at once is memory that the process would not give back
+                # piece by piece: the process would not give the memory for all of it back
                 for piece in _encode(state, tree, rules_digest):
                     digest.update(piece)
                     file.write(piece)
@@ -94,7 +94,7 @@ def save(path: str, state: TreeState, tree: ObjectId, rules_digest: bytes) -> No
 
 
 def load(path: str) -> Saved | None:
-    """What was kept; None where there is nothing that can be used."""
+    """The saved state; None if there is none that can be used."""
     try:
         failpoint("memory.load")
         with open(path, "rb") as file:
@@ -155,7 +155,7 @@ def _decode(data: bytes, at: int) -> Saved:
         above = None if parent == _NO_PARENT else nodes[parent]
         rules = known_rules.get((scope, key))
         if rules is None:
-            # the ignore files are read by the first look; until then the key alone says whether they are the same
+            # the first look reads the ignore files; until then the key alone shows whether they are the same
             rules = known_rules[scope, key] = DirectoryRules(_SCOPES[scope], IgnoreStack(), (), keys[key])
         node = DirectoryNode(name, above, inode, tree=None if tree == _NO_TREE else tree, rules=rules)
         if others_length:

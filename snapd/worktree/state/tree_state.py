@@ -1,7 +1,7 @@
-"""The work tree as it was last seen, in memory: what the next look compares the disk with.
+"""The state of the work tree as of the last look: what the next look compares the disk with.
 
-It may know less than is there (`unread`), but what it says of a file was true when its bytes were read, and those bytes
-are stored.
+It may know less than the disk has (`unread`), but what it says about a file was true when its bytes were read, and the
+store has those bytes.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ if TYPE_CHECKING:
 
 
 _UNPACKED = 512
-"""Directories whose files stand each by itself: of a thousand, they take some 8 MiB more than packed."""
+"""Directories whose files stay unpacked; a thousand of them take some 8 MiB more than packed."""
 
 
 class TreeState:
-    """All that is known of a work tree.
+    """The known state of a work tree.
 
     Args:
-        forgotten: called with each directory that goes.
+        forgotten: called with each directory that is dropped.
 
     Attributes:
         root: the workspace itself.
         count: captured files and symlinks.
-        unread: files whose bytes have to be read, by directory; True for a symlink.
+        unread: files that must be read, by directory; True for a symlink.
         linked: files with more than one name: a write through another name raises no event for this one.
     """
 
@@ -54,7 +54,7 @@ class TreeState:
         self._coverage: Coverage | None = None
 
     def recall(self, root: DirectoryNode) -> None:
-        """Takes over what an earlier process knew; all of it is to be looked at."""
+        """Takes over the state that an earlier process saved; the next look checks all of it."""
         self.root = root
         self.count = sum(node.file_count for _, node in root.walk())
 
@@ -68,7 +68,7 @@ class TreeState:
         root.inode = 0
 
     def path_of(self, node: DirectoryNode) -> RelPath | None:
-        """Where a directory lies; None where it is no more."""
+        """The path of a directory; None if it was dropped."""
         parts = []
         while node.parent is not None:
             parts.append(node.name)
@@ -76,26 +76,26 @@ class TreeState:
         return b"/".join(reversed(parts)) if node is self.root else None
 
     def invalidate_rules(self) -> None:
-        """Has every directory judged anew by the next look: what judged them is not known for all of them alike."""
+        """Makes the next look classify all names again: not all were classified by the same rules."""
         for _, node in self.root.walk():
             node.rules = None
 
     def holds(self, node: DirectoryNode) -> bool:
-        """Whether a directory is still there."""
+        """Whether a directory is still part of the state."""
         return node.parent is not None or node is self.root
 
     def invalidate_tree(self, node: DirectoryNode) -> None:
-        """Says that the tree of a directory is to be computed."""
+        """Marks the trees of a directory and of those above it as to be computed."""
         above: DirectoryNode | None = node
         while above is not None and above.tree is not None:
             above.tree = None
             above = above.parent
 
     def pack_all_but(self, used: Iterable[DirectoryNode]) -> None:
-        """Packs the directories that were used, but for the latest.
+        """Packs the directories in use, but for the most recently used ones.
 
         Args:
-            used: those of which files were asked for just now.
+            used: directories whose files were used just now.
         """
         for node in used:
             self._used[node] = None
@@ -105,13 +105,13 @@ class TreeState:
 
     @property
     def is_settled(self) -> bool:
-        """Whether all that is known is in the last snapshot: nothing is to be read, computed or told anew."""
+        """Whether the last snapshot has the whole state: no file is unread, no tree or coverage out of date."""
         return self.root.tree is not None and not self.unread and self._coverage is not None
 
     # -- names
 
     def put_file(self, node: DirectoryNode, name: bytes, record: Record) -> None:
-        """Remembers a file."""
+        """Adds or replaces a file."""
         before = node.files.get(name)
         node.files[name] = record
         self.count += before is None
@@ -119,43 +119,43 @@ class TreeState:
             self.invalidate_tree(node)
 
     def put_new_files(self, node: DirectoryNode, files: dict[bytes, Record] | PackedFiles) -> None:
-        """Remembers files of a directory that had none so far."""
+        """Adds the files of a directory that had none."""
         node.files = files
         self.count += len(files)
         self.invalidate_tree(node)
 
     def put_directory(self, above: DirectoryNode, name: bytes, inode: int) -> DirectoryNode:
-        """Remembers a directory, new and empty so far."""
+        """Adds a directory, empty so far."""
         node = above.directories[name] = DirectoryNode(name, above, inode)
         self.invalidate_tree(above)
         return node
 
     def put_other(self, node: DirectoryNode, name: bytes, why: Uncaptured | SkipReason) -> None:
-        """Remembers a name that is not captured, and nothing else by that name."""
+        """Adds a name that is not captured, in place of whatever had that name."""
         if node.others.get(name) is not why:
             linked = name in self.linked.get(node, ())
             self.drop(node, name)
             node.others[name] = why
-            # what is wrong with a file may be put right through another of its names
+            # another name of the file may fix what kept it from being captured
             self.set_linked(node, name, linked and isinstance(why, SkipReason))
 
     def mark_unread(self, node: DirectoryNode, name: bytes, is_link: bool) -> None:
-        """Says that a file has to be read."""
+        """Marks a file as to be read."""
         self.unread.setdefault(node, {})[name] = is_link
 
     def put_read_file(self, node: DirectoryNode, name: bytes, record: Record) -> None:
-        """Remembers a file that was to be read."""
+        """Adds or replaces a file that was unread."""
         _discard(self.unread, node, name)
         self.put_file(node, name, record)
 
     def drop(self, node: DirectoryNode, name: bytes) -> None:
-        """Forgets a name, whatever it was."""
+        """Drops a name, whatever it is."""
         self.drop_file(node, name)
         self.drop_directory(node, name)
         node.others.pop(name, None)
 
     def drop_file(self, node: DirectoryNode, name: bytes) -> None:
-        """Forgets a file, if there is one by that name."""
+        """Drops the file of that name, if there is one."""
         if node.files.pop(name, None) is not None:
             self.count -= 1
             self.invalidate_tree(node)
@@ -163,7 +163,7 @@ class TreeState:
         self.set_linked(node, name, False)
 
     def drop_directory(self, above: DirectoryNode, name: bytes) -> None:
-        """Forgets a directory and all below it, if there is one by that name."""
+        """Drops the directory of that name and all below it, if there is one."""
         gone = above.directories.pop(name, None)
         if gone is None:
             return
@@ -179,7 +179,7 @@ class TreeState:
                 self._coverage = None
 
     def set_linked(self, node: DirectoryNode, name: bytes, linked: bool) -> bool:
-        """Says whether a file has several names; gives whether that is news."""
+        """Says whether a file has several names; returns whether that is new."""
         names = self.linked.get(node, set())
         if (name in names) is linked:
             return False
@@ -192,7 +192,7 @@ class TreeState:
         return True
 
     def names_of_inodes(self, numbers: Collection[int]) -> dict[DirectoryNode, set[bytes]]:
-        """All files with one of some inodes, and all names that were skipped, whose inodes are not known."""
+        """The names of all files with one of these inodes, and all skipped names, whose inodes are unknown."""
         inodes = Inodes(numbers)
         found: dict[DirectoryNode, set[bytes]] = {}
         pending = [self.root]
@@ -211,7 +211,7 @@ class TreeState:
     # -- coverage
 
     def update_coverage(self, nodes: Iterable[DirectoryNode]) -> None:
-        """Takes in what the snapshot's coverage has to say of directories that were looked at."""
+        """Brings the coverage up to date with directories that a look visited."""
         for node in nodes:
             notable = self._is_notable(node)
             if notable or node in self._notable:
@@ -222,7 +222,7 @@ class TreeState:
                 self._notable.discard(node)
 
     def coverage(self, rules: WorkspaceRules, forced: tuple[RelPath, ...]) -> Coverage:
-        """What the tree cannot say."""
+        """What a snapshot records beside its tree: empty directories, skipped files, rules."""
         known = self._coverage
         if known is not None and known.prefix == rules.prefix and known.forced == forced and self._rules is rules:
             return known
