@@ -1,4 +1,4 @@
-"""A story: two agents and their user work in one folder, and take back what they did, each without harm to the others.
+"""A story: two agents and their user work in one folder, and undo their steps without harming each other.
 
     python clients/python/demo.py [DIR]
 
@@ -45,12 +45,12 @@ COMMENT = "# All prices are in euro.\n"
 
 
 def say(text: str = "") -> None:
-    """One line of the story."""
+    """Prints a line of the story."""
     print(text, flush=True)
 
 
 def check(what: str, holds: bool) -> None:
-    """Says that something holds, or ends the demo."""
+    """Prints that something is true, or ends the demo."""
     if not holds:
         raise SystemExit(f"  NOT TRUE: {what}")
     say(f"  ok: {what}")
@@ -58,7 +58,7 @@ def check(what: str, holds: bool) -> None:
 
 @contextmanager
 def daemon() -> Iterator[None]:
-    """A daemon of our own: the first to connect starts it, as an editor or an agent would."""
+    """Starts a daemon of our own by the first connection, as an editor or an agent would."""
     with Client.spawn([sys.executable, "-m", "snapd", "connect"], timeout=WAIT_SECONDS) as bridge:
         bridge.initialize([], client_name="demo")
     try:
@@ -68,13 +68,13 @@ def daemon() -> Iterator[None]:
 
 
 class Folder:
-    """The files, as everyone sees them."""
+    """The files of the folder, as everyone sees them."""
 
     def __init__(self, path: str) -> None:
         self.path = path
 
     def write(self, name: str, data: str | bytes) -> None:
-        """Writes a file as editors do: aside, then renamed."""
+        """Writes a file as editors do: under another name, then renamed."""
         path = os.path.join(self.path, name)
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(f"{path}.tmp", "wb") as file:
@@ -87,14 +87,14 @@ class Folder:
             return file.read()
 
     def change(self, name: str, old: str, new: str) -> None:
-        """Replaces a piece of a file that is in it once."""
+        """Replaces a text that occurs once in a file."""
         text = self.read(name)
         if text.count(old) != 1:
             raise SystemExit(f"  NOT TRUE: {old!r} is once in {name}")
         self.write(name, text.replace(old, new))
 
     def shell(self, command: str) -> None:
-        """Runs a command, which tells nobody what it writes."""
+        """Runs a command, which writes files without telling anybody."""
         subprocess.run(["sh", "-ec", command], cwd=self.path, check=True)
 
     def has(self, name: str) -> bool:
@@ -103,7 +103,7 @@ class Folder:
 
 
 class Agent:
-    """A client with a session of its own, which keeps what it is told.
+    """A client with a session of its own, which keeps its notifications.
 
     Attributes:
         name: as the story calls it.
@@ -121,7 +121,7 @@ class Agent:
         self.steps: dict[str, str] = {}
 
     def start(self) -> None:
-        """Begins its session."""
+        """Starts its session."""
         self.session = self.client.session_start(agent=self.name)["sessionId"]
 
     def step(self, tool: str, description: str, work: Callable[[], None]) -> None:
@@ -133,23 +133,23 @@ class Agent:
         say(f"  {self.name:<5} {tool:<6} {description}: {counted(ended['files'])}")
 
     def undo(self, description: str, **options: Any) -> Any:
-        """Takes back the one step."""
+        """Undoes one step."""
         began = time.perf_counter()
         outcome = self.client.session_undo(self.session, step_id=self.steps[description], **options)
         return self._told("undone", outcome, began)
 
     def redo(self) -> Any:
-        """Does the step again that was taken back last."""
+        """Redoes the step that was undone last."""
         began = time.perf_counter()
         return self._told("redone", self.client.session_redo(self.session), began)
 
     def heard(self, last: int) -> list[tuple[str, Any]]:
-        """What it was told, up to a number."""
+        """Its notifications up to a number."""
         found: list[tuple[str, Any]] = []
         while not found or found[-1][1]["seq"] < last:
             push = self._pushes.get(WAIT_SECONDS)
             if push is None:
-                raise SystemExit(f"  NOT TRUE: {self.name} is told of everything")
+                raise SystemExit(f"  NOT TRUE: {self.name} gets every notification")
             found.append((push.method, push.params))
         return found
 
@@ -160,7 +160,7 @@ class Agent:
 
 
 def counted(files: Iterable[Any]) -> str:
-    """Changed files with their counts."""
+    """Lists changed files with their counts."""
     told = [
         f"{os.path.basename(file['file'])} "
         + ("(binary)" if file["binary"] else f"+{file['additions']} -{file['deletions']}")
@@ -170,7 +170,7 @@ def counted(files: Iterable[Any]) -> str:
 
 
 def outcomes(outcome: Any) -> str:
-    """What became of files."""
+    """Lists the outcomes of files."""
     told = [
         f"{os.path.basename(file['file'])} {file['outcome']}" + (f" ({file['reason']})" if "reason" in file else "")
         for file in outcome["files"]
@@ -179,7 +179,7 @@ def outcomes(outcome: Any) -> str:
 
 
 def log(client: Client) -> list[str]:
-    """The history, the oldest first, a line each."""
+    """Lists the history, oldest first, one line each."""
     sessions = {session["sessionId"]: session.get("agent", "") for session in client.session_list()["sessions"]}
     descriptions: dict[str, str] = {}
     lines = []
@@ -200,7 +200,7 @@ def log(client: Client) -> list[str]:
 
 def work(folder: Folder, ada: Agent, ben: Agent) -> None:
     """Two agents and the user work in one folder."""
-    say("\nThe user writes the first files, then Ada and Ben work beside each other")
+    say("\nThe user writes the first files, then Ada and Ben work at the same time")
     folder.write("shop/basket.py", BASKET)
     folder.write("shop/prices.txt", "apple 1.20\npear 0.85\n")
     folder.write("shop/greeting.txt", "Welcome!\n")
@@ -226,8 +226,8 @@ def work(folder: Folder, ada: Agent, ben: Agent) -> None:
 
 
 def take_back(folder: Folder, ada: Agent) -> None:
-    """One step in the middle goes, and comes back."""
-    say("\nAda's second step is taken back: it lies below what the user, Ben and Ada herself did since")
+    """One step in the middle is undone and redone."""
+    say("\nAda's second step is undone, below what the user, Ben and Ada herself have done since")
     ada.undo("round the total")
     text = folder.read("shop/basket.py")
     for at, line in enumerate(text.splitlines(), 1):
@@ -236,15 +236,15 @@ def take_back(folder: Folder, ada: Agent) -> None:
     check("its own line is gone, prices.txt has its old name", ROUNDED not in text and folder.has("shop/prices.txt"))
     check("the user's line and Ben's are there, in the same file", text.startswith(COMMENT) and BEN_WRITES in text)
     check("Ada's other steps stand", folder.has("shop/logo.png") and "warm" in folder.read("shop/greeting.txt"))
-    say("\nOn second thoughts it was right: it is done again")
+    say("\nOn second thoughts, it was right: it is redone")
     ada.redo()
     again = text.replace("    return sum(prices)\n", ROUNDED)
     check("the file has all three of them", folder.read("shop/basket.py") == again and folder.has("shop/prices.csv"))
 
 
 def disagree(folder: Folder, ada: Agent) -> None:
-    """What cannot be merged is told, and somebody chooses."""
-    say("\nThe user rewrites Ada's greeting. Then her third step is to be taken back, if that harms nobody")
+    """What cannot be merged is reported, and somebody chooses."""
+    say("\nThe user rewrites Ada's greeting. Then her third step is to be undone, if that harms nobody")
     folder.write("shop/greeting.txt", "Moin!\n")
     refused = ada.undo("greet politely", on_conflict="fail")
     stands = folder.read("shop/greeting.txt") == "Moin!\n"
@@ -257,8 +257,8 @@ def disagree(folder: Folder, ada: Agent) -> None:
 
 
 def compare(ada: Agent, ben: Agent) -> None:
-    """Both were told the same, which can be had again."""
-    say("\nBoth clients were told of everything, as it happened")
+    """Both got the same notifications, which they can fetch again."""
+    say("\nBoth clients were notified of everything as it happened")
     latest = ada.client.events(0)["latest"]
     heard, told = ada.heard(latest), ben.heard(latest)
     again = ben.client.events(heard[0][1]["seq"] - 1).get("events", [])
@@ -270,22 +270,22 @@ def compare(ada: Agent, ben: Agent) -> None:
 
 
 def after_restart(folder: Folder, ada: Agent, ben: Agent, before: list[str]) -> None:
-    """The same goes for a daemon that was not there when it happened."""
-    say("\nThe daemon is stopped, and another one started. It knows what happened:")
+    """A new daemon knows everything that happened before it started."""
+    say("\nThe daemon stops, and another one starts. It knows what happened:")
     ada.client.reconnect()
     ben.client.reconnect()
     lines = log(ben.client)
     for line in lines:
         say(f"    {line}")
     check("that is what the first one told", lines == before)
-    say("\nBen takes back his step, too")
+    say("\nBen undoes his step, too")
     ben.undo("a discount")
     text = COMMENT + BASKET.replace("    return sum(prices)\n", ROUNDED)
     check("the user's line and Ada's stand, and only Ben's is gone", folder.read("shop/basket.py") == text)
 
 
 def run(scratch: str, folder: Folder) -> None:
-    """What happens while daemons run."""
+    """The part of the story during which daemons run."""
     socket = os.path.join(scratch, "run", "daemon.sock")
     os.environ["SNAPD_DATA_DIR"] = os.path.join(scratch, "data")
     os.environ["SNAPD_RUNTIME_DIR"] = os.path.dirname(socket)
@@ -294,7 +294,7 @@ def run(scratch: str, folder: Folder) -> None:
         began = time.perf_counter()
         start = ada.client.track()["hash"]
         if start is None:
-            raise SystemExit("the demo needs snapshots, which the settings turn off")
+            raise SystemExit("the settings turn snapshots off; the demo needs them on")
         took = (time.perf_counter() - began) * 1000
         say(f"  first snapshot: {ada.client.status()['files']} files, {took:.1f} ms")
         work(folder, ada, ben)
@@ -304,11 +304,11 @@ def run(scratch: str, folder: Folder) -> None:
         before = log(ada.client)
     with daemon():
         after_restart(folder, ada, ben, before)
-        say("\nThe user wants the folder as it was before all this")
+        say("\nThe user wants the folder back as it was before all this")
         outcome = ada.client.restore(start)
         check("it is the first snapshot again", outcome["after"] == start)
         check(
-            f"and snapshot {outcome['before'][:10]} has all that was there",
+            f"and snapshot {outcome['before'][:10]} has everything that was there",
             ada.client.file_exists(outcome["before"], "shop/logo.png"),
         )
         ada.client.close()
@@ -316,7 +316,7 @@ def run(scratch: str, folder: Folder) -> None:
 
 
 def fingerprint(folder: str, *, git: bool) -> str:
-    """A digest of names, modes and bytes of all files: those of `.git` alone, or those of the work tree alone."""
+    """A digest of names, modes and bytes of all files, either of `.git` or of the work tree."""
     digest = hashlib.sha256()
     for directory, names, files in os.walk(folder):
         inside = ".git" in os.path.relpath(directory, folder).split(os.sep)
@@ -337,7 +337,7 @@ def fingerprint(folder: str, *, git: bool) -> str:
 
 
 def git(folder: str, *arguments: str) -> str:
-    """What git says, without letting it write."""
+    """Runs git without letting it write, and returns its output."""
     environment = {**os.environ, "GIT_OPTIONAL_LOCKS": "0"}
     done = subprocess.run(
         ["git", *arguments], cwd=folder, env=environment, capture_output=True, text=True, errors="replace", check=True
@@ -352,7 +352,7 @@ def main(source: str) -> None:
         say(f"A copy of {os.path.abspath(source)}, a daemon, and two clients: the agents Ada and Ben")
         shutil.copytree(source, folder, symlinks=True, ignore=LEFT_OUT)
         if os.path.lexists(os.path.join(folder, "shop")):
-            raise SystemExit(f"the demo makes a folder shop, and {source} has one")
+            raise SystemExit(f"the demo makes a folder named shop, but {source} already has one; choose another folder")
         has_git = os.path.exists(os.path.join(folder, ".git"))
         status = git(folder, "status", "--porcelain") if has_git else ""
         changed = git(folder, "diff", "HEAD") if has_git else ""

@@ -16,10 +16,10 @@ P = TypeVar("P", bound=RequestParams)
 R = TypeVar("R", bound=attrs.AttrsInstance)
 
 Handler = Callable[[Context, P], R]
-"""Carries out a request: takes where it runs and its params, and returns its result."""
+"""Carries out a request in a context: takes its params and returns its result."""
 
 bound: dict[str, Handler[Any, Any]] = {}
-"""The handlers so far, by the name of their method."""
+"""The handlers that are bound so far, by the name of their method."""
 
 
 def handles(method: Method[P, R]) -> Callable[[Handler[P, R]], Handler[P, R]]:

@@ -22,7 +22,7 @@ _DEFAULT: OnConflict = "overwrite"
 
 @handles(methods.RESTORE)
 def restore(context: Context, params: RestoreParams) -> Outcome:
-    """Makes the work tree what a snapshot was."""
+    """Makes the working tree exactly a snapshot."""
     result = context.workspace.restore(
         convert.tree(params.hash), convert.request(params.on_conflict, _DEFAULT, params.dry_run), context.call
     )
@@ -31,7 +31,7 @@ def restore(context: Context, params: RestoreParams) -> Outcome:
 
 @handles(methods.REVERT)
 def revert(context: Context, params: RevertParams) -> Outcome:
-    """Brings some files back."""
+    """Restores some files from snapshots."""
     patches = [
         (convert.tree(patch.hash), convert.paths(context, patch.files, f"patches[{at}].files"))
         for at, patch in enumerate(params.patches)

@@ -19,20 +19,20 @@ if TYPE_CHECKING:
 
 @handles(methods.CHECK)
 def check(context: Context, params: wire.CheckParams) -> wire.CheckResult:
-    """Checks a store, and repairs it where that is asked for."""
+    """Checks a store, and repairs it if requested."""
     if params.repair and params.quick:
-        raise InvalidParams("quick: a repair reads everything", field="quick")
+        raise InvalidParams("quick: a repair reads everything; leave out `quick` or `repair`", field="quick")
     store_check = context.workspace.store_check
     found = store_check.repair(context.call) if params.repair else store_check.check(context.call, quick=params.quick)
     return result(context.workspace.root, found)
 
 
 def result(root: bytes, found: checkup.CheckReport) -> wire.CheckResult:
-    """What was found, as the wire has it.
+    """Converts the report of a check.
 
     Args:
-        root: of the workspace.
-        found: the check.
+        root: the root of the workspace.
+        found: the report.
     """
     return wire.CheckResult(
         store=found.store,

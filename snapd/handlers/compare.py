@@ -20,7 +20,7 @@ TREE_BYTES = 20
 
 @handles(methods.PATCH)
 def patch(context: Context, params: PatchParams) -> Patch:
-    """Names what differs."""
+    """Lists the files that differ."""
     workspace = context.workspace
     changes = workspace.changed(convert.tree(params.hash), convert.optional_tree(params.to), context.call)
     return Patch(hash=params.hash, files=[absolute(workspace.root, change.path) for change in changes])
@@ -28,7 +28,7 @@ def patch(context: Context, params: PatchParams) -> Patch:
 
 @handles(methods.DIFF)
 def diff(context: Context, params: DiffParams) -> DiffResult:
-    """Writes what differs as a unified diff."""
+    """Makes a unified diff."""
     only = convert.paths(context, params.files, "files")
     if params.files is not None and not only:
         return DiffResult(diff="")
@@ -38,14 +38,14 @@ def diff(context: Context, params: DiffParams) -> DiffResult:
 
 @handles(methods.DIFF_FULL)
 def diff_full(context: Context, params: DiffFullParams) -> DiffFullResult:
-    """Gives what differs, each file before and after."""
+    """Lists the files that differ, with their contents before and after."""
     only = convert.paths(context, params.files, "files")
     if params.files is not None and not only:
         return DiffFullResult(diffs=[])
-    question = convert.Question(params)
+    paged = convert.PagedRequest(params)
     new, after = convert.optional_tree(params.to), None
-    if (position := question.position()) is not None:
-        # every page is made from the same tree, whatever the folder has become
+    if (position := paged.position()) is not None:
+        # all pages compare with the same tree, however the folder changes
         new, after = position[:TREE_BYTES], position[TREE_BYTES:]
     page = context.workspace.deltas(
         convert.tree(params.from_),
@@ -59,5 +59,5 @@ def diff_full(context: Context, params: DiffFullParams) -> DiffFullResult:
     )
     return DiffFullResult(
         diffs=[convert.file_diff(context.workspace.root, delta) for delta in page.deltas],
-        next_cursor=None if page.after is None else question.cursor(page.to + page.after),
+        next_cursor=None if page.after is None else paged.cursor(page.to + page.after),
     )

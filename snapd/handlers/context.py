@@ -1,4 +1,4 @@
-"""What a handler is given besides its params."""
+"""The context in which a handler runs."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 @attrs.frozen
 class Context:
-    """Where a request runs.
+    """What a handler gets besides the params of its request.
 
     Attributes:
-        workspace: the one that it is about.
+        workspace: the workspace of the request.
         roots: the paths under which the client may name its files, the canonical one first.
-        client: who asks: the same for all that one client asks.
-        call: its cancellation and progress.
+        client: identifies the client; the same object for all its requests.
+        call: the cancellation and progress of the request.
     """
 
     workspace: Workspace
@@ -31,5 +31,5 @@ class Context:
 
     @property
     def enabled(self) -> bool:
-        """Whether this client wants snapshots at all."""
+        """Whether this client has snapshots turned on."""
         return self.workspace.policy.enabled(self.client)

@@ -1,4 +1,4 @@
-"""Between the wire's values and the core's: hashes, file names, modes, outcomes."""
+"""Converts between the wire's values and the core's: hashes, file names, modes, outcomes, cursors."""
 
 from __future__ import annotations
 
@@ -29,60 +29,60 @@ _NUMBER = re.compile(rb"[0-9]{1,18}")
 
 
 class Name(TypedDict):
-    """How a record names its file."""
+    """The fields of a wire object that name its file."""
 
     file: str
     uri: str | None
 
 
 def tree(hash_: str) -> ObjectId:
-    """The tree that a hash names; the wire has checked its form."""
+    """Returns the tree of a hash, whose form the wire has checked."""
     return bytes.fromhex(hash_)
 
 
 def optional_tree(hash_: str | None) -> ObjectId | None:
-    """Likewise, where there may be none."""
+    """Returns the tree of a hash; None for None."""
     return None if hash_ is None else tree(hash_)
 
 
 def path(context: Context, text: str, field: str) -> RelPath:
-    """The file that a request names; raises `InvalidParams` or `PathOutsideWorkspace`."""
+    """Returns the path of a file in a request. Raises `InvalidParams` or `PathOutsideWorkspace`."""
     return relative(text, context.roots, field)
 
 
 def paths(context: Context, texts: Iterable[str] | None, field: str) -> list[RelPath]:
-    """The files that a request names; raises as `path`."""
+    """Returns the paths of files in a request. Raises like `path`."""
     return [path(context, text, f"{field}[{at}]") for at, text in enumerate(texts or ())]
 
 
 def name(root: bytes, found: RelPath) -> Name:
-    """How a record names a file: readable, and exact besides where that is not the same."""
+    """Returns the fields that name a file: readable, and also exact if the name is not UTF-8."""
     return {"file": shown(found), "uri": None if is_utf8(found) else to_uri(os.path.join(root, found))}
 
 
 def mode(bits: int | None) -> str | None:
-    """A mode as the wire has it."""
+    """Returns a mode as an octal string."""
     return None if bits is None else f"{bits:o}"
 
 
 def request(on_conflict: OnConflict | None, default: OnConflict, dry_run: bool) -> OperationOptions:
-    """How an operation is asked for.
+    """Makes the request for an operation.
 
     Args:
-        on_conflict: what the client said of conflicts.
-        default: what holds where it said nothing.
-        dry_run: whether it only wants to know.
+        on_conflict: what the client wants for conflicts, None if it did not say.
+        default: what applies then.
+        dry_run: whether nothing should be done.
     """
     return OperationOptions(on_conflict or default, on_conflict is not None, dry_run)
 
 
 def skipped(root: bytes, skips: Iterable[Skip]) -> list[wire.Skipped]:
-    """What a snapshot could not take."""
+    """Converts the files that a snapshot could not capture."""
     return [wire.Skipped(**name(root, skip.path), reason=skip.reason.value) for skip in skips]
 
 
 def file_outcomes(root: bytes, outcomes: Iterable[FileOutcome]) -> list[wire.FileOutcome]:
-    """What became of files."""
+    """Converts the outcomes of files."""
     return [
         wire.FileOutcome(**name(root, outcome.path), outcome=outcome.outcome, reason=outcome.reason)
         for outcome in outcomes
@@ -90,7 +90,7 @@ def file_outcomes(root: bytes, outcomes: Iterable[FileOutcome]) -> list[wire.Fil
 
 
 def outcome(root: bytes, result: Outcome) -> wire.Outcome:
-    """What an operation did."""
+    """Converts the outcome of an operation."""
     return wire.Outcome(
         applied=result.applied,
         before=result.before.hex(),
@@ -100,7 +100,7 @@ def outcome(root: bytes, result: Outcome) -> wire.Outcome:
 
 
 def file_diff(root: bytes, delta: FileDelta) -> wire.FileDiff:
-    """A file before and after."""
+    """Converts a changed file with its contents."""
     return wire.FileDiff(
         **name(root, delta.path),
         status=delta.status,
@@ -118,7 +118,7 @@ def file_diff(root: bytes, delta: FileDelta) -> wire.FileDiff:
 
 
 def file_change(root: bytes, delta: FileDelta) -> wire.FileChange:
-    """A changed file, without its contents."""
+    """Converts a changed file without its contents."""
     return wire.FileChange(
         **name(root, delta.path),
         status=delta.status,
@@ -128,14 +128,14 @@ def file_change(root: bytes, delta: FileDelta) -> wire.FileChange:
     )
 
 
-class Question:
-    """What is asked page by page: a cursor that was given out for one is of no use for any other.
+class PagedRequest:
+    """A request that is answered in pages. Its cursors are valid for the same params only.
 
-    A cursor is the digest of the question and of the position, and the position itself, in base64. So one that was
-    made up, changed on its way, or taken from an answer to other params is told from one that was given out.
+    A cursor is a digest of the params and the position, followed by the position, in base64. So a cursor that was made
+    up, altered, or taken from an answer to other params is recognised.
 
     Args:
-        params: of the request; all but `cursor` and `limit` say what is asked.
+        params: the params of the request; all but `cursor` and `limit` must stay the same from page to page.
     """
 
     def __init__(self, params: Any) -> None:
@@ -144,18 +144,18 @@ class Question:
         self._cursor: str | None = params.cursor
 
     def cursor(self, position: bytes) -> str:
-        """The cursor for a position; it is never empty."""
+        """Returns the cursor of a position. It is never empty."""
         return base64.urlsafe_b64encode(self._digest(position) + position).decode()
 
     def optional_cursor(self, number: int | None) -> str | None:
-        """As `cursor`, for a position that is a number; None where there is none."""
+        """Returns the cursor of a position that is a number; None for None."""
         return None if number is None else self.cursor(b"%d" % number)
 
     def position(self) -> bytes | None:
-        """The position that the request names, None where it starts at the beginning.
+        """Returns the position of the request's cursor, None for the first page.
 
         Raises:
-            InvalidParams: its cursor was not given out for this question.
+            InvalidParams: the cursor does not belong to these params.
         """
         if self._cursor is None:
             return None
@@ -164,13 +164,13 @@ class Question:
         except ValueError as error:
             raise _not_a_cursor() from error
         position = data[_DIGEST_BYTES:]
-        # also where other letters stand for the same bytes
+        # base64 can write the same bytes in several ways
         if self.cursor(position) != self._cursor:
             raise _not_a_cursor()
         return position
 
     def number(self) -> int | None:
-        """As `position`, where that is a number."""
+        """Like `position`, for a position that is a number."""
         position = self.position()
         if position is not None and not _NUMBER.fullmatch(position):
             raise _not_a_cursor()
@@ -182,5 +182,5 @@ class Question:
 
 def _not_a_cursor() -> InvalidParams:
     return InvalidParams(
-        "cursor: not the nextCursor of a page of this question; ask without it for the first page", field="cursor"
+        "cursor: not a nextCursor of a page with the same params; leave it out to get the first page", field="cursor"
     )

@@ -1,4 +1,4 @@
-"""What a workspace tells of by itself, as notifications; and `snapshot/events`, for who missed some of them."""
+"""Converts events to notifications; handles `snapshot/events`, for clients that missed some of them."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ if TYPE_CHECKING:
 
 @handles(methods.EVENTS)
 def events(context: Context, params: EventsParams) -> EventsResult:
-    """Gives the notifications after one."""
+    """Lists the notifications after one."""
     found, latest = context.workspace.event_log.since(params.since)
     if found is None:
         return EventsResult(reset=True, latest=latest)
-    return EventsResult(events=[_told(context.workspace.root, news) for news in found], latest=latest)
+    return EventsResult(events=[_notification(context.workspace.root, news) for news in found], latest=latest)
 
 
 def encode_news(root: bytes, news: NumberedNotice) -> tuple[str, dict[str, Any]]:
-    """The method of the notification that tells of something, and its params as JSON values.
+    """Returns the method and the params (JSON values) of the notification for an event.
 
     Args:
-        root: of the workspace that it happened in.
-        news: what happened.
+        root: the root of the workspace.
+        news: the event with its number.
     """
-    told = _told(root, news)
-    return told.method, unstructure(told.params)
+    made = _notification(root, news)
+    return made.method, unstructure(made.params)
 
 
-def _told(root: bytes, news: NumberedNotice) -> ToldNotification:
+def _notification(root: bytes, news: NumberedNotice) -> ToldNotification:
     uri, seq, event = to_uri(root), news.seq, news.event
     if isinstance(event, Tracked):
         previous = None if event.previous is None else event.previous.hex()

@@ -1,4 +1,4 @@
-"""Between the wire's sessions, steps and history, and the core's."""
+"""Converts the core's sessions, steps and history entries for the wire."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from . import convert
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from snapd.core.actions.history import HistoryEntry
     from snapd.core.answers import SessionView, StepView
     from snapd.core.timeline.model import FileSummary
 
@@ -21,13 +20,13 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
 def moment(milliseconds: int) -> str:
-    """A time as the wire has it."""
+    """Converts a time, in milliseconds since 1970, to RFC 3339."""
     when = _EPOCH + timedelta(milliseconds=milliseconds)
     return when.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def session(view: SessionView) -> wire.Session:
-    """A session."""
+    """Converts a session."""
     found = view.session
     return wire.Session(
         session_id=found.session_id,
@@ -42,10 +41,10 @@ def session(view: SessionView) -> wire.Session:
 
 
 def step(root: bytes, view: StepView) -> wire.Step:
-    """A step.
+    """Converts a step.
 
     Args:
-        root: of the workspace.
+        root: the root of the workspace.
         view: the step.
     """
     found = view.step
@@ -69,7 +68,7 @@ def step(root: bytes, view: StepView) -> wire.Step:
 
 
 def files(root: bytes, summaries: Iterable[FileSummary]) -> list[FileChange]:
-    """Changed files, without their contents."""
+    """Converts changed files, without their contents."""
     return [
         FileChange(
             **convert.name(root, summary.path),
@@ -84,7 +83,7 @@ def files(root: bytes, summaries: Iterable[FileSummary]) -> list[FileChange]:
 
 
 def entry(root: bytes, found: HistoryEntry) -> wire.Entry:
-    """An entry of the history."""
+    """Converts an entry of the history."""
     is_operation = found.kind not in ("step", "user")
     return wire.Entry(
         kind=found.kind,

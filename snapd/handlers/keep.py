@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @handles(methods.STATUS)
 def status(context: Context, _: StatusParams) -> StatusResult:
-    """Tells what is known of a workspace."""
+    """Describes the state of a workspace."""
     workspace = context.workspace
     found = workspace.status()
     in_use = workspace.policy.in_use(context.client)
@@ -59,17 +59,17 @@ def _json(value: bool | float | str | tuple[str, ...] | None) -> bool | float | 
 
 @handles(methods.CLEANUP)
 def cleanup(context: Context, params: CleanupParams) -> CleanupResult:
-    """Drops what retention does not keep."""
+    """Removes what the retention does not keep."""
     removed, freed = context.workspace.cleanup(params.older_than_days, context.call)
     return CleanupResult(removed=removed, freed_bytes=freed)
 
 
 @handles(methods.PURGE)
 def purge(context: Context, params: PurgeParams) -> PurgeResult:
-    """Takes files, or everything, out of all that was ever stored."""
+    """Removes the contents of files, or everything, from all that was ever stored."""
     paths = convert.paths(context, params.files, "files")
     if params.everything == bool(paths):
-        raise InvalidParams("files: expected at least one, or else `everything`", field="files")
+        raise InvalidParams("files: expected at least one file, or `everything`, but not both", field="files")
     purger = context.workspace.purge
     if params.everything:
         done = purger.purge_all(params.dry_run, context.call)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @handles(methods.FILE_AT)
 def file_at(context: Context, params: FileAtParams) -> FileAtResult:
-    """Gives the exact bytes of a file as it was."""
+    """Returns the exact bytes of a file."""
     path = convert.path(context, params.file, "file")
     found = context.workspace.file_at(convert.tree(params.hash), path)
     binary = is_binary(found.data)
@@ -48,18 +48,18 @@ def list_files(context: Context, params: ListFilesParams) -> ListFilesResult:
     """Lists the files of a snapshot."""
     tree = convert.tree(params.hash)
     prefix = params.prefix or ""
-    question = convert.Question(params)
-    after = question.position()
+    paged = convert.PagedRequest(params)
+    after = paged.position()
     page = context.workspace.names(tree, context.call, lambda path: shown(path).startswith(prefix), after, params.limit)
     root = context.workspace.root
     return ListFilesResult(
         files=[shown(path) if is_utf8(path) else to_uri(os.path.join(root, path)) for path in page.paths],
-        next_cursor=None if page.after is None else question.cursor(page.after),
+        next_cursor=None if page.after is None else paged.cursor(page.after),
     )
 
 
 @handles(methods.FILE_EXISTS)
 def file_exists(context: Context, params: FileExistsParams) -> FileExistsResult:
-    """Tells whether a snapshot has a file."""
+    """Says whether a snapshot has a file."""
     path = convert.path(context, params.file, "file")
     return FileExistsResult(exists=context.workspace.entry(convert.tree(params.hash), path) is not None)

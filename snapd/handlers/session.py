@@ -46,49 +46,49 @@ def end(context: Context, params: SessionEndParams) -> SessionEndResult:
 @handles(methods.SESSION_LIST)
 def list_sessions(context: Context, params: SessionListParams) -> SessionListResult:
     """Lists the sessions."""
-    question = convert.Question(params)
-    page = context.workspace.sessions.all(context.call, question.number(), params.limit)
+    paged = convert.PagedRequest(params)
+    page = context.workspace.sessions.all(context.call, paged.number(), params.limit)
     return SessionListResult(
-        sessions=[history.session(view) for view in page.views], next_cursor=question.optional_cursor(page.after)
+        sessions=[history.session(view) for view in page.views], next_cursor=paged.optional_cursor(page.after)
     )
 
 
 @handles(methods.SESSION_STEPS)
 def steps(context: Context, params: SessionStepsParams) -> SessionStepsResult:
     """Lists the steps of a session."""
-    question = convert.Question(params)
-    page = context.workspace.sessions.steps(params.session_id, context.call, question.number(), params.limit)
+    paged = convert.PagedRequest(params)
+    page = context.workspace.sessions.steps(params.session_id, context.call, paged.number(), params.limit)
     return SessionStepsResult(
         steps=[history.step(context.workspace.root, view) for view in page.views],
-        next_cursor=question.optional_cursor(page.after),
+        next_cursor=paged.optional_cursor(page.after),
     )
 
 
 @handles(methods.SESSION_DIFF)
 def diff(context: Context, params: SessionDiffParams) -> SessionDiffResult:
-    """Gives the net of what a session's steps changed."""
-    question = convert.Question(params)
+    """Lists the net changes of a session's steps."""
+    paged = convert.PagedRequest(params)
     deltas, last = context.workspace.session_diff(
         params.session_id,
         params.message_id,
         params.step_id,
         context.call,
         contents=params.contents,
-        after=question.position(),
+        after=paged.position(),
         limit=params.limit,
     )
     return SessionDiffResult(
         diffs=[convert.file_diff(context.workspace.root, delta) for delta in deltas],
-        next_cursor=None if last is None else question.cursor(last),
+        next_cursor=None if last is None else paged.cursor(last),
     )
 
 
 @handles(methods.SESSION_HISTORY)
-def tell_history(context: Context, params: HistoryParams) -> HistoryResult:
-    """Tells what happened."""
-    question = convert.Question(params)
-    page = context.workspace.history.page(question.number(), params.limit or _ENTRIES, context.call)
+def list_history(context: Context, params: HistoryParams) -> HistoryResult:
+    """Lists what happened."""
+    paged = convert.PagedRequest(params)
+    page = context.workspace.history.page(paged.number(), params.limit or _ENTRIES, context.call)
     return HistoryResult(
         entries=[history.entry(context.workspace.root, found) for found in page.entries],
-        next_cursor=question.optional_cursor(page.before),
+        next_cursor=paged.optional_cursor(page.before),
     )

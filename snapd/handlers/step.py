@@ -33,7 +33,9 @@ if TYPE_CHECKING:
 def begin(context: Context, params: StepBeginParams) -> StepBeginResult:
     """Begins a step."""
     if not context.enabled:
-        raise InvalidParams("snapshots are off for this client, so there is nothing to begin a step on", field="params")
+        raise InvalidParams(
+            "params: snapshots are turned off for this client; turn them on to begin a step", field="params"
+        )
     step = context.workspace.sessions.begin(
         params.session_id,
         context.call,
@@ -65,7 +67,7 @@ def end(context: Context, params: StepEndParams) -> StepEndResult:
 
 @handles(methods.STEP_FIND)
 def find(context: Context, params: StepFindParams) -> StepFindResult:
-    """Finds steps by the beginning of their names."""
+    """Finds steps by the beginning of their ids."""
     wanted = StepQuery(params.prefix or "", params.session_id, params.parent_step_id)
     views = context.workspace.sessions.find(wanted, params.limit, context.call)
     return StepFindResult(steps=[history.step(context.workspace.root, view) for view in views])
@@ -73,7 +75,7 @@ def find(context: Context, params: StepFindParams) -> StepFindResult:
 
 @handles(methods.STEP_HUNKS)
 def hunks(context: Context, params: StepHunksParams) -> StepHunksResult:
-    """Gives the hunks of what a step changed in a file."""
+    """Lists the hunks of a step's changes to a file."""
     path = convert.path(context, params.file, "file")
     found = context.workspace.undo_parts.hunks(params.step_id, path, context.call)
     return StepHunksResult(hunks=[Hunk(index=hunk.index, header=hunk.header, lines=list(hunk.lines)) for hunk in found])
@@ -81,7 +83,7 @@ def hunks(context: Context, params: StepHunksParams) -> StepHunksResult:
 
 @handles(methods.STEP_REVERT_HUNKS)
 def revert_hunks(context: Context, params: StepRevertHunksParams) -> Outcome:
-    """Takes some of them back."""
+    """Reverts some of these hunks."""
     path = convert.path(context, params.file, "file")
     asked = convert.request(params.on_conflict, "merge", params.dry_run)
     result = context.workspace.undo_parts.revert_hunks(params.step_id, path, params.hunks, asked, context.call)
@@ -90,7 +92,7 @@ def revert_hunks(context: Context, params: StepRevertHunksParams) -> Outcome:
 
 @handles(methods.STEP_REVERT_FILES)
 def revert_files(context: Context, params: StepRevertFilesParams) -> Outcome:
-    """Takes back what it changed in some files."""
+    """Reverts a step's changes to some files."""
     paths = convert.paths(context, params.files, "files")
     asked = convert.request(params.on_conflict, "merge", params.dry_run)
     result = context.workspace.undo_parts.revert_files(params.step_id, paths, asked, context.call)

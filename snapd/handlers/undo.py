@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @handles(methods.SESSION_UNDO)
 def undo(context: Context, params: SessionUndoParams) -> StepsOutcome:
-    """Takes steps back."""
+    """Undoes steps."""
     asked = convert.request(params.on_conflict, "merge", params.dry_run)
     return _with_steps(
         context,
@@ -40,7 +40,7 @@ def undo(context: Context, params: SessionUndoParams) -> StepsOutcome:
 
 @handles(methods.SESSION_REDO)
 def redo(context: Context, params: SessionRedoParams) -> StepsOutcome:
-    """Does steps again."""
+    """Redoes steps."""
     asked = convert.request(params.on_conflict, "merge", params.dry_run)
     return _with_steps(
         context, *context.workspace.undo_steps.redo(params.session_id, params.count, asked, context.call)
@@ -67,7 +67,7 @@ def revert(context: Context, params: SessionRevertParams) -> RevertOutcome:
 
 @handles(methods.SESSION_UNREVERT)
 def unrevert(context: Context, params: SessionUnrevertParams) -> Outcome:
-    """Undoes `revert`."""
+    """Reverses `revert`."""
     result = context.workspace.undo_steps.unrevert(
         params.session_id, OperationOptions("merge", False, False), context.call
     )

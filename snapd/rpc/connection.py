@@ -1,4 +1,4 @@
-"""One client: its frames, its lifecycle, its folders and its requests under way."""
+"""Serves one client: reads its messages, and runs its requests."""
 
 from __future__ import annotations
 
@@ -56,22 +56,22 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 _OUTSTANDING = 20_000
-"""Requests of one client that may wait for an answer; then no more are read, not even those for other folders."""
+"""How many requests of a client may wait for an answer before we stop reading from it, whatever their folders."""
 _OUTSTANDING_BYTES = 64 << 20
-"""What these may take as they were sent; a single one may be larger."""
+"""How many bytes these may have as they were sent; a single one may be larger."""
 _LONG_BYTES = 1 << 20
-"""A longer message is not parsed on the loop."""
+"""Messages longer than this are parsed in a thread instead of on the loop."""
 _READ_SECONDS = 0.005
-"""How long the messages of one client are taken before others have the loop."""
+"""How long we take messages of one client before others get the loop."""
 _LEFT_SECONDS = 30.0
-"""How long a client that has said its last may take nothing of what it is still to be told."""
+"""How long a client that sends nothing more may leave its output unread before it is dropped."""
 _GRACE_SECONDS = 0.25
-"""What an operation beyond its point of no return has left, when the daemon is told to end."""
+"""How long an operation beyond its point of no return may go on after the daemon was told to stop."""
 _STOPPED_SECONDS = 2.0
-"""Likewise, when the daemon ends."""
+"""How long any client may leave its output unread once the daemon stops."""
 
 _STRANGER_BYTES = 1 << 20
-"""The longest message of who has not brought the token yet: whoever can reach the port may send it."""
+"""The longest message that we read before the client has shown the token: anybody who reaches the port may send it."""
 
 
 @attrs.define(eq=False)
@@ -79,9 +79,9 @@ class _Pending:
     """A request under way.
 
     Attributes:
-        call: what its work asks whether it is still wanted.
-        task: answers it.
-        waiting: whether the work is still to begin.
+        call: carries cancellation and progress to the work.
+        task: runs the work and has its answer.
+        waiting: whether the work has not begun yet.
     """
 
     call: Call
@@ -89,12 +89,12 @@ class _Pending:
     waiting: bool = True
 
     def cancel(self) -> None:
-        """Takes it back."""
+        """Cancels the request."""
         self.call.cancel()
         self._abandon()
 
     def stop(self) -> None:
-        """As `cancel`; what cannot be taken back any more is broken off where it is not done soon."""
+        """Like `cancel`, but breaks off an operation beyond its point of no return if it does not end soon."""
         self.call.stop(_GRACE_SECONDS)
         self._abandon()
 
@@ -107,21 +107,21 @@ class Connection(JsonRPCServer):
     """Serves one client.
 
     Args:
-        reader: its frames come from here.
-        writer: its answers go there.
-        workspaces: shared by all connections.
-        hub: likewise.
-        executor: for all that may wait, likewise; has a thread for whoever needs one.
-        queues: in which order requests are carried out, likewise.
-        turns: who may work at the same time, likewise.
-        base: settings from file and environment.
-        max_message_bytes: longer frames are refused.
-        token: what `initialize` must bring, None where no token is needed.
+        reader: the stream from the client.
+        writer: the stream to the client.
+        workspaces: the open workspaces of all connections.
+        hub: sends the notifications of all connections.
+        executor: runs what may block, for all connections; it must not have a bound.
+        queues: decide in which order requests run, for all connections.
+        turns: limit how many requests run at the same time, for all connections.
+        base: settings from the file and the environment.
+        max_message_bytes: the longest message that is read.
+        token: the token that `initialize` must have, None if it needs none.
     """
 
     protocol: Protocol
     on_process: Callable[[int], None] | None = None
-    """Told the process that the client says it is, once it may be believed."""
+    """Called with the process id that the client gives, once the client has shown the token."""
 
     def __init__(
         self,
@@ -151,7 +151,7 @@ class Connection(JsonRPCServer):
         self._tasks: set[asyncio.Task[Any]] = set()
         self._taking_bytes = 0
         self._outstanding_bytes = 0
-        self._room = asyncio.Event()
+        self._capacity = asyncio.Event()
         self._listening = asyncio.Lock()
         self._initialized = False
         self._shut_down = False
@@ -164,11 +164,11 @@ class Connection(JsonRPCServer):
 
     @property
     def exit_code(self) -> int:
-        """What a process that served this client alone ends with: 1 after `exit` without `shutdown`."""
+        """The exit code of a process that served only this client: 1 after `exit` without `shutdown`."""
         return 1 if self._exited and not self._shut_down else 0
 
     async def run(self) -> None:
-        """Serves the client until it leaves; every request it made is answered or over by then."""
+        """Serves the client until it leaves and all its requests are over."""
         self._reading = asyncio.ensure_future(self._read_all())
         if self._stopped:
             self._reading.cancel()
@@ -188,7 +188,7 @@ class Connection(JsonRPCServer):
             await self._outbox.close()
 
     def stop(self) -> None:
-        """Takes back what is under way and reads no more."""
+        """Cancels all requests and stops reading."""
         self._stopped = True
         for pending in self._pending.values():
             pending.stop()
@@ -217,10 +217,10 @@ class Connection(JsonRPCServer):
             await self._take(body)
             await self._outbox.writable()
             while len(self._tasks) >= _OUTSTANDING or self._outstanding_bytes > _OUTSTANDING_BYTES:
-                self._room.clear()
-                await self._room.wait()
+                self._capacity.clear()
+                await self._capacity.wait()
             if time.monotonic() > until:
-                # what lies in the buffer already is read without a pause
+                # reading what is in the buffer already never gives others the loop
                 await asyncio.sleep(0)
                 until = time.monotonic() + _READ_SECONDS
 
@@ -255,23 +255,23 @@ class Connection(JsonRPCServer):
         self.protocol.handle_message(message)
 
     async def _unless_long(self, work: Callable[..., T], *arguments: Any) -> T:
-        """Does something with a message: on the loop, or beside it where it is long, or the converter may be cold."""
+        """Processes a message: in a thread if it is long or the converter may be cold, otherwise on the loop."""
         if self._initialized and self._taking_bytes <= _LONG_BYTES:
             return work(*arguments)
         return await asyncio.get_running_loop().run_in_executor(self._executor, work, *arguments)
 
     def _check_stage(self, request: Request) -> None:
         if self._shut_down:
-            raise RpcError(INVALID_REQUEST, "the connection was shut down")
+            raise RpcError(INVALID_REQUEST, "the connection was shut down; open a new one")
         if request.method == lsp.INITIALIZE:
             if self._initialized:
-                raise RpcError(INVALID_REQUEST, "initialize was called already")
+                raise RpcError(INVALID_REQUEST, "initialize was called already on this connection")
         elif not self._initialized:
-            raise RpcError(SERVER_NOT_INITIALIZED, "initialize comes first")
+            raise RpcError(SERVER_NOT_INITIALIZED, "send initialize first")
         if request.id in self._pending:
-            raise RpcError(INVALID_REQUEST, "id: that of a request which is still under way")
+            raise RpcError(INVALID_REQUEST, "id: a request with this id is still under way; use another one")
         if request.method in CLIENT_NOTIFICATIONS:
-            raise RpcError(METHOD_NOT_FOUND, f"{request.method!r} is a notification")
+            raise RpcError(METHOD_NOT_FOUND, f"{request.method!r} is a notification; send it without an id")
 
     def _spawn(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
         task = asyncio.ensure_future(work)
@@ -283,7 +283,7 @@ class Connection(JsonRPCServer):
     def _end(self, size: int, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
         self._outstanding_bytes -= size
-        self._room.set()
+        self._capacity.set()
 
     # -- features
 
@@ -301,7 +301,7 @@ class Connection(JsonRPCServer):
             **{method: partial(self._request, method) for method in METHODS},
         }
         for method, feature in features.items():
-            # pygls writes attributes on what it registers, which a bound method does not take
+            # pygls sets attributes on what it registers, which fails for a bound method
             self.protocol.fm.feature(method)(partial(feature))
 
     def _initialize(self, params: lsp.InitializeParams) -> Any:
@@ -318,7 +318,7 @@ class Connection(JsonRPCServer):
         self._initialized = True
         if self.on_process is not None and params.process_id is not None:
             self.on_process(params.process_id)
-        self._tell_unknown(unknown, "initializationOptions")
+        self._warn_of_unknown(unknown, "initializationOptions")
         result = lsp.InitializeResult(
             capabilities=lsp.ServerCapabilities(
                 text_document_sync=lsp.TextDocumentSyncOptions(
@@ -357,23 +357,23 @@ class Connection(JsonRPCServer):
         except InvalidParams as error:
             self._show(lsp.MessageType.Error, error.message)
             return
-        self._tell_unknown(unknown, "settings")
+        self._warn_of_unknown(unknown, "settings")
         self._options.give(layer)
         for folder in self._folders:
             ticket = self._folders.enter(folder, Access.SETTING)
             self._spawn(self._give(ticket, folder, layer))
 
     async def _give(self, ticket: Ticket, folder: Folder, layer: Layer) -> None:
-        """Has settings hold for what the client asks from now on of a folder."""
+        """Applies settings to the later requests of the client on a folder."""
         try:
             await ticket.admitted()
         except SnapdError as error:
-            # they will hold when it is open
+            # they apply once the folder is open
             logger.info("%s", error.message)
         finally:
             folder.options.give(layer)
             ticket.leave()
-        # one after the other: what was given last counts
+        # one after the other, so that the last settings count
         async with self._listening:
             workspace = folder.workspace
             if workspace is None:
@@ -388,13 +388,13 @@ class Connection(JsonRPCServer):
         if isinstance(folder, SnapdError):
             self._show(lsp.MessageType.Error, folder.message)
             return None
-        return self._spawn(self._open_early(self._folders.enter(folder, Access.READ, quick=True)))
+        return self._spawn(self._open_ahead(self._folders.enter(folder, Access.READ, quick=True)))
 
-    async def _open_early(self, ticket: Ticket) -> None:
+    async def _open_ahead(self, ticket: Ticket) -> None:
         try:
             await ticket.admitted()
         except SnapdError as error:
-            # each request that names the folder fails with the reason; this is for whoever reads a log
+            # each request for the folder fails with the reason; this line is for the log
             logger.info("%s", error.message)
         finally:
             ticket.leave()
@@ -416,26 +416,26 @@ class Connection(JsonRPCServer):
         progress = None
         if params.work_done_token is not None:
             progress = Progress(params.work_done_token, method, loop, partial(self.protocol.notify, "$/progress"))
-        # known before the next message is looked at, which may take it back
+        # must be known before the next message, which may cancel it
         pending = self._pending[message_id] = _Pending(
             Call(progress.report if progress is not None else None, ticket.leave_turn_soon)
         )
         pending.task = self._spawn(self._answer(pending, ticket, folder, method, params))
 
         def finish(_: asyncio.Task[Any]) -> None:
-            # not at the end of the task: one that is cancelled at once never begins
+            # not at the end of the task itself: a task that is cancelled at once never begins
             ticket.leave()
             if progress is not None:
                 progress.end()
             del self._pending[message_id]
 
-        # before the one that sends the answer
+        # runs before the callback that sends the answer
         pending.task.add_done_callback(finish)
         return pending.task
 
     async def _answer(self, pending: _Pending, ticket: Ticket, folder: Folder, method: str, params: Any) -> Any:
         await ticket.admitted()
-        # who does not read what it asked for must not keep others from writing
+        # a client that does not read its answers must not keep others from writing
         await self._outbox.writable()
         await ticket.turn()
         workspace = folder.workspace
@@ -457,7 +457,7 @@ class Connection(JsonRPCServer):
 
     @property
     def _limit(self) -> int:
-        """Bytes of a message."""
+        """How many bytes the next message may have."""
         if self._token is None or self._initialized:
             return self._max_message_bytes
         return min(self._max_message_bytes, _STRANGER_BYTES)
@@ -469,16 +469,16 @@ class Connection(JsonRPCServer):
     def _closed(self, workspace: Workspace) -> None:
         self._hub.unsubscribe(workspace, self)
 
-    def _tell_unknown(self, unknown: list[str], where: str) -> None:
+    def _warn_of_unknown(self, unknown: list[str], where: str) -> None:
         for name in unknown:
-            self._show(lsp.MessageType.Warning, f"{where}.{name}: unknown setting, ignored")
+            self._show(lsp.MessageType.Warning, f"{where}.{name}: unknown setting, ignored; check its name")
 
     def _show(self, kind: lsp.MessageType, message: str) -> None:
         self.protocol.notify(lsp.WINDOW_LOG_MESSAGE, {"type": int(kind), "message": message})
 
 
 async def _after(tasks: Iterable[asyncio.Task[Any] | None], result: Any) -> Any:
-    """A result, once tasks that do not fail are done."""
+    """Returns a result once tasks that cannot fail are done."""
     for task in tasks:
         if task is not None:
             await task
@@ -487,7 +487,7 @@ async def _after(tasks: Iterable[asyncio.Task[Any] | None], result: Any) -> Any:
 
 def _work(method: str, context: Context, params: Any) -> Any:
     context.call.check()
-    # put into words here, and not on the loop: a page of a diff takes its time
+    # encode here instead of on the loop: a page of a diff takes a while
     return orjson.Fragment(encode(wire.unstructure(HANDLERS[method](context, params))))
 
 

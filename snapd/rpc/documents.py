@@ -1,4 +1,4 @@
-"""The documents that one editor has open: the daemon only wants to know which of them hold text that is not saved."""
+"""Tracks which documents of one editor have unsaved text."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ _BOM = b"\xef\xbb\xbf"
 
 @attrs.define(eq=False)
 class _Notice:
-    """Something that an editor told of a document.
+    """A notification about a document.
 
     Attributes:
-        path: the file, absolute, as the editor names it.
-        is_unsaved: says by the file on the disk whether the document has unsaved text.
-        places: its places among the requests on the folders that have the file.
-        before: what was told of the same document before.
-        done: whether it is known.
-        begun: whether it is too late to tell something else instead.
+        path: the absolute path of the file, as the editor names it.
+        is_unsaved: decides from the file on disk whether the document has unsaved text.
+        tickets: its positions in the queues of the folders that have the file.
+        before: done when the previous notice about the document is processed.
+        done: done when this notice is processed.
+        begun: whether it is too late to replace this notice by a later one.
     """
 
     path: bytes
@@ -51,12 +51,12 @@ class _Notice:
 
 
 class Documents:
-    """What one editor tells of its documents. It holds for the requests that the editor sends after it.
+    """The documents of one editor. A notification takes effect for the requests that the editor sends after it.
 
     Args:
-        unsaved: told which files have unsaved text, of all editors.
-        folders: of the editor.
-        executor: where files are looked at.
+        unsaved: the files with unsaved text, of all editors.
+        folders: the folders of the editor.
+        executor: runs what reads files.
         spawn: starts a task of the connection.
     """
 
@@ -75,45 +75,45 @@ class Documents:
         self._marked: dict[bytes, set[bytes]] = {}
 
     def did_open(self, params: lsp.DidOpenTextDocumentParams) -> None:
-        """A document was opened, most often from the disk; an editor that was closed with unsaved text brings it."""
+        """Handles an opened document: usually as on disk, but an editor may restore unsaved text."""
         document = params.text_document
         self._take(document.uri, lambda path: _differs(path, document.text, unreadable=False))
 
     def did_change(self, params: lsp.DidChangeTextDocumentParams) -> None:
-        """A document was changed: typed into, or read again from the disk."""
+        """Handles a changed document: somebody typed, or the editor read the file again."""
         whole = params.content_changes[-1] if params.content_changes else None
-        # without a range it is the whole text, which is what this server asks for
+        # a change without a range has the whole text, which is what this server asks for
         text = None if whole is None or hasattr(whole, "range") else whole.text
         self._take(params.text_document.uri, lambda path: text is None or _differs(path, text, unreadable=True))
 
     def did_save(self, params: lsp.DidSaveTextDocumentParams) -> None:
-        """A document was saved."""
+        """Handles a saved document."""
         self._take(params.text_document.uri, lambda _: False)
 
     def did_close(self, params: lsp.DidCloseTextDocumentParams) -> None:
-        """A document was closed; what was not saved is gone."""
+        """Handles a closed document: its unsaved text is gone."""
         self._take(params.text_document.uri, lambda _: False)
 
     async def close(self) -> None:
-        """The editor is gone; whatever it told is known by now."""
+        """Forgets the documents, once all notifications are processed."""
         await asyncio.get_running_loop().run_in_executor(self._executor, self._unsaved.drop, self)
 
     def _take(self, uri: str, is_unsaved: Callable[[bytes], bool]) -> None:
         try:
             path = from_uri(uri, "uri")
         except SnapdError:
-            # an editor has more than files open
+            # an editor may also open what is not a file
             return
         before = self._latest.get(path)
         if before is not None and not before.begun and all(ticket.is_last for ticket in before.tickets):
-            # typed into again before anybody could ask
+            # this change replaces one that nobody has seen yet
             before.is_unsaved = is_unsaved
             return
         holding = self._folders.containing(path)
         notice = self._latest[path] = _Notice(
             path,
             is_unsaved,
-            # a name from elsewhere may lead into any of them; it waits for none, and those who write wait for it
+            # a path outside all folders may lead into any of them; it waits for none, and writers wait for it
             [self._folders.enter(folder, Access.DOCUMENT) for folder in holding or self._folders],
             None if before is None else before.done,
             asyncio.get_running_loop().create_future(),
@@ -124,7 +124,7 @@ class Documents:
         try:
             if waits:
                 for ticket in notice.tickets:
-                    # where a folder cannot be opened, others may have it open by other settings
+                    # another client may have opened the folder with other settings
                     with contextlib.suppress(SnapdError):
                         await ticket.admitted()
             if notice.before is not None:
@@ -142,7 +142,7 @@ class Documents:
     def _mark_now(self, path: bytes, is_unsaved: Callable[[bytes], bool]) -> None:
         name = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
         unsaved = is_unsaved(name)
-        # what is typed into a symlink is saved into the file that it leads to
+        # an editor that has a symlink open saves to the file behind it
         names = {name, os.path.realpath(name)}
         for other in self._marked.pop(path, set()) - names:
             self._unsaved.mark(self, other, False)
@@ -153,7 +153,7 @@ class Documents:
 
 
 def _differs(path: bytes, text: str, *, unreadable: bool) -> bool:
-    """Whether a text is another than that of a file; `unreadable` where nobody can tell, as for another encoding."""
+    """Whether a text differs from a file; `unreadable` if that cannot be decided, for example in another encoding."""
     data = text.encode("utf-8", "surrogatepass")
     try:
         with open(path, "rb", buffering=0, opener=_without_waiting) as file:
@@ -163,7 +163,7 @@ def _differs(path: bytes, text: str, *, unreadable: bool) -> bool:
     if found.removeprefix(_BOM) == data.removeprefix(_BOM):
         return False
     try:
-        # the last character may have been cut
+        # the last character may be cut off
         codecs.getincrementaldecoder("utf-8")().decode(found)
     except UnicodeDecodeError:
         return unreadable

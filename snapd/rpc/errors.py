@@ -1,4 +1,4 @@
-"""Errors as JSON-RPC answers: every error of the core has its code, and nothing else of it leaves the process."""
+"""Turns errors into JSON-RPC answers, without letting internals out of the process."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class RpcError(Exception):
     """An error answer.
 
     Args:
-        code: of JSON-RPC, LSP or snapd.
-        message: one sentence.
-        data: JSON values, `kind` among them where it is an error of snapd.
+        code: a code of JSON-RPC, LSP or snapd.
+        message: a sentence for people.
+        data: JSON values; errors of snapd have a `kind`.
     """
 
     def __init__(self, code: int, message: str, data: dict[str, Any] | None = None) -> None:
@@ -31,9 +31,9 @@ class RpcError(Exception):
 
 
 def as_rpc_error(error: BaseException) -> RpcError:
-    """The answer that tells a client of an error.
+    """Makes the answer for an error.
 
-    What is no error of snapd is a defect of ours: it is logged here, and the client is told no more than that.
+    Any exception other than an error of snapd is a defect: it is logged here, and the client only gets its type.
     """
     if isinstance(error, RpcError):
         return error
@@ -42,6 +42,6 @@ def as_rpc_error(error: BaseException) -> RpcError:
     if isinstance(error, asyncio.CancelledError):
         return as_rpc_error(Cancelled("the request was cancelled"))
     if isinstance(error, MemoryError):
-        return as_rpc_error(IoError("no memory is left for this", errno="ENOMEM"))
+        return as_rpc_error(IoError("not enough memory for this request; ask for less at once", errno="ENOMEM"))
     logger.error("defect", exc_info=error)
-    return RpcError(INTERNAL_ERROR, f"internal error ({type(error).__name__}); see the log of the daemon")
+    return RpcError(INTERNAL_ERROR, f"internal error ({type(error).__name__}); the log of the daemon has the details")

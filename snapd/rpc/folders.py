@@ -1,4 +1,4 @@
-"""The folders that one client has open, and what it wants to hold for them."""
+"""The folders that one client has open, with its settings for them."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ class Folder:
     """A folder as a client named it.
 
     Attributes:
-        path: absolute, as the client gave it.
-        options: what the client asks for in it.
-        before: the same folder, where the client closed it and opened it again; what was asked of that comes first.
-        workspace: what it turned out to be; None while it is not open.
-        waiting: what waits for it to be open, in the order in which it was sent.
-        opening: opens it.
-        users: requests that were sent for it and are not over.
-        removed: whether the client has closed it; then the last user lets go of the workspace.
+        path: its absolute path, as the client gave it.
+        options: the settings of the client for it.
+        before: the same folder before the client closed and reopened it; its requests come first.
+        workspace: its workspace, None while it is not open.
+        waiting: the requests that wait for it to open, in the order in which they were sent.
+        opening: the task that opens it.
+        users: the number of its requests that are not over.
+        removed: whether the client has closed it; its last request then releases the workspace.
     """
 
     path: bytes
@@ -56,7 +56,7 @@ class Folder:
 
     @property
     def roots(self) -> tuple[bytes, ...]:
-        """The paths under which its files may be named, the canonical one first."""
+        """The paths under which requests may name its files, the canonical one first."""
         return (self.path,) if self.workspace is None else (self.workspace.root, self.path)
 
 
@@ -64,12 +64,12 @@ class Folders:
     """The folders of one connection.
 
     Args:
-        workspaces: shared by all connections.
-        queues: likewise.
-        options: of the client whose they are, for folders that it opens from now on.
-        executor: where folders are looked at.
-        opened: called on the loop with each workspace that this client opened, and whether it wants snapshots there.
-        closed: called on the loop with each that it let go of.
+        workspaces: the open workspaces of all connections.
+        queues: decide in which order requests run, for all connections.
+        options: the settings of the client, for the folders that it opens from now on.
+        executor: runs what looks at folders.
+        opened: called on the loop with each workspace that the client opens, and whether it wants snapshots of it.
+        closed: called on the loop with each workspace that the client closes.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class Folders:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def add(self, uri: str) -> Folder | SnapdError:
-        """Takes a folder among those of the client, without opening it yet."""
+        """Adds a folder, without opening it yet. Returns it, or the error if the URI is wrong."""
         try:
             path = _path_of(uri, "uri")
         except SnapdError as error:
@@ -103,7 +103,7 @@ class Folders:
         return self._folders[path]
 
     def remove(self, uri: str) -> None:
-        """Closes a folder; one that is not open is none to close."""
+        """Closes a folder. Does nothing if it is not open."""
         try:
             path = _path_of(uri, "uri")
         except SnapdError:
@@ -113,7 +113,7 @@ class Folders:
             self._close(folder)
 
     async def remove_all(self) -> None:
-        """Closes all, and waits until nothing is left to be done for any that was open."""
+        """Closes all folders, and waits until their requests are over."""
         while self._folders:
             _, folder = self._folders.popitem()
             self._close(folder)
@@ -121,24 +121,24 @@ class Folders:
             await asyncio.wait(self._tasks)
 
     def __iter__(self) -> Iterator[Folder]:
-        """Those that the client has, open or not."""
+        """Iterates over the folders of the client, open or not."""
         return iter(tuple(self._folders.values()))
 
     def containing(self, path: bytes) -> list[Folder]:
-        """Those that have a file, by its name alone."""
+        """Returns the folders that a path is in, without following links."""
         return [folder for folder in self if any(path.startswith(root.rstrip(b"/") + b"/") for root in folder.roots)]
 
     async def look_up(self, uri: str | None) -> None:
-        """Has `find` know a folder that is open under another name than the one that is used now.
+        """Prepares `find` for a folder that is open under another path than this one.
 
-        That is looked for where a file system that hangs holds up nobody else.
+        It looks at the file system in a thread, where a file system that hangs delays nobody else.
         """
         if uri is None:
             return
         try:
             path = _path_of(uri, "workspaceUri")
         except SnapdError:
-            # `find` says so
+            # `find` raises it
             return
         if path not in self._folders:
             paths = tuple(self._folders)
@@ -146,31 +146,31 @@ class Folders:
             self._also_named = (path, None if same is None else self._folders.get(same))
 
     def find(self, uri: str | None) -> Folder:
-        """The folder that a request is about.
+        """Returns the folder of a request.
 
         Raises:
-            WorkspaceNotOpen: none is open, several are and none was named, or the named one is not open here.
-            InvalidParams: the URI is none.
+            WorkspaceNotOpen: no folder is open, several are open and `uri` is None, or the named one is not open.
+            InvalidParams: `uri` is not a `file:` URI.
         """
         if uri is None:
             if len(self._folders) == 1:
                 return next(iter(self._folders.values()))
             if not self._folders:
-                raise WorkspaceNotOpen("no folder is open on this connection")
+                raise WorkspaceNotOpen("no folder is open on this connection; name one in initialize or open one")
             names = [to_uri(path) for path in self._folders]
-            raise WorkspaceNotOpen("several folders are open: name one by workspaceUri", open=names)
+            raise WorkspaceNotOpen("several folders are open; name one by workspaceUri", open=names)
         path = _path_of(uri, "workspaceUri")
         folder = self._folders.get(path)
         if folder is None and self._also_named is not None and self._also_named[0] == path:
             folder = self._also_named[1]
         if folder is None:
-            raise WorkspaceNotOpen(f"{uri} is not open on this connection", workspaceUri=uri)
+            raise WorkspaceNotOpen(f"{uri} is not open on this connection; open it first", workspaceUri=uri)
         return folder
 
     def enter(self, folder: Folder, access: Access, *, quick: bool = False) -> Ticket:
-        """A place among the requests on a folder, after all that came before.
+        """Queues a request on a folder, after all that came before it.
 
-        A folder that was refused is tried anew for each request, for the reason may be gone.
+        A folder that was refused is tried again for each request, since the reason may be gone.
         """
         folder.users += 1
         ticket = Ticket(self._options.client, access, partial(self._left, folder), quick=quick)
@@ -187,14 +187,14 @@ class Folders:
         return [folder.workspace for folder in self._folders.values() if folder.workspace is not None]
 
     async def _open(self, folder: Folder) -> None:
-        """Opens a folder for all that wait for it."""
+        """Opens a folder for the requests that wait for it."""
         if folder.before is not None:
             opening, folder.before = folder.before.opening, None
             if opening is not None:
                 await asyncio.wait((opening,))
         workspace, enabled = None, False
         while workspace is None and folder.waiting:
-            # who comes while it is tried comes for the next try: the reason may be gone by then
+            # requests that come during this attempt get an attempt of their own: the reason may be gone by then
             came = len(folder.waiting)
             try:
                 workspace, enabled = await self._acquire(folder)
@@ -212,7 +212,7 @@ class Folders:
         self._release(folder)
 
     async def _acquire(self, folder: Folder) -> tuple[Workspace, bool]:
-        """The workspace of a folder, and whether the client wants snapshots of it."""
+        """Returns the workspace of a folder, and whether the client wants snapshots of it."""
         while True:
             found = await asyncio.get_running_loop().run_in_executor(self._executor, self._try_acquire, folder)
             if not isinstance(found, Future):
@@ -223,13 +223,13 @@ class Folders:
         found = self._workspaces.try_acquire(folder.path, folder.options)
         if isinstance(found, Future):
             return found
-        # asked here and not on the loop: the settings are read under a lock
+        # in this thread and not on the loop: the settings are read under a lock
         return found, found.policy.enabled(self._options.client)
 
     def _close(self, folder: Folder) -> None:
         folder.removed = True
         self._closing[folder.path] = folder
-        # the same workspace may be open by another name
+        # the same workspace may be open under another path
         if folder.workspace is not None and folder.workspace not in self._open_workspaces:
             self._closed(folder.workspace)
         self._release(folder)
@@ -239,7 +239,7 @@ class Folders:
         self._release(folder)
 
     def _release(self, folder: Folder) -> None:
-        """Lets go of a folder that the client has closed, once nothing is to be done in it."""
+        """Releases a folder that the client has closed, once its requests are over."""
         if not folder.removed or folder.users or folder.opening is not None:
             return
         if self._closing.get(folder.path) is folder:
@@ -249,7 +249,7 @@ class Folders:
             self._spawn(self._leave(workspace, folder.options))
 
     async def _leave(self, workspace: Workspace, options: Options) -> None:
-        """The client is at work in steps of a workspace no more."""
+        """Releases a workspace, after leaving the steps that the client has open in it."""
         loop = asyncio.get_running_loop()
         try:
             if workspace not in self._open_workspaces and await loop.run_in_executor(
@@ -257,7 +257,11 @@ class Folders:
             ):
                 await self._leave_steps(workspace)
         except SnapdError as error:
-            logger.warning("%s: steps were left without a look: %s", os.fsdecode(workspace.root), error.message)
+            logger.warning(
+                "%s: left the open steps without a last look at the files: %s",
+                os.fsdecode(workspace.root),
+                error.message,
+            )
         finally:
             await loop.run_in_executor(self._executor, self._workspaces.release, workspace, options)
 
@@ -269,7 +273,7 @@ class Folders:
             await ticket.admitted()
             await ticket.turn()
             if workspace in self._open_workspaces:
-                # the client has opened the folder again meanwhile
+                # the client has reopened the folder meanwhile
                 return
             call = Call(left_turn=ticket.leave_turn_soon)
             await loop.run_in_executor(self._executor, workspace.sessions.leave, self._options.client, call)
@@ -288,6 +292,6 @@ def _path_of(uri: str, field: str) -> bytes:
 
 
 def _same(path: bytes, others: tuple[bytes, ...]) -> bytes | None:
-    """The first of some paths that leads to where a path leads, if any."""
+    """Returns the first of some paths that leads to the same directory as a path, if any."""
     real = os.path.realpath(path)
     return next((other for other in others if os.path.realpath(other) == real), None)

@@ -1,4 +1,4 @@
-"""Notifications: encoded once, sent to every client that has the folder open."""
+"""Sends notifications: encodes each once, for all clients that have the folder open."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ logger = logging.getLogger(__name__)
 
 
 class Subscriber(Protocol):
-    """A client that wants to be told."""
+    """A client that gets notifications."""
 
     def push(self, framed: bytes) -> None:
-        """Sends a frame without waiting; a client that does not read is dropped."""
+        """Sends a frame without waiting; drops a client that does not read."""
 
 
 @attrs.define
 class _Feed:
-    """Who wants to be told what changes in a workspace.
+    """The clients that want to know what changes in the files of a workspace.
 
     Attributes:
-        subscribers: those who do.
-        switching: held by the one who has it told or not, as is wanted by then.
+        subscribers: the clients.
+        switching: held while the watching of changes is turned on or off.
     """
 
     subscribers: list[Subscriber] = attrs.field(factory=list)
@@ -51,10 +51,10 @@ class Hub:
     """Who has which workspace open.
 
     Args:
-        loop: on which everything here but `watch`ed events happens.
-        encode: makes a workspace's root and a piece of its news into the method and the params (JSON values) of a
-            notification; called in the thread that tells of it.
-        executor: where what may have to wait is done.
+        loop: the loop on which everything happens, except encoding.
+        encode: turns the root of a workspace and an event into the method and the params (JSON values) of a
+            notification; called in the thread of the event.
+        executor: runs what may block.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop, encode: Encode, executor: Executor) -> None:
@@ -65,33 +65,33 @@ class Hub:
         self._feeds: weakref.WeakKeyDictionary[Workspace, _Feed] = weakref.WeakKeyDictionary()
 
     def watch(self, workspace: Workspace) -> None:
-        """Tells a workspace's events from now on. May be called from any thread."""
+        """Sends a workspace's events from now on. May be called from any thread."""
 
-        def tell(news: NumberedNotice) -> None:
+        def send_event(news: NumberedNotice) -> None:
             if self._subscribers.get(workspace.root):
-                # here, and not on the loop: an undo of a thousand files takes its time to be put into words
+                # here and not on the loop: encoding the undo of a thousand files takes a while
                 method, params = self._encode(workspace.root, news)
                 framed = frame(encode({"jsonrpc": "2.0", "method": method, "params": params}))
                 self._loop.call_soon_threadsafe(self._publish, workspace.root, framed)
 
-        workspace.event_log.listen(tell)
-        workspace.listen_to_trouble(partial(_tell_trouble, workspace.root))
+        workspace.event_log.listen(send_event)
+        workspace.listen_to_trouble(partial(_log_trouble, workspace.root))
 
     def subscribe(self, workspace: Workspace, subscriber: Subscriber) -> None:
-        """Has a client told of a workspace's events."""
+        """Sends a workspace's events to a client from now on."""
         subscribers = self._subscribers.setdefault(workspace.root, [])
         if subscriber not in subscribers:
             subscribers.append(subscriber)
 
     def unsubscribe(self, workspace: Workspace, subscriber: Subscriber) -> None:
-        """The contrary; harmless where it was not subscribed."""
+        """Sends them no more. Does nothing if the client was not subscribed."""
         subscribers = self._subscribers.get(workspace.root, [])
         if subscriber in subscribers:
             subscribers.remove(subscriber)
         self.want_changes(workspace, subscriber, False)
 
     def want_changes(self, workspace: Workspace, subscriber: Subscriber, wanted: bool) -> None:
-        """Says whether a client wants the work tree's changes told: they are, to all, while one client wants them."""
+        """Sets whether a client wants changes of the files. While one client does, all clients get them."""
         feed = self._feeds.setdefault(workspace, _Feed())
         before = bool(feed.subscribers)
         if wanted and subscriber not in feed.subscribers:
@@ -111,11 +111,11 @@ def _switch(workspace: Workspace, feed: _Feed) -> None:
         try:
             workspace.watch_changes(bool(feed.subscribers))
         except (OSError, RuntimeError) as error:
-            logger.warning("%s: nobody is told what changes: %s", os.fsdecode(workspace.root), error)
+            logger.warning("%s: changes of the files are not reported: %s", os.fsdecode(workspace.root), error)
 
 
-def _tell_trouble(root: bytes, error: Exception) -> None:
+def _log_trouble(root: bytes, error: Exception) -> None:
     if isinstance(error, SnapdError):
-        logger.warning("%s: nobody is told what changes: %s", os.fsdecode(root), error.message)
+        logger.warning("%s: changes of the files are not reported: %s", os.fsdecode(root), error.message)
     else:
         logger.error("defect", exc_info=error)

@@ -1,6 +1,6 @@
-"""The process that a private daemon works for: when it is gone, nobody is left to answer.
+"""Watches the process that a private daemon works for, and ends the daemon with it.
 
-The end of input says so in most cases. It does not where a child of that process, still alive, has the pipe open too.
+Usually the end of the input is enough. It does not come while a child of that process still has the pipe open.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 class ParentWatch:
-    """Tells when one process has ended. To be used on one loop.
+    """Calls a function when a process has ended. Use it on one loop only.
 
     Args:
-        loop: on which it is told.
+        loop: the loop on which to watch.
         ended: called once.
     """
 
@@ -27,12 +27,12 @@ class ParentWatch:
         self._descriptor = -1
 
     def watch(self, process: int) -> None:
-        """Watches a process, which the client calls its own; a number that is not above us is of another namespace.
+        """Watches the process of the client, on Linux only.
 
-        Elsewhere than on Linux nothing is watched.
+        A process that is not an ancestor of this one is ignored: its id comes from another namespace.
 
         Args:
-            process: `processId` of `initialize`.
+            process: the `processId` of `initialize`.
         """
         if self._descriptor >= 0 or not hasattr(os, "pidfd_open") or not _is_above(process):
             return
@@ -41,29 +41,29 @@ class ParentWatch:
         except ProcessLookupError:
             self._ended()
         else:
-            self._loop.add_reader(self._descriptor, self._tell)
+            self._loop.add_reader(self._descriptor, self._process_ended)
 
     def close(self) -> None:
-        """Watches no more."""
+        """Stops watching."""
         if self._descriptor >= 0:
             self._loop.remove_reader(self._descriptor)
             os.close(self._descriptor)
             self._descriptor = -1
 
-    def _tell(self) -> None:
+    def _process_ended(self) -> None:
         self._loop.remove_reader(self._descriptor)
         self._ended()
 
 
 def _is_above(process: int) -> bool:
-    """Whether a process is one of those that started us, or started who did."""
+    """Whether a process is an ancestor of this one."""
     above = os.getppid()
     while above > 1:
         if above == process:
             return True
         try:
             with open(f"/proc/{above}/stat", "rb") as file:
-                # the name before it may hold anything (proc(5))
+                # the name before it may contain anything: see proc(5)
                 above = int(file.read().rpartition(b")")[2].split()[1])
         except OSError:
             return False

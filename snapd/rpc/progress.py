@@ -15,12 +15,12 @@ _INTERVAL_SECONDS = 0.1
 
 
 class Progress:
-    """Reports to the client how far a request is, once it has taken half a second. To be made on the loop.
+    """Reports the progress of a request that takes more than half a second. Make it on the loop.
 
     Args:
-        token: that the client gave.
-        title: of the work.
-        loop: on which `send` may be called.
+        token: the token of the client.
+        title: the title of the work.
+        loop: the loop on which `send` may be called.
         send: sends the params of a `$/progress`.
     """
 
@@ -39,11 +39,11 @@ class Progress:
         self._next = 0.0
         self._latest: dict[str, Any] = {}
         self._begun = False
-        # not at a report: the work may wait for its turn, or for one large file
+        # by a timer, since no report comes while the work waits for its turn or for one large file
         self._timer = loop.call_later(_QUIET_SECONDS, self._begin)
 
     def report(self, message: str, done: int, total: int | None) -> None:
-        """Takes note; may be called from any thread, as often as one likes."""
+        """Takes a report. May be called from any thread, as often as you like."""
         now = time.monotonic()
         with self._lock:
             if now < self._next:
@@ -53,18 +53,18 @@ class Progress:
             if total:
                 value["percentage"] = min(100, done * 100 // total)
             self._latest = value
-        self._loop.call_soon_threadsafe(self._tell, value)
+        self._loop.call_soon_threadsafe(self._send_value, value)
 
     def end(self) -> None:
-        """The work is over; to be called on the loop, before the answer is sent."""
+        """Ends the report. Call it on the loop, before the answer is sent."""
         self._timer.cancel()
         if self._begun:
-            self._tell({"kind": "end"})
+            self._send_value({"kind": "end"})
 
     def _begin(self) -> None:
         self._begun = True
-        self._tell({"kind": "begin", "title": self._title, **self._latest})
+        self._send_value({"kind": "begin", "title": self._title, **self._latest})
 
-    def _tell(self, value: dict[str, Any]) -> None:
+    def _send_value(self, value: dict[str, Any]) -> None:
         if self._begun:
             self._send({"token": self._token, "value": {"kind": "report", **value}})

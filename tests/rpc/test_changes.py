@@ -250,13 +250,13 @@ def test_a_folder_that_goes_is_logged_once(machine: Machine, folder: Path) -> No
     elsewhere = folder.with_name(folder.name + "-moved")
     folder.rename(elsewhere)
     try:
-        wait_until(lambda: "nobody is told what changes" in machine.logged(), "the trouble to be logged")
+        wait_until(lambda: "changes of the files are not reported" in machine.logged(), "the trouble to be logged")
         write(elsewhere, {"more": b"1\n"})
         elsewhere.rename(folder)
         editor.until_just(("more", "added", 1, 0))
     finally:
         shutil.rmtree(elsewhere, ignore_errors=True)
-    assert machine.logged().count("nobody is told what changes") == 1
+    assert machine.logged().count("changes of the files are not reported") == 1
 
 
 def test_the_command_line_says_how_it_is_watched(machine: Machine, folder: Path) -> None:
@@ -357,4 +357,4 @@ def test_no_descriptor_left(hub: tuple[Any, Now], caplog: pytest.LogCaptureFixtu
     workspace.raises = OSError(24, "Too many open files")
     made.want_changes(workspace, Client(), True)
     executor.run()
-    assert "/w: nobody is told what changes: [Errno 24] Too many open files" in caplog.text
+    assert "/w: changes of the files are not reported: [Errno 24] Too many open files" in caplog.text

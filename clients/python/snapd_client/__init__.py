@@ -1,4 +1,4 @@
-"""A small, synchronous, typed client of snapd that needs nothing but the standard library.
+"""A small, synchronous, typed client for snapd that needs only the standard library.
 
 ```python
 from snapd_client import Client
@@ -8,7 +8,7 @@ with Client.spawn(["snapd", "connect"]) as client:
     before = client.track()["hash"]
 ```
 
-The shapes of the answers are `TypedDict`s in `snapd_client.types`, which nothing here imports when it runs.
+The shapes of the answers are `TypedDict`s in `snapd_client.types`. The client imports them for type checkers only.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The client: how it is made, its requests and subscriptions, and how it connects again."""
+"""The client: connecting and reconnecting, requests, and subscriptions."""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ _SHUTDOWN_TIMEOUT = 10.0
 class Client(SnapshotRequests, SessionRequests):
     """A connection to snapd that any number of threads may use at once.
 
-    `connect`, `spawn` and `tcp` make one; `initialize` has to come first. Used as a context manager it closes itself.
+    Make one with `connect`, `spawn` or `tcp`, and call `initialize` first. As a context manager, it closes itself.
 
     Attributes:
-        timeout: How many seconds a request waits where it is not told; None for without end.
+        timeout: How many seconds a request waits by default; None to wait without end.
 
     Args:
-        open_transport: Makes the connection, and makes it again for `reconnect`.
-        token: The token that `initialize` shows, for TCP.
+        open_transport: Opens the connection, and opens it again for `reconnect`.
+        token: The token for TCP, which `initialize` sends.
         timeout: See the attribute.
-        max_message: The most bytes that one message of the daemon may have.
+        max_message: The longest message of the daemon to accept, in bytes.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class Client(SnapshotRequests, SessionRequests):
         """Connects to the daemon that listens on a Unix socket.
 
         Raises:
-            OSError: Nobody listens there.
+            OSError: No daemon listens there.
         """
         return cls(lambda: transports.connect_unix(socket_path, timeout), timeout=timeout, max_message=max_message)
 
@@ -100,17 +100,17 @@ class Client(SnapshotRequests, SessionRequests):
         timeout: float | None = None,
         max_message: int = MAX_MESSAGE,
     ) -> Self:
-        """Starts a command and speaks through its stdin and stdout.
+        """Starts a command and talks to its stdin and stdout.
 
         Args:
-            command: Such as `["snapd", "connect"]` for the user's daemon, which that starts where none runs, or
+            command: For example `["snapd", "connect"]` for the user's daemon, which it starts if none is running, or
                 `["snapd", "serve", "--stdio"]` for a private one.
-            cwd: The command's working directory, else the caller's.
-            env: Its whole environment, else the caller's.
-            stderr: A file descriptor or `subprocess.DEVNULL` for its stderr, else the caller's.
-            grace: How many seconds it has to end after its stdin was closed, and again after SIGTERM.
-            timeout: How many seconds a request waits where it is not told.
-            max_message: The most bytes that one message of the daemon may have.
+            cwd: The command's working directory. Default: the caller's.
+            env: Its whole environment. Default: the caller's.
+            stderr: A file descriptor or `subprocess.DEVNULL` for its stderr. Default: the caller's.
+            grace: How many seconds it has to exit after its stdin is closed, and again after SIGTERM.
+            timeout: How many seconds a request waits by default.
+            max_message: The longest message of the daemon to accept, in bytes.
 
         Raises:
             OSError: The command cannot be started.
@@ -129,7 +129,7 @@ class Client(SnapshotRequests, SessionRequests):
         """Connects to a daemon that listens on TCP.
 
         Raises:
-            OSError: Nobody listens there.
+            OSError: No daemon listens there.
         """
         return cls(
             lambda: transports.connect_tcp(host, port, timeout), token=token, timeout=timeout, max_message=max_message
@@ -143,7 +143,7 @@ class Client(SnapshotRequests, SessionRequests):
 
     @property
     def initialize_result(self) -> types.InitializeResult | None:
-        """What the daemon answered to `initialize`, or None before that."""
+        """The daemon's answer to `initialize`, None before that."""
         return self._result
 
     @property
@@ -154,7 +154,7 @@ class Client(SnapshotRequests, SessionRequests):
 
     @property
     def connected(self) -> bool:
-        """Whether the connection was alive when it was last looked at."""
+        """Whether the connection was alive when this was last checked."""
         return self._connection.reason is None
 
     def initialize(
@@ -168,9 +168,9 @@ class Client(SnapshotRequests, SessionRequests):
         """Introduces the client and opens folders.
 
         Args:
-            folders: Paths or `file:` URIs. One that the daemon refuses fails the requests that name it, not this.
+            folders: Paths or `file:` URIs. If the daemon refuses a folder, the requests for it fail, not this one.
             options: The `initializationOptions`.
-            client_name: How the daemon's log calls this client.
+            client_name: The name of this client in the daemon's log.
             timeout: How many seconds to wait.
         """
         opened = [folder_uri(folder) for folder in several(folders)]
@@ -188,13 +188,13 @@ class Client(SnapshotRequests, SessionRequests):
         return result
 
     def open_folder(self, folder: FileName) -> str:
-        """Opens one more folder, and gives its URI."""
+        """Opens another folder, and returns its URI."""
         uri = folder_uri(folder)
         self._change_folders(added=[uri], removed=[])
         return uri
 
     def close_folder(self, folder: FileName) -> str:
-        """Closes a folder, and gives its URI."""
+        """Closes a folder, and returns its URI."""
         uri = folder_uri(folder)
         self._change_folders(added=[], removed=[uri])
         return uri
@@ -209,20 +209,20 @@ class Client(SnapshotRequests, SessionRequests):
     ) -> Any:
         """Sends a request and waits for its result.
 
-        A request that is given up, for the time or for an exception such as KeyboardInterrupt, is cancelled.
+        If it gives up, because of the timeout or an exception such as KeyboardInterrupt, it cancels the request.
 
         Args:
             method: The method's name.
             params: Its parameters.
-            timeout: How many seconds to wait, else `Client.timeout`.
-            on_progress: Is called in this thread with each progress that the daemon reports. It may make other
-                requests; an exception that it raises cancels this one.
+            timeout: How many seconds to wait. Default: `Client.timeout`.
+            on_progress: Called in this thread with each progress report of the daemon. It may make other requests.
+                If it raises an exception, this request is cancelled.
 
         Raises:
             SnapdError: The daemon answered with an error.
             RequestTimeout: No answer came in time.
             ConnectionLost: The connection has ended.
-            ValueError: The parameters cannot be said in JSON.
+            ValueError: JSON cannot represent the parameters.
         """
         return self._request(self._connection, method, params, timeout, on_progress)
 
@@ -235,11 +235,11 @@ class Client(SnapshotRequests, SessionRequests):
         self._notify(self._connection, method, params)
 
     def subscribe(self, methods: AbstractSet[str] | None = None, *, bound: int = 1024) -> Subscription:
-        """Keeps the daemon's notifications from now on.
+        """Collects the daemon's notifications from now on.
 
         Args:
-            methods: Those of interest, else all.
-            bound: How many are kept at most; then the oldest are dropped, and counted.
+            methods: The notifications to collect. Default: all.
+            bound: How many to keep at most. Beyond that, the oldest are dropped and counted.
         """
         subscription = Subscription(
             None if methods is None else frozenset(several(methods)), max(1, bound), self._forget_subscription
@@ -254,13 +254,13 @@ class Client(SnapshotRequests, SessionRequests):
         return subscription
 
     def reconnect(self, *, timeout: float | None = None) -> None:
-        """Makes the same connection again, with the same options and folders; subscriptions go on.
+        """Opens the connection again, with the same options and folders. Subscriptions continue.
 
-        What the daemon said in between is lost: `events` with the last `seq` gives it. Of several threads that
-        call this for one lost connection, one makes it and the others wait.
+        Notifications in between are missed: get them from `events` with the last `seq`. If several threads call this
+        for one lost connection, one of them reconnects and the others wait.
 
         Raises:
-            OSError: The connection cannot be made.
+            OSError: The connection cannot be opened.
             SnapdError: The daemon refused it.
             ConnectionLost: The client was closed.
         """
@@ -294,7 +294,7 @@ class Client(SnapshotRequests, SessionRequests):
             raise ConnectionLost("the client is closed")
 
     def shutdown(self, *, timeout: float | None = None) -> None:
-        """Says `shutdown` and `exit`, and closes the client."""
+        """Sends `shutdown` and `exit`, and closes the client."""
         connection = self._connection
         try:
             self._request(connection, "shutdown", None, _SHUTDOWN_TIMEOUT if timeout is None else timeout, None)
@@ -304,7 +304,7 @@ class Client(SnapshotRequests, SessionRequests):
             self.close()
 
     def close(self) -> None:
-        """Ends the connection, the requests that wait, and the subscriptions. A command that was spawned has ended."""
+        """Ends the connection, waiting requests, subscriptions, and a spawned command."""
         with self._lock:
             self._closed = True
             subscriptions, self._subscriptions = self._subscriptions, []
@@ -347,7 +347,7 @@ class Client(SnapshotRequests, SessionRequests):
         yield from Pages(self._connection, write, self.timeout if timeout is None else timeout, on_progress)
 
     def _write(self, method: str, params: dict[str, Any] | None, on_progress: OnProgress | None) -> tuple[int, bytes]:
-        """Gives the id and the frame of a new request."""
+        """Returns the id and the frame of a new request."""
         request_id = next(self._ids)
         if on_progress is not None:
             params = {**(params or {}), "workDoneToken": f"{TOKEN_PREFIX}{request_id}"}
@@ -417,7 +417,7 @@ class Client(SnapshotRequests, SessionRequests):
                 self._announce_end(connection)
 
     def _announce_end(self, connection: Connection) -> None:
-        """Tells the subscriptions of an end that nobody here made; the lock is held."""
+        """Notifies the subscriptions if the connection was lost. The caller holds the lock."""
         if connection.reason is None or connection.retired or connection.announced or self._closed:
             return
         connection.announced = True

@@ -1,4 +1,4 @@
-"""One connection to the daemon: the thread that reads it, and the requests that wait for their answers."""
+"""One connection to the daemon: its reading thread, and the requests that wait for answers."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _SETTLE_TIMEOUT = 2.0
 _PROGRESS_KEPT = 64
 _RESULT = re.compile(rb'\{"jsonrpc":"2\.0","id":([0-9]{1,18}),"result":\{')
 _CURSOR = re.compile(rb'"nextCursor":"([A-Za-z0-9+/_=-]+)"\}\}\Z')
-"""The last field of a result. Within a string of JSON its quotes would be escaped."""
+"""The last field of a result. Inside a JSON string, its quotes would be escaped."""
 _LONGEST_CURSOR = 64 * 1024
 _NULL_ANSWERED = frozenset(
     {
@@ -49,10 +49,10 @@ class Pending:
     """A request that waits for its answer.
 
     Attributes:
-        request_id: The request's.
-        on_cursor: Is called in the reading thread with the `nextCursor` of the answer and the bytes that the answer
-            has, before that is parsed: where there is one, and it can be told without parsing.
-        size: The bytes of the answer, once it is there.
+        request_id: The id of the request.
+        on_cursor: Called in the reading thread with the `nextCursor` and the size in bytes of the answer before it is
+            parsed, if the answer has a cursor that can be found without parsing.
+        size: The size of the answer in bytes, once it is here.
     """
 
     def __init__(self, request_id: int, on_cursor: OnCursor | None) -> None:
@@ -67,7 +67,7 @@ class Pending:
         self._error: ClientError | None = None
 
     def report(self, value: Any) -> None:
-        """Keeps one `$/progress` for the waiting thread; where that is far behind, the newest takes the last place."""
+        """Keeps a `$/progress` for the waiting thread. If that is far behind, the new report replaces the last one."""
         if not isinstance(value, dict):
             return
         self._title = str(value.get("title", self._title))
@@ -105,15 +105,15 @@ class Pending:
 
 
 class Connection:
-    """One connection and the thread that reads it.
+    """One connection and its reading thread.
 
     Args:
-        transport: The way to the daemon, which this closes in the end.
-        max_message: The most bytes that one message of the daemon may have.
-        hold: Whether the client keeps back what comes in `held`, for as long as it makes the connection ready.
-        on_notification: Is called in the reading thread with every notification but the progress of requests.
-        on_end: Is called once in the reading thread, when the connection has ended and every request knows.
-        folders: Gives the URIs of the open folders, for a daemon that asks.
+        transport: The transport to the daemon, which this closes at the end.
+        max_message: The longest message of the daemon to accept, in bytes.
+        hold: Whether to keep notifications in `held` while the client prepares the connection.
+        on_notification: Called in the reading thread with every notification except the progress of requests.
+        on_end: Called once in the reading thread, after the connection has ended and every request has failed.
+        folders: Returns the URIs of the open folders, in case the daemon asks.
     """
 
     def __init__(
@@ -127,13 +127,13 @@ class Connection:
         folders: Callable[[], list[str]],
     ) -> None:
         self.held: list[Notification] | None = [] if hold else None
-        """What is kept back until the client says that it has reconnected; guarded by the client's lock."""
+        """Notifications kept until the client has reconnected; guarded by the client's lock."""
         self.announced = False
-        """Whether the end was told to the subscriptions; guarded by the client's lock."""
+        """Whether the subscriptions know of the end; guarded by the client's lock."""
         self.reason: str | None = None
-        """Why the connection has ended, or None while it lives; guarded by this connection's lock."""
+        """Why the connection has ended, None while it is alive; guarded by this connection's lock."""
         self.retired = False
-        """Whether the end is of our own making."""
+        """Whether we ended the connection ourselves."""
         self._on_notification = on_notification
         self._on_end = on_end
         self._folders = folders
@@ -148,16 +148,16 @@ class Connection:
         self._thread.start()
 
     def request(self, request_id: int, frame: bytes, deadline: float | None, on_progress: OnProgress | None) -> Any:
-        """Sends a request and waits for its result; cancels it where it is given up."""
+        """Sends a request and waits for its result. Cancels the request if it gives up."""
         return self.take(self.ask(request_id, frame, deadline, None), deadline, on_progress)
 
     def ask(self, request_id: int, frame: bytes, deadline: float | None, on_cursor: OnCursor | None) -> Pending:
-        """Sends a request, whose answer is for `take`.
+        """Sends a request. Get its answer with `take`.
 
         Args:
             request_id: Its id.
-            frame: The whole of it.
-            deadline: When to give up, by `time.monotonic`; never where None.
+            frame: The whole request.
+            deadline: When to give up, by `time.monotonic`; None for never.
             on_cursor: See `Pending`.
         """
         pending = self._expect(request_id, on_cursor)
@@ -167,7 +167,7 @@ class Connection:
             self._drop(pending)
             raise
         except OSError:
-            # What the daemon said before it hung up tells why, and may even be the answer.
+            # What the daemon sent before it hung up says why, and may even be the answer.
             self._settle()
             if self._drop(pending):
                 raise self.lost()  # noqa: B904 - it has its own cause
@@ -177,13 +177,13 @@ class Connection:
         return pending
 
     def post(self, request_id: int, frame: bytes) -> Pending:
-        """Sends a request as `ask` does, without waiting: for the reading thread."""
+        """Sends a request like `ask`, but without waiting: for the reading thread."""
         pending = self._expect(request_id, None)
         self._transport.post(frame)
         return pending
 
     def take(self, pending: Pending, deadline: float | None, on_progress: OnProgress | None) -> Any:
-        """Waits for the result of a request; cancels it where it is given up."""
+        """Waits for the result of a request. Cancels the request if it gives up."""
         try:
             return pending.wait(deadline, on_progress)
         except BaseException:
@@ -191,12 +191,12 @@ class Connection:
             raise
 
     def give_up(self, pending: Pending) -> None:
-        """Cancels a request where its answer is not there yet."""
+        """Cancels a request if its answer has not come yet."""
         if self._drop(pending):
             self._cancel(pending.request_id)
 
     def notify(self, frame: bytes, deadline: float | None) -> None:
-        """Sends what has no answer."""
+        """Sends a notification."""
         try:
             self._transport.write(frame, deadline)
         except RequestTimeout:
@@ -206,7 +206,7 @@ class Connection:
             raise self.lost()  # noqa: B904 - it has its own cause
 
     def lost(self) -> ConnectionLost:
-        """Makes the exception that says why the connection has ended: a new one for each thread."""
+        """Makes an exception that says why the connection has ended, a new one for each thread."""
         error = ConnectionLost(f"the connection to snapd is lost: {self.reason or 'it ended'}")
         error.__cause__ = self._complaint or self._cause
         return error
@@ -226,12 +226,12 @@ class Connection:
         return pending
 
     def _drop(self, pending: Pending) -> bool:
-        """Forgets a request; says whether there is anything to forget."""
+        """Forgets a request. Returns whether it was still waiting."""
         with self._lock:
             return self._pending.pop(pending.request_id, None) is not None
 
     def _settle(self) -> None:
-        """Gives the reader a moment to come to the end by itself, and makes one where it does not."""
+        """Gives the reader a moment to reach the end of the stream, and then breaks the connection off."""
         if not self._ended.wait(_SETTLE_TIMEOUT):
             self._transport.abort()
             self._ended.wait(_SETTLE_TIMEOUT)
@@ -253,7 +253,7 @@ class Connection:
                 reason = "it was broken off here, in the middle of a request"
         except (OSError, FramingError) as error:
             self._cause, reason = error, str(error)
-        except Exception as error:  # Whatever it is, nobody may wait for this thread in vain.
+        except Exception as error:  # Whatever it is, nobody must wait for this thread in vain.
             self._cause, reason = error, repr(error)
         finally:
             self._transport.close()
@@ -267,7 +267,7 @@ class Connection:
             self._transport.reap()
 
     def _look_ahead(self, body: bytes) -> None:
-        """Tells whoever waits for this answer where the next page begins."""
+        """Passes on the cursor of the next page, before the answer is parsed."""
         found = _RESULT.match(body)
         if found is None:
             return
@@ -308,7 +308,7 @@ class Connection:
         request_id = message["id"]
         error = error_from_answer(message["error"]) if "error" in message else None
         if request_id is None:
-            # The daemon could not tell whose request it was; it hangs up next, and this says why.
+            # The daemon could not read the id. It hangs up next, and this says why.
             self._complaint = error
         elif isinstance(request_id, int):
             with self._lock:
@@ -317,7 +317,7 @@ class Connection:
                 pending.settle(message.get("result"), error)
 
     def _progress(self, params: Any) -> bool:
-        """Hands on the progress of one of our requests; says whether it was one."""
+        """Passes on the progress of one of our requests. Returns whether it was one."""
         token = params.get("token") if isinstance(params, dict) else None
         if not isinstance(token, str) or not token.startswith(TOKEN_PREFIX):
             return False

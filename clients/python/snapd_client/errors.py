@@ -1,7 +1,7 @@
-"""What can go wrong between a client and snapd.
+"""The errors of the client.
 
-Everything derives from `ClientError`. What fails before there is a connection (no such socket, no such command,
-nobody listening) is the system's own `OSError`.
+All derive from `ClientError`. If no connection can be opened (no such socket, no such command, nobody listens), the
+system's own `OSError` is raised instead.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ class ClientError(Exception):
 
 
 class FramingError(ClientError):
-    """The bytes of the other side are not the LSP base protocol, or over a limit."""
+    """The other side does not speak the LSP base protocol, or exceeds a limit."""
 
 
 class ConnectionLost(ClientError, ConnectionError):
     """The connection has ended, or ended before the answer came.
 
-    Whether the request was carried out is then unknown. `Client.reconnect` makes the connection again.
+    It is then unknown whether the request was carried out. `Client.reconnect` opens the connection again.
 
     Attributes:
-        repeatable: Whether the request may be sent again all the same: it does no more than once, and answers the same.
+        repeatable: Whether the request may be sent again: sent twice, it has the same effect and the same answer.
     """
 
     repeatable = False
 
 
 class RequestTimeout(ClientError, TimeoutError):
-    """No answer came in the time given; the daemon was told to cancel the request."""
+    """No answer came in time. The daemon was told to cancel the request."""
 
 
 class SnapdError(ClientError):
@@ -44,7 +44,7 @@ class SnapdError(ClientError):
 
     Attributes:
         code: The JSON-RPC error code.
-        kind: The stable `error.data.kind`, or an empty string where the daemon gave none.
+        kind: The stable `error.data.kind`, empty if the daemon gave none.
         message: The daemon's text, for people.
         data: The whole `error.data`: what a program needs (`file`, `hash`, `path`, ...).
     """
@@ -61,11 +61,11 @@ class SnapdError(ClientError):
 
 
 class Cancelled(SnapdError):
-    """The daemon answered that the request was cancelled; it left no half-done work."""
+    """The daemon cancelled the request, and left no half-done work."""
 
 
 def error_from_answer(error: object) -> SnapdError:
-    """Makes the exception for the `error` member of an answer, however odd that member is."""
+    """Makes the exception for the `error` member of an answer, whatever that contains."""
     fields: dict[str, Any] = error if isinstance(error, dict) else {"message": repr(error)}
     code, message, data = fields.get("code"), fields.get("message"), fields.get("data")
     if not isinstance(code, int):

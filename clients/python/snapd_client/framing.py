@@ -14,22 +14,22 @@ if TYPE_CHECKING:
 __all__ = ["MAX_HEADER", "MAX_MESSAGE", "FrameReader", "decode_message", "encode_message"]
 
 MAX_HEADER = 16 * 1024
-"""The most bytes that a header block may have."""
+"""The longest header block, in bytes."""
 
 MAX_MESSAGE = 1024 * 1024 * 1024
-"""The most bytes that a message may have unless the reader is told otherwise."""
+"""The longest message by default, in bytes."""
 
 _END = b"\r\n\r\n"
 _CHUNK = 256 * 1024
 
 
 def encode_message(message: dict[str, Any]) -> bytes:
-    """Gives the frame of one JSON-RPC message.
+    """Makes the frame of a JSON-RPC message.
 
     Raises:
         ValueError: The message holds what JSON in UTF-8 cannot say: NaN, or text with lone surrogates, as in the
             name of a file that is not valid UTF-8. `snapd_client.to_uri` gives such a name a form that it can.
-        TypeError: The message holds what is no JSON value.
+        TypeError: The message contains something that is not a JSON value.
     """
     text = json.dumps(message, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     body = text.encode("utf-8")
@@ -37,7 +37,7 @@ def encode_message(message: dict[str, Any]) -> bytes:
 
 
 def decode_message(body: bytes) -> dict[str, Any]:
-    """Reads the JSON-RPC message that a frame holds.
+    """Parses the JSON-RPC message of a frame.
 
     Raises:
         FramingError: The body is not a JSON object in UTF-8.
@@ -65,7 +65,7 @@ class FrameReader:
         self._buffer = bytearray()
 
     def read_frame(self) -> bytes | None:
-        """Gives the body of the next frame, or None where the stream ends between two frames.
+        """Returns the body of the next frame, None if the stream ends between two frames.
 
         Raises:
             FramingError: What comes is no frame, is over a limit, or ends early. Nothing can be read after that.

@@ -1,4 +1,4 @@
-"""What the daemon says unasked: notifications, the progress of requests, and subscriptions that keep them."""
+"""Notifications of the daemon, progress of requests, and subscriptions."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ RECONNECTED = "snapd/reconnected"
 
 
 class Notification:
-    """What the daemon, or for `snapd/...` this client, said unasked.
+    """A notification of the daemon; those under `snapd/...` come from this client itself.
 
     Attributes:
-        method: Such as `snapshot/didChange`.
-        params: Its parameters; an empty dict where there were none.
+        method: For example `snapshot/didChange`.
+        params: Its parameters; an empty dict if it has none.
     """
 
     __slots__ = ("method", "params")
@@ -40,13 +40,13 @@ class Notification:
 
 
 class Progress:
-    """How far a request has come.
+    """The progress of a request.
 
     Attributes:
         kind: `begin`, `report` or `end`.
-        title: What is being done; said by `begin` and kept for the others.
-        message: What is being done just now, or None.
-        percentage: 0 to 100, or None where it is not known.
+        title: The title of the work, which `begin` sets for all reports.
+        message: What is being done now, or None.
+        percentage: 0 to 100, None if unknown.
     """
 
     __slots__ = ("kind", "message", "percentage", "title")
@@ -62,11 +62,11 @@ class Progress:
 
 
 class Subscription:
-    """The notifications from the moment of subscribing on, kept until they are taken; `Client.subscribe` makes it.
+    """Collects notifications from the moment of `Client.subscribe` until somebody takes them.
 
-    Iterating waits for the next one and ends when the subscription or the client is closed. Two notifications are
-    made by the client itself and reach every subscription: `snapd/disconnected` with a `reason` when the connection
-    was lost, and `snapd/reconnected` after `Client.reconnect`.
+    Iterating waits for the next one, and ends when the subscription or the client is closed. The client itself makes
+    two notifications, which reach every subscription: `snapd/disconnected` with a `reason` when the connection is lost,
+    and `snapd/reconnected` after `Client.reconnect`.
     """
 
     def __init__(self, methods: AbstractSet[str] | None, bound: int, forget: Callable[[Subscription], None]) -> None:
@@ -80,29 +80,29 @@ class Subscription:
 
     @property
     def dropped(self) -> int:
-        """How many notifications were lost because nobody took them in time: the oldest go first."""
+        """How many notifications were dropped because nobody took them in time, the oldest first."""
         return self._dropped
 
     @property
     def closed(self) -> bool:
-        """Whether nothing more will come; what was kept can still be taken."""
+        """Whether no more notifications will come. Those that are here can still be taken."""
         return self._closed
 
     def get(self, timeout: float | None = None) -> Notification | None:
         """Waits for the next notification.
 
         Args:
-            timeout: For how many seconds; 0 does not wait, None waits without end.
+            timeout: How many seconds to wait; 0 does not wait, None waits without end.
 
         Returns:
-            The notification, or None where the time is up or nothing more will come.
+            The notification, or None if the time is up or no more will come.
         """
         with self._changed:
             self._changed.wait_for(lambda: self._kept or self._closed, timeout)
             return self._kept.popleft() if self._kept else None
 
     def close(self) -> None:
-        """Ends the subscription, and with it the iteration of whoever waits."""
+        """Ends the subscription, and any iteration over it."""
         self._forget(self)
         self._end()
 

@@ -1,4 +1,4 @@
-"""Answers that come in pages: the next one is asked for while this one is being read."""
+"""Answers that come in pages: the next page is requested while this one is read."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ __all__ = ["Pages"]
 
 
 class Pages:
-    """Goes through the pages of one question, at most one page ahead of whoever takes them.
+    """Iterates over the pages of an answer, and fetches at most one page ahead.
 
-    The daemon is asked for the next page when its cursor arrives, before the page that brings it is parsed: so the two
-    processes work at the same time. A page that was asked for and is not taken is cancelled.
+    It requests the next page as soon as its cursor arrives, before it parses the page that has the cursor, so that the
+    two processes work at the same time. It cancels a page that was requested but is not taken.
 
     Args:
-        connection: Where to ask.
-        write: Gives a new request's id and frame, from the cursor of a page (None for the first) and the bytes that the
-            answer with that cursor had. Is called in the reading thread too.
-        timeout: How many seconds to wait for each page; None for without end.
-        on_progress: Is called in the thread that takes the pages.
+        connection: The connection for the requests.
+        write: Makes the id and the frame of a new request, from the cursor of the page (None for the first) and the
+            size in bytes of the answer that had the cursor. Also called in the reading thread.
+        timeout: How many seconds to wait for each page; None to wait without end.
+        on_progress: Called in the thread that takes the pages.
     """
 
     def __init__(
@@ -46,15 +46,15 @@ class Pages:
         self._ahead: Pending | None = None
 
     def __iter__(self) -> Iterator[Any]:
-        """Gives the results of the pages in their order.
+        """Yields the results of the pages in order.
 
         Raises:
-            ClientError: As of a request, when the page is reached that has failed.
+            ClientError: A page failed; raised when the iteration reaches it.
         """
         connection = self._connection
         try:
             request_id, frame = self._write(None, 0)
-            pending = connection.ask(request_id, frame, self._deadline(), self._turn)
+            pending = connection.ask(request_id, frame, self._deadline(), self._fetch)
             while True:
                 page = connection.take(pending, self._deadline(), self._on_progress)
                 cursor = page.get("nextCursor")
@@ -62,11 +62,11 @@ class Pages:
                     yield page
                     return
                 if self._ahead is None:
-                    self._turn(cursor, pending.size)
+                    self._fetch(cursor, pending.size)
                 yield page
                 assert self._ahead is not None
                 pending, self._ahead = self._ahead, None
-                pending.on_cursor = self._turn
+                pending.on_cursor = self._fetch
         finally:
             with self._lock:
                 self._over = True
@@ -76,8 +76,8 @@ class Pages:
     def _deadline(self) -> float | None:
         return None if self._timeout is None else monotonic() + self._timeout
 
-    def _turn(self, cursor: str, size: int) -> None:
-        """Asks for the page at a cursor."""
+    def _fetch(self, cursor: str, size: int) -> None:
+        """Requests the page at a cursor."""
         with self._lock:
             if not self._over:
                 self._ahead = self._connection.post(*self._write(cursor, size))

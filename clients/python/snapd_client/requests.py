@@ -1,4 +1,4 @@
-"""What every family of requests stands on: how one is asked, and how workspaces and files are named in it."""
+"""The base of all families of requests: how to send one, and how to name workspaces and files in it."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 __all__ = ["FIRST_FILES", "PAGE_BYTES", "Requests"]
 
 FIRST_FILES = 64
-"""Files in the first page of a diff, where nobody says how many."""
+"""How many files the first page of a diff has by default."""
 PAGE_BYTES = 2 << 20
-"""What an answer should have where many come one after the other: a few milliseconds' work for either side."""
+"""The size of a page when many follow each other: a few milliseconds of work for either side."""
 
 
 class Requests(ABC):
-    """Asks.
+    """Sends requests.
 
-    Every request takes `workspace_uri` (a URI or a path), which is needed where several folders are open. Files are
-    names relative to the workspace, absolute paths or URIs; a name that is not valid UTF-8 may be given as bytes or as
-    Python's str for it.
+    Every request takes `workspace_uri` (a URI or a path), which is required if several folders are open. Files are
+    paths relative to the workspace, absolute paths or URIs. A name that is not valid UTF-8 may be bytes, or a str as
+    `os.fsdecode` makes it.
     """
 
     @property
@@ -55,7 +55,7 @@ class Requests(ABC):
         timeout: float | None,
         on_progress: OnProgress | None,
     ) -> Iterator[Any]:
-        """Gives the pages of an answer; `params` makes those of each request, see `snapd_client.pages`."""
+        """Returns the pages of an answer; `params` makes the params of each request, see `snapd_client.pages`."""
 
     def _ask(
         self,
@@ -77,9 +77,9 @@ class Requests(ABC):
         timeout: float | None,
         on_progress: OnProgress | None,
     ) -> Iterator[Any]:
-        """Goes through the files of a diff, at most one page ahead of whoever takes them.
+        """Iterates over the files of a diff, and fetches at most one page ahead.
 
-        Pages have `limit` files; where none is given, so many that a page has a few megabytes.
+        Pages have `limit` files; without it, as many as fit into a few megabytes.
         """
         files_a_page = FIRST_FILES if limit is None else limit
 
@@ -100,11 +100,11 @@ class Requests(ABC):
         return params
 
     def _names(self, files: Iterable[FileName] | None, workspace: str | None) -> list[str] | None:
-        """Gives files as a request says them; raises `TypeError` where that is one name, and no list of names."""
+        """Returns files as a request names them. Raises `TypeError` for a single name instead of a list."""
         return None if files is None else [self._name(file, workspace) for file in several(files)]
 
     def _name(self, file: FileName, workspace: str | None) -> str:
-        """Gives a file as a request says it: as a URI where it could not be said or would be taken for one."""
+        """Returns a file as a request names it: as a URI if JSON cannot represent the name, or it looks like a URI."""
         name = os.fsdecode(file)
         if isinstance(file, str) and is_uri(file):
             return file
@@ -114,5 +114,7 @@ class Requests(ABC):
             return to_uri(name)
         folders = self.folders if workspace is None else [folder_uri(workspace)]
         if len(folders) != 1:
-            raise ValueError(f"{name!r} needs a workspace to make its URI; {len(folders)} are open")
+            raise ValueError(
+                f"{name!r} needs a workspace to make its URI, but {len(folders)} are open; name one by workspace_uri"
+            )
         return f"{folders[0].rstrip('/')}/{quote(os.fsencode(name))}"

@@ -1,4 +1,4 @@
-"""The session and step requests of the wire contract as typed methods."""
+"""The `session/*` and `step/*` requests as typed methods."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["SessionRequests"]
 
 
 class SessionRequests(Requests):
-    """What a client can ask about sessions and their steps; see `Requests` for workspaces and files."""
+    """The requests about sessions and their steps. See `Requests` for how to name workspaces and files."""
 
     def session_start(
         self,
@@ -29,7 +29,7 @@ class SessionRequests(Requests):
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
     ) -> types.SessionId:
-        """Begins a session, or takes up again the one of that name."""
+        """Starts a session, or resumes the one with this id."""
         params = {"sessionId": session_id, "agent": agent, "title": title}
         result: types.SessionId = self._ask("session/start", params, workspace_uri, timeout, on_progress)
         return result
@@ -42,7 +42,7 @@ class SessionRequests(Requests):
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
     ) -> None:
-        """Ends a session and the steps that are open in it; harmless where it has ended."""
+        """Ends a session and its open steps. Does nothing if it has already ended."""
         self._ask("session/end", {"sessionId": session_id}, workspace_uri, timeout, on_progress)
 
     def session_list(
@@ -54,7 +54,7 @@ class SessionRequests(Requests):
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
     ) -> types.Sessions:
-        """Lists the sessions of the workspace: all of them, or with `limit` one page."""
+        """Lists the sessions of the workspace: all of them, or one page with `limit`."""
         params = {"cursor": cursor, "limit": limit}
         result: types.Sessions = self._ask("session/list", params, workspace_uri, timeout, on_progress)
         return result
@@ -69,7 +69,7 @@ class SessionRequests(Requests):
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
     ) -> types.Steps:
-        """Lists the steps of a session, oldest first: all of them, or with `limit` one page."""
+        """Lists the steps of a session, oldest first: all of them, or one page with `limit`."""
         params = {"sessionId": session_id, "cursor": cursor, "limit": limit}
         result: types.Steps = self._ask("session/steps", params, workspace_uri, timeout, on_progress)
         return result
@@ -87,7 +87,7 @@ class SessionRequests(Requests):
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
     ) -> types.DiffPage:
-        """Gives one page of the net of what a session's applied steps changed, or those of a message, or one step."""
+        """Returns one page of the net changes of a session's applied steps, or of a message, or of one step."""
         params = {
             "sessionId": session_id,
             "messageId": message_id,
@@ -111,7 +111,7 @@ class SessionRequests(Requests):
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
     ) -> Iterator[types.FileDiff]:
-        """Goes through all the files of `session_diff`, page by page as `diff_full_all` does."""
+        """Iterates over all files of `session_diff`, page by page like `diff_full_all`."""
         fields = {"sessionId": session_id, "messageId": message_id, "stepId": step_id, "contents": contents}
         return self._diffs("session/diff", fields, limit, workspace_uri, timeout, on_progress)
 
@@ -127,7 +127,7 @@ class SessionRequests(Requests):
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
     ) -> types.StepsOutcome:
-        """Takes back the last steps of a session that changed something, or one step, with its parts."""
+        """Undoes the last steps of a session that changed something, or one step with its parts."""
         params = {
             "sessionId": session_id,
             "count": count,
@@ -149,7 +149,7 @@ class SessionRequests(Requests):
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
     ) -> types.StepsOutcome:
-        """Does undone steps of a session again, the last one undone first."""
+        """Redoes undone steps of a session, the last undone first."""
         params = {"sessionId": session_id, "count": count, "dryRun": dry_run, "onConflict": on_conflict}
         result: types.StepsOutcome = self._ask("session/redo", params, workspace_uri, timeout, on_progress)
         return result
@@ -166,7 +166,7 @@ class SessionRequests(Requests):
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
     ) -> types.RevertOutcome:
-        """Goes back to before a message, or a part of it: takes back all steps of the session since."""
+        """Goes back to before a message, or a part of it: undoes all steps of the session since."""
         params = {
             "sessionId": session_id,
             "messageId": message_id,
@@ -185,7 +185,7 @@ class SessionRequests(Requests):
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
     ) -> types.Outcome:
-        """Does again what `session_revert` took back."""
+        """Reverses `session_revert`."""
         params = {"sessionId": session_id}
         result: types.Outcome = self._ask("session/unrevert", params, workspace_uri, timeout, on_progress)
         return result
@@ -199,7 +199,7 @@ class SessionRequests(Requests):
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
     ) -> types.HistoryPage:
-        """Gives one page of what happened in the workspace, the latest first."""
+        """Returns one page of what happened in the workspace, latest first."""
         params = {"cursor": cursor, "limit": limit}
         result: types.HistoryPage = self._ask("session/history", params, workspace_uri, timeout, on_progress)
         return result
@@ -212,7 +212,7 @@ class SessionRequests(Requests):
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
     ) -> Iterator[types.Entry]:
-        """Goes through all that happened, the latest first, at most one page of `limit` ahead of whoever takes it."""
+        """Iterates over everything that happened, latest first, and fetches at most one page ahead."""
 
         def params(cursor: str | None, _: int) -> dict[str, Any]:
             return self._params({"cursor": cursor, "limit": limit}, workspace_uri)
@@ -234,9 +234,9 @@ class SessionRequests(Requests):
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
     ) -> types.StepBegun:
-        """Begins a step on a snapshot of the working tree; what changes until it ends is its own.
+        """Begins a step on a snapshot of the working tree. The step owns what changes until it ends.
 
-        `ends` names a step of the same session that ends with that very snapshot.
+        `ends` names a step of the same session to end with that snapshot.
         """
         params = {
             "sessionId": session_id,
@@ -259,7 +259,7 @@ class SessionRequests(Requests):
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
     ) -> types.StepEnded:
-        """Ends a step; `files` says what the agent knows that it wrote, where steps overlap."""
+        """Ends a step. For steps that overlap, `files` names the files that the agent knows it wrote."""
         params = {"stepId": step_id, "files": self._names(files, workspace_uri)}
         result: types.StepEnded = self._ask("step/end", params, workspace_uri, timeout, on_progress)
         return result
@@ -275,7 +275,7 @@ class SessionRequests(Requests):
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
     ) -> types.FoundSteps:
-        """Finds steps by the beginning of their names, the one that was begun last first."""
+        """Finds steps by the beginning of their ids, latest first."""
         params = {"prefix": prefix, "sessionId": session_id, "parentStepId": parent_step_id, "limit": limit}
         result: types.FoundSteps = self._ask("step/find", params, workspace_uri, timeout, on_progress)
         return result
@@ -289,7 +289,7 @@ class SessionRequests(Requests):
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
     ) -> types.Hunks:
-        """Gives the hunks of what a step changed in a file."""
+        """Lists the hunks of a step's changes to a file."""
         params = {"stepId": step_id, "file": self._name(file, workspace_uri)}
         result: types.Hunks = self._ask("step/hunks", params, workspace_uri, timeout, on_progress)
         return result
@@ -306,7 +306,7 @@ class SessionRequests(Requests):
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
     ) -> types.Outcome:
-        """Takes some of these hunks back; the step stays applied."""
+        """Reverts some of these hunks. The step stays applied."""
         params = {
             "stepId": step_id,
             "file": self._name(file, workspace_uri),
@@ -328,7 +328,7 @@ class SessionRequests(Requests):
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
     ) -> types.Outcome:
-        """Takes back what a step changed in some files; the step stays applied."""
+        """Reverts a step's changes to some files. The step stays applied."""
         params = {
             "stepId": step_id,
             "files": self._names(files, workspace_uri),

@@ -1,4 +1,4 @@
-"""The snapshot requests of the wire contract as typed methods."""
+"""The `snapshot/*` requests as typed methods."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["SnapshotRequests"]
 
 
 class SnapshotRequests(Requests):
-    """What a client can ask about snapshots; see `Requests` for workspaces and files."""
+    """The requests about snapshots. See `Requests` for how to name workspaces and files."""
 
     def track(
         self,
@@ -27,7 +27,7 @@ class SnapshotRequests(Requests):
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
     ) -> types.Track:
-        """Takes a snapshot; `force` names ignored paths to capture all the same."""
+        """Takes a snapshot. `force` names ignored files to capture anyway."""
         params = {"force": self._names(force, workspace_uri)}
         result: types.Track = self._snapshot("track", params, workspace_uri, timeout, on_progress)
         return result
@@ -41,7 +41,7 @@ class SnapshotRequests(Requests):
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
     ) -> types.Patch:
-        """Names the files that differ between a snapshot and the working tree, or another snapshot."""
+        """Lists the files that differ between a snapshot and the working tree, or another snapshot."""
         params = {"hash": hash, "to": to}
         result: types.Patch = self._snapshot("patch", params, workspace_uri, timeout, on_progress)
         return result
@@ -56,7 +56,7 @@ class SnapshotRequests(Requests):
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
     ) -> types.Diff:
-        """Gives the unified diff from a snapshot to the working tree, or to another snapshot."""
+        """Returns the unified diff from a snapshot to the working tree, or to another snapshot."""
         params = {"hash": hash, "to": to, "files": self._names(files, workspace_uri)}
         result: types.Diff = self._snapshot("diff", params, workspace_uri, timeout, on_progress)
         return result
@@ -75,7 +75,7 @@ class SnapshotRequests(Requests):
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
     ) -> types.DiffPage:
-        """Gives one page of the files that differ, with what they held before and hold after."""
+        """Returns one page of the files that differ, with their contents before and after."""
         params = {
             "from": from_,
             "to": to,
@@ -101,9 +101,9 @@ class SnapshotRequests(Requests):
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
     ) -> Iterator[types.FileDiff]:
-        """Goes through all the files that differ, at most one page ahead of whoever takes them.
+        """Iterates over all files that differ, and fetches at most one page ahead.
 
-        Pages have `limit` files; where none is given, so many that a page has a few megabytes.
+        Pages have `limit` files; without it, as many as fit into a few megabytes.
         """
         fields = {"from": from_, "to": to, "files": self._names(files, workspace_uri), "contents": contents}
         fields["renames"] = renames
@@ -118,7 +118,7 @@ class SnapshotRequests(Requests):
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
     ) -> types.FileContent:
-        """Gives a file as a snapshot has it."""
+        """Returns a file of a snapshot."""
         params = {"hash": hash, "file": self._name(file, workspace_uri)}
         result: types.FileContent = self._snapshot("fileAt", params, workspace_uri, timeout, on_progress)
         return result
@@ -133,7 +133,7 @@ class SnapshotRequests(Requests):
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
     ) -> Iterator[str]:
-        """Goes through the names of a snapshot's files, at most one page of `limit` ahead of whoever takes them."""
+        """Iterates over the names of a snapshot's files, and fetches at most one page of `limit` names ahead."""
 
         def params(cursor: str | None, _: int) -> dict[str, Any]:
             fields = {"hash": hash, "prefix": prefix, "cursor": cursor, "limit": limit}
@@ -166,7 +166,7 @@ class SnapshotRequests(Requests):
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
     ) -> types.Outcome:
-        """Makes the working tree exactly the snapshot; files made since then are deleted."""
+        """Makes the working tree exactly the snapshot. It deletes files that were created since."""
         params = {"hash": hash, "dryRun": dry_run, "onConflict": on_conflict}
         result: types.Outcome = self._snapshot("restore", params, workspace_uri, timeout, on_progress)
         return result
@@ -181,7 +181,7 @@ class SnapshotRequests(Requests):
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
     ) -> types.Outcome:
-        """Takes files back to their snapshots; the first patch that names a file wins."""
+        """Restores files from snapshots. The first patch that names a file wins."""
         taken = [{"hash": patch["hash"], "files": self._names(patch["files"], workspace_uri)} for patch in patches]
         params = {"patches": taken, "dryRun": dry_run, "onConflict": on_conflict}
         result: types.Outcome = self._snapshot("revert", params, workspace_uri, timeout, on_progress)
@@ -194,7 +194,7 @@ class SnapshotRequests(Requests):
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
     ) -> types.Status:
-        """Tells how the workspace's snapshots stand."""
+        """Describes the state of the workspace."""
         result: types.Status = self._snapshot("status", {}, workspace_uri, timeout, on_progress)
         return result
 
@@ -206,7 +206,7 @@ class SnapshotRequests(Requests):
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
     ) -> types.Cleanup:
-        """Drops old snapshots."""
+        """Removes old snapshots."""
         params = {"olderThanDays": older_than_days}
         result: types.Cleanup = self._snapshot("cleanup", params, workspace_uri, timeout, on_progress)
         return result
@@ -221,7 +221,7 @@ class SnapshotRequests(Requests):
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
     ) -> types.Purge:
-        """Takes the contents of some files out of every snapshot, or everything of the workspace."""
+        """Removes the contents of some files from every snapshot, or everything of the workspace."""
         params = {"files": self._names(files, workspace_uri), "everything": everything, "dryRun": dry_run}
         result: types.Purge = self._snapshot("purge", params, workspace_uri, timeout, on_progress)
         return result
@@ -235,7 +235,7 @@ class SnapshotRequests(Requests):
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
     ) -> types.Check:
-        """Reads the store and says what is wrong with it; repairs what can be, where that is asked for."""
+        """Checks the store. With `repair`, it also repairs what can be repaired."""
         params = {"repair": repair, "quick": quick}
         result: types.Check = self._snapshot("check", params, workspace_uri, timeout, on_progress)
         return result
@@ -248,7 +248,7 @@ class SnapshotRequests(Requests):
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
     ) -> types.Events:
-        """Gives the notifications after the one with that `seq`: how to catch up after `reconnect`."""
+        """Lists the notifications after the one with this `seq`, to catch up after `reconnect`."""
         result: types.Events = self._snapshot("events", {"since": since}, workspace_uri, timeout, on_progress)
         return result
 

@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 __all__ = ["ProcessTransport", "Transport", "connect_tcp", "connect_unix", "spawn"]
 
 _CROWDED = 1.0
-"""How many seconds a connection is tried for that the system refuses: where too many wait, or the daemon begins."""
+"""How many seconds to retry a refused connection, while the daemon starts or too many clients wait."""
 _FIRST_PAUSE = 0.005
 _POST_TIMEOUT = 30.0
 _ENDING_TIMEOUT = 0.5
 
 
 class Transport:
-    """A stream of bytes in two directions over file descriptors that it owns.
+    """A stream of bytes in both directions over file descriptors that it owns.
 
     One thread reads and in the end calls `close`; any thread may write and abort.
 
@@ -56,11 +56,11 @@ class Transport:
 
     @property
     def aborted(self) -> bool:
-        """Whether the end was made here."""
+        """Whether this side ended the stream."""
         return self._aborted
 
     def read(self, size: int) -> bytes:
-        """Gives at most `size` bytes as soon as there are any; none at the end of the stream or when aborted.
+        """Returns at most `size` bytes as soon as there are any; none at the end of the stream or when aborted.
 
         Raises:
             OSError: The system's own error.
@@ -98,7 +98,7 @@ class Transport:
         self._flush()
 
     def post(self, data: bytes) -> None:
-        """Writes a short frame now, or leaves it to the thread that is just writing: the reader must not wait."""
+        """Writes a short frame now, or leaves it to the thread that is writing: the reader must not wait."""
         self._outbox.append(data)
         self._flush()
 
@@ -111,7 +111,7 @@ class Transport:
                 os.write(self._waker_fd, b"x")
 
     def close(self) -> None:
-        """Gives up the file descriptors; for the reading thread alone."""
+        """Closes the file descriptors. Only the reading thread may call this."""
         self.abort()
         with self._writing, self._state:
             if not self._closed:
@@ -120,11 +120,11 @@ class Transport:
                     os.close(fd)
 
     def ending(self) -> str:
-        """Says how what stands behind a closed transport has ended, if it has and that is of interest."""
+        """Says how the process behind a closed transport has ended, if that explains anything."""
         return ""
 
     def reap(self) -> None:
-        """Makes sure that what stands behind a closed transport has ended."""
+        """Makes sure that the process behind a closed transport has ended."""
 
     def _write(self, data: bytes, deadline: float | None) -> None:
         view = memoryview(data)
@@ -173,7 +173,7 @@ class ProcessTransport(Transport):
         self._grace = grace
 
     def ending(self) -> str:
-        """Says how the command has ended, which it is given a moment for."""
+        """Says how the command has ended, after waiting for it a moment."""
         from subprocess import TimeoutExpired
 
         try:
@@ -183,7 +183,7 @@ class ProcessTransport(Transport):
         return f"the command ended with exit code {status}" if status >= 0 else f"signal {-status} ended the command"
 
     def reap(self) -> None:
-        """Waits for the command, whose stdin is closed, and makes it end where it does not by itself."""
+        """Waits for the command, whose stdin is closed, and ends it if it does not exit."""
         from subprocess import TimeoutExpired
 
         for stop in (self._process.terminate, self._process.kill):
@@ -232,7 +232,7 @@ def connect_tcp(host: str, port: int, timeout: float | None = None) -> Transport
 
 
 def _persist(connect: Callable[[float | None], int], timeout: float | None) -> int:
-    """Connects, and tries again for a moment where too many others do at the same time.
+    """Connects, and retries for a moment while too many others connect.
 
     Args:
         connect: Gives the descriptor; takes the seconds that it has.
@@ -260,7 +260,7 @@ def spawn(
     stderr: int | None = None,
     grace: float = 5.0,
 ) -> Transport:
-    """Starts a command, such as `snapd connect` or `snapd serve --stdio`, and speaks through its stdin and stdout.
+    """Starts a command, such as `snapd connect` or `snapd serve --stdio`, and talks to its stdin and stdout.
 
     The command gets a session of its own: a Ctrl-C in the terminal is for the caller, who cancels the request.
 

@@ -1,4 +1,4 @@
-"""The `file:` URIs of paths, and the paths of `file:` URIs."""
+"""Converts between paths and `file:` URIs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz01
 
 
 def to_uri(path: str | bytes) -> str:
-    """Gives the `file:` URI of an absolute path.
+    """Returns the `file:` URI of an absolute path.
 
     Every byte that is not unreserved in RFC 3986 is percent-encoded, those that are not UTF-8 included: a str has them
     as Python's file functions give them, as lone surrogates.
@@ -33,7 +33,7 @@ def to_uri(path: str | bytes) -> str:
 
 
 def from_uri(uri: str) -> str:
-    """Gives the path of a `file:` URI, as Python's file functions take it.
+    """Returns the path of a `file:` URI, as Python's file functions take it.
 
     Raises:
         ValueError: It is no `file:` URI of this machine, or is malformed.
@@ -68,12 +68,12 @@ def quote(raw: bytes) -> str:
 
 
 def is_uri(name: str) -> bool:
-    """Says whether a name would be taken for a `file:` URI."""
+    """Whether a name looks like a `file:` URI."""
     return name[:5].lower() == "file:"
 
 
 def folder_uri(folder: FileName) -> str:
-    """Gives the URI of a folder, which may be a path from the current directory or a URI already."""
+    """Returns the URI of a folder, given as a URI or as a path from the current directory."""
     if isinstance(folder, str) and is_uri(folder):
         return folder
     path = os.fsdecode(folder)
@@ -83,7 +83,7 @@ def folder_uri(folder: FileName) -> str:
 
 
 def several(names: Iterable[Name]) -> list[Name]:
-    """Gives names as a list.
+    """Returns names as a list.
 
     Raises:
         TypeError: It is one name, whose letters would be taken for names.
@@ -94,5 +94,5 @@ def several(names: Iterable[Name]) -> list[Name]:
 
 
 def workspace_folder(uri: str) -> dict[str, str]:
-    """Gives a folder as LSP's `WorkspaceFolder`."""
+    """Returns a folder as LSP's `WorkspaceFolder`."""
     return {"uri": uri, "name": os.path.basename(uri.rstrip("/")) or "/"}
