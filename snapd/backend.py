@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _BY_KIND: dict[str, type[SnapdError]] = {
     found.kind: found
     for found in vars(core_errors).values()
-    if isinstance(found, type) and issubclass(found, SnapdError) and found is not SnapdError
+    if isinstance(found, type) and issubclass(found, SnapdError) and "kind" in vars(found)
 }
 
 
@@ -175,7 +175,12 @@ def connect(socket: str, timeout: float | None) -> Client:
     try:
         return Client.connect(socket, timeout=timeout)
     except OSError as error:
-        raise IoError(f"the daemon: {error}", errno="ECONNREFUSED") from error
+        raise IoError(
+            f"cannot connect to the daemon at {socket}: {error}",
+            hint="'snapd doctor' says more",
+            path=socket,
+            errno="ECONNREFUSED",
+        ) from error
 
 
 class RemoteBackend:
@@ -212,7 +217,9 @@ class RemoteBackend:
             try:
                 return self._client.request(method, params, on_progress=tell if report is not None else None)
             except ValueError as error:
-                raise core_errors.InvalidParams(f"params: JSON cannot say them: {error}", field="params") from error
+                raise core_errors.InvalidParams(
+                    f"params: cannot be written as JSON: {error}", field="params"
+                ) from error
 
     def close(self) -> None:
         """See `Backend.close`."""
@@ -278,4 +285,8 @@ class _client_errors:  # noqa: N801 - used as a statement
                 raise known(error.message, **data) from error
             raise IoError(error.message, errno="EPROTO", **data) from error
         if isinstance(error, snapd_client.ClientError):
-            raise IoError(f"the daemon: {error}", errno="EPIPE") from error
+            raise IoError(
+                f"the daemon did not answer: {error}",
+                hint="it may have done what it was asked: look with 'snapd log', then try again",
+                errno="EPIPE",
+            ) from error

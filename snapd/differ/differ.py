@@ -133,7 +133,7 @@ class ProcessDiffer:
                 raise WorkerEnded("another could not be started")
             return worker.ask(data, call.check)
         except WorkerEnded as error:
-            raise IoError(f"the process that compares texts is gone: {error}") from error
+            raise IoError(f"the process that compares texts is gone: {error}", hint="try again") from error
 
     def _drop(self) -> None:
         worker, self._worker = self._worker, None

@@ -182,5 +182,7 @@ class Question:
 
 def _not_a_cursor() -> InvalidParams:
     return InvalidParams(
-        "cursor: not the nextCursor of a page of this question; ask without it for the first page", field="cursor"
+        "cursor: not the nextCursor of a page of this question",
+        hint="leave it out to get the first page",
+        field="cursor",
     )

@@ -30,7 +30,11 @@ if TYPE_CHECKING:
 def begin(context: Context, params: StepBeginParams) -> StepBeginResult:
     """Begins a step."""
     if not context.enabled:
-        raise InvalidParams("snapshots are off for this client, so there is nothing to begin a step on", field="params")
+        raise InvalidParams(
+            "snapshots are off for this client, so there is nothing to begin a step on",
+            hint="turn the setting `snapshot` on",
+            field="params",
+        )
     step = context.workspace.sessions.begin(
         params.session_id,
         params.parent_step_id,

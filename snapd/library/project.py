@@ -76,7 +76,7 @@ class Project:
 
     def tell(self, error: SnapdError) -> None:
         """Logs what went wrong and keeps nobody from going on."""
-        logger.warning("snapshots of %s: %s", self._folder, error.message)
+        logger.warning("snapshots of %s: %s", self._folder, error)
 
     def request(self, method: str, params: dict[str, Any]) -> Any:
         """The result of a request; raises `SnapdError`."""

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
+_BEGIN = "begin it first, with `with` or `Step.begin`"
 NOTHING_DONE = Outcome(applied=False, before="", after="", files=[])
 _NO_STEPS_DONE = StepsOutcome(applied=False, before="", after="", files=[], steps=[])
 
@@ -116,7 +117,7 @@ class Step:
         if not isinstance(self._parent, Step):
             return self._parent
         if not self._parent._is_begun:
-            raise UnknownStep("the parent was not begun")
+            raise UnknownStep("the parent was not begun", hint=_BEGIN)
         # None where it could not be: that must not stop the agent of this one
         return self._parent.step_id
 
@@ -401,7 +402,7 @@ def _id_of(step: Step | StepInfo | str | None) -> str | None:
     """
     name = step.step_id if isinstance(step, (Step, StepInfo)) else step
     if step is not None and name is None:
-        raise UnknownStep("the step was not begun")
+        raise UnknownStep("the step was not begun", hint=_BEGIN)
     return name
 
 

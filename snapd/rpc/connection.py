@@ -357,7 +357,7 @@ class Connection(JsonRPCServer):
         try:
             layer, unknown = read_options(params.settings, "settings")
         except InvalidParams as error:
-            self._show(lsp.MessageType.Error, error.message)
+            self._show(lsp.MessageType.Error, str(error))
             return
         self._tell_unknown(unknown, "settings")
         self._options.give(layer)
@@ -388,7 +388,7 @@ class Connection(JsonRPCServer):
     def _add_folder(self, uri: str) -> asyncio.Task[Any] | None:
         folder = self._folders.add(uri)
         if isinstance(folder, SnapdError):
-            self._show(lsp.MessageType.Error, folder.message)
+            self._show(lsp.MessageType.Error, str(folder))
             return None
         return self._spawn(self._open_early(self._folders.enter(folder, Access.READ, quick=True)))
 

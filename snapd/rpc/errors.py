@@ -1,4 +1,4 @@
-"""Errors as JSON-RPC answers: every error of the core has its code, and nothing else of it leaves the process."""
+"""Errors as JSON-RPC answers: each error of the core has its code; of any other error, only the type leaves snapd."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class RpcError(Exception):
     Args:
         code: of JSON-RPC, LSP or snapd.
         message: one sentence.
-        data: JSON values, `kind` among them where it is an error of snapd.
+        data: JSON values; for an error of snapd, `kind` and `hint` are among them.
     """
 
     def __init__(self, code: int, message: str, data: dict[str, Any] | None = None) -> None:
@@ -31,17 +31,20 @@ class RpcError(Exception):
 
 
 def as_rpc_error(error: BaseException) -> RpcError:
-    """The answer that tells a client of an error.
+    """The answer to a client for an error.
 
-    What is no error of snapd is a defect of ours: it is logged here, and the client is told no more than that.
+    Any error that is not one of snapd's own is a defect: it is logged here, and the client gets its type alone.
     """
     if isinstance(error, RpcError):
         return error
     if isinstance(error, SnapdError):
-        return RpcError(_CODES[error.kind], error.message, {"kind": error.kind, **error.data})
+        return RpcError(_CODES[error.kind], error.message, {"kind": error.kind, "hint": error.hint, **error.data})
     if isinstance(error, asyncio.CancelledError):
         return as_rpc_error(Cancelled("the request was cancelled"))
     if isinstance(error, MemoryError):
-        return as_rpc_error(IoError("no memory is left for this", errno="ENOMEM"))
+        return as_rpc_error(
+            IoError("no memory is left for this", hint="close other programs and try again", errno="ENOMEM")
+        )
     logger.error("defect", exc_info=error)
-    return RpcError(INTERNAL_ERROR, f"internal error ({type(error).__name__}); see the log of the daemon")
+    hint = "the log of the daemon says more; please report it"
+    return RpcError(INTERNAL_ERROR, f"internal error ({type(error).__name__})", {"hint": hint})

@@ -149,7 +149,10 @@ def test_it_is_said_once(own_home: Home, command: str) -> None:
 def test_the_bridge_says_it_too(own_home: Home) -> None:
     for env, said in (
         ({"SNAPD_RETENTION": "0"}, unheard(own_home, "SNAPD_RETENTION")),
-        ({"SNAPD_RETENTION": "x"}, "snapd: SNAPD_RETENTION: expected a number of days, at least 0\n"),
+        (
+            {"SNAPD_RETENTION": "x"},
+            "snapd: SNAPD_RETENTION: expected a number of days, at least 0\nhint: correct the value and try again\n",
+        ),
     ):
         bridge = own_home.run(own_home.path, "connect", env=env)
         assert (bridge.code, bridge.err) == (0, said)

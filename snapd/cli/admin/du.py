@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from snapd.cli.exit_codes import DONE, NOT_ALL
+from snapd.cli.requests.connection import TAKE_ONE
 from snapd.cli.terminal.output import Painter, print_json, printable, size
 from snapd.core.errors import InvalidParams, SnapdError
 from snapd.locations import Locations, stores_directory
@@ -28,7 +29,7 @@ def du(options: argparse.Namespace) -> int:
         try:
             row |= _row(usage(store.path))
         except SnapdError as error:
-            row["error"] = error.message
+            row |= {"error": error.message, "hint": error.hint}
         rows.append(row)
     if options.json:
         print_json({"stores": rows, "bytes": sum(row.get("bytes", 0) for row in rows)})
@@ -58,7 +59,7 @@ def _stores(options: argparse.Namespace) -> list[Found]:
     workspaces = Workspaces(locations, os.environ.get("XDG_CONFIG_HOME"), current_umask(), None)
     path = workspaces.store_of(os.fsencode(folder), settings)
     if not os.path.exists(os.path.join(path, "HEAD")):
-        raise InvalidParams(f"there is no snapshot of {folder} yet", field="DIR")
+        raise InvalidParams(f"there is no snapshot of {folder} yet", hint=TAKE_ONE, field="DIR")
     return [Found(path, folder)]
 
 

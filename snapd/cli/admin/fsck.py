@@ -42,7 +42,7 @@ def fsck(options: argparse.Namespace) -> int:
                 answer = check_store(store, quick=False, repair=options.repair)
         except SnapdError as error:
             # one that cannot be checked must not keep the others from it
-            answer = {"store": store, "error": {"kind": error.kind, "message": error.message}}
+            answer = {"store": store, "error": {"kind": error.kind, "message": error.message, "hint": error.hint}}
         answers.append(answer)
         code = max(code, _code(options, answer))
     _print(options, answers)
@@ -117,6 +117,7 @@ def _print(options: argparse.Namespace, answers: list[dict[str, Any]]) -> None:
     for answer in answers:
         if "error" in answer:
             print(f"{painter.paint('bad', 'red')} {answer['store']}: {printable(answer['error']['message'])}")
+            print(f"hint: {printable(answer['error']['hint'])}")
         else:
             _tell(painter, answer)
     if not answers:

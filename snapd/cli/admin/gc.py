@@ -48,7 +48,7 @@ def _all(options: argparse.Namespace) -> int:
         try:
             row = _missing(options, store) if store.is_missing else _one(options, store, settings)
         except SnapdError as error:
-            row = {"error": error.message}
+            row = {"error": error.message, "hint": error.hint}
         rows.append({"folder": store.root, "store": store.path, "missing": store.is_missing, **row})
         if not options.json:
             _print(rows[-1])
@@ -68,7 +68,12 @@ def _one(options: argparse.Namespace, found: Found, settings: Settings) -> dict[
         return _through_owner(options, found, error)
     try:
         if store.intent() is not None:
-            raise IoError("an operation in it was cut short: open the folder first", path=found.path, errno="EBUSY")
+            raise IoError(
+                "an operation in it was interrupted",
+                hint="run 'snapd track' in the folder, which finishes the operation",
+                path=found.path,
+                errno="EBUSY",
+            )
         removed, freed = store.expire(settings.kept.limits(time.time(), options.older_than), None, Call())
     finally:
         store.close()
@@ -104,7 +109,7 @@ def _missing(options: argparse.Namespace, found: Found) -> dict[str, Any]:
 def _print(row: dict[str, Any]) -> None:
     name = printable(row["folder"] or row["store"])
     if "error" in row:
-        print(f"snapd: {name}: {printable(row['error'])}", file=sys.stderr)
+        print(f"snapd: {name}: {printable(row['error'])}\nhint: {printable(row['hint'])}", file=sys.stderr)
     elif "gone" in row:
         print(f"{name}: not there; its snapshots are removed, {size(row['freedBytes'])} freed")
     elif row["missing"]:

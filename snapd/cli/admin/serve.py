@@ -81,7 +81,7 @@ def _serve_socket(options: argparse.Namespace, settings: Options) -> int:
     try:
         return run(main)
     except AlreadyRunning:
-        print(f"snapd: a daemon serves {path} already", file=sys.stderr)
+        print(f"snapd: a daemon already serves {path}\nhint: 'snapd stop' ends it", file=sys.stderr)
         return FAILED
 
 
@@ -110,14 +110,18 @@ def _address(text: str, allow_remote: bool) -> tuple[str, int]:
     host, colon, port = text.rpartition(":")
     host = host.strip("[]")
     if not colon or not host or not port.isdigit() or int(port) > 65535:
-        raise InvalidParams("--tcp: expected HOST:PORT", field="--tcp")
+        raise InvalidParams("--tcp: expected HOST:PORT", hint="for example 127.0.0.1:7000", field="--tcp")
     if host != "localhost" and not allow_remote:
         try:
             loopback = ipaddress.ip_address(host).is_loopback
         except ValueError:
             loopback = False
         if not loopback:
-            raise InvalidParams(f"--tcp: {host} is not the loopback interface; --allow-remote lets it", field="--tcp")
+            raise InvalidParams(
+                f"--tcp: {host} is not the loopback interface",
+                hint="add --allow-remote to let other machines connect",
+                field="--tcp",
+            )
     return host, int(port)
 
 

@@ -32,7 +32,11 @@ def revert_hunk(options: argparse.Namespace) -> int:
         about = {"stepId": step_id(found, options.step), "file": in_folder(options, options.file)}
         hunks = ask(found, "step/hunks", about)["hunks"]
         if not hunks:
-            raise InvalidParams(f"{options.file} has no hunks in this step: it changed as a whole", field="FILE")
+            raise InvalidParams(
+                f"{options.file} has no hunks in this step: it changed as a whole",
+                hint=f"'snapd undo {options.step} FILE' takes back what the step changed in it",
+                field="FILE",
+            )
         chosen = _named(options.hunks, len(hunks)) if options.hunks else _chosen(options, hunks)
         if not chosen:
             print("snapd: nothing was changed", file=sys.stderr)
@@ -43,7 +47,11 @@ def revert_hunk(options: argparse.Namespace) -> int:
 def _named(numbers: list[int], count: int) -> list[int]:
     for number in numbers:
         if not 1 <= number <= count:
-            raise InvalidParams(f"there is no hunk {number}, only 1 to {count}", field="HUNK")
+            raise InvalidParams(
+                f"there is no hunk {number}, only 1 to {count}",
+                hint="'snapd show STEP' shows the hunks in order",
+                field="HUNK",
+            )
     return [number - 1 for number in dict.fromkeys(numbers)]
 
 
@@ -52,7 +60,11 @@ def _chosen(options: argparse.Namespace, hunks: list[dict[str, Any]]) -> list[in
     if options.yes:
         return [hunk["index"] for hunk in hunks]
     if not sys.stdin.isatty():
-        raise InvalidParams(f"say which hunks, 1 to {len(hunks)}, or --yes for all", field="HUNK")
+        raise InvalidParams(
+            "standard input is no terminal to ask on",
+            hint=f"name the hunks, from 1 to {len(hunks)}, or take all of them back with --yes",
+            field="HUNK",
+        )
     painter = Painter(options, sys.stderr)
     print(painter.paint(printable(options.file), "bold"), file=sys.stderr)
     chosen: list[int] = []

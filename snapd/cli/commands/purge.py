@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def purge(options: argparse.Namespace) -> int:
     """Shows what would go, asks, and has it gone."""
     if options.workspace == bool(options.files):
-        raise InvalidParams("expected files, or else --workspace", field="FILE")
+        raise InvalidParams("expected either files or --workspace", hint="see 'snapd purge --help'", field="FILE")
     params: dict[str, Any] = (
         {"everything": True} if options.workspace else {"files": [in_folder(options, file) for file in options.files]}
     )
@@ -30,7 +30,11 @@ def purge(options: argparse.Namespace) -> int:
                 print_json(told)
                 return DONE
             if not options.dry_run and not sys.stdin.isatty():
-                raise InvalidParams("this cannot be taken back: say --yes, or --dry-run to see it", field="--yes")
+                raise InvalidParams(
+                    "this cannot be taken back, and standard input is no terminal to ask on",
+                    hint="see what would go with --dry-run, then confirm with --yes",
+                    field="--yes",
+                )
             for line in _plan(told, everything=options.workspace):
                 print(line, file=sys.stdout if options.dry_run else sys.stderr)
             if options.dry_run:

@@ -15,7 +15,7 @@ from snapd_client import ClientError
 from snapd.cli.requests.connection import connected
 from snapd.cli.requests.names import short
 from snapd.cli.terminal.layout import fit_name, terminal_width
-from snapd.cli.terminal.output import Painter, counts, printable
+from snapd.cli.terminal.output import Painter, counts, print_error, printable
 from snapd.core.errors import InvalidParams, SnapdError
 from snapd.launch import ensure_daemon
 from snapd.locations import Locations
@@ -43,7 +43,7 @@ def run(options: argparse.Namespace) -> int:
     """
     words = options.words[1:] if options.words[:1] == ["--"] else options.words
     if not words:
-        raise InvalidParams("expected a command after --", field="COMMAND")
+        raise InvalidParams("expected a command after --", hint="for example: snapd run -- claude", field="COMMAND")
     folder = os.path.abspath(options.directory)
     os.chdir(folder)
     program = shutil.which(words[0])
@@ -55,8 +55,7 @@ def run(options: argparse.Namespace) -> int:
     except (SnapdError, ClientError, OSError) as error:
         if options.require:
             raise
-        said = error.message if isinstance(error, SnapdError) else str(error)
-        print(f"snapd: the steps of this command are not recorded: {printable(said)}", file=sys.stderr)
+        print_error(error, "the steps of this command are not recorded: ")
         with _Child() as child:
             return child.run(program, words)
     try:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from snapd.config import Settings
 
 
+TAKE_ONE = "'snapd track' takes one"
 _HEXADECIMAL = frozenset("0123456789abcdef")
 _QUIET_SECONDS = 0.5
 """How long a request may take before its progress is shown."""
@@ -83,7 +84,7 @@ def connected(locations: Locations, path: str, folder: str, timeout: float | Non
 
         # wrong settings keep a daemon from starting: they are what the user has to hear of
         read_file(locations.config_file)
-        raise NoDaemon(error.message, **error.data) from error
+        raise NoDaemon(error.message, hint=error.hint, **error.data) from error
     client = connect(path, timeout)
     return RemoteBackend(client, folder, own), client
 
@@ -160,10 +161,14 @@ def resolve(found: Backend, hash_: str) -> str:
     if len(hash_) == 40 and set(hash_) <= _HEXADECIMAL:
         return hash_
     if hash_ != "last":
-        raise InvalidParams(f"expected 40 lower-case hexadecimal digits or 'last', got {hash_!r}", field="hash")
+        raise InvalidParams(
+            f"expected the hash of a snapshot or 'last', got {hash_!r}",
+            hint="a hash has 40 lower-case hexadecimal digits; 'snapd track' prints one",
+            field="hash",
+        )
     last = ask(found, "snapshot/status", {}).get("lastHash")
     if last is None:
-        raise InvalidParams("there is no snapshot of this folder yet", field="hash")
+        raise InvalidParams("there is no snapshot of this folder yet", hint=TAKE_ONE, field="hash")
     return str(last)
 
 

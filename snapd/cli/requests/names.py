@@ -42,7 +42,7 @@ def find_session(found: Backend, word: str) -> dict[str, Any]:
     sessions = {session["sessionId"]: session for session in all_sessions(found)}
     names = _matching(sessions, word)
     if not names:
-        raise UnknownSession(f"no session {word!r} in this folder; 'snapd sessions' lists them", sessionId=word)
+        raise UnknownSession(f"no session {word!r} in this folder", sessionId=word)
     return dict(sessions[_only(names, word, "session")])
 
 
@@ -59,7 +59,11 @@ def find_step(found: Backend, word: str, session_id: str | None = None) -> dict[
         InvalidParams: there are several, or it is no beginning of a name.
     """
     if word != "last" and not (word and set(word) <= _HEXADECIMAL and len(word) <= _MADE):
-        raise InvalidParams(f"expected a step, the beginning of its name or 'last', got {word!r}", field="STEP")
+        raise InvalidParams(
+            f"expected a step, the beginning of its name or 'last', got {word!r}",
+            hint=UnknownStep.default_hint,
+            field="STEP",
+        )
     about = {"prefix": "" if word == "last" else word, "sessionId": session_id}
     answer = ask(found, "step/find", {**about, "limit": 1 if word == "last" else _NAMED + 1})["steps"]
     if word == "last" and answer:
@@ -67,7 +71,7 @@ def find_step(found: Backend, word: str, session_id: str | None = None) -> dict[
     steps = {step["stepId"]: step for step in answer}
     names = _matching(steps, word)
     if not names:
-        raise UnknownStep(f"no step {word!r} in this folder; 'snapd log' shows them", stepId=word)
+        raise UnknownStep(f"no step {word!r} in this folder", stepId=word)
     return dict(steps[_only(names, word, "step")])
 
 
@@ -107,5 +111,7 @@ def _matching(names: Iterable[str], word: str) -> list[str]:
 def _only(names: list[str], word: str, kind: str) -> str:
     if len(names) > 1:
         shown = ", ".join(names[:_NAMED]) + (", ..." if len(names) > _NAMED else "")
-        raise InvalidParams(f"{word!r} is the beginning of several {kind}s: {shown}", field=kind.upper())
+        raise InvalidParams(
+            f"{word!r} is the beginning of several {kind}s: {shown}", hint="give more of the name", field=kind.upper()
+        )
     return names[0]

@@ -62,7 +62,9 @@ def _confirmed(painter: Painter, method: str, plan: dict[str, Any]) -> bool:
         return True
     if not sys.stdin.isatty():
         raise InvalidParams(
-            f"this would change {len(touched)} files: say --yes, or --dry-run to see them", field="--yes"
+            f"this would change {len(touched)} files, and standard input is no terminal to ask on",
+            hint="see them with --dry-run, then confirm with --yes",
+            field="--yes",
         )
     # standard output is for what was done
     for line in _planned(painter, method, plan):
@@ -101,11 +103,11 @@ def _conflicts(result: dict[str, Any]) -> bool:
 
 
 def _advice(result: dict[str, Any]) -> str:
-    """What conflicts came to, and what to do about them."""
-    settle = "--on-conflict overwrite writes the files in conflict too, and keeps what is there now in a snapshot"
-    if result["before"] == result["after"]:
-        return f"nothing was changed: there are conflicts. The same command with {settle}"
-    return f"the files in conflict were left as they are. The same command with {settle}"
+    """What the conflicts did, and below it what to do about them."""
+    unchanged = result["before"] == result["after"]
+    return (
+        "nothing was changed: there are conflicts" if unchanged else "the files in conflict were left as they are"
+    ) + "\nhint: add --on-conflict overwrite to write them too; a snapshot keeps them as they are now"
 
 
 def _planned(painter: Painter, method: str, result: dict[str, Any]) -> list[str]:

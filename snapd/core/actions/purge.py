@@ -110,7 +110,13 @@ class Purge:
                 self._writer.record(look, RecordKind.LOOK)
                 return Purged(False, tuple(files), count, 0, 0, linked)
             if here:
-                raise InvalidParams(_in_folder(here), field="files", files=[shown(path) for path in here])
+                names = ", ".join(shown(path) for path in here[:_NAMED]) + (", ..." if len(here) > _NAMED else "")
+                raise InvalidParams(
+                    f"{names}: still in the folder, so the next snapshot would have it again",
+                    hint="delete it, or ignore it and take it out of git's index, then purge again",
+                    field="files",
+                    files=[shown(path) for path in here],
+                )
             # what was just looked at belongs to no snapshot, and need not be stored for this
             work_tree.forget(store.discard())
             previous = store.last
@@ -152,11 +158,3 @@ class Purge:
         if store.last is not None and store.last != previous:
             skipped = store.find(store.last).coverage.skipped
             self._writer.tell_snapshot(Tracked(store.last, previous, skipped))
-
-
-def _in_folder(paths: list[RelPath]) -> str:
-    names = ", ".join(shown(path) for path in paths[:_NAMED]) + (", ..." if len(paths) > _NAMED else "")
-    return (
-        f"{names}: still in the folder, so that the next snapshot would have it again; "
-        "delete it, or have it ignored (and not in git's index), and purge then"
-    )

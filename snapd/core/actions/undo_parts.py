@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from .undo_task import UndoTask
 
 
+_STEP_FILES = "'snapd show STEP' shows which files it changed"
 TAKEN_BACK = ("partly", "undone")
 """The states of steps of which something was taken back: the rest of them is, too, where some of their files are."""
 
@@ -96,7 +97,9 @@ class UndoParts:
             step = self._sessions.known_step(step_id)
             sides = self._sides(step, path, call)
             if sides is None:
-                raise InvalidParams("hunks: the file is binary", field="hunks")
+                raise InvalidParams(
+                    "hunks: the file is binary", hint="take the whole file back with `step/revertFiles`", field="hunks"
+                )
             change = self._net(step, call)[path]
             data = without(*sides, indexes, self._texts, call)
             wanted = self._without(change, data, sides)
@@ -138,7 +141,9 @@ class UndoParts:
                 tasks = [self._tasks.undoing(part) for part in reversed(parts)]
             changed = {path for task in whole for path in task.files}
             for path in wanted - changed:
-                raise InvalidParams(f"files: step {step_id!r} did not change {shown(path)}", field="files")
+                raise InvalidParams(
+                    f"files: step {step_id!r} did not change {shown(path)}", hint=_STEP_FILES, field="files"
+                )
             for task in whole:
                 wanted |= {name for pair in task.renames.items() if wanted & set(pair) for name in pair}
             tasks = [task for task in (task.only(wanted) for task in tasks) if task.files]
@@ -176,7 +181,9 @@ class UndoParts:
         """What a step made of a file, before and after; None where either is binary, or a symlink became a file."""
         change = self._net(step, call).get(path)
         if change is None:
-            raise InvalidParams(f"file: step {step.step_id!r} did not change {shown(path)}", field="file")
+            raise InvalidParams(
+                f"file: step {step.step_id!r} did not change {shown(path)}", hint=_STEP_FILES, field="file"
+            )
         if len({side.mode == SYMLINK for side in (change.old, change.new) if side is not None}) > 1:
             return None
         old, new = (b"" if side is None else self._store.read_blob(side.oid) for side in (change.old, change.new))

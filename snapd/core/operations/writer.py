@@ -189,7 +189,9 @@ class Writer:
             call.check()
             if self._closed:
                 # the descriptor of the folder may be that of another one by now, and the store somebody else's
-                raise WorkspaceNotOpen("the workspace was closed while the request waited; open it again")
+                raise WorkspaceNotOpen(
+                    "the workspace was closed while the request waited", hint="open the folder again"
+                )
             self._call = call
             yield
         finally:

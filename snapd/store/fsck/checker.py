@@ -57,7 +57,7 @@ def check_apart(store: str, call: Call, agrees: Callable[[], bool]) -> CheckRepo
     finally:
         status = child.end()
     if found is None:
-        raise IoError(f"the process that checks {store} ended with {status}", path=store)
+        raise IoError(f"the process that checks {store} ended with {status}", hint="try again", path=store)
     if not found.asks_timeline:
         return found.checkup
     problems, _ = disagreement(agrees)

@@ -52,7 +52,7 @@ def decode_question(line: bytes) -> str:
 def encode_answer(answer: Progress | Found | SnapdError) -> bytes:
     """A line that says how far it is, or what came of it."""
     if isinstance(answer, SnapdError):
-        return _line({"error": answer.kind, "message": answer.message, "data": answer.data})
+        return _line({"error": answer.kind, "message": answer.message, "data": {"hint": answer.hint, **answer.data}})
     if isinstance(answer, Progress):
         return _line({"progress": attrs.astuple(answer)})
     return _line({"found": attrs.asdict(answer.checkup), "asksTimeline": answer.asks_timeline})

@@ -57,7 +57,9 @@ def pack(order: Order, permission: CancelToken) -> Packed:
             raise StorageFull(
                 f"no space left to pack {order.store}", path=order.store, errno=errno.errorcode[errno.ENOSPC]
             ) from error
-        raise IoError(f"the process that packs {order.store} ended with {status}", path=order.store) from error
+        raise IoError(
+            f"the process that packs {order.store} ended with {status}", hint="try again", path=order.store
+        ) from error
 
 
 def _ask(child: ChildProcess, question: bytes) -> bytes:

@@ -31,7 +31,7 @@ def decode_order(line: bytes) -> Order:
 def encode_answer(answer: Packed | SnapdError) -> bytes:
     """A line that says what came of it."""
     if isinstance(answer, SnapdError):
-        return _line({"error": answer.kind, "message": answer.message, "data": answer.data})
+        return _line({"error": answer.kind, "message": answer.message, "data": {"hint": answer.hint, **answer.data}})
     return _line({**attrs.asdict(answer), "loose": [oid.hex() for oid in answer.loose]})
 
 

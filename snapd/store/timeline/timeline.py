@@ -415,7 +415,7 @@ class Timeline:
                 if self._supposing:
                     # what was supposed went with the database
                     raise IoError(
-                        f"{self._path} could not be read: {error}; ask again", errno="EIO", path=self._path
+                        f"{self._path} could not be read: {error}", hint="try again", errno="EIO", path=self._path
                     ) from error
                 return question(self._opened())
 

@@ -377,7 +377,8 @@ def test_whatever_is_wrong_with_snapd_the_command_runs(
     script = "cat; echo made > made; exit 7"
     result = own_home.run(project, "run", "--", "sh", "-c", script, env=env, stdin=b"in\n")
     assert (result.code, result.out) == (7, b"in\n")
-    (line,) = result.err.splitlines()
+    line, hint = result.err.splitlines()
+    assert hint.startswith("hint: ")
     assert line.startswith("snapd: the steps of this command are not recorded: ")
     assert said in line
     os.unlink(os.path.join(project, "made"))
