@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
     from snapd_client import Client, Progress
 
-    from snapd.config import Layer
     from snapd.locations import Locations
-    from snapd.settings import Base, Options
+    from snapd.settings.in_force import Base, Options
+    from snapd.settings.table import Layer
     from snapd.workspaces import Workspaces
 
     Report = Callable[[str, int | None], None]
@@ -140,7 +140,7 @@ def open_local(
         InvalidParams: the user's settings are wrong.
         SnapdError: as `LocalBackend`.
     """
-    from snapd.settings import Base, Options, SettingsFile
+    from snapd.settings.in_force import Base, Options, SettingsFile
     from snapd.workspaces import Workspaces, current_umask
 
     key = (locations.data, locations.home, xdg_config_home)

@@ -118,8 +118,8 @@ class Project:
 
     def _open(self) -> Backend:
         from snapd.backend import open_local, open_remote
-        from snapd.config import as_options, for_the_daemon, read_environment
         from snapd.locations import Locations
+        from snapd.settings.sources import as_options, for_the_daemon, read_environment
 
         locations = Locations.from_environment(os.environ)
         own: dict[str, Any] = {} if self.enabled else {"snapshot": False}

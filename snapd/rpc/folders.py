@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from snapd.core.workspace import Workspace
     from snapd.rpc.scheduling.workspace_queue import WorkspaceQueues
-    from snapd.settings import Options
+    from snapd.settings.in_force import Options
     from snapd.workspaces import Workspaces
 
 logger = logging.getLogger(__name__)

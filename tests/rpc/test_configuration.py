@@ -154,7 +154,7 @@ def test_what_has_to_be_put_right_is_told_before_the_daemon_is_imported(
     done = machine.run("serve", *arguments, env={"PYTHONPROFILEIMPORTTIME": "1", **env})
     imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
     assert done.returncode == 2
-    assert "snapd.config" in imported
+    assert "snapd.settings.sources" in imported
     assert "snapd.daemon" not in imported
 
 

@@ -74,7 +74,7 @@ def _version() -> str:
 
 
 def _settings(options: argparse.Namespace, locations: Locations) -> str:
-    from snapd.config import read_environment, read_file
+    from snapd.settings.sources import read_environment, read_file
 
     read_file(locations.config_file)
     read_environment(os.environ)

@@ -51,7 +51,8 @@ def _stores(options: argparse.Namespace) -> list[Found]:
     locations = Locations.from_environment(os.environ)
     if options.all:
         return stores(stores_directory(locations.data))
-    from snapd.config import Settings, read_file
+    from snapd.settings.sources import read_file
+    from snapd.settings.table import Settings
     from snapd.workspaces import Workspaces, current_umask
 
     settings = Settings.of(read_file(locations.config_file))

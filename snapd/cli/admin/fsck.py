@@ -90,7 +90,8 @@ def _ask(options: argparse.Namespace, folder: str, params: dict[str, Any]) -> An
 
 def _check_closed(folder: str, *, repair: bool, quick: bool, reason: StoreCorrupt) -> Any:
     from snapd.cli.admin.closed_stores import check_store, store_of
-    from snapd.config import Settings, read_file
+    from snapd.settings.sources import read_file
+    from snapd.settings.table import Settings
 
     locations = Locations.from_environment(os.environ)
     settings = Settings.of(read_file(locations.config_file))

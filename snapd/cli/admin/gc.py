@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import argparse
     from typing import Any
 
-    from snapd.config import Settings
+    from snapd.settings.table import Settings
     from snapd.store.usage.catalog import Found
 
 

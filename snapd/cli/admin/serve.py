@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import argparse
 
     from snapd.daemon import Options
-    from snapd.settings import Base
+    from snapd.settings.in_force import Base
 
 
 def serve(options: argparse.Namespace) -> int:
@@ -28,8 +28,8 @@ def serve(options: argparse.Namespace) -> int:
 
         # before anything else can print, be it while it is imported: standard output belongs to the protocol
         stdout = take_stdout() if options.stdio else -1
-        from snapd.config import read_environment
-        from snapd.settings import Base, SettingsFile
+        from snapd.settings.in_force import Base, SettingsFile
+        from snapd.settings.sources import read_environment
 
         # what the user has to put right is told at once: all of the daemon takes a second to import
         locations = Locations.from_environment(os.environ)

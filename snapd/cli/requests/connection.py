@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from snapd_client import Client
 
     from snapd.backend import Backend, RemoteBackend, Report
-    from snapd.config import Settings
+    from snapd.settings.table import Settings
 
 
 TAKE_ONE = "'snapd track' takes one"
@@ -80,7 +80,7 @@ def connected(locations: Locations, path: str, folder: str, timeout: float | Non
     try:
         ensure_daemon(locations, path).close()
     except IoError as error:
-        from snapd.config import read_file
+        from snapd.settings.sources import read_file
 
         # wrong settings keep a daemon from starting: they are what the user has to hear of
         read_file(locations.config_file)
@@ -97,7 +97,7 @@ def own_settings(locations: Locations) -> dict[str, Any]:
     """
     if not {name for name in os.environ if name.startswith("SNAPD_")} - {"SNAPD_DATA_DIR", "SNAPD_RUNTIME_DIR"}:
         return {}
-    from snapd.config import as_options, for_the_daemon, read_environment
+    from snapd.settings.sources import as_options, for_the_daemon, read_environment
 
     own, unheard = for_the_daemon(read_environment(os.environ), locations.config_file)
     if unheard is not None and unheard not in _told:
@@ -108,7 +108,7 @@ def own_settings(locations: Locations) -> dict[str, Any]:
 
 def _local(locations: Locations, folder: str) -> Backend:
     from snapd.backend import open_local
-    from snapd.config import read_environment
+    from snapd.settings.sources import read_environment
 
     return open_local(locations, os.environ.get("XDG_CONFIG_HOME"), folder, read_environment(os.environ))
 
@@ -119,7 +119,8 @@ def settings_of(options: argparse.Namespace, locations: Locations) -> Settings:
     Raises:
         InvalidParams: a setting is wrong.
     """
-    from snapd.config import Settings, read_environment, read_file
+    from snapd.settings.sources import read_environment, read_file
+    from snapd.settings.table import Settings
 
     file = read_file(locations.config_file)
     if options.no_daemon:

@@ -12,26 +12,27 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from snapd.config import OF_THE_CLIENT, Settings, read_file
 from snapd.core.errors import InvalidParams
 from snapd.core.ports.policy import SettingInUse
 from snapd.worktree.fs.stat_cache import Stamps
 
+from .sources import read_file
+from .table import SETTINGS, Settings
+
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping
 
-    from snapd.config import Layer
     from snapd.core.model import CaptureSettings
     from snapd.core.ports.policy import SettingSource
     from snapd.core.rules.retention import Retention
+
+    from .table import Layer
 
     Found = dict[str, tuple[Any, SettingSource]]
     """Each setting with its value and where that comes from."""
 
 logger = logging.getLogger(__name__)
 
-_AT_OPENING = ("data_dir", "watcher", "allow_foreign")
-"""What counts only when a workspace is opened: where its store lies, how it is watched, whether it is opened."""
 _BY_OTHERS: dict[SettingSource, SettingSource] = {"client": "otherClient"}
 """What a source is called by the clients that did not give the setting."""
 _moments = itertools.count()
@@ -98,7 +99,7 @@ class Base:
 
     def found(self) -> Found:
         """Every setting, as the default, the file and the environment have it."""
-        found: Found = {field.name: (field.default, "default") for field in attrs.fields(Settings)}
+        found: Found = {name: (row.default, "default") for name, row in SETTINGS.items()}
         found |= {name: (value, "file") for name, value in self._file.read()[0].items()}
         found |= {name: (value, "environment") for name, value in self._environment.items()}
         return found
@@ -163,7 +164,7 @@ class FolderSettings:
         self._base = options.base
         self._opener: Options | None = options
         opened = self._base.found() | _latest([options.given])
-        self._opened: Found = {name: opened[name] for name in _AT_OPENING}
+        self._opened: Found = {name: opened[name] for name, row in SETTINGS.items() if row.at_opening}
         self._lock = threading.Lock()
         self._clients: list[Options] = []
 
@@ -196,7 +197,7 @@ class FolderSettings:
 
     def enabled(self, client: Hashable) -> bool:
         """See `Policy.enabled`."""
-        enabled: bool = self._found(client)[OF_THE_CLIENT][0]
+        enabled: bool = self._found(client)["snapshot"][0]
         return enabled
 
     def in_use(self, client: Hashable) -> tuple[SettingInUse, ...]:
@@ -227,7 +228,8 @@ def _settings(found: Found) -> Settings:
 
 def _of_another(given: Mapping[str, _Given]) -> dict[str, _Given]:
     """What one client gave, as others see it."""
-    return {name: attrs.evolve(each, source="otherClient") for name, each in given.items() if name != OF_THE_CLIENT}
+    shared = {name: each for name, each in given.items() if not SETTINGS[name].per_client}
+    return {name: attrs.evolve(each, source="otherClient") for name, each in shared.items()}
 
 
 def _latest(clients: Iterable[Mapping[str, _Given]]) -> Found:
