@@ -1,18 +1,19 @@
-"""Sessions in the library: the work of an agent step by step, taken back and done again."""
+"""Sessions in the library: the work of an agent, step by step, with undo and redo."""
 
 from __future__ import annotations
 
 import secrets
 import threading
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
+
+import attrs
 
 from snapd.core.errors import SnapdError, UnknownStep
-from snapd.wire.converter import structure
+from snapd.wire import session as wire
 from snapd.wire.session import Hunk, RevertOutcome, StepEndResult, StepsOutcome
 from snapd.wire.session import Step as StepInfo
+from snapd.wire.snapshot import StatusParams
 from snapd.wire.values import FileChange, FileDiff, Outcome
-
-from .project import without_none
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from snapd.wire.values import OnConflict
 
     from .project import FileName, Project
-
-    T = TypeVar("T")
 
 _BEGIN = "begin it first, with `with` or `Step.begin`"
 NOTHING_DONE = Outcome(applied=False, before="", after="", files=[])
@@ -42,7 +41,9 @@ class Step:
         files: what changed while it was open, ordered by file; empty before its end.
     """
 
-    def __init__(self, project: Project, session: Session, parent: Step | str | None, params: dict[str, Any]) -> None:
+    def __init__(
+        self, project: Project, session: Session, parent: Step | str | None, params: wire.StepBeginParams
+    ) -> None:
         self.step_id: str | None = None
         self.before: str | None = None
         self.after: str | None = None
@@ -72,17 +73,17 @@ class Step:
             SnapdError: it was not begun.
         """
 
-        def ask() -> None:
+        def begin() -> None:
             if self._session.start():
-                params = {**self._params, **without_none(parentStepId=self._parent_id())}
-                begun = self._project.request("step/begin", params)
-                self.step_id, self.before = begun["stepId"], begun["hash"]
+                params = attrs.evolve(self._params, parent_step_id=self._parent_id())
+                begun = self._project.request(params)
+                self.step_id, self.before = begun.step_id, begun.hash
 
         with self._lock:
             if self._is_begun or self._is_over:
                 raise RuntimeError("a step is begun once; Session.step makes another one")
             self._is_begun = True
-            self._project.ask(None, ask)
+            self._project.degrading(None, begin)
         return self
 
     def wrote(self, *files: FileName) -> None:
@@ -108,8 +109,8 @@ class Step:
             self._is_over = True
             if self.step_id is None or self.after is not None:
                 return
-            params = without_none(stepId=self.step_id, files=self._wrote)
-            ended = self._project.ask(None, lambda: structure(self._project.request("step/end", params), StepEndResult))
+            params = wire.StepEndParams(step_id=self.step_id, files=self._wrote)
+            ended: StepEndResult | None = self._project.request_or(None, params)
             if ended is not None:
                 self.after, self.files = ended.to, ended.files
 
@@ -136,7 +137,7 @@ class Session:
         # a name of our own, so that a start whose answer was lost can be asked for again
         self.session_id = session_id if session_id is not None else secrets.token_hex(8)
         self._project = project
-        self._params = without_none(sessionId=self.session_id, agent=agent, title=title)
+        self._params = wire.SessionStartParams(session_id=self.session_id, agent=agent, title=title)
         self._lock = threading.Lock()
         self._is_on: bool | None = None
 
@@ -157,9 +158,9 @@ class Session:
         """
         with self._lock:
             if self._is_on is None:
-                is_on = self._project.enabled and self._project.request("snapshot/status", {})["enabled"]
+                is_on = self._project.enabled and self._project.request(StatusParams()).enabled
                 if is_on:
-                    self._project.request("session/start", self._params)
+                    self._project.request(self._params)
                 self._is_on = is_on
             return self._is_on
 
@@ -170,7 +171,7 @@ class Session:
             SnapdError: it goes on.
         """
         if self._is_on:
-            self._ask(None, "session/end", {}, lambda _: None)
+            self._project.request_or(None, wire.SessionEndParams(session_id=self.session_id))
 
     def step(
         self,
@@ -190,12 +191,8 @@ class Session:
             part_id: the part of that message, likewise.
             parent: the step that it is a part of, of whatever session: of a subagent, that of its agent.
         """
-        params = without_none(
-            sessionId=self.session_id,
-            tool=tool,
-            description=description,
-            messageId=message_id,
-            partId=part_id,
+        params = wire.StepBeginParams(
+            session_id=self.session_id, tool=tool, description=description, message_id=message_id, part_id=part_id
         )
         return Step(self._project, self, parent, params)
 
@@ -205,7 +202,7 @@ class Session:
         Raises:
             SnapdError: see there.
         """
-        return self._ask([], "session/steps", {}, lambda found: [structure(step, StepInfo) for step in found["steps"]])
+        return self._project.request_or([], wire.SessionStepsParams(session_id=self.session_id), "steps")
 
     def diff(
         self, message_id: str | None = None, *, step: Step | StepInfo | str | None = None, contents: bool = True
@@ -221,12 +218,13 @@ class Session:
             SnapdError: see there.
         """
 
-        def ask() -> list[FileDiff]:
-            params = without_none(sessionId=self.session_id, messageId=message_id, stepId=_id_of(step))
-            pages = self._project.pages("session/diff", {**params, "contents": contents}, "diffs")
-            return [structure(diff, FileDiff) for diff in pages]
+        def diff() -> list[FileDiff]:
+            params = wire.SessionDiffParams(
+                session_id=self.session_id, message_id=message_id, step_id=_id_of(step), contents=contents
+            )
+            return list(self._project.pages(params, "diffs"))
 
-        return self._project.ask([], ask)
+        return self._project.degrading([], diff)
 
     def undo(
         self,
@@ -249,12 +247,17 @@ class Session:
             SnapdError: nothing was changed.
         """
 
-        def ask() -> StepsOutcome:
-            about = without_none(sessionId=self.session_id, count=count, stepId=_id_of(step))
-            params = {**about, "dryRun": dry_run, "onConflict": on_conflict}
-            return structure(self._project.request("session/undo", params), StepsOutcome)
+        def undo() -> Any:
+            params = wire.SessionUndoParams(
+                session_id=self.session_id,
+                count=count,
+                step_id=_id_of(step),
+                dry_run=dry_run,
+                on_conflict=on_conflict,
+            )
+            return self._project.request(params)
 
-        return self._project.ask(_NO_STEPS_DONE, ask)
+        return self._project.degrading(_NO_STEPS_DONE, undo)
 
     def redo(self, count: int = 1, *, dry_run: bool = False, on_conflict: OnConflict = "merge") -> StepsOutcome:
         """Does steps again that were undone, the last one undone first.
@@ -268,8 +271,10 @@ class Session:
             NothingToRedo: there is none, or a later step changed something.
             SnapdError: nothing was changed.
         """
-        params = {"count": count, "dryRun": dry_run, "onConflict": on_conflict}
-        return self._ask(_NO_STEPS_DONE, "session/redo", params, lambda done: structure(done, StepsOutcome))
+        return self._project.request_or(
+            _NO_STEPS_DONE,
+            wire.SessionRedoParams(session_id=self.session_id, count=count, dry_run=dry_run, on_conflict=on_conflict),
+        )
 
     def revert(
         self,
@@ -294,12 +299,17 @@ class Session:
             UnknownStep: no step belongs to that message or part.
             SnapdError: nothing was changed.
         """
-        about = without_none(messageId=message_id, partId=part_id)
         nothing = RevertOutcome(
             applied=False, before="", after="", files=[], message_id=message_id, part_id=part_id, snapshot="", diff=""
         )
-        params = {**about, "dryRun": dry_run, "onConflict": on_conflict}
-        return self._ask(nothing, "session/revert", params, lambda done: structure(done, RevertOutcome))
+        params = wire.SessionRevertParams(
+            session_id=self.session_id,
+            message_id=message_id,
+            part_id=part_id,
+            dry_run=dry_run,
+            on_conflict=on_conflict,
+        )
+        return self._project.request_or(nothing, params)
 
     def unrevert(self) -> Outcome:
         """Does again what `revert` took back; what others changed since stays.
@@ -308,7 +318,7 @@ class Session:
             NothingToRedo: there is nothing, or a later step changed something.
             SnapdError: nothing was changed.
         """
-        return self._ask(NOTHING_DONE, "session/unrevert", {}, lambda done: structure(done, Outcome))
+        return self._project.request_or(NOTHING_DONE, wire.SessionUnrevertParams(session_id=self.session_id))
 
     def hunks(self, step: Step | StepInfo | str, file: FileName) -> list[Hunk]:
         """What a step changed in a file, hunk by hunk; none of a binary file.
@@ -322,11 +332,11 @@ class Session:
             SnapdError: see there.
         """
 
-        def ask() -> list[Hunk]:
-            params = {"stepId": _id_of(step), "file": self._project.name(file)}
-            return [structure(hunk, Hunk) for hunk in self._project.request("step/hunks", params)["hunks"]]
+        def hunks() -> Any:
+            params = wire.StepHunksParams(step_id=_id_of(step), file=self._project.name(file))
+            return self._project.request(params).hunks
 
-        return self._project.ask([], ask)
+        return self._project.degrading([], hunks)
 
     def revert_hunks(
         self,
@@ -352,12 +362,17 @@ class Session:
         """
         indexes = list(hunks)
 
-        def ask() -> Outcome:
-            about = {"stepId": _id_of(step), "file": self._project.name(file), "hunks": indexes}
-            params = {**about, "dryRun": dry_run, "onConflict": on_conflict}
-            return structure(self._project.request("step/revertHunks", params), Outcome)
+        def revert() -> Any:
+            params = wire.StepRevertHunksParams(
+                step_id=_id_of(step),
+                file=self._project.name(file),
+                hunks=indexes,
+                dry_run=dry_run,
+                on_conflict=on_conflict,
+            )
+            return self._project.request(params)
 
-        return self._project.ask(NOTHING_DONE, ask)
+        return self._project.degrading(NOTHING_DONE, revert)
 
     def revert_files(
         self,
@@ -382,23 +397,20 @@ class Session:
         """
         names = self._project.names(files)
 
-        def ask() -> Outcome:
-            about = {"stepId": _id_of(step), "files": names}
-            params = {**about, "dryRun": dry_run, "onConflict": on_conflict}
-            return structure(self._project.request("step/revertFiles", params), Outcome)
+        def revert() -> Any:
+            params = wire.StepRevertFilesParams(
+                step_id=_id_of(step), files=names, dry_run=dry_run, on_conflict=on_conflict
+            )
+            return self._project.request(params)
 
-        return self._project.ask(NOTHING_DONE, ask)
-
-    def _ask(self, empty: T, method: str, params: dict[str, Any], read: Callable[[Any], T]) -> T:
-        asked = {"sessionId": self.session_id, **params}
-        return self._project.ask(empty, lambda: read(self._project.request(method, asked)))
+        return self._project.degrading(NOTHING_DONE, revert)
 
 
-def _id_of(step: Step | StepInfo | str | None) -> str | None:
-    """The name of a step.
+def _id_of(step: Step | StepInfo | str | None) -> Any:
+    """The name of a step; None for no step.
 
     Raises:
-        UnknownStep: it has none: it must not be taken for all steps.
+        UnknownStep: the step has no name yet; None would stand for all steps.
     """
     name = step.step_id if isinstance(step, (Step, StepInfo)) else step
     if step is not None and name is None:
@@ -413,4 +425,4 @@ def _end(project: Project, end: Callable[[], None], error: BaseException | None)
     except SnapdError as failure:
         if error is None:
             raise
-        project.tell(failure)
+        project.log(failure)

@@ -1,4 +1,4 @@
-"""The library's face: snapshots of a project, what changed, and bringing it back."""
+"""`Snapshot`, the entry point of the library: takes snapshots of a project, compares them and restores them."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from itertools import islice
 from typing import TYPE_CHECKING, Literal
 
 from snapd.backend import file_bytes
-from snapd.wire.converter import structure
-from snapd.wire.session import Entry
+from snapd.wire import snapshot as wire
+from snapd.wire.session import Entry, HistoryParams, SessionListParams
 from snapd.wire.session import Session as SessionInfo
 from snapd.wire.snapshot import CleanupResult, StatusResult
 from snapd.wire.values import FileDiff, Outcome, Patch
 
-from .project import Project, without_none
+from .project import Project
 from .session import NOTHING_DONE, Session
 
 if TYPE_CHECKING:
@@ -77,13 +77,7 @@ class Snapshot:
         """
         if not self._project.enabled:
             return None
-        params = without_none(force=self._project.names(force))
-
-        def ask() -> str | None:
-            tree: str | None = self._project.request("snapshot/track", params)["hash"]
-            return tree
-
-        return self._project.ask(None, ask)
+        return self._project.request_or(None, wire.TrackParams(force=self._project.names_or_none(force)), "hash")
 
     def patch(self, from_hash: str, to_hash: str | None = None) -> Patch:
         """Names the files that differ from a snapshot.
@@ -98,10 +92,7 @@ class Snapshot:
         Raises:
             SnapdError: see there.
         """
-        params = without_none(hash=from_hash, to=to_hash)
-        return self._project.ask(
-            Patch(hash=from_hash, files=[]), lambda: structure(self._project.request("snapshot/patch", params), Patch)
-        )
+        return self._project.request_or(Patch(hash=from_hash, files=[]), wire.PatchParams(hash=from_hash, to=to_hash))
 
     def diff(self, from_hash: str, to_hash: str | None = None, files: Iterable[FileName] | None = None) -> str:
         """The unified diff from a snapshot, as `git diff --no-renames` writes it.
@@ -114,8 +105,9 @@ class Snapshot:
         Raises:
             SnapdError: see there.
         """
-        params = without_none(hash=from_hash, to=to_hash, files=self._project.names(files))
-        return self._project.ask("", lambda: self._project.request("snapshot/diff", params)["diff"])
+        return self._project.request_or(
+            "", wire.DiffParams(hash=from_hash, to=to_hash, files=self._project.names_or_none(files)), "diff"
+        )
 
     def diff_full(
         self,
@@ -138,16 +130,10 @@ class Snapshot:
         Raises:
             SnapdError: see there.
         """
-        params = {
-            **without_none(to=to_hash, files=self._project.names(files)),
-            "from": from_hash,
-            "contents": contents,
-            "renames": renames,
-        }
-        return self._project.ask(
-            [],
-            lambda: [structure(diff, FileDiff) for diff in self._project.pages("snapshot/diffFull", params, "diffs")],
+        params = wire.DiffFullParams(
+            from_=from_hash, to=to_hash, files=self._project.names_or_none(files), contents=contents, renames=renames
         )
+        return self._project.degrading([], lambda: list(self._project.pages(params, "diffs")))
 
     def revert(
         self,
@@ -174,15 +160,14 @@ class Snapshot:
         if isinstance(hash, str):
             if files is None:
                 raise TypeError("revert: a hash needs the files to bring back")
-            patches = [{"hash": hash, "files": self._project.names(files)}]
+            given = [(hash, files)]
         elif files is not None:
             raise TypeError("revert: files go with a hash; a patch has its own")
         else:
-            given = [hash] if isinstance(hash, Patch) else hash
-            patches = [{"hash": patch.hash, "files": self._project.names(patch.files)} for patch in given]
-        params = {"patches": patches, "dryRun": dry_run, **without_none(onConflict=on_conflict)}
-        return self._project.ask(
-            NOTHING_DONE, lambda: structure(self._project.request("snapshot/revert", params), Outcome)
+            given = [(patch.hash, patch.files) for patch in ([hash] if isinstance(hash, Patch) else hash)]
+        patches = [Patch(hash=tree, files=self._project.names(names)) for tree, names in given]
+        return self._project.request_or(
+            NOTHING_DONE, wire.RevertParams(patches=patches, dry_run=dry_run, on_conflict=on_conflict)
         )
 
     def restore(
@@ -203,9 +188,8 @@ class Snapshot:
         Raises:
             SnapdError: nothing was changed.
         """
-        params = {"hash": hash, "dryRun": dry_run, **without_none(onConflict=on_conflict)}
-        return self._project.ask(
-            NOTHING_DONE, lambda: structure(self._project.request("snapshot/restore", params), Outcome)
+        return self._project.request_or(
+            NOTHING_DONE, wire.RestoreParams(hash=hash, dry_run=dry_run, on_conflict=on_conflict)
         )
 
     def get_file_at(self, hash: str, file: FileName) -> str | None:  # noqa: A002 - as above
@@ -233,12 +217,11 @@ class Snapshot:
     def get_bytes_at(self, hash: str, file: FileName) -> bytes | None:  # noqa: A002 - as above
         """A file's exact bytes as they were; else as `get_file_at`."""
 
-        def ask() -> bytes:
-            return file_bytes(
-                self._project.request("snapshot/fileAt", {"hash": hash, "file": self._project.name(file)})
-            )
+        def read() -> bytes:
+            found = self._project.request(wire.FileAtParams(hash=hash, file=self._project.name(file)))
+            return file_bytes(found.content, found.encoding)
 
-        return self._project.ask(None, ask)
+        return self._project.degrading(None, read)
 
     def list_files(self, hash: str, prefix: str = "") -> list[str]:  # noqa: A002 - as above
         """The files of a snapshot, relative to the project, ordered.
@@ -250,8 +233,9 @@ class Snapshot:
         Raises:
             SnapdError: see there.
         """
-        params = {"hash": hash, "prefix": prefix}
-        return self._project.ask([], lambda: list(self._project.pages("snapshot/listFiles", params, "files")))
+        return self._project.degrading(
+            [], lambda: list(self._project.pages(wire.ListFilesParams(hash=hash, prefix=prefix), "files"))
+        )
 
     def file_exists_at(self, hash: str, file: FileName) -> bool | None:  # noqa: A002 - as above
         """Whether a snapshot has a file.
@@ -266,8 +250,7 @@ class Snapshot:
         Raises:
             SnapdError: see there.
         """
-        params = {"hash": hash, "file": self._project.name(file)}
-        return self._project.ask(None, lambda: bool(self._project.request("snapshot/fileExists", params)["exists"]))
+        return self._project.request_or(None, wire.FileExistsParams(hash=hash, file=self._project.name(file)), "exists")
 
     def session(self, session_id: str | None = None, *, agent: str | None = None, title: str | None = None) -> Session:
         """Begins a session: the work of an agent step by step, each of which can be taken back. A `with` block ends it.
@@ -281,7 +264,7 @@ class Snapshot:
             SnapdError: it was not begun; under `errors="degrade"`, its first step tries again.
         """
         session = Session(self._project, session_id, agent, title)
-        self._project.ask(False, session.start)
+        self._project.degrading(False, session.start)
         return session
 
     def sessions(self) -> list[SessionInfo]:
@@ -290,12 +273,7 @@ class Snapshot:
         Raises:
             SnapdError: see there.
         """
-
-        def ask() -> list[SessionInfo]:
-            found = self._project.request("session/list", {})["sessions"]
-            return [structure(session, SessionInfo) for session in found]
-
-        return self._project.ask([], ask)
+        return self._project.request_or([], SessionListParams(), "sessions")
 
     def history(self, limit: int | None = None) -> list[Entry]:
         """What happened in the project, the latest first: steps, operations, and what the user changed between.
@@ -306,12 +284,8 @@ class Snapshot:
         Raises:
             SnapdError: see there.
         """
-
-        def ask() -> list[Entry]:
-            pages = self._project.pages("session/history", without_none(limit=limit), "entries")
-            return [structure(entry, Entry) for entry in islice(pages, limit)]
-
-        return self._project.ask([], ask)
+        params = HistoryParams(limit=limit)
+        return self._project.degrading([], lambda: list(islice(self._project.pages(params, "entries"), limit)))
 
     def cleanup(self, older_than_days: float | None = None) -> CleanupResult:
         """Drops old snapshots; the newest always stays.
@@ -322,10 +296,8 @@ class Snapshot:
         Raises:
             SnapdError: see there.
         """
-        params = without_none(olderThanDays=older_than_days)
-        return self._project.ask(
-            CleanupResult(removed=0, freed_bytes=0),
-            lambda: structure(self._project.request("snapshot/cleanup", params), CleanupResult),
+        return self._project.request_or(
+            CleanupResult(removed=0, freed_bytes=0), wire.CleanupParams(older_than_days=older_than_days)
         )
 
     def status(self) -> StatusResult:
@@ -334,4 +306,5 @@ class Snapshot:
         Raises:
             SnapdError: see there, also under `errors="degrade"`: there is no empty status.
         """
-        return structure(self._project.request("snapshot/status", {}), StatusResult)
+        status: StatusResult = self._project.request(wire.StatusParams())
+        return status

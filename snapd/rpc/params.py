@@ -7,12 +7,12 @@ from typing import Any
 from lsprotocol import types as lsp
 from lsprotocol.converters import get_converter
 
+from snapd.core.errors import InvalidParams
 from snapd.rpc.scheduling.workspace_queue import Access
 from snapd.wire import converter as wire
-from snapd.wire.errors import INVALID_PARAMS
 from snapd.wire.methods import METHODS
 
-from .errors import RpcError
+from .errors import as_rpc_error
 
 LSP = get_converter()
 """Between JSON values and the objects of the Language Server Protocol."""
@@ -69,11 +69,10 @@ def structure(method: str, params: Any) -> Any:
             params |= {"capabilities": {}, "processId": process if type(process) is int else None}
         return LSP.structure(params, _LSP_TYPES[method])
     except wire.InvalidParams as error:
-        data = {"kind": "invalidParams", "field": error.field}
-        raise RpcError(INVALID_PARAMS, str(error), data) from None
+        raise as_rpc_error(InvalidParams(str(error), field=error.field)) from None
     except Exception as error:
-        data = {"kind": "invalidParams", "field": "params"}
-        raise RpcError(INVALID_PARAMS, f"params: not those of {method}: {type(error).__name__}", data) from None
+        message = f"params: not those of {method}: {type(error).__name__}"
+        raise as_rpc_error(InvalidParams(message, field="params")) from None
 
 
 def access_of(method: str, params: Any) -> Access:
