@@ -106,8 +106,8 @@ def test_what_an_editor_sets_is_shown_and_ends_with_it(own_home: Home) -> None:
     with connected(own_home, project, maxFileSize=1):
         shown = own_home.ok(project, "status")
         assert "settings  snapshot = true (default)\n" in shown
-        assert "          max_file_size = 1 (an editor or agent that is connected)\n" in shown
-        assert "max_file_size = 1 (an editor or agent that is connected)" in own_home.ok(project, "doctor")
+        assert "          max_file_size = 1 (another connected editor or agent)\n" in shown
+        assert "max_file_size = 1 (another connected editor or agent)" in own_home.ok(project, "doctor")
         assert "skipped a.txt (tooLarge)" in own_home.run(project, "track").err
     while in_use(own_home, project)["max_file_size"][1] != "default":
         pass

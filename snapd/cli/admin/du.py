@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def du(options: argparse.Namespace) -> int:
-    """Looks at stores from outside: nothing is opened, and nothing is changed."""
+    """Reads the stores from outside: it opens and changes nothing."""
     from snapd.store.usage.usage import usage
 
     rows: list[dict[str, Any]] = []
@@ -77,7 +77,7 @@ def _row(found: Usage) -> dict[str, Any]:
 
 
 def _print(painter: Painter, row: dict[str, Any], briefly: bool) -> None:
-    name = printable(row["folder"] or row["store"]) + (" (not there)" if row["missing"] else "")
+    name = printable(row["folder"] or row["store"]) + (" (no longer exists)" if row["missing"] else "")
     if "error" in row:
         print(f"{painter.paint('?'.rjust(_WIDTH), 'red')}  {name}: {printable(row['error'])}")
         return
@@ -86,11 +86,11 @@ def _print(painter: Painter, row: dict[str, Any], briefly: bool) -> None:
         return
     parts = [(f"session {printable(each['sessionId'])}", each["bytes"]) for each in row["sessions"]]
     parts += [
-        ("snapshots of no session", row["noSession"]),
+        ("snapshots outside of any session", row["noSession"]),
         ("shared by several of these", row["shared"]),
-        ("not used any more: 'snapd gc' frees it", row["unused"]),
-        ("the project's own git has it too: takes nothing", row["linked"]),
-        ("indexes, timeline, what is known of the folder", row["other"]),
+        ("no longer used: 'snapd gc' frees it", row["unused"]),
+        ("shared with the project's own git: takes no extra space", row["linked"]),
+        ("indexes, timeline and the cached state of the folder", row["other"]),
     ]
     for what, count in parts:
         if count:

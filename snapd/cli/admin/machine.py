@@ -1,4 +1,4 @@
-"""What `snapd doctor` finds out about the machine: space, permissions, the daemon, and the limits on watching."""
+"""The checks of `snapd doctor` on the machine: space, permissions, the daemon, and the limits on watching."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _WATCHES = "/proc/sys/fs/inotify/max_user_watches"
 _QUEUES = "/proc/sys/fs/inotify/max_user_instances"
 _STOP = "run 'snapd stop': the next command starts the daemon again"
 _OTHER_DATA = "make it writable, or choose another directory with SNAPD_DATA_DIR"
-# of these, editors and other watchers want some as well
+# editors and other programs need watches, too
 _ROOM = 2
 
 
@@ -39,7 +39,7 @@ class Unwell(Exception):
 
 
 def data(locations: Locations) -> str:
-    """The data directory: whose it is, whether it can be written to, and how much space is left."""
+    """Checks the owner, the permissions and the free space of the data directory."""
     existing = locations.data
     while not os.path.exists(existing):
         existing = os.path.dirname(existing)
@@ -56,7 +56,7 @@ def data(locations: Locations) -> str:
 
 
 def runtime(locations: Locations, socket: str) -> str:
-    """The runtime directory and the socket: that nobody but the user can lay anything there."""
+    """Checks that nobody but the user can put anything into the runtime directory, or use the socket."""
     locations.make_runtime()
     check_socket_path(socket)
     if os.path.lexists(socket):
@@ -71,10 +71,10 @@ def runtime(locations: Locations, socket: str) -> str:
 
 
 def daemon(socket: str) -> str:
-    """Whether the daemon runs, and is of this command's version."""
+    """Checks whether the daemon runs, and has the version of this command."""
     connection = connect(socket)
     if connection is None:
-        return "not running; it is started when it is needed"
+        return "not running; the next command starts it"
     connection.close()
     from snapd_client import Client, ClientError
 
@@ -92,10 +92,10 @@ def daemon(socket: str) -> str:
 
 
 def watches(directories: int) -> str:
-    """Whether the system lets all folders of a workspace be watched.
+    """Checks whether the system allows watching all directories of a workspace.
 
     Args:
-        directories: how many there are in the workspace.
+        directories: how many the workspace has.
     """
     try:
         most, queues = (_number(path) for path in (_WATCHES, _QUEUES))

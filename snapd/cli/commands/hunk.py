@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     import argparse
 
 _HELP = """\
-y - take this hunk back
-n - leave it
-q - leave it and all that follow
-a - take it and all that follow back
-d - leave it and all that follow
-? - this help
+y - revert this hunk
+n - keep this hunk
+q - keep this hunk and all later ones
+a - revert this hunk and all later ones
+d - keep this hunk and all later ones
+? - show this help
 """
 
 
 def revert_hunk(options: argparse.Namespace) -> int:
-    """Takes back the hunks that are named, or that are chosen one by one."""
+    """Reverts the hunks that the command names, or that the user chooses one by one."""
     with backend(options) as found:
         about = {"stepId": step_id(found, options.step), "file": in_folder(options, options.file)}
         hunks = ask(found, "step/hunks", about)["hunks"]
@@ -70,7 +70,7 @@ def _chosen(options: argparse.Namespace, hunks: list[dict[str, Any]]) -> list[in
     chosen: list[int] = []
     for at, hunk in enumerate(hunks):
         print(painter.diff("\n".join([hunk["header"], *hunk["lines"]])), file=sys.stderr)
-        answer = _answer(painter, f"({at + 1}/{len(hunks)}) take this hunk back [y,n,q,a,d,?]? ")
+        answer = _answer(painter, f"({at + 1}/{len(hunks)}) revert this hunk [y,n,q,a,d,?]? ")
         if answer == "a":
             return [*chosen, *(later["index"] for later in hunks[at:])]
         if answer in ("q", "d"):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def purge(options: argparse.Namespace) -> int:
-    """Shows what would go, asks, and has it gone."""
+    """Shows what would be removed, asks for confirmation, and removes it."""
     if options.workspace == bool(options.files):
         raise InvalidParams("expected either files or --workspace", hint="see 'snapd purge --help'", field="FILE")
     params: dict[str, Any] = (
@@ -48,7 +48,10 @@ def purge(options: argparse.Namespace) -> int:
         return DONE
     print(f"{_counted(result, everything=options.workspace)}; {size(result['freedBytes'])} freed")
     if result["stillInGit"]:
-        print("snapd: the project's own git still has some of it: see 'git filter-repo'", file=sys.stderr)
+        print(
+            "snapd: the project's own git still has some of it\nhint: 'git filter-repo' removes it there",
+            file=sys.stderr,
+        )
     return DONE
 
 

@@ -1,4 +1,4 @@
-"""`snapd run`: any command as a session, so that what it does can be undone although it knows nothing of snapd."""
+"""`snapd run`: runs any command as a session, so that its changes can be undone although it does not know snapd."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _ANSWER_SECONDS = 60.0
 def run(options: argparse.Namespace) -> int:
     """Runs the command; its exit code is that of the command, or 128 and the number of the signal that ended it.
 
-    Whatever keeps snapd from recording it keeps nobody from running it, unless `--require` asks for that.
+    If snapd cannot record the command, the command runs all the same, unless `--require` is given.
     """
     words = options.words[1:] if options.words[:1] == ["--"] else options.words
     if not words:
@@ -163,14 +163,14 @@ def _in_foreground() -> bool:
 
 
 def _finish(options: argparse.Namespace, recorder: Recorder) -> None:
-    """Ends the session, and says what was recorded."""
+    """Ends the session, and prints what was recorded."""
     try:
         steps = [step for step in recorder.finish() if step.get("files")]
     except (ClientError, SnapdError, OSError) as error:
-        print(f"snapd: the session could not be ended: {printable(str(error))}", file=sys.stderr)
+        print_error(error, "the session could not be ended: ")
         return
     if recorder.trouble is not None:
-        print(f"snapd: meanwhile: {printable(str(recorder.trouble))}", file=sys.stderr)
+        print_error(recorder.trouble, "some changes may not be recorded: ")
     painter = Painter(options, sys.stderr)
     name = short(recorder.session_id)
     if not steps:
@@ -180,7 +180,7 @@ def _finish(options: argparse.Namespace, recorder: Recorder) -> None:
     print(f"snapd: session {painter.paint(name, 'yellow')}: {said}", file=sys.stderr)
     for step in steps:
         print(f"  {painter.paint('●', 'cyan')} {_step(painter, step)}", file=sys.stderr)
-    print(painter.paint(f"snapd undo --session {name} takes the last back", "dim"), file=sys.stderr)
+    print(painter.paint(f"snapd undo --session {name} undoes the last step", "dim"), file=sys.stderr)
 
 
 def _step(painter: Painter, step: dict[str, Any]) -> str:

@@ -159,8 +159,8 @@ _SOURCES = {
     "file": "config.toml",
     "environment": "environment",
     "client": "this command",
-    "otherClient": "an editor or agent that is connected",
-    "folder": ".snapd.toml of the folder",
+    "otherClient": "another connected editor or agent",
+    "folder": "the folder's .snapd.toml",
 }
 
 

@@ -230,15 +230,15 @@ def test_hunks_one_by_one(home: Home, project: str, hunks: str, answers: str, co
         terminal.type(answer.encode() if answer == "\x04" else f"{answer}\n".encode())
     result = terminal.finish()
     assert (result.code, left(project)) == (code, rest), result.err
-    assert "\033[36m(1/3) take this hunk back" in result.err
+    assert "\033[36m(1/3) revert this hunk" in result.err
     assert "\033[32m+a" in result.err
-    assert ("take it and all that follow back" in result.err) is (answers[0] in "?x")
+    assert ("revert this hunk and all later ones" in result.err) is (answers[0] in "?x")
 
 
 def test_hunks_that_cannot_be(home: Home, project: str, hunks: str) -> None:
     for args, said in (
         ((hunks, "f.txt", "4"), "there is no hunk 4, only 1 to 3"),
-        ((hunks, "f.txt"), "say which hunks, 1 to 3, or --yes for all"),
+        ((hunks, "f.txt"), "name the hunks, from 1 to 3, or take all of them back with --yes"),
         ((hunks, "bin"), "bin has no hunks in this step: it changed as a whole"),
         ((hunks, "README.md"), "did not change README.md"),
     ):
