@@ -65,7 +65,7 @@ function together(targets: readonly Target[]): { folder: Target["folder"]; step:
     target.step?.stepId === step?.stepId && target.folder.uri === first?.folder.uri ? (target.file ?? []) : [],
   );
   if (first === undefined || step === undefined || files.length < targets.length) {
-    throw new Refused("The selection has files of several steps. Select files of one step, or a single file.");
+    throw new Refused("Snapd reverts files of one step at a time. Select files of one step, or a single file.");
   }
   return { folder: first.folder, step, files };
 }

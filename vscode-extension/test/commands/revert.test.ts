@@ -132,11 +132,11 @@ test("of several selected items, all have to be files of one step: otherwise not
       [item, each],
       [each, item],
     ]) {
-      await assert.rejects(revertFile(world.desk, item, selected), /The selection has files of several steps/);
+      await assert.rejects(revertFile(world.desk, item, selected), /files of one step at a time/);
     }
   }
   const outside = { folder: only, file: { file: "app.py" } };
-  await assert.rejects(revertFile(world.desk, outside, [outside, outside]), /Not only files of one step/);
+  await assert.rejects(revertFile(world.desk, outside, [outside, outside]), /files of one step at a time/);
   assert.deepEqual(only.sent, []);
 });
 
