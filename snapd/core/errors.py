@@ -1,4 +1,4 @@
-"""The errors of snapd: one class for each kind of the wire contract, raised by every room below the RPC edge.
+"""The errors of snapd: one class for each kind of error in the wire contract.
 
 SnapdError
 ├── InvalidParams
@@ -59,14 +59,14 @@ class SnapdError(Exception):
 
 
 class InvalidParams(SnapdError):
-    """A value that a request or a setting cannot have; `data["field"]` names it."""
+    """A request or a setting has a value that it cannot have; `data["field"]` names it."""
 
     kind = "invalidParams"
     default_hint = "correct the value and try again"
 
 
 class UnknownSnapshot(SnapdError):
-    """The hash names no snapshot in this workspace's store, or one that has expired."""
+    """The store of this workspace has no snapshot with this hash, or it has expired."""
 
     kind = "unknownSnapshot"
     default_hint = (
@@ -75,35 +75,35 @@ class UnknownSnapshot(SnapdError):
 
 
 class WorkspaceNotOpen(SnapdError):
-    """No folder is open, several are and none was named, or the named one is not open here."""
+    """No folder is open, several are open and the request names none, or the named one is not open."""
 
     kind = "workspaceNotOpen"
     default_hint = "open the folder first, with `initialize` or `workspace/didChangeWorkspaceFolders`"
 
 
 class WorkspaceRefused(SnapdError):
-    """A folder that snapd does not take as a workspace: root, home, the store, somebody else's."""
+    """The folder cannot be a workspace: the root, the home directory, the store, or a folder of another user."""
 
     kind = "workspaceRefused"
     default_hint = "open a project folder of your own instead"
 
 
 class WorkspaceGone(SnapdError):
-    """The folder was moved, replaced or deleted since it was opened."""
+    """The folder was moved, replaced or deleted after it was opened."""
 
     kind = "workspaceGone"
     default_hint = "open the folder again, where it is now"
 
 
 class PathOutsideWorkspace(SnapdError):
-    """A path that leads out of the workspace, through a symlink, or into a `.git`."""
+    """A path leads out of the workspace, through a symlink, or into a `.git`."""
 
     kind = "pathOutsideWorkspace"
     default_hint = "name a file in the workspace by a path without '..', symlinks and .git"
 
 
 class StoreLocked(SnapdError):
-    """Another process owns the store; `data["socket"]` says where it listens, None where it does not."""
+    """Another process owns the store; `data["socket"]` is its socket, None if it has none."""
 
     kind = "storeLocked"
     default_hint = "use the process that owns the store, or end it; 'snapd stop' ends the daemon"
@@ -117,14 +117,14 @@ class StoreCorrupt(SnapdError):
 
 
 class StorageFull(SnapdError):
-    """No space or quota is left; the state before is intact."""
+    """No space or quota is left; the previous state is intact."""
 
     kind = "storageFull"
     default_hint = "free some disk space and try again; 'snapd gc' drops old snapshots"
 
 
 class IoError(SnapdError):
-    """The system's own error, with `data["errno"]` and `data["path"]`."""
+    """The operating system reported an error; `data["errno"]` and `data["path"]` say which and where."""
 
     kind = "ioError"
     default_hint = "remove the cause that the message names and try again"
@@ -151,14 +151,14 @@ class UnknownStep(SnapdError):
 
 
 class NothingToUndo(SnapdError):
-    """No step of the session is left that could be taken back."""
+    """The session has no step left to undo."""
 
     kind = "nothingToUndo"
     default_hint = "'snapd log' shows which steps changed something and are not undone yet"
 
 
 class NothingToRedo(SnapdError):
-    """No step of the session is left that was taken back and could be done again."""
+    """The session has no undone step that can be redone."""
 
     kind = "nothingToRedo"
     default_hint = (
@@ -167,21 +167,21 @@ class NothingToRedo(SnapdError):
 
 
 class FileNotInSnapshot(SnapdError):
-    """The snapshot does not have the file; `data["skipped"]` tells whether it was skipped."""
+    """The snapshot does not have the file; `data["skipped"]` says whether it skipped the file."""
 
     kind = "fileNotInSnapshot"
     default_hint = "'snapd files HASH' lists the files of a snapshot"
 
 
 class Unauthorized(SnapdError):
-    """A TCP connection without the right token."""
+    """A TCP connection did not send the right token."""
 
     kind = "unauthorized"
     default_hint = "send the token of the daemon as `initializationOptions.token`"
 
 
 class Cancelled(SnapdError):
-    """The client took the request back before its point of no return."""
+    """The client cancelled the request before its point of no return."""
 
     kind = "requestCancelled"
     default_hint = "send the request again if you still need its answer"
@@ -191,14 +191,14 @@ FULL = frozenset({errno_names.ENOSPC, errno_names.EDQUOT})
 
 
 def from_os_error(error: OSError, path: bytes | str) -> SnapdError:
-    """Turns the system's error into the typed one.
+    """The typed error for an error of the operating system.
 
     Args:
-        error: what the system said.
-        path: the file or directory that it said it of.
+        error: the error.
+        path: the file or directory that it is about.
 
     Returns:
-        `StorageFull` where no space or quota is left, else `IoError`.
+        `StorageFull` if no space or quota is left, else `IoError`.
     """
     shown = os.fsdecode(path)
     shown = shown.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
@@ -211,7 +211,7 @@ def from_os_error(error: OSError, path: bytes | str) -> SnapdError:
 
 @contextmanager
 def os_errors(path: bytes | str) -> Iterator[None]:
-    """Raises any `OSError` of the block as the typed error of `from_os_error`."""
+    """Raises an `OSError` of the block as the typed error of `from_os_error`."""
     try:
         yield
     except OSError as error:

@@ -30,15 +30,14 @@ _NO_STEPS_DONE = StepsOutcome(applied=False, before="", after="", files=[], step
 class Step:
     """One step of a session; `Session.step` makes it.
 
-    What changes in the project between its begin and its end is its own. A `with` block begins and ends it, also where
-    the block raises. Where snapshots are off, or could not be taken under `errors="degrade"`, it has no `step_id` and
-    does nothing.
+    What changes in the project between its beginning and its end belongs to it. A `with` block begins and ends it, even
+    if the block raises. If snapshots are off, or fail under `errors="degrade"`, it has no `step_id` and does nothing.
 
     Attributes:
-        step_id: its name; None before its begin.
-        before: the hash of the snapshot that it was begun on; None before its begin.
-        after: the hash of the snapshot that it was ended with; None before its end.
-        files: what changed while it was open, ordered by file; empty before its end.
+        step_id: its name; None before it begins.
+        before: the hash of the snapshot with which it began; None before it begins.
+        after: the hash of the snapshot with which it ended; None before it ends.
+        files: what changed while it was open, sorted by file; empty before it ends.
     """
 
     def __init__(
@@ -64,13 +63,13 @@ class Step:
         _end(self._project, self.end, error)
 
     def begin(self) -> Step:
-        """Begins it, on a snapshot of the project as it is; gives itself.
+        """Begins the step with a snapshot of the project; returns the step itself.
 
         Raises:
-            RuntimeError: it was begun before, or `end` was called.
+            RuntimeError: the step was begun before, or `end` was called.
             UnknownSession: the session has ended.
             UnknownStep: there is no such parent.
-            SnapdError: it was not begun.
+            SnapdError: the step was not begun.
         """
 
         def begin() -> None:
@@ -81,29 +80,29 @@ class Step:
 
         with self._lock:
             if self._is_begun or self._is_over:
-                raise RuntimeError("a step is begun once; Session.step makes another one")
+                raise RuntimeError("a step can begin only once; Session.step makes another one")
             self._is_begun = True
             self._project.degrading(None, begin)
         return self
 
     def wrote(self, *files: FileName) -> None:
-        """Says what the agent knows that it wrote, where steps of several agents overlap.
+        """Names the files that the agent wrote, for when steps of several agents overlap.
 
-        Of what changed meanwhile, the step is then the author of these files and of no others. It may be said bit by
-        bit, until the step ends; without a file, it says that nothing was written so far.
+        The step then owns the changes of these files and no others. Call it as often as needed until the step ends;
+        without a file, it says that the agent has written nothing so far.
 
         Args:
-            files: absolute, or relative to the project; a directory stands for all in it.
+            files: absolute, or relative to the project; a directory stands for everything in it.
         """
         self._wrote = [*(self._wrote or ()), *(self._project.name(file) for file in files)]
 
     def end(self) -> None:
-        """Ends it, with a snapshot of the project as it is; harmless where it has ended.
+        """Ends the step with a snapshot of the project; does nothing if it has ended.
 
-        A `begin` that is under way in another thread is waited for, and none is possible any more.
+        Waits for a `begin` that runs in another thread; after that, the step cannot begin any more.
 
         Raises:
-            SnapdError: it is open still.
+            SnapdError: the step is still open.
         """
         with self._lock:
             self._is_over = True
@@ -119,22 +118,22 @@ class Step:
             return self._parent
         if not self._parent._is_begun:
             raise UnknownStep("the parent was not begun", hint=_BEGIN)
-        # None where it could not be: that must not stop the agent of this one
+        # None if the parent could not begin: that must not stop the agent of this step
         return self._parent.step_id
 
 
 class Session:
     """The work of one agent in a project, step by step; `Snapshot.session` makes it.
 
-    A `with` block ends it. Safe to use from several threads. What a step changed can be taken back and done again,
-    while what the user and other agents changed since stays; see `onConflict` in the protocol for what overlaps.
+    A `with` block ends it. Safe to use from several threads. Steps can be undone and redone, while later changes of the
+    user and of other agents stay; `onConflict` in the protocol says what happens to changes that overlap.
 
     Attributes:
-        session_id: its name, by which it can be taken up again, also in another process.
+        session_id: its name, with which this or another process can resume it.
     """
 
     def __init__(self, project: Project, session_id: str | None, agent: str | None, title: str | None) -> None:
-        # a name of our own, so that a start whose answer was lost can be asked for again
+        # the name is made here, so that a start whose answer was lost can be sent again
         self.session_id = session_id if session_id is not None else secrets.token_hex(8)
         self._project = project
         self._params = wire.SessionStartParams(session_id=self.session_id, agent=agent, title=title)
@@ -148,13 +147,13 @@ class Session:
         _end(self._project, self.end, error)
 
     def start(self) -> bool:
-        """Begins it where it was not begun yet, which `Snapshot.session` and every step do.
+        """Begins the session if it has not begun yet; `Snapshot.session` and every step call this.
 
         Returns:
-            False where snapshots are off: there are no steps then.
+            False if snapshots are off: there are no steps then.
 
         Raises:
-            SnapdError: it was not begun.
+            SnapdError: the session was not begun.
         """
         with self._lock:
             if self._is_on is None:
@@ -165,10 +164,10 @@ class Session:
             return self._is_on
 
     def end(self) -> None:
-        """Ends it and the steps that are open in it; harmless where it has ended. `undo` and the rest still work.
+        """Ends the session and its open steps; does nothing if it has ended. `undo` and the rest still work.
 
         Raises:
-            SnapdError: it goes on.
+            SnapdError: the session has not ended.
         """
         if self._is_on:
             self._project.request_or(None, wire.SessionEndParams(session_id=self.session_id))
@@ -185,11 +184,11 @@ class Session:
         """A step, which a `with` block or `Step.begin` begins.
 
         Args:
-            tool: what is used in it.
+            tool: the tool that the step uses.
             description: for people.
-            message_id: the message that it belongs to, by whatever name the agent has for it.
-            part_id: the part of that message, likewise.
-            parent: the step that it is a part of, of whatever session: of a subagent, that of its agent.
+            message_id: the agent's name for the message that the step belongs to.
+            part_id: the agent's name for the part of that message.
+            parent: the step that it is a part of, in any session: for a subagent, the step of its agent.
         """
         params = wire.StepBeginParams(
             session_id=self.session_id, tool=tool, description=description, message_id=message_id, part_id=part_id
@@ -197,25 +196,25 @@ class Session:
         return Step(self._project, self, parent, params)
 
     def steps(self) -> list[StepInfo]:
-        """Its steps, oldest first; those that were undone are among them.
+        """The steps of the session, oldest first, including undone ones.
 
         Raises:
-            SnapdError: see there.
+            SnapdError: the project cannot be opened or read.
         """
         return self._project.request_or([], wire.SessionStepsParams(session_id=self.session_id), "steps")
 
     def diff(
         self, message_id: str | None = None, *, step: Step | StepInfo | str | None = None, contents: bool = True
     ) -> list[FileDiff]:
-        """The net of what its applied steps changed, ordered by file; the user's changes are no part of it.
+        """The net change of its applied steps, sorted by file, without the user's changes.
 
         Args:
             message_id: only the steps of this message.
             step: only this step and its parts.
-            contents: whether `before` and `after` are filled in.
+            contents: whether to fill in `before` and `after`.
 
         Raises:
-            SnapdError: see there.
+            SnapdError: the project cannot be opened or read.
         """
 
         def diff() -> list[FileDiff]:
@@ -234,16 +233,16 @@ class Session:
         dry_run: bool = False,
         on_conflict: OnConflict = "merge",
     ) -> StepsOutcome:
-        """Takes back its last steps that changed something, or one step with its parts; what others did since stays.
+        """Undoes its last steps that changed something, or one step with its parts; later changes of others stay.
 
         Args:
-            count: how many; more than there are stands for all.
-            step: this step alone; the later ones are kept.
-            dry_run: only say what would be done.
-            on_conflict: what to do with files that are not what the steps left.
+            count: how many steps; all of them if there are fewer.
+            step: undo only this step, and keep the later ones.
+            dry_run: only report what would be done.
+            on_conflict: what to do with files that changed after the steps.
 
         Raises:
-            NothingToUndo: no such step is left.
+            NothingToUndo: there is no step left to undo.
             SnapdError: nothing was changed.
         """
 
@@ -260,15 +259,15 @@ class Session:
         return self._project.degrading(_NO_STEPS_DONE, undo)
 
     def redo(self, count: int = 1, *, dry_run: bool = False, on_conflict: OnConflict = "merge") -> StepsOutcome:
-        """Does steps again that were undone, the last one undone first.
+        """Redoes undone steps, starting with the one undone last.
 
         Args:
-            count: how many; more than there are stands for all.
-            dry_run: only say what would be done.
-            on_conflict: what to do with files that are not what the undo left.
+            count: how many steps; all of them if there are fewer.
+            dry_run: only report what would be done.
+            on_conflict: what to do with files that changed after the undo.
 
         Raises:
-            NothingToRedo: there is none, or a later step changed something.
+            NothingToRedo: there is no step to redo, or a later step changed something.
             SnapdError: nothing was changed.
         """
         return self._project.request_or(
@@ -284,16 +283,16 @@ class Session:
         dry_run: bool = False,
         on_conflict: OnConflict = "merge",
     ) -> RevertOutcome:
-        """Goes back to before a message, or a part of it: takes back all its steps since.
+        """Goes back to before a message, or a part of it: undoes all steps of the session since then.
 
         Args:
             message_id: the message.
             part_id: the part of it.
-            dry_run: only say what would be done.
-            on_conflict: what to do with files that are not what the steps left.
+            dry_run: only report what would be done.
+            on_conflict: what to do with files that changed after the steps.
 
         Returns:
-            What became of the files, with the `snapshot` that `unrevert` leads back to and a `diff` of what changed.
+            The outcome for each file, the `snapshot` to which `unrevert` leads back, and a `diff` of what changed.
 
         Raises:
             UnknownStep: no step belongs to that message or part.
@@ -312,16 +311,16 @@ class Session:
         return self._project.request_or(nothing, params)
 
     def unrevert(self) -> Outcome:
-        """Does again what `revert` took back; what others changed since stays.
+        """Redoes what `revert` undid; later changes of others stay.
 
         Raises:
-            NothingToRedo: there is nothing, or a later step changed something.
+            NothingToRedo: there is nothing to redo, or a later step changed something.
             SnapdError: nothing was changed.
         """
         return self._project.request_or(NOTHING_DONE, wire.SessionUnrevertParams(session_id=self.session_id))
 
     def hunks(self, step: Step | StepInfo | str, file: FileName) -> list[Hunk]:
-        """What a step changed in a file, hunk by hunk; none of a binary file.
+        """The hunks that a step changed in a file; none for a binary file.
 
         Args:
             step: the step.
@@ -329,7 +328,7 @@ class Session:
 
         Raises:
             InvalidParams: the step did not change it.
-            SnapdError: see there.
+            SnapdError: the project cannot be opened or read.
         """
 
         def hunks() -> Any:
@@ -347,14 +346,14 @@ class Session:
         dry_run: bool = False,
         on_conflict: OnConflict = "merge",
     ) -> Outcome:
-        """Takes some of these hunks back; the step stays applied.
+        """Undoes some of these hunks; the step stays applied.
 
         Args:
             step: the step.
             file: absolute, or relative to the project.
             hunks: which ones, by their indexes.
-            dry_run: only say what would be done.
-            on_conflict: what to do with a file that is not what the step left.
+            dry_run: only report what would be done.
+            on_conflict: what to do with a file that changed after the step.
 
         Raises:
             InvalidParams: the step did not change the file, or has no such hunk in it.
@@ -382,13 +381,13 @@ class Session:
         dry_run: bool = False,
         on_conflict: OnConflict = "merge",
     ) -> Outcome:
-        """Takes back what a step changed in some files; the step stays applied.
+        """Undoes what a step changed in some files; the step stays applied.
 
         Args:
             step: the step.
             files: absolute, or relative to the project.
-            dry_run: only say what would be done.
-            on_conflict: what to do with a file that is not what the step left.
+            dry_run: only report what would be done.
+            on_conflict: what to do with a file that changed after the step.
 
         Raises:
             TypeError: one name where several are expected.
@@ -419,7 +418,7 @@ def _id_of(step: Step | StepInfo | str | None) -> Any:
 
 
 def _end(project: Project, end: Callable[[], None], error: BaseException | None) -> None:
-    """Ends what a block was about; what goes wrong then does not hide what the block raised."""
+    """Calls `end` after a block; an error of `end` does not hide the exception of the block."""
     try:
         end()
     except SnapdError as failure:

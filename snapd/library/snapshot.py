@@ -27,18 +27,18 @@ if TYPE_CHECKING:
 class Snapshot:
     """The snapshots of one project. Opened at the first call; safe to use from several threads.
 
-    The shape is that of OpenCode's `Snapshot` and its Python and Go descendants: `track` before and after an agent's
-    step, `patch` or `diff_full` to see the step, `revert` or `restore` to take it back.
+    It has the interface of OpenCode's `Snapshot` and its Python and Go descendants: `track` before and after an agent's
+    step, `patch` or `diff_full` to see the step, `revert` or `restore` to undo it.
 
     Args:
         project_dir: the folder.
-        enabled: where False, `track` gives None.
-        data_dir: where the store lies; a directory inside the project (such as `.agent/snapshots`) is left out of its
-            own snapshots. Default: the user's data directory.
-        errors: "raise" raises what goes wrong; "degrade" logs it and gives the empty result, so that an agent goes on.
+        enabled: if False, `track` returns None.
+        data_dir: where the store lies; snapshots leave out a directory inside the project, such as `.agent/snapshots`.
+            Default: the user's data directory.
+        errors: "raise" raises errors; "degrade" logs them and returns empty results, so that an agent can go on.
 
     Raises:
-        ValueError: `errors` is neither.
+        ValueError: `errors` has another value.
     """
 
     def __init__(
@@ -60,20 +60,20 @@ class Snapshot:
         self.close()
 
     def close(self) -> None:
-        """Lets another process own the store, once the calls under way are done. The next call opens it again."""
+        """Waits for the running calls, then lets another process own the store. The next call opens it again."""
         self._project.close()
 
     def track(self, force: Iterable[FileName] | None = None) -> str | None:
         """Takes a snapshot.
 
         Args:
-            force: ignored paths to capture all the same.
+            force: ignored paths to capture, too.
 
         Returns:
-            Its hash (40 hex digits); None where snapshots are off.
+            The hash of the snapshot (40 hex digits); None if snapshots are off.
 
         Raises:
-            SnapdError: there is no new snapshot.
+            SnapdError: no snapshot was taken.
         """
         if not self._project.enabled:
             return None
@@ -87,15 +87,15 @@ class Snapshot:
             to_hash: another one; default: the files as they are now.
 
         Returns:
-            The hash, and absolute paths (a `file:` URI where a name is not UTF-8); `revert` takes it as it is.
+            The hash, and absolute paths (a `file:` URI if a name is not UTF-8). Pass it to `revert` as it is.
 
         Raises:
-            SnapdError: see there.
+            SnapdError: the project cannot be opened or read.
         """
         return self._project.request_or(Patch(hash=from_hash, files=[]), wire.PatchParams(hash=from_hash, to=to_hash))
 
     def diff(self, from_hash: str, to_hash: str | None = None, files: Iterable[FileName] | None = None) -> str:
-        """The unified diff from a snapshot, as `git diff --no-renames` writes it.
+        """The unified diff since a snapshot, as `git diff --no-renames` writes it.
 
         Args:
             from_hash: the snapshot.
@@ -103,7 +103,7 @@ class Snapshot:
             files: only these.
 
         Raises:
-            SnapdError: see there.
+            SnapdError: the project cannot be opened or read.
         """
         return self._project.request_or(
             "", wire.DiffParams(hash=from_hash, to=to_hash, files=self._project.names_or_none(files)), "diff"
@@ -118,17 +118,17 @@ class Snapshot:
         contents: bool = True,
         renames: bool = False,
     ) -> list[FileDiff]:
-        """Each file that differs, before and after, with counts.
+        """The files that differ, each with its text before and after and with line counts.
 
         Args:
             from_hash: the snapshot.
             to_hash: another one; default: the files as they are now.
             files: only these.
-            contents: whether `before` and `after` are filled in.
-            renames: whether moved files are found and shown as one.
+            contents: whether to fill in `before` and `after`.
+            renames: whether to detect moved files and show each as one entry.
 
         Raises:
-            SnapdError: see there.
+            SnapdError: the project cannot be opened or read.
         """
         params = wire.DiffFullParams(
             from_=from_hash, to=to_hash, files=self._project.names_or_none(files), contents=contents, renames=renames
@@ -143,13 +143,13 @@ class Snapshot:
         dry_run: bool = False,
         on_conflict: OnConflict | None = None,
     ) -> Outcome:
-        """Brings some files back; a file that the snapshot did not have is deleted.
+        """Restores some files; deletes a file that the snapshot did not have.
 
         Args:
-            hash: a snapshot's hash, together with `files`; or a patch; or several, of which the first that names a
-                file wins.
+            hash: a snapshot's hash, together with `files`; or a patch; or several patches, of which the first that
+                names a file counts.
             files: paths, absolute or relative to the project.
-            dry_run: only say what would be done.
+            dry_run: only report what would be done.
             on_conflict: what to do with files changed since the last snapshot. Default: overwrite them, but for those
                 with unsaved text in an editor.
 
@@ -177,11 +177,11 @@ class Snapshot:
         dry_run: bool = False,
         on_conflict: OnConflict | None = None,
     ) -> Outcome:
-        """Makes the project exactly what a snapshot was; what is there now is in a snapshot first (`before`).
+        """Makes the project match a snapshot exactly; takes a snapshot of the current files first (`before`).
 
         Args:
             hash: the snapshot.
-            dry_run: only say what would be done.
+            dry_run: only report what would be done.
             on_conflict: what to do with files changed since the last snapshot. Default: overwrite them, but for those
                 with unsaved text in an editor.
 
@@ -193,7 +193,7 @@ class Snapshot:
         )
 
     def get_file_at(self, hash: str, file: FileName) -> str | None:  # noqa: A002 - as above
-        """A file's text as it was; where it is not UTF-8, each byte is one character (Latin-1).
+        """The text of a file in a snapshot; if it is not UTF-8, each byte becomes one character (Latin-1).
 
         Args:
             hash: the snapshot.
@@ -203,8 +203,8 @@ class Snapshot:
             The text; None only under `errors="degrade"`.
 
         Raises:
-            FileNotInSnapshot: it was not there, or was skipped.
-            SnapdError: see there.
+            FileNotInSnapshot: the snapshot does not have the file, or skipped it.
+            SnapdError: the project cannot be opened or read.
         """
         data = self.get_bytes_at(hash, file)
         if data is None:
@@ -215,7 +215,7 @@ class Snapshot:
             return data.decode("latin-1")
 
     def get_bytes_at(self, hash: str, file: FileName) -> bytes | None:  # noqa: A002 - as above
-        """A file's exact bytes as they were; else as `get_file_at`."""
+        """The exact bytes of a file in a snapshot; otherwise as `get_file_at`."""
 
         def read() -> bytes:
             found = self._project.request(wire.FileAtParams(hash=hash, file=self._project.name(file)))
@@ -224,14 +224,14 @@ class Snapshot:
         return self._project.degrading(None, read)
 
     def list_files(self, hash: str, prefix: str = "") -> list[str]:  # noqa: A002 - as above
-        """The files of a snapshot, relative to the project, ordered.
+        """The files of a snapshot, relative to the project, sorted.
 
         Args:
             hash: the snapshot.
             prefix: only names that start with it.
 
         Raises:
-            SnapdError: see there.
+            SnapdError: the project cannot be opened or read.
         """
         return self._project.degrading(
             [], lambda: list(self._project.pages(wire.ListFilesParams(hash=hash, prefix=prefix), "files"))
@@ -245,66 +245,66 @@ class Snapshot:
             file: absolute, or relative to the project.
 
         Returns:
-            None only under `errors="degrade"`: nobody knows.
+            Whether it has; None only under `errors="degrade"`, after an error.
 
         Raises:
-            SnapdError: see there.
+            SnapdError: the project cannot be opened or read.
         """
         return self._project.request_or(None, wire.FileExistsParams(hash=hash, file=self._project.name(file)), "exists")
 
     def session(self, session_id: str | None = None, *, agent: str | None = None, title: str | None = None) -> Session:
-        """Begins a session: the work of an agent step by step, each of which can be taken back. A `with` block ends it.
+        """Begins a session: the work of an agent, in steps that can be undone. A `with` block ends it.
 
         Args:
-            session_id: a name for it, else one is made; a session of this name is taken up again.
-            agent: who works in it.
+            session_id: its name, which resumes an earlier session of that name. Default: a new name.
+            agent: the agent that works in it.
             title: for people.
 
         Raises:
-            SnapdError: it was not begun; under `errors="degrade"`, its first step tries again.
+            SnapdError: the session was not begun; under `errors="degrade"`, its first step tries again.
         """
         session = Session(self._project, session_id, agent, title)
         self._project.degrading(False, session.start)
         return session
 
     def sessions(self) -> list[SessionInfo]:
-        """All sessions of the project, in the order in which they were first begun.
+        """All sessions of the project, in the order of their first start.
 
         Raises:
-            SnapdError: see there.
+            SnapdError: the project cannot be opened or read.
         """
         return self._project.request_or([], SessionListParams(), "sessions")
 
     def history(self, limit: int | None = None) -> list[Entry]:
-        """What happened in the project, the latest first: steps, operations, and what the user changed between.
+        """What happened in the project, latest first: steps, operations, and what the user changed between them.
 
         Args:
             limit: how many entries; default: all.
 
         Raises:
-            SnapdError: see there.
+            SnapdError: the project cannot be opened or read.
         """
         params = HistoryParams(limit=limit)
         return self._project.degrading([], lambda: list(islice(self._project.pages(params, "entries"), limit)))
 
     def cleanup(self, older_than_days: float | None = None) -> CleanupResult:
-        """Drops old snapshots; the newest always stays.
+        """Drops old snapshots, but never the newest.
 
         Args:
             older_than_days: default: the configured retention.
 
         Raises:
-            SnapdError: see there.
+            SnapdError: the project cannot be opened or read.
         """
         return self._project.request_or(
             CleanupResult(removed=0, freed_bytes=0), wire.CleanupParams(older_than_days=older_than_days)
         )
 
     def status(self) -> StatusResult:
-        """What is known of the project without looking at its files.
+        """The state of the project, without looking at its files.
 
         Raises:
-            SnapdError: see there, also under `errors="degrade"`: there is no empty status.
+            SnapdError: the project cannot be opened or read; also under `errors="degrade"`: there is no empty status.
         """
         status: StatusResult = self._project.request(wire.StatusParams())
         return status

@@ -31,7 +31,7 @@ def serve(options: argparse.Namespace) -> int:
         from snapd.settings.in_force import Base, SettingsFile
         from snapd.settings.sources import read_environment
 
-        # what the user has to put right is told at once: all of the daemon takes a second to import
+        # mistakes of the user are reported at once: importing the whole daemon takes a second
         locations = Locations.from_environment(os.environ)
         # its own variables count: whoever starts it by hand sets them for it, and nobody else starts it with any
         base = Base(SettingsFile(locations.config_file), read_environment(os.environ))

@@ -1,4 +1,4 @@
-"""`snapd revert-hunk`: takes back some hunks of what a step changed in a file."""
+"""`snapd revert-hunk`: reverts some of the hunks that a step changed in a file."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def revert_hunk(options: argparse.Namespace) -> int:
         if not hunks:
             raise InvalidParams(
                 f"{options.file} has no hunks in this step: it changed as a whole",
-                hint=f"'snapd undo {options.step} FILE' takes back what the step changed in it",
+                hint=f"'snapd undo {options.step} FILE' undoes what the step changed in it",
                 field="FILE",
             )
         chosen = _named(options.hunks, len(hunks)) if options.hunks else _chosen(options, hunks)

@@ -31,7 +31,7 @@ def purge(options: argparse.Namespace) -> int:
                 return DONE
             if not options.dry_run and not sys.stdin.isatty():
                 raise InvalidParams(
-                    "this cannot be taken back, and standard input is no terminal to ask on",
+                    "this cannot be undone, and standard input is no terminal to ask on",
                     hint="see what would go with --dry-run, then confirm with --yes",
                     field="--yes",
                 )
@@ -39,7 +39,7 @@ def purge(options: argparse.Namespace) -> int:
                 print(line, file=sys.stdout if options.dry_run else sys.stderr)
             if options.dry_run:
                 return DONE
-            if not confirmed("Remove this for good? It cannot be taken back."):
+            if not confirmed("Remove this for good? It cannot be undone."):
                 print("snapd: nothing was changed", file=sys.stderr)
                 return NOT_ALL
         result = ask(found, "snapshot/purge", params)
