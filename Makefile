@@ -93,6 +93,7 @@ lint: install node
 	$(BIN)/mypy
 	$(BIN)/lint-imports > /dev/null || $(BIN)/lint-imports
 	$(BIN)/python -m snapd.wire --check
+	$(BIN)/python -m snapd.settings --check
 	$(IN_CLIENT) npm run --silent lint
 	$(IN_EXTENSION) npm run --silent lint
 
@@ -104,6 +105,7 @@ format: install node
 
 generate: install
 	$(BIN)/python -m snapd.wire
+	$(BIN)/python -m snapd.settings
 
 dist: install
 	$(BIN)/python -m build --no-isolation --outdir dist .

@@ -1,7 +1,7 @@
-"""One way to ask for things, whoever answers: this process itself, or the daemon that owns the store.
+"""Requests about one folder, answered by this process or by the daemon that owns the store.
 
-Both take and give the wire's JSON values and raise the errors of `snapd.core.errors`, so that what stands on them, the
-library and the command line, is written once.
+Both backends take the wire's objects or their JSON values and raise the errors of `snapd.core.errors`, so the library
+and the command line need not know which of them answers.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ if TYPE_CHECKING:
 
     from snapd_client import Client, Progress
 
-    from snapd.config import Layer
     from snapd.locations import Locations
-    from snapd.settings import Base, Options
+    from snapd.settings.in_force import Base, Options
+    from snapd.settings.table import Layer
+    from snapd.wire.values import RequestParams
     from snapd.workspaces import Workspaces
 
     Report = Callable[[str, int | None], None]
@@ -28,14 +29,13 @@ if TYPE_CHECKING:
 _BY_KIND: dict[str, type[SnapdError]] = {
     found.kind: found
     for found in vars(core_errors).values()
-    if isinstance(found, type) and issubclass(found, SnapdError) and found is not SnapdError
+    if isinstance(found, type) and issubclass(found, SnapdError) and "kind" in vars(found)
 }
 
 
-def file_bytes(answer: dict[str, Any]) -> bytes:
-    """The bytes in the answer of `snapshot/fileAt`."""
-    content: str = answer["content"]
-    if answer["encoding"] == "utf-8":
+def file_bytes(content: str, encoding: str) -> bytes:
+    """The bytes of a file, from the `content` and `encoding` that `snapshot/fileAt` answers."""
+    if encoding == "utf-8":
         return content.encode("utf-8")
     from base64 import b64decode
 
@@ -46,32 +46,35 @@ class Backend(Protocol):
     """Answers requests about one folder."""
 
     def request(self, method: str, params: dict[str, Any], report: Report | None = None) -> Any:
-        """The result of a request.
+        """The result of a request, as JSON values.
 
         Args:
             method: of the wire's table.
             params: JSON values.
-            report: told a message and a percentage (None where unknown) when work takes long.
+            report: called with a message and a percentage (None if unknown) while a long request runs.
 
         Raises:
-            SnapdError: what the request was answered with.
+            SnapdError: the error that answers the request.
         """
+
+    def call(self, method: str, params: RequestParams) -> Any:
+        """The result of a request, as the wire's object; `params` is one, too. Raises as `request`."""
 
     @property
     def is_open(self) -> bool:
         """Whether requests can still be answered."""
 
     def close(self) -> None:
-        """Lets go of the folder."""
+        """Releases the folder."""
 
 
 class LocalBackend:
     """Answers in this process.
 
     Args:
-        workspaces: those of this process.
+        workspaces: the workspaces of this process.
         folder: absolute path of the workspace.
-        options: of the client that asks.
+        options: of the caller, as a client.
 
     Raises:
         SnapdError: the folder cannot be opened; `StoreLocked` where another process owns its store.
@@ -85,12 +88,25 @@ class LocalBackend:
 
     def request(self, method: str, params: dict[str, Any], report: Report | None = None) -> Any:
         """See `Backend.request`."""
+        from snapd.wire.converter import unstructure
+
+        return unstructure(self._handle(method, params, report))
+
+    def call(self, method: str, params: RequestParams) -> Any:
+        """See `Backend.call`."""
+        from snapd.wire.converter import unstructure
+
+        # the caller's values are checked on the way back into an object
+        return self._handle(method, unstructure(params), None)
+
+    def _handle(self, method: str, params: dict[str, Any], report: Report | None) -> Any:
+        """The result object for JSON params."""
         from snapd.core.call import Call
         from snapd.handlers import HANDLERS, Context
         from snapd.wire import converter as wire
         from snapd.wire.methods import METHODS
 
-        def tell(message: str, done: int, total: int | None) -> None:
+        def progress(message: str, done: int, total: int | None) -> None:
             if report is not None:
                 report(message, done * 100 // total if total else None)
 
@@ -99,9 +115,9 @@ class LocalBackend:
         except wire.InvalidParams as error:
             raise core_errors.InvalidParams(str(error), field=error.field) from error
         roots = (self._workspace.root, self._folder)
-        call = Call(tell)
+        call = Call(progress)
         context = Context(self._workspace, roots, self._options.client, call)
-        return _whole(lambda: wire.unstructure(HANDLERS[method](context, structured)), call.cancel)
+        return _uninterrupted(lambda: HANDLERS[method](context, structured), call.cancel)
 
     @property
     def is_open(self) -> bool:
@@ -109,7 +125,7 @@ class LocalBackend:
         return True
 
     def close(self) -> None:
-        """See `Backend.close`; raises `SnapdError` where steps were left without a look at the work tree."""
+        """See `Backend.close`; raises `SnapdError` if the work tree could not be read for the steps left open."""
         from snapd.core.call import Call
 
         try:
@@ -120,27 +136,27 @@ class LocalBackend:
 
 
 _shared: dict[tuple[str, str, str | None], tuple[Workspaces, Base]] = {}
-"""Those of this process: whatever asks for a folder here shares its one owner. By where data and user are."""
+"""The workspaces of this process, by the directories that they depend on: a store has one owner in a process."""
 _shared_lock = threading.Lock()
 
 
 def open_local(
     locations: Locations, xdg_config_home: str | None, folder: str, environment: Layer, own: Layer | None = None
 ) -> LocalBackend:
-    """Has this process answer for a folder, through the one owner of its store that this process has.
+    """Opens a folder in this process, which shares one owner of the store among all callers.
 
     Args:
         locations: of the user.
         xdg_config_home: `$XDG_CONFIG_HOME`, for the user's git configuration.
         folder: as for `LocalBackend`.
-        environment: what the variables of this process say.
-        own: what the caller asks for besides.
+        environment: the settings in the variables of this process.
+        own: the caller's own settings, which win.
 
     Raises:
         InvalidParams: the user's settings are wrong.
         SnapdError: as `LocalBackend`.
     """
-    from snapd.settings import Base, Options, SettingsFile
+    from snapd.settings.in_force import Base, Options, SettingsFile
     from snapd.workspaces import Workspaces, current_umask
 
     key = (locations.data, locations.home, xdg_config_home)
@@ -156,7 +172,7 @@ def open_local(
 
 
 def open_remote(socket: str, folder: str, options: dict[str, Any]) -> RemoteBackend:
-    """Has the daemon on a socket answer for a folder; raises as `RemoteBackend`."""
+    """Opens a folder in the daemon on a socket; raises as `RemoteBackend`."""
     return RemoteBackend(connect(socket, None), folder, options)
 
 
@@ -165,7 +181,7 @@ def connect(socket: str, timeout: float | None) -> Client:
 
     Args:
         socket: its path.
-        timeout: seconds that the daemon has for each answer; None for without end.
+        timeout: seconds that the daemon has for each answer; None for no limit.
 
     Raises:
         IoError: nobody listens there.
@@ -175,14 +191,19 @@ def connect(socket: str, timeout: float | None) -> Client:
     try:
         return Client.connect(socket, timeout=timeout)
     except OSError as error:
-        raise IoError(f"the daemon: {error}", errno="ECONNREFUSED") from error
+        raise IoError(
+            f"cannot connect to the daemon at {socket}: {error}",
+            hint="'snapd doctor' says more",
+            path=socket,
+            errno="ECONNREFUSED",
+        ) from error
 
 
 class RemoteBackend:
-    """Has a daemon answer.
+    """Answers through a daemon.
 
     Args:
-        client: the connection, not yet initialised; it is closed with this.
+        client: the connection, not yet initialised; `close` closes it.
         folder: absolute path of the workspace.
         options: `initializationOptions`.
     """
@@ -204,33 +225,42 @@ class RemoteBackend:
     def request(self, method: str, params: dict[str, Any], report: Report | None = None) -> Any:
         """See `Backend.request`."""
 
-        def tell(progress: Progress) -> None:
+        def show(progress: Progress) -> None:
             if report is not None and progress.kind != "end":
                 report(progress.message or progress.title or method, progress.percentage)
 
         with _client_errors():
             try:
-                return self._client.request(method, params, on_progress=tell if report is not None else None)
+                return self._client.request(method, params, on_progress=show if report is not None else None)
             except ValueError as error:
-                raise core_errors.InvalidParams(f"params: JSON cannot say them: {error}", field="params") from error
+                raise core_errors.InvalidParams(
+                    f"params: cannot be written as JSON: {error}", field="params"
+                ) from error
+
+    def call(self, method: str, params: RequestParams) -> Any:
+        """See `Backend.call`."""
+        from snapd.wire.converter import structure, unstructure
+        from snapd.wire.methods import METHODS
+
+        return structure(self.request(method, unstructure(params)), METHODS[method].result)
 
     def close(self) -> None:
         """See `Backend.close`."""
         self._client.close()
 
 
-def _whole(work: Callable[[], Any], cancel: Callable[[], None]) -> Any:
+def _uninterrupted(work: Callable[[], Any], cancel: Callable[[], None]) -> Any:
     """Does work that Ctrl-C must not cut in two.
 
-    Python raises KeyboardInterrupt in the main thread, between any two instructions. So the work is done beside it,
-    is asked to stop, and is left to end in order.
+    Python raises KeyboardInterrupt in the main thread, between any two instructions. So another thread does the work;
+    on Ctrl-C it is cancelled and ends in order.
 
     Args:
         work: what to do.
-        cancel: asks it to stop.
+        cancel: asks the work to stop.
 
     Raises:
-        KeyboardInterrupt: it came while the work was done; the work has ended.
+        KeyboardInterrupt: Ctrl-C was pressed during the work; the work has ended.
     """
     if threading.current_thread() is not threading.main_thread():
         return work()
@@ -278,4 +308,8 @@ class _client_errors:  # noqa: N801 - used as a statement
                 raise known(error.message, **data) from error
             raise IoError(error.message, errno="EPROTO", **data) from error
         if isinstance(error, snapd_client.ClientError):
-            raise IoError(f"the daemon: {error}", errno="EPIPE") from error
+            raise IoError(
+                f"the daemon did not answer: {error}",
+                hint="it may have done what it was asked: look with 'snapd log', then try again",
+                errno="EPIPE",
+            ) from error

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from snapd.locations import Locations
-    from snapd.settings import Base
+    from snapd.settings.in_force import Base
 
 logger = logging.getLogger(__name__)
 

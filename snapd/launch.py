@@ -79,7 +79,12 @@ def ensure_daemon(locations: Locations, path: str) -> socket.socket:
         with FileLock(f"{path}.start", mode=0o600, is_singleton=False):
             return connect(path) or _start(path)
     except OSError as error:
-        raise IoError(f"cannot reach the daemon at {path}: {error}", path=path, errno="ECONNREFUSED") from error
+        raise IoError(
+            f"cannot reach the daemon at {path}: {error}",
+            hint="check the path of the socket, and who its directory belongs to",
+            path=path,
+            errno="ECONNREFUSED",
+        ) from error
 
 
 def _environment() -> dict[str, str]:
@@ -119,5 +124,6 @@ def _start(path: str) -> socket.socket:
         process.wait()
     with open(log, encoding="utf-8", errors="replace") as output:
         said = output.read().strip().splitlines()
-    reason = said[-1] if said else f"exit code {process.returncode}"
-    raise IoError(f"the daemon did not start: {reason}; see {log}", path=log, errno="ECONNREFUSED")
+    hint = said.pop().removeprefix("hint: ") if said and said[-1].startswith("hint: ") else f"{log} says more"
+    reason = said[-1].removeprefix("snapd: ") if said else f"exit code {process.returncode}"
+    raise IoError(f"the daemon did not start: {reason}", hint=hint, path=log, errno="ECONNREFUSED")

@@ -84,16 +84,16 @@ def check_private(path: str, called: str, variable: str) -> None:
         problem, remedy = "can be written to by others", f"run chmod go-w {shlex.quote(path)}"
     else:
         return
-    raise IoError(
-        f"{called} {path} {problem}: {remedy}, or set {variable} to another directory", path=path, errno="EPERM"
-    )
+    hint = f"{remedy}, or choose another directory with {variable}"
+    raise IoError(f"{called} {path} {problem}", hint=hint, path=path, errno="EPERM")
 
 
 def check_socket_path(path: str) -> None:
     """Raises `IoError` if a path is too long for a Unix socket: the system would only say "invalid"."""
     if len(os.fsencode(path + NEW_SOCKET)) >= _SOCKET_PATH_BYTES:
         raise IoError(
-            f"the socket path {path} is too long; set SNAPD_RUNTIME_DIR to a shorter directory",
+            f"the socket path {path} is too long",
+            hint="set SNAPD_RUNTIME_DIR to a shorter directory",
             path=path,
             errno="ENAMETOOLONG",
         )
@@ -114,7 +114,12 @@ def check_socket_directory(path: str) -> None:
         problem = "can be written to by others"
     else:
         return
-    raise IoError(f"{directory}, the socket's directory, {problem}: choose another path", path=directory, errno="EPERM")
+    raise IoError(
+        f"{directory}, the socket's directory, {problem}",
+        hint="put the socket into a directory that is yours alone",
+        path=directory,
+        errno="EPERM",
+    )
 
 
 def stores_directory(data: str) -> str:

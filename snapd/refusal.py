@@ -12,6 +12,8 @@ from snapd.core.paths import is_tree_name, shown
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+_CHECK_PATH = "check the path of the folder"
+
 
 def canonical_root(folder: bytes) -> bytes:
     """The folder's canonical path.
@@ -22,9 +24,9 @@ def canonical_root(folder: bytes) -> bytes:
     try:
         root = os.path.realpath(folder, strict=True)
     except (OSError, ValueError) as error:
-        raise _refused(folder, "it does not exist or cannot be reached") from error
+        raise _refused(folder, "it does not exist or cannot be reached", _CHECK_PATH) from error
     if not os.path.isdir(root):
-        raise _refused(folder, "it is not a directory")
+        raise _refused(folder, "it is not a directory", _CHECK_PATH)
     return root
 
 
@@ -55,7 +57,9 @@ def check_root(root: bytes, home: bytes, data: bytes, data_inside: bool, allowed
         raise _refused(root, "snapd's own data lies in it")
     owner = os.stat(root).st_uid
     if owner != os.geteuid() and not any(_is_within(root, os.path.realpath(folder)) for folder in allowed):
-        raise _refused(root, f"it belongs to somebody else (user {owner}); name it in allow_foreign to open it")
+        raise _refused(
+            root, f"it belongs to somebody else (user {owner})", "name it in `allow_foreign` in config.toml to open it"
+        )
 
 
 def project_id(root: bytes) -> str:
@@ -74,5 +78,5 @@ def _same(one: bytes, other: bytes) -> bool:
         return False
 
 
-def _refused(folder: bytes, why: str) -> WorkspaceRefused:
-    return WorkspaceRefused(f"{shown(folder)} cannot be a workspace: {why}", path=shown(folder), reason=why)
+def _refused(folder: bytes, why: str, hint: str | None = None) -> WorkspaceRefused:
+    return WorkspaceRefused(f"{shown(folder)} cannot be a workspace: {why}", hint=hint, path=shown(folder), reason=why)

@@ -16,7 +16,7 @@ from snapd.core.operations.unsaved import Unsaved
 from snapd.core.workspace import Workspace
 from snapd.locations import check_private, store_directories, store_path
 from snapd.refusal import canonical_root, check_root, project_id
-from snapd.settings import FolderSettings
+from snapd.settings.in_force import FolderSettings
 from snapd.store.files.durable import make_directories
 from snapd.store.store import Store
 from snapd.worktree.ignore.rules import GitUser
@@ -25,10 +25,10 @@ from snapd.worktree.worktree import WorkTree
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from snapd.config import Settings
     from snapd.core.ports.differ import TextDiffer
     from snapd.locations import Locations
-    from snapd.settings import Options
+    from snapd.settings.in_force import Options
+    from snapd.settings.table import Settings
 
 MAX_UNUSED = 16
 """Unused workspaces that stay open: each holds a tree's state and one of the user's 128 inotify queues (Linux)."""

@@ -13,7 +13,7 @@ from snapd.core.call import Call
 from snapd.core.errors import IoError
 from snapd.core.workspace import Workspace
 from snapd.locations import Locations
-from snapd.settings import Base, Options, SettingsFile
+from snapd.settings.in_force import Base, Options, SettingsFile
 from snapd.workspaces import MAX_UNUSED, Workspaces
 
 if TYPE_CHECKING:

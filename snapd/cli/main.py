@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from snapd.cli.parsing.parser import COMMANDS, SHOWING, build_parser
 from snapd.cli.requests.connection import NoDaemon
-from snapd.cli.terminal.output import printable
+from snapd.cli.terminal.output import print_error
 from snapd.cli.terminal.streams import take_over
 from snapd.core.errors import Cancelled, SnapdError
 
@@ -37,7 +37,7 @@ def main(arguments: list[str] | None = None) -> int:
         sys.stdout.flush()
     except OSError as error:
         if error is not output.lost:
-            print(f"snapd: {printable(str(error))}", file=sys.stderr)
+            print_error(error)
             return FAILED
         code = FAILED
     if output.lost is None:
@@ -78,7 +78,7 @@ def _run(arguments: list[str] | None, output: Output) -> int:
     except (KeyboardInterrupt, Cancelled):
         return INTERRUPTED
     except SnapdError as error:
-        print(f"snapd: {printable(error.message)}", file=sys.stderr)
+        print_error(error)
         if error.kind == "invalidParams":
             return USAGE
         unreachable = isinstance(error, NoDaemon) or error.data.get("errno") in ("ECONNREFUSED", "EPIPE")

@@ -64,9 +64,7 @@ class Call:
         if not self._committed:
             raise Cancelled("the request was cancelled")
         if self._stop_at is not None and monotonic() >= self._stop_at:
-            raise Interrupted(
-                "snapd was stopped in the middle of this: it goes on when the folder is next used", errno="EINTR"
-            )
+            raise Interrupted("snapd was stopped in the middle of this", errno="EINTR")
 
     @contextmanager
     def ended_by(self, end: Callable[[], None]) -> Iterator[None]:

@@ -141,7 +141,7 @@ class ProcessDiffer:
                 raise WorkerLost("no other process could be started")
             return worker.ask_once(question, call.check)
         except WorkerLost as error:
-            raise IoError(f"the process that compares texts is gone: {error}") from error
+            raise IoError(f"the process that compares texts is gone: {error}", hint="try again") from error
 
     def _drop(self) -> None:
         worker, self._worker = self._worker, None

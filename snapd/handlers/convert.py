@@ -182,5 +182,7 @@ class PagedRequest:
 
 def _not_a_cursor() -> InvalidParams:
     return InvalidParams(
-        "cursor: not a nextCursor of a page with the same params; leave it out to get the first page", field="cursor"
+        "cursor: not the nextCursor of a page of this question",
+        hint="leave it out to get the first page",
+        field="cursor",
     )

@@ -13,6 +13,7 @@ from . import convert
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from snapd.core.actions.history import HistoryEntry
     from snapd.core.answers import SessionView, StepView
     from snapd.core.timeline.model import FileSummary
 

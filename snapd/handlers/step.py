@@ -34,7 +34,9 @@ def begin(context: Context, params: StepBeginParams) -> StepBeginResult:
     """Begins a step."""
     if not context.enabled:
         raise InvalidParams(
-            "params: snapshots are turned off for this client; turn them on to begin a step", field="params"
+            "snapshots are off for this client, so there is nothing to begin a step on",
+            hint="turn the setting `snapshot` on",
+            field="params",
         )
     step = context.workspace.sessions.begin(
         params.session_id,

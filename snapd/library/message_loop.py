@@ -1,7 +1,7 @@
 """Helpers for an agent's message loop: one `Snapshot` for each session, and the hashes that it took.
 
-The shape is that of `core/snapshots.py` in the agents that keep their snapshots by session. It knows which snapshots a
-session took, not who changed what between them; steps that can be taken back alone are those of `Snapshot.session`.
+It has the interface of `core/snapshots.py` in agents that keep their snapshots by session. It knows which snapshots a
+session took, but not who changed what between them; for steps that can be undone one by one, use `Snapshot.session`.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ _histories: dict[str, list[str]] = {}
 
 
 def init_snapshot(session_id: str, project_dir: str | os.PathLike[str]) -> Snapshot:
-    """Begins to keep the snapshots of a session; a session that was begun before begins anew.
+    """Begins to keep the snapshots of a session; an earlier session of that name is forgotten.
 
     Args:
         session_id: any name.
         project_dir: the folder that the session works in.
 
     Returns:
-        Its snapshots.
+        The snapshots of the session.
     """
     snapshot = Snapshot(project_dir)
     with _lock:
@@ -43,11 +43,11 @@ def track_snapshot(session_id: str) -> str | None:
     """Takes a snapshot and adds it to the session's history.
 
     Returns:
-        Its hash; None where snapshots are off.
+        The hash of the snapshot; None if snapshots are off.
 
     Raises:
-        KeyError: the session was not begun.
-        SnapdError: there is no new snapshot.
+        KeyError: `init_snapshot` was not called for the session.
+        SnapdError: no snapshot was taken.
     """
     tree = _snapshots[session_id].track()
     if tree is not None:
@@ -57,10 +57,10 @@ def track_snapshot(session_id: str) -> str | None:
 
 
 def snapshot_history(session_id: str) -> list[str]:
-    """The hashes that `track_snapshot` took in a session, oldest first.
+    """The hashes that `track_snapshot` returned in a session, oldest first.
 
     Raises:
-        KeyError: the session was not begun.
+        KeyError: `init_snapshot` was not called for the session.
     """
     with _lock:
         return list(_histories[session_id])
@@ -70,7 +70,7 @@ def compute_diff(session_id: str, from_hash: str, to_hash: str) -> list[FileDiff
     """Each file that differs between two snapshots of a session.
 
     Raises:
-        KeyError: the session was not begun.
+        KeyError: `init_snapshot` was not called for the session.
         SnapdError: see `Snapshot.diff_full`.
     """
     return _snapshots[session_id].diff_full(from_hash, to_hash)

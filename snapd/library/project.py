@@ -1,4 +1,4 @@
-"""One project as the library asks about it: in this process, or through the daemon that owns its store, unseen."""
+"""One project of the library, opened in this process or, if a daemon owns the store, through that daemon."""
 
 from __future__ import annotations
 
@@ -8,32 +8,39 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import attrs
+
 from snapd.core.errors import IoError, SnapdError, StoreLocked
 from snapd.core.paths import is_utf8, to_uri
+from snapd.wire.converter import unstructure
+from snapd.wire.methods import METHODS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from typing import TypeAlias
 
     from snapd.backend import Backend
+    from snapd.wire.values import RequestParams
 
     T = TypeVar("T")
     FileName: TypeAlias = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 
 logger = logging.getLogger("snapd.library")
 
+_METHODS = {method.params: method for method in METHODS.values()}
+"""The method that each class of params belongs to."""
 _OPEN_SECONDS = 10.0
 _POLL_SECONDS = 0.02
 
 
 class Project:
-    """Answers questions about one folder. Opened at the first; safe to use from several threads.
+    """Sends requests about one folder, which the first request opens. Safe to use from several threads.
 
     Args:
         project_dir: the folder.
         enabled: whether snapshots are taken.
         data_dir: where the store lies; see `Snapshot`.
-        degrade: whether what goes wrong is logged, and not raised.
+        degrade: whether to log errors instead of raising them.
     """
 
     def __init__(
@@ -53,44 +60,52 @@ class Project:
         self._backend: Backend | None = None
 
     def close(self) -> None:
-        """Lets another process own the store, once the calls under way are done. The next call opens it again."""
+        """Waits for the running calls, then lets another process own the store. The next call opens it again."""
         with self._changed:
             self._changed.wait_for(lambda: self._running == 0)
             backend, self._backend = self._backend, None
             if backend is not None:
                 backend.close()
 
-    def ask(self, empty: T, ask: Callable[[], T]) -> T:
-        """What a question is answered with; where that fails and is to be borne, it is logged and `empty` is given.
+    def degrading(self, empty: T, work: Callable[[], T]) -> T:
+        """The result of `work`; under `degrade`, an error is logged and the result is `empty`.
 
         Raises:
-            SnapdError: see there.
+            SnapdError: `work` raised it, without `degrade`.
         """
         try:
-            return ask()
+            return work()
         except SnapdError as error:
             if not self._degrade:
                 raise
-            self.tell(error)
+            self.log(error)
             return empty
 
-    def tell(self, error: SnapdError) -> None:
-        """Logs what went wrong and keeps nobody from going on."""
-        logger.warning("snapshots of %s: %s", self._folder, error.message)
+    def log(self, error: SnapdError) -> None:
+        """Logs an error instead of raising it."""
+        logger.warning("snapshots of %s: %s", self._folder, error)
 
-    def request(self, method: str, params: dict[str, Any]) -> Any:
-        """The result of a request; raises `SnapdError`."""
+    def request(self, params: RequestParams) -> Any:
+        """The result of the request that has these params, as the wire's object; raises `SnapdError`."""
         try:
-            return self._request_once(method, params)
+            return self._request_once(params)
         except IoError as error:
-            from snapd.wire.methods import METHODS
-
-            # the daemon that answered for us has ended; whether it did what was asked is unknown
-            if error.data.get("errno") != "EPIPE" or not METHODS[method].may_repeat(params):
+            # the daemon has ended, and may or may not have carried out the request
+            if error.data.get("errno") != "EPIPE" or not _METHODS[type(params)].may_repeat(unstructure(params)):
                 raise
-        return self._request_once(method, params)
+        return self._request_once(params)
 
-    def _request_once(self, method: str, params: dict[str, Any]) -> Any:
+    def request_or(self, empty: T, params: RequestParams, field: str | None = None) -> T:
+        """As `request`, or one field of its result; under `degrade`, an error is logged and the result is `empty`."""
+
+        def work() -> T:
+            result = self.request(params)
+            found: T = result if field is None else getattr(result, field)
+            return found
+
+        return self.degrading(empty, work)
+
+    def _request_once(self, params: RequestParams) -> Any:
         with self._changed:
             if self._backend is not None and not self._backend.is_open:
                 self._backend.close()
@@ -100,26 +115,26 @@ class Project:
             backend = self._backend
             self._running += 1
         try:
-            return backend.request(method, params)
+            return backend.call(_METHODS[type(params)].name, params)
         finally:
             with self._changed:
                 self._running -= 1
                 self._changed.notify_all()
 
-    def pages(self, method: str, params: dict[str, Any], key: str) -> Iterator[Any]:
-        """What all pages of an answer have under a key; raises `SnapdError`."""
+    def pages(self, params: RequestParams, field: str) -> Iterator[Any]:
+        """The items of a field, from all pages of an answer; raises `SnapdError`."""
         cursor: str | None = None
         while True:
-            page = self.request(method, {**params, **without_none(cursor=cursor)})
-            yield from page[key]
-            cursor = page.get("nextCursor")
+            page = self.request(attrs.evolve(params, cursor=cursor))  # type: ignore[call-arg]
+            yield from getattr(page, field)
+            cursor = page.next_cursor
             if cursor is None:
                 return
 
     def _open(self) -> Backend:
         from snapd.backend import open_local, open_remote
-        from snapd.config import as_options, for_the_daemon, read_environment
         from snapd.locations import Locations
+        from snapd.settings.sources import as_options, for_the_daemon, read_environment
 
         locations = Locations.from_environment(os.environ)
         own: dict[str, Any] = {} if self.enabled else {"snapshot": False}
@@ -138,7 +153,7 @@ class Project:
                 heard, unheard = for_the_daemon(environment, locations.config_file)
                 backend = open_remote(str(locked.data["socket"]), self._folder, as_options({**heard, **own}))
             except IoError:
-                # it is about to end, and the store is ours then
+                # the daemon is about to end, and to release the store
                 if time.monotonic() > deadline:
                     raise locked from None
             else:
@@ -147,30 +162,29 @@ class Project:
                 return backend
             time.sleep(_POLL_SECONDS)
 
-    def names(self, files: Iterable[FileName] | None) -> list[str] | None:
-        """Files as JSON can name them.
+    def names(self, files: Iterable[FileName]) -> list[str]:
+        """The names of files on the wire.
 
         Raises:
-            TypeError: it is one name.
+            TypeError: `files` is a single name.
         """
         if isinstance(files, (str, bytes, os.PathLike)):
-            # its letters would be taken for files, and a file of that name deleted
+            # each letter would name a file, and a file of that name might be deleted
             raise TypeError(f"expected several files, got the one {files!r}: put it into a list")
-        return None if files is None else [self.name(file) for file in files]
+        return [self.name(file) for file in files]
+
+    def names_or_none(self, files: Iterable[FileName] | None) -> list[str] | None:
+        """As `names`, if there are any."""
+        return None if files is None else self.names(files)
 
     def name(self, file: FileName) -> str:
-        """A file as JSON can name it."""
+        """The name of a file on the wire: a `file:` URI if it is not UTF-8."""
         name = os.fsencode(file)
         return name.decode("utf-8") if is_utf8(name) else to_uri(os.path.join(os.fsencode(self._folder), name))
 
     def _relative_data_dir(self) -> str:
-        """A data directory inside the project is named relative to it: that is how settings say "inside"."""
+        """The data directory; relative if it is inside the project, which is how settings say "inside"."""
         assert self._data_dir is not None
         data = os.path.realpath(os.path.join(self._folder, self._data_dir))
         root = os.path.realpath(self._folder)
         return os.path.relpath(data, root) if data.startswith(root + os.sep) else data
-
-
-def without_none(**params: Any) -> dict[str, Any]:
-    """Params without those that say nothing."""
-    return {name: value for name, value in params.items() if value is not None}

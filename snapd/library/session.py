@@ -1,18 +1,19 @@
-"""Sessions in the library: the work of an agent step by step, taken back and done again."""
+"""Sessions in the library: the work of an agent, step by step, with undo and redo."""
 
 from __future__ import annotations
 
 import secrets
 import threading
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
+
+import attrs
 
 from snapd.core.errors import SnapdError, UnknownStep
-from snapd.wire.converter import structure
+from snapd.wire import session as wire
 from snapd.wire.session import Hunk, RevertOutcome, StepEndResult, StepsOutcome
 from snapd.wire.session import Step as StepInfo
+from snapd.wire.snapshot import StatusParams
 from snapd.wire.values import FileChange, FileDiff, Outcome
-
-from .project import without_none
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -21,8 +22,7 @@ if TYPE_CHECKING:
 
     from .project import FileName, Project
 
-    T = TypeVar("T")
-
+_BEGIN = "begin it first, with `with` or `Step.begin`"
 NOTHING_DONE = Outcome(applied=False, before="", after="", files=[])
 _NO_STEPS_DONE = StepsOutcome(applied=False, before="", after="", files=[], steps=[])
 
@@ -30,18 +30,19 @@ _NO_STEPS_DONE = StepsOutcome(applied=False, before="", after="", files=[], step
 class Step:
     """One step of a session; `Session.step` makes it.
 
-    What changes in the project between its begin and its end is its own. A `with` block begins and ends it, also where
-    the block raises. Where snapshots are off, or could not be taken under `errors="degrade"`, it has no `step_id` and
-    does nothing.
+    What changes in the project between its beginning and its end belongs to it. A `with` block begins and ends it, even
+    if the block raises. If snapshots are off, or fail under `errors="degrade"`, it has no `step_id` and does nothing.
 
     Attributes:
-        step_id: its name; None before its begin.
-        before: the hash of the snapshot that it was begun on; None before its begin.
-        after: the hash of the snapshot that it was ended with; None before its end.
-        files: what changed while it was open, ordered by file; empty before its end.
+        step_id: its name; None before it begins.
+        before: the hash of the snapshot with which it began; None before it begins.
+        after: the hash of the snapshot with which it ended; None before it ends.
+        files: what changed while it was open, sorted by file; empty before it ends.
     """
 
-    def __init__(self, project: Project, session: Session, parent: Step | str | None, params: dict[str, Any]) -> None:
+    def __init__(
+        self, project: Project, session: Session, parent: Step | str | None, params: wire.StepBeginParams
+    ) -> None:
         self.step_id: str | None = None
         self.before: str | None = None
         self.after: str | None = None
@@ -62,53 +63,53 @@ class Step:
         _end(self._project, self.end, error)
 
     def begin(self) -> Step:
-        """Begins it, on a snapshot of the project as it is; gives itself.
+        """Begins the step with a snapshot of the project; returns the step itself.
 
         Raises:
-            RuntimeError: it was begun before, or `end` was called.
+            RuntimeError: the step was begun before, or `end` was called.
             UnknownSession: the session has ended.
             UnknownStep: there is no such parent.
-            SnapdError: it was not begun.
+            SnapdError: the step was not begun.
         """
 
-        def ask() -> None:
+        def begin() -> None:
             if self._session.start():
-                params = {**self._params, **without_none(parentStepId=self._parent_id())}
-                begun = self._project.request("step/begin", params)
-                self.step_id, self.before = begun["stepId"], begun["hash"]
+                params = attrs.evolve(self._params, parent_step_id=self._parent_id())
+                begun = self._project.request(params)
+                self.step_id, self.before = begun.step_id, begun.hash
 
         with self._lock:
             if self._is_begun or self._is_over:
-                raise RuntimeError("a step is begun once; Session.step makes another one")
+                raise RuntimeError("a step can begin only once; Session.step makes another one")
             self._is_begun = True
-            self._project.ask(None, ask)
+            self._project.degrading(None, begin)
         return self
 
     def wrote(self, *files: FileName) -> None:
-        """Says what the agent knows that it wrote, where steps of several agents overlap.
+        """Names the files that the agent wrote, for when steps of several agents overlap.
 
-        Of what changed meanwhile, the step is then the author of these files and of no others. It may be said bit by
-        bit, until the step ends; without a file, it says that nothing was written so far.
+        The step then owns the changes of these files and no others. Call it as often as needed until the step ends;
+        without a file, it says that the agent has written nothing so far.
 
         Args:
-            files: absolute, or relative to the project; a directory stands for all in it.
+            files: absolute, or relative to the project; a directory stands for everything in it.
         """
         self._wrote = [*(self._wrote or ()), *(self._project.name(file) for file in files)]
 
     def end(self) -> None:
-        """Ends it, with a snapshot of the project as it is; harmless where it has ended.
+        """Ends the step with a snapshot of the project; does nothing if it has ended.
 
-        A `begin` that is under way in another thread is waited for, and none is possible any more.
+        Waits for a `begin` that runs in another thread; after that, the step cannot begin any more.
 
         Raises:
-            SnapdError: it is open still.
+            SnapdError: the step is still open.
         """
         with self._lock:
             self._is_over = True
             if self.step_id is None or self.after is not None:
                 return
-            params = without_none(stepId=self.step_id, files=self._wrote)
-            ended = self._project.ask(None, lambda: structure(self._project.request("step/end", params), StepEndResult))
+            params = wire.StepEndParams(step_id=self.step_id, files=self._wrote)
+            ended: StepEndResult | None = self._project.request_or(None, params)
             if ended is not None:
                 self.after, self.files = ended.to, ended.files
 
@@ -116,26 +117,26 @@ class Step:
         if not isinstance(self._parent, Step):
             return self._parent
         if not self._parent._is_begun:
-            raise UnknownStep("the parent was not begun")
-        # None where it could not be: that must not stop the agent of this one
+            raise UnknownStep("the parent was not begun", hint=_BEGIN)
+        # None if the parent could not begin: that must not stop the agent of this step
         return self._parent.step_id
 
 
 class Session:
     """The work of one agent in a project, step by step; `Snapshot.session` makes it.
 
-    A `with` block ends it. Safe to use from several threads. What a step changed can be taken back and done again,
-    while what the user and other agents changed since stays; see `onConflict` in the protocol for what overlaps.
+    A `with` block ends it. Safe to use from several threads. Steps can be undone and redone, while later changes of the
+    user and of other agents stay; `onConflict` in the protocol says what happens to changes that overlap.
 
     Attributes:
-        session_id: its name, by which it can be taken up again, also in another process.
+        session_id: its name, with which this or another process can resume it.
     """
 
     def __init__(self, project: Project, session_id: str | None, agent: str | None, title: str | None) -> None:
-        # a name of our own, so that a start whose answer was lost can be asked for again
+        # the name is made here, so that a start whose answer was lost can be sent again
         self.session_id = session_id if session_id is not None else secrets.token_hex(8)
         self._project = project
-        self._params = without_none(sessionId=self.session_id, agent=agent, title=title)
+        self._params = wire.SessionStartParams(session_id=self.session_id, agent=agent, title=title)
         self._lock = threading.Lock()
         self._is_on: bool | None = None
 
@@ -146,30 +147,30 @@ class Session:
         _end(self._project, self.end, error)
 
     def start(self) -> bool:
-        """Begins it where it was not begun yet, which `Snapshot.session` and every step do.
+        """Begins the session if it has not begun yet; `Snapshot.session` and every step call this.
 
         Returns:
-            False where snapshots are off: there are no steps then.
+            False if snapshots are off: there are no steps then.
 
         Raises:
-            SnapdError: it was not begun.
+            SnapdError: the session was not begun.
         """
         with self._lock:
             if self._is_on is None:
-                is_on = self._project.enabled and self._project.request("snapshot/status", {})["enabled"]
+                is_on = self._project.enabled and self._project.request(StatusParams()).enabled
                 if is_on:
-                    self._project.request("session/start", self._params)
+                    self._project.request(self._params)
                 self._is_on = is_on
             return self._is_on
 
     def end(self) -> None:
-        """Ends it and the steps that are open in it; harmless where it has ended. `undo` and the rest still work.
+        """Ends the session and its open steps; does nothing if it has ended. `undo` and the rest still work.
 
         Raises:
-            SnapdError: it goes on.
+            SnapdError: the session has not ended.
         """
         if self._is_on:
-            self._ask(None, "session/end", {}, lambda _: None)
+            self._project.request_or(None, wire.SessionEndParams(session_id=self.session_id))
 
     def step(
         self,
@@ -183,49 +184,46 @@ class Session:
         """A step, which a `with` block or `Step.begin` begins.
 
         Args:
-            tool: what is used in it.
+            tool: the tool that the step uses.
             description: for people.
-            message_id: the message that it belongs to, by whatever name the agent has for it.
-            part_id: the part of that message, likewise.
-            parent: the step that it is a part of, of whatever session: of a subagent, that of its agent.
+            message_id: the agent's name for the message that the step belongs to.
+            part_id: the agent's name for the part of that message.
+            parent: the step that it is a part of, in any session: for a subagent, the step of its agent.
         """
-        params = without_none(
-            sessionId=self.session_id,
-            tool=tool,
-            description=description,
-            messageId=message_id,
-            partId=part_id,
+        params = wire.StepBeginParams(
+            session_id=self.session_id, tool=tool, description=description, message_id=message_id, part_id=part_id
         )
         return Step(self._project, self, parent, params)
 
     def steps(self) -> list[StepInfo]:
-        """Its steps, oldest first; those that were undone are among them.
+        """The steps of the session, oldest first, including undone ones.
 
         Raises:
-            SnapdError: see there.
+            SnapdError: the project cannot be opened or read.
         """
-        return self._ask([], "session/steps", {}, lambda found: [structure(step, StepInfo) for step in found["steps"]])
+        return self._project.request_or([], wire.SessionStepsParams(session_id=self.session_id), "steps")
 
     def diff(
         self, message_id: str | None = None, *, step: Step | StepInfo | str | None = None, contents: bool = True
     ) -> list[FileDiff]:
-        """The net of what its applied steps changed, ordered by file; the user's changes are no part of it.
+        """The net change of its applied steps, sorted by file, without the user's changes.
 
         Args:
             message_id: only the steps of this message.
             step: only this step and its parts.
-            contents: whether `before` and `after` are filled in.
+            contents: whether to fill in `before` and `after`.
 
         Raises:
-            SnapdError: see there.
+            SnapdError: the project cannot be opened or read.
         """
 
-        def ask() -> list[FileDiff]:
-            params = without_none(sessionId=self.session_id, messageId=message_id, stepId=_id_of(step))
-            pages = self._project.pages("session/diff", {**params, "contents": contents}, "diffs")
-            return [structure(diff, FileDiff) for diff in pages]
+        def diff() -> list[FileDiff]:
+            params = wire.SessionDiffParams(
+                session_id=self.session_id, message_id=message_id, step_id=_id_of(step), contents=contents
+            )
+            return list(self._project.pages(params, "diffs"))
 
-        return self._project.ask([], ask)
+        return self._project.degrading([], diff)
 
     def undo(
         self,
@@ -235,40 +233,47 @@ class Session:
         dry_run: bool = False,
         on_conflict: OnConflict = "merge",
     ) -> StepsOutcome:
-        """Takes back its last steps that changed something, or one step with its parts; what others did since stays.
+        """Undoes its last steps that changed something, or one step with its parts; later changes of others stay.
 
         Args:
-            count: how many; more than there are stands for all.
-            step: this step alone; the later ones are kept.
-            dry_run: only say what would be done.
-            on_conflict: what to do with files that are not what the steps left.
+            count: how many steps; all of them if there are fewer.
+            step: undo only this step, and keep the later ones.
+            dry_run: only report what would be done.
+            on_conflict: what to do with files that changed after the steps.
 
         Raises:
-            NothingToUndo: no such step is left.
+            NothingToUndo: there is no step left to undo.
             SnapdError: nothing was changed.
         """
 
-        def ask() -> StepsOutcome:
-            about = without_none(sessionId=self.session_id, count=count, stepId=_id_of(step))
-            params = {**about, "dryRun": dry_run, "onConflict": on_conflict}
-            return structure(self._project.request("session/undo", params), StepsOutcome)
+        def undo() -> Any:
+            params = wire.SessionUndoParams(
+                session_id=self.session_id,
+                count=count,
+                step_id=_id_of(step),
+                dry_run=dry_run,
+                on_conflict=on_conflict,
+            )
+            return self._project.request(params)
 
-        return self._project.ask(_NO_STEPS_DONE, ask)
+        return self._project.degrading(_NO_STEPS_DONE, undo)
 
     def redo(self, count: int = 1, *, dry_run: bool = False, on_conflict: OnConflict = "merge") -> StepsOutcome:
-        """Does steps again that were undone, the last one undone first.
+        """Redoes undone steps, starting with the one undone last.
 
         Args:
-            count: how many; more than there are stands for all.
-            dry_run: only say what would be done.
-            on_conflict: what to do with files that are not what the undo left.
+            count: how many steps; all of them if there are fewer.
+            dry_run: only report what would be done.
+            on_conflict: what to do with files that changed after the undo.
 
         Raises:
-            NothingToRedo: there is none, or a later step changed something.
+            NothingToRedo: there is no step to redo, or a later step changed something.
             SnapdError: nothing was changed.
         """
-        params = {"count": count, "dryRun": dry_run, "onConflict": on_conflict}
-        return self._ask(_NO_STEPS_DONE, "session/redo", params, lambda done: structure(done, StepsOutcome))
+        return self._project.request_or(
+            _NO_STEPS_DONE,
+            wire.SessionRedoParams(session_id=self.session_id, count=count, dry_run=dry_run, on_conflict=on_conflict),
+        )
 
     def revert(
         self,
@@ -278,39 +283,44 @@ class Session:
         dry_run: bool = False,
         on_conflict: OnConflict = "merge",
     ) -> RevertOutcome:
-        """Goes back to before a message, or a part of it: takes back all its steps since.
+        """Goes back to before a message, or a part of it: undoes all steps of the session since then.
 
         Args:
             message_id: the message.
             part_id: the part of it.
-            dry_run: only say what would be done.
-            on_conflict: what to do with files that are not what the steps left.
+            dry_run: only report what would be done.
+            on_conflict: what to do with files that changed after the steps.
 
         Returns:
-            What became of the files, with the `snapshot` that `unrevert` leads back to and a `diff` of what changed.
+            The outcome for each file, the `snapshot` to which `unrevert` leads back, and a `diff` of what changed.
 
         Raises:
             UnknownStep: no step belongs to that message or part.
             SnapdError: nothing was changed.
         """
-        about = without_none(messageId=message_id, partId=part_id)
         nothing = RevertOutcome(
             applied=False, before="", after="", files=[], message_id=message_id, part_id=part_id, snapshot="", diff=""
         )
-        params = {**about, "dryRun": dry_run, "onConflict": on_conflict}
-        return self._ask(nothing, "session/revert", params, lambda done: structure(done, RevertOutcome))
+        params = wire.SessionRevertParams(
+            session_id=self.session_id,
+            message_id=message_id,
+            part_id=part_id,
+            dry_run=dry_run,
+            on_conflict=on_conflict,
+        )
+        return self._project.request_or(nothing, params)
 
     def unrevert(self) -> Outcome:
-        """Does again what `revert` took back; what others changed since stays.
+        """Redoes what `revert` undid; later changes of others stay.
 
         Raises:
-            NothingToRedo: there is nothing, or a later step changed something.
+            NothingToRedo: there is nothing to redo, or a later step changed something.
             SnapdError: nothing was changed.
         """
-        return self._ask(NOTHING_DONE, "session/unrevert", {}, lambda done: structure(done, Outcome))
+        return self._project.request_or(NOTHING_DONE, wire.SessionUnrevertParams(session_id=self.session_id))
 
     def hunks(self, step: Step | StepInfo | str, file: FileName) -> list[Hunk]:
-        """What a step changed in a file, hunk by hunk; none of a binary file.
+        """The hunks that a step changed in a file; none for a binary file.
 
         Args:
             step: the step.
@@ -318,14 +328,14 @@ class Session:
 
         Raises:
             InvalidParams: the step did not change it.
-            SnapdError: see there.
+            SnapdError: the project cannot be opened or read.
         """
 
-        def ask() -> list[Hunk]:
-            params = {"stepId": _id_of(step), "file": self._project.name(file)}
-            return [structure(hunk, Hunk) for hunk in self._project.request("step/hunks", params)["hunks"]]
+        def hunks() -> Any:
+            params = wire.StepHunksParams(step_id=_id_of(step), file=self._project.name(file))
+            return self._project.request(params).hunks
 
-        return self._project.ask([], ask)
+        return self._project.degrading([], hunks)
 
     def revert_hunks(
         self,
@@ -336,14 +346,14 @@ class Session:
         dry_run: bool = False,
         on_conflict: OnConflict = "merge",
     ) -> Outcome:
-        """Takes some of these hunks back; the step stays applied.
+        """Undoes some of these hunks; the step stays applied.
 
         Args:
             step: the step.
             file: absolute, or relative to the project.
             hunks: which ones, by their indexes.
-            dry_run: only say what would be done.
-            on_conflict: what to do with a file that is not what the step left.
+            dry_run: only report what would be done.
+            on_conflict: what to do with a file that changed after the step.
 
         Raises:
             InvalidParams: the step did not change the file, or has no such hunk in it.
@@ -351,12 +361,17 @@ class Session:
         """
         indexes = list(hunks)
 
-        def ask() -> Outcome:
-            about = {"stepId": _id_of(step), "file": self._project.name(file), "hunks": indexes}
-            params = {**about, "dryRun": dry_run, "onConflict": on_conflict}
-            return structure(self._project.request("step/revertHunks", params), Outcome)
+        def revert() -> Any:
+            params = wire.StepRevertHunksParams(
+                step_id=_id_of(step),
+                file=self._project.name(file),
+                hunks=indexes,
+                dry_run=dry_run,
+                on_conflict=on_conflict,
+            )
+            return self._project.request(params)
 
-        return self._project.ask(NOTHING_DONE, ask)
+        return self._project.degrading(NOTHING_DONE, revert)
 
     def revert_files(
         self,
@@ -366,13 +381,13 @@ class Session:
         dry_run: bool = False,
         on_conflict: OnConflict = "merge",
     ) -> Outcome:
-        """Takes back what a step changed in some files; the step stays applied.
+        """Undoes what a step changed in some files; the step stays applied.
 
         Args:
             step: the step.
             files: absolute, or relative to the project.
-            dry_run: only say what would be done.
-            on_conflict: what to do with a file that is not what the step left.
+            dry_run: only report what would be done.
+            on_conflict: what to do with a file that changed after the step.
 
         Raises:
             TypeError: one name where several are expected.
@@ -381,35 +396,32 @@ class Session:
         """
         names = self._project.names(files)
 
-        def ask() -> Outcome:
-            about = {"stepId": _id_of(step), "files": names}
-            params = {**about, "dryRun": dry_run, "onConflict": on_conflict}
-            return structure(self._project.request("step/revertFiles", params), Outcome)
+        def revert() -> Any:
+            params = wire.StepRevertFilesParams(
+                step_id=_id_of(step), files=names, dry_run=dry_run, on_conflict=on_conflict
+            )
+            return self._project.request(params)
 
-        return self._project.ask(NOTHING_DONE, ask)
-
-    def _ask(self, empty: T, method: str, params: dict[str, Any], read: Callable[[Any], T]) -> T:
-        asked = {"sessionId": self.session_id, **params}
-        return self._project.ask(empty, lambda: read(self._project.request(method, asked)))
+        return self._project.degrading(NOTHING_DONE, revert)
 
 
-def _id_of(step: Step | StepInfo | str | None) -> str | None:
-    """The name of a step.
+def _id_of(step: Step | StepInfo | str | None) -> Any:
+    """The name of a step; None for no step.
 
     Raises:
-        UnknownStep: it has none: it must not be taken for all steps.
+        UnknownStep: the step has no name yet; None would stand for all steps.
     """
     name = step.step_id if isinstance(step, (Step, StepInfo)) else step
     if step is not None and name is None:
-        raise UnknownStep("the step was not begun")
+        raise UnknownStep("the step was not begun", hint=_BEGIN)
     return name
 
 
 def _end(project: Project, end: Callable[[], None], error: BaseException | None) -> None:
-    """Ends what a block was about; what goes wrong then does not hide what the block raised."""
+    """Calls `end` after a block; an error of `end` does not hide the exception of the block."""
     try:
         end()
     except SnapdError as failure:
         if error is None:
             raise
-        project.tell(failure)
+        project.log(failure)

@@ -1,4 +1,4 @@
-"""The library's face: snapshots of a project, what changed, and bringing it back."""
+"""`Snapshot`, the entry point of the library: takes snapshots of a project, compares them and restores them."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from itertools import islice
 from typing import TYPE_CHECKING, Literal
 
 from snapd.backend import file_bytes
-from snapd.wire.converter import structure
-from snapd.wire.session import Entry
+from snapd.wire import snapshot as wire
+from snapd.wire.session import Entry, HistoryParams, SessionListParams
 from snapd.wire.session import Session as SessionInfo
 from snapd.wire.snapshot import CleanupResult, StatusResult
 from snapd.wire.values import FileDiff, Outcome, Patch
 
-from .project import Project, without_none
+from .project import Project
 from .session import NOTHING_DONE, Session
 
 if TYPE_CHECKING:
@@ -27,18 +27,18 @@ if TYPE_CHECKING:
 class Snapshot:
     """The snapshots of one project. Opened at the first call; safe to use from several threads.
 
-    The shape is that of OpenCode's `Snapshot` and its Python and Go descendants: `track` before and after an agent's
-    step, `patch` or `diff_full` to see the step, `revert` or `restore` to take it back.
+    It has the interface of OpenCode's `Snapshot` and its Python and Go descendants: `track` before and after an agent's
+    step, `patch` or `diff_full` to see the step, `revert` or `restore` to undo it.
 
     Args:
         project_dir: the folder.
-        enabled: where False, `track` gives None.
-        data_dir: where the store lies; a directory inside the project (such as `.agent/snapshots`) is left out of its
-            own snapshots. Default: the user's data directory.
-        errors: "raise" raises what goes wrong; "degrade" logs it and gives the empty result, so that an agent goes on.
+        enabled: if False, `track` returns None.
+        data_dir: where the store lies; snapshots leave out a directory inside the project, such as `.agent/snapshots`.
+            Default: the user's data directory.
+        errors: "raise" raises errors; "degrade" logs them and returns empty results, so that an agent can go on.
 
     Raises:
-        ValueError: `errors` is neither.
+        ValueError: `errors` has another value.
     """
 
     def __init__(
@@ -60,30 +60,24 @@ class Snapshot:
         self.close()
 
     def close(self) -> None:
-        """Lets another process own the store, once the calls under way are done. The next call opens it again."""
+        """Waits for the running calls, then lets another process own the store. The next call opens it again."""
         self._project.close()
 
     def track(self, force: Iterable[FileName] | None = None) -> str | None:
         """Takes a snapshot.
 
         Args:
-            force: ignored paths to capture all the same.
+            force: ignored paths to capture, too.
 
         Returns:
-            Its hash (40 hex digits); None where snapshots are off.
+            The hash of the snapshot (40 hex digits); None if snapshots are off.
 
         Raises:
-            SnapdError: there is no new snapshot.
+            SnapdError: no snapshot was taken.
         """
         if not self._project.enabled:
             return None
-        params = without_none(force=self._project.names(force))
-
-        def ask() -> str | None:
-            tree: str | None = self._project.request("snapshot/track", params)["hash"]
-            return tree
-
-        return self._project.ask(None, ask)
+        return self._project.request_or(None, wire.TrackParams(force=self._project.names_or_none(force)), "hash")
 
     def patch(self, from_hash: str, to_hash: str | None = None) -> Patch:
         """Names the files that differ from a snapshot.
@@ -93,18 +87,15 @@ class Snapshot:
             to_hash: another one; default: the files as they are now.
 
         Returns:
-            The hash, and absolute paths (a `file:` URI where a name is not UTF-8); `revert` takes it as it is.
+            The hash, and absolute paths (a `file:` URI if a name is not UTF-8). Pass it to `revert` as it is.
 
         Raises:
-            SnapdError: see there.
+            SnapdError: the project cannot be opened or read.
         """
-        params = without_none(hash=from_hash, to=to_hash)
-        return self._project.ask(
-            Patch(hash=from_hash, files=[]), lambda: structure(self._project.request("snapshot/patch", params), Patch)
-        )
+        return self._project.request_or(Patch(hash=from_hash, files=[]), wire.PatchParams(hash=from_hash, to=to_hash))
 
     def diff(self, from_hash: str, to_hash: str | None = None, files: Iterable[FileName] | None = None) -> str:
-        """The unified diff from a snapshot, as `git diff --no-renames` writes it.
+        """The unified diff since a snapshot, as `git diff --no-renames` writes it.
 
         Args:
             from_hash: the snapshot.
@@ -112,10 +103,11 @@ class Snapshot:
             files: only these.
 
         Raises:
-            SnapdError: see there.
+            SnapdError: the project cannot be opened or read.
         """
-        params = without_none(hash=from_hash, to=to_hash, files=self._project.names(files))
-        return self._project.ask("", lambda: self._project.request("snapshot/diff", params)["diff"])
+        return self._project.request_or(
+            "", wire.DiffParams(hash=from_hash, to=to_hash, files=self._project.names_or_none(files)), "diff"
+        )
 
     def diff_full(
         self,
@@ -126,28 +118,22 @@ class Snapshot:
         contents: bool = True,
         renames: bool = False,
     ) -> list[FileDiff]:
-        """Each file that differs, before and after, with counts.
+        """The files that differ, each with its text before and after and with line counts.
 
         Args:
             from_hash: the snapshot.
             to_hash: another one; default: the files as they are now.
             files: only these.
-            contents: whether `before` and `after` are filled in.
-            renames: whether moved files are found and shown as one.
+            contents: whether to fill in `before` and `after`.
+            renames: whether to detect moved files and show each as one entry.
 
         Raises:
-            SnapdError: see there.
+            SnapdError: the project cannot be opened or read.
         """
-        params = {
-            **without_none(to=to_hash, files=self._project.names(files)),
-            "from": from_hash,
-            "contents": contents,
-            "renames": renames,
-        }
-        return self._project.ask(
-            [],
-            lambda: [structure(diff, FileDiff) for diff in self._project.pages("snapshot/diffFull", params, "diffs")],
+        params = wire.DiffFullParams(
+            from_=from_hash, to=to_hash, files=self._project.names_or_none(files), contents=contents, renames=renames
         )
+        return self._project.degrading([], lambda: list(self._project.pages(params, "diffs")))
 
     def revert(
         self,
@@ -157,13 +143,13 @@ class Snapshot:
         dry_run: bool = False,
         on_conflict: OnConflict | None = None,
     ) -> Outcome:
-        """Brings some files back; a file that the snapshot did not have is deleted.
+        """Restores some files; deletes a file that the snapshot did not have.
 
         Args:
-            hash: a snapshot's hash, together with `files`; or a patch; or several, of which the first that names a
-                file wins.
+            hash: a snapshot's hash, together with `files`; or a patch; or several patches, of which the first that
+                names a file counts.
             files: paths, absolute or relative to the project.
-            dry_run: only say what would be done.
+            dry_run: only report what would be done.
             on_conflict: what to do with files changed since the last snapshot. Default: overwrite them, but for those
                 with unsaved text in an editor.
 
@@ -174,15 +160,14 @@ class Snapshot:
         if isinstance(hash, str):
             if files is None:
                 raise TypeError("revert: a hash needs the files to bring back")
-            patches = [{"hash": hash, "files": self._project.names(files)}]
+            given = [(hash, files)]
         elif files is not None:
             raise TypeError("revert: files go with a hash; a patch has its own")
         else:
-            given = [hash] if isinstance(hash, Patch) else hash
-            patches = [{"hash": patch.hash, "files": self._project.names(patch.files)} for patch in given]
-        params = {"patches": patches, "dryRun": dry_run, **without_none(onConflict=on_conflict)}
-        return self._project.ask(
-            NOTHING_DONE, lambda: structure(self._project.request("snapshot/revert", params), Outcome)
+            given = [(patch.hash, patch.files) for patch in ([hash] if isinstance(hash, Patch) else hash)]
+        patches = [Patch(hash=tree, files=self._project.names(names)) for tree, names in given]
+        return self._project.request_or(
+            NOTHING_DONE, wire.RevertParams(patches=patches, dry_run=dry_run, on_conflict=on_conflict)
         )
 
     def restore(
@@ -192,24 +177,23 @@ class Snapshot:
         dry_run: bool = False,
         on_conflict: OnConflict | None = None,
     ) -> Outcome:
-        """Makes the project exactly what a snapshot was; what is there now is in a snapshot first (`before`).
+        """Makes the project match a snapshot exactly; takes a snapshot of the current files first (`before`).
 
         Args:
             hash: the snapshot.
-            dry_run: only say what would be done.
+            dry_run: only report what would be done.
             on_conflict: what to do with files changed since the last snapshot. Default: overwrite them, but for those
                 with unsaved text in an editor.
 
         Raises:
             SnapdError: nothing was changed.
         """
-        params = {"hash": hash, "dryRun": dry_run, **without_none(onConflict=on_conflict)}
-        return self._project.ask(
-            NOTHING_DONE, lambda: structure(self._project.request("snapshot/restore", params), Outcome)
+        return self._project.request_or(
+            NOTHING_DONE, wire.RestoreParams(hash=hash, dry_run=dry_run, on_conflict=on_conflict)
         )
 
     def get_file_at(self, hash: str, file: FileName) -> str | None:  # noqa: A002 - as above
-        """A file's text as it was; where it is not UTF-8, each byte is one character (Latin-1).
+        """The text of a file in a snapshot; if it is not UTF-8, each byte becomes one character (Latin-1).
 
         Args:
             hash: the snapshot.
@@ -219,8 +203,8 @@ class Snapshot:
             The text; None only under `errors="degrade"`.
 
         Raises:
-            FileNotInSnapshot: it was not there, or was skipped.
-            SnapdError: see there.
+            FileNotInSnapshot: the snapshot does not have the file, or skipped it.
+            SnapdError: the project cannot be opened or read.
         """
         data = self.get_bytes_at(hash, file)
         if data is None:
@@ -231,27 +215,27 @@ class Snapshot:
             return data.decode("latin-1")
 
     def get_bytes_at(self, hash: str, file: FileName) -> bytes | None:  # noqa: A002 - as above
-        """A file's exact bytes as they were; else as `get_file_at`."""
+        """The exact bytes of a file in a snapshot; otherwise as `get_file_at`."""
 
-        def ask() -> bytes:
-            return file_bytes(
-                self._project.request("snapshot/fileAt", {"hash": hash, "file": self._project.name(file)})
-            )
+        def read() -> bytes:
+            found = self._project.request(wire.FileAtParams(hash=hash, file=self._project.name(file)))
+            return file_bytes(found.content, found.encoding)
 
-        return self._project.ask(None, ask)
+        return self._project.degrading(None, read)
 
     def list_files(self, hash: str, prefix: str = "") -> list[str]:  # noqa: A002 - as above
-        """The files of a snapshot, relative to the project, ordered.
+        """The files of a snapshot, relative to the project, sorted.
 
         Args:
             hash: the snapshot.
             prefix: only names that start with it.
 
         Raises:
-            SnapdError: see there.
+            SnapdError: the project cannot be opened or read.
         """
-        params = {"hash": hash, "prefix": prefix}
-        return self._project.ask([], lambda: list(self._project.pages("snapshot/listFiles", params, "files")))
+        return self._project.degrading(
+            [], lambda: list(self._project.pages(wire.ListFilesParams(hash=hash, prefix=prefix), "files"))
+        )
 
     def file_exists_at(self, hash: str, file: FileName) -> bool | None:  # noqa: A002 - as above
         """Whether a snapshot has a file.
@@ -261,77 +245,66 @@ class Snapshot:
             file: absolute, or relative to the project.
 
         Returns:
-            None only under `errors="degrade"`: nobody knows.
+            Whether it has; None only under `errors="degrade"`, after an error.
 
         Raises:
-            SnapdError: see there.
+            SnapdError: the project cannot be opened or read.
         """
-        params = {"hash": hash, "file": self._project.name(file)}
-        return self._project.ask(None, lambda: bool(self._project.request("snapshot/fileExists", params)["exists"]))
+        return self._project.request_or(None, wire.FileExistsParams(hash=hash, file=self._project.name(file)), "exists")
 
     def session(self, session_id: str | None = None, *, agent: str | None = None, title: str | None = None) -> Session:
-        """Begins a session: the work of an agent step by step, each of which can be taken back. A `with` block ends it.
+        """Begins a session: the work of an agent, in steps that can be undone. A `with` block ends it.
 
         Args:
-            session_id: a name for it, else one is made; a session of this name is taken up again.
-            agent: who works in it.
+            session_id: its name, which resumes an earlier session of that name. Default: a new name.
+            agent: the agent that works in it.
             title: for people.
 
         Raises:
-            SnapdError: it was not begun; under `errors="degrade"`, its first step tries again.
+            SnapdError: the session was not begun; under `errors="degrade"`, its first step tries again.
         """
         session = Session(self._project, session_id, agent, title)
-        self._project.ask(False, session.start)
+        self._project.degrading(False, session.start)
         return session
 
     def sessions(self) -> list[SessionInfo]:
-        """All sessions of the project, in the order in which they were first begun.
+        """All sessions of the project, in the order of their first start.
 
         Raises:
-            SnapdError: see there.
+            SnapdError: the project cannot be opened or read.
         """
-
-        def ask() -> list[SessionInfo]:
-            found = self._project.request("session/list", {})["sessions"]
-            return [structure(session, SessionInfo) for session in found]
-
-        return self._project.ask([], ask)
+        return self._project.request_or([], SessionListParams(), "sessions")
 
     def history(self, limit: int | None = None) -> list[Entry]:
-        """What happened in the project, the latest first: steps, operations, and what the user changed between.
+        """What happened in the project, latest first: steps, operations, and what the user changed between them.
 
         Args:
             limit: how many entries; default: all.
 
         Raises:
-            SnapdError: see there.
+            SnapdError: the project cannot be opened or read.
         """
-
-        def ask() -> list[Entry]:
-            pages = self._project.pages("session/history", without_none(limit=limit), "entries")
-            return [structure(entry, Entry) for entry in islice(pages, limit)]
-
-        return self._project.ask([], ask)
+        params = HistoryParams(limit=limit)
+        return self._project.degrading([], lambda: list(islice(self._project.pages(params, "entries"), limit)))
 
     def cleanup(self, older_than_days: float | None = None) -> CleanupResult:
-        """Drops old snapshots; the newest always stays.
+        """Drops old snapshots, but never the newest.
 
         Args:
             older_than_days: default: the configured retention.
 
         Raises:
-            SnapdError: see there.
+            SnapdError: the project cannot be opened or read.
         """
-        params = without_none(olderThanDays=older_than_days)
-        return self._project.ask(
-            CleanupResult(removed=0, freed_bytes=0),
-            lambda: structure(self._project.request("snapshot/cleanup", params), CleanupResult),
+        return self._project.request_or(
+            CleanupResult(removed=0, freed_bytes=0), wire.CleanupParams(older_than_days=older_than_days)
         )
 
     def status(self) -> StatusResult:
-        """What is known of the project without looking at its files.
+        """The state of the project, without looking at its files.
 
         Raises:
-            SnapdError: see there, also under `errors="degrade"`: there is no empty status.
+            SnapdError: the project cannot be opened or read; also under `errors="degrade"`: there is no empty status.
         """
-        return structure(self._project.request("snapshot/status", {}), StatusResult)
+        status: StatusResult = self._project.request(wire.StatusParams())
+        return status

@@ -16,7 +16,6 @@ from lsprotocol import types as lsp
 from pygls.server import JsonRPCServer
 
 from snapd._version import __version__
-from snapd.config import read_options
 from snapd.core.call import Call
 from snapd.core.errors import InvalidParams, SnapdError, Unauthorized
 from snapd.handlers import HANDLERS, Context
@@ -24,7 +23,8 @@ from snapd.rpc.scheduling.workspace_queue import Access
 from snapd.rpc.transport.envelope import EnvelopeError, Notification, Request, parse
 from snapd.rpc.transport.framing import FramingError, HttpRequest, encode, read_frame
 from snapd.rpc.transport.outbox import Outbox
-from snapd.settings import Options
+from snapd.settings.in_force import Options
+from snapd.settings.sources import read_options
 from snapd.wire import converter as wire
 from snapd.wire.errors import INVALID_REQUEST, METHOD_NOT_FOUND, SERVER_NOT_INITIALIZED
 from snapd.wire.methods import METHODS, NOTIFICATIONS, PROTOCOL_VERSION
@@ -40,12 +40,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable
     from concurrent.futures import Executor
 
-    from snapd.config import Layer
     from snapd.core.workspace import Workspace
     from snapd.rpc.scheduling.turns import Turns
     from snapd.rpc.scheduling.workspace_queue import Ticket, WorkspaceQueues
     from snapd.rpc.transport.envelope import MessageId
-    from snapd.settings import Base
+    from snapd.settings.in_force import Base
+    from snapd.settings.table import Layer
     from snapd.workspaces import Workspaces
 
     from .folders import Folder
@@ -355,7 +355,7 @@ class Connection(JsonRPCServer):
         try:
             layer, unknown = read_options(params.settings, "settings")
         except InvalidParams as error:
-            self._show(lsp.MessageType.Error, error.message)
+            self._show(lsp.MessageType.Error, str(error))
             return
         self._warn_of_unknown(unknown, "settings")
         self._options.give(layer)
@@ -386,7 +386,7 @@ class Connection(JsonRPCServer):
     def _add_folder(self, uri: str) -> asyncio.Task[Any] | None:
         folder = self._folders.add(uri)
         if isinstance(folder, SnapdError):
-            self._show(lsp.MessageType.Error, folder.message)
+            self._show(lsp.MessageType.Error, str(folder))
             return None
         return self._spawn(self._open_ahead(self._folders.enter(folder, Access.READ, quick=True)))
 

@@ -1,4 +1,4 @@
-"""Turns errors into JSON-RPC answers, without letting internals out of the process."""
+"""Errors as JSON-RPC answers: each error of the core has its code; of any other error, only the type leaves snapd."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class RpcError(Exception):
     """An error answer.
 
     Args:
-        code: a code of JSON-RPC, LSP or snapd.
-        message: a sentence for people.
-        data: JSON values; errors of snapd have a `kind`.
+        code: of JSON-RPC, LSP or snapd.
+        message: one sentence.
+        data: JSON values; for an error of snapd, `kind` and `hint` are among them.
     """
 
     def __init__(self, code: int, message: str, data: dict[str, Any] | None = None) -> None:
@@ -31,17 +31,20 @@ class RpcError(Exception):
 
 
 def as_rpc_error(error: BaseException) -> RpcError:
-    """Makes the answer for an error.
+    """The answer to a client for an error.
 
-    Any exception other than an error of snapd is a defect: it is logged here, and the client only gets its type.
+    Any error that is not one of snapd's own is a defect: it is logged here, and the client gets its type alone.
     """
     if isinstance(error, RpcError):
         return error
     if isinstance(error, SnapdError):
-        return RpcError(_CODES[error.kind], error.message, {"kind": error.kind, **error.data})
+        return RpcError(_CODES[error.kind], error.message, {"kind": error.kind, "hint": error.hint, **error.data})
     if isinstance(error, asyncio.CancelledError):
         return as_rpc_error(Cancelled("the request was cancelled"))
     if isinstance(error, MemoryError):
-        return as_rpc_error(IoError("not enough memory for this request; ask for less at once", errno="ENOMEM"))
+        return as_rpc_error(
+            IoError("no memory is left for this", hint="close other programs and try again", errno="ENOMEM")
+        )
     logger.error("defect", exc_info=error)
-    return RpcError(INTERNAL_ERROR, f"internal error ({type(error).__name__}); the log of the daemon has the details")
+    hint = "the log of the daemon says more; please report it"
+    return RpcError(INTERNAL_ERROR, f"internal error ({type(error).__name__})", {"hint": hint})

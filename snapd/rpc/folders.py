@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from snapd.core.workspace import Workspace
     from snapd.rpc.scheduling.workspace_queue import WorkspaceQueues
-    from snapd.settings import Options
+    from snapd.settings.in_force import Options
     from snapd.workspaces import Workspaces
 
 logger = logging.getLogger(__name__)
@@ -158,7 +158,7 @@ class Folders:
             if not self._folders:
                 raise WorkspaceNotOpen("no folder is open on this connection; name one in initialize or open one")
             names = [to_uri(path) for path in self._folders]
-            raise WorkspaceNotOpen("several folders are open; name one by workspaceUri", open=names)
+            raise WorkspaceNotOpen("several folders are open", hint="name one of them in `workspaceUri`", open=names)
         path = _path_of(uri, "workspaceUri")
         folder = self._folders.get(path)
         if folder is None and self._also_named is not None and self._also_named[0] == path:

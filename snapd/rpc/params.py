@@ -7,11 +7,11 @@ from typing import Any
 from lsprotocol import types as lsp
 from lsprotocol.converters import get_converter
 
+from snapd.core.errors import InvalidParams
 from snapd.wire import converter as wire
-from snapd.wire.errors import INVALID_PARAMS
 from snapd.wire.methods import METHODS
 
-from .errors import RpcError
+from .errors import as_rpc_error
 
 LSP = get_converter()
 """Converts between JSON values and the objects of the Language Server Protocol."""
@@ -55,8 +55,7 @@ def structure(method: str, params: Any) -> Any:
             params |= {"capabilities": {}, "processId": process if type(process) is int else None}
         return LSP.structure(params, _LSP_PARAMS[method])
     except wire.InvalidParams as error:
-        data = {"kind": "invalidParams", "field": error.field}
-        raise RpcError(INVALID_PARAMS, str(error), data) from None
+        raise as_rpc_error(InvalidParams(str(error), field=error.field)) from None
     except Exception as error:
-        data = {"kind": "invalidParams", "field": "params"}
-        raise RpcError(INVALID_PARAMS, f"params: they do not fit {method}: {type(error).__name__}", data) from None
+        message = f"params: they do not fit {method}: {type(error).__name__}"
+        raise as_rpc_error(InvalidParams(message, field="params")) from None

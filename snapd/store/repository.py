@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 FORMAT_VERSION = 1
+_OPEN_AGAIN = "close the folder in every client and open it again: snapd then begins a new store"
 
 _CONFIG = f"""[core]
 \trepositoryformatversion = 0
@@ -93,14 +94,9 @@ class ShadowRepository:
             status = os.stat(self.path)
             os.stat(os.path.join(self.path, "HEAD"))
         except OSError as error:
-            raise StoreCorrupt(
-                f"the store {self.path} is gone: close the folder everywhere, and open it again to start a new store",
-                object=self.path,
-            ) from error
+            raise StoreCorrupt(f"the store {self.path} is gone", hint=_OPEN_AGAIN, object=self.path) from error
         if (status.st_dev, status.st_ino) != self._identity:
-            raise StoreCorrupt(
-                f"the store {self.path} was replaced: close the folder everywhere, and open it again", object=self.path
-            )
+            raise StoreCorrupt(f"the store {self.path} was replaced", hint=_OPEN_AGAIN, object=self.path)
 
     def is_empty(self) -> bool:
         """Whether no object was stored yet."""
@@ -321,7 +317,8 @@ def refuse_newer(store: str) -> None:
     version = _version(store)
     if version is not None and version > FORMAT_VERSION:
         raise StoreCorrupt(
-            f"{store} was made by a newer snapd (format {version}, this one knows {FORMAT_VERSION}): update snapd",
+            f"{store} was made by a newer snapd (format {version}, this one knows {FORMAT_VERSION})",
+            hint="use the newer snapd",
             object=store,
         )
 

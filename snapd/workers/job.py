@@ -144,7 +144,7 @@ def serve(work: Callable[[dict[str, Any], Report], Any]) -> None:
         try:
             answer = {"result": attrs.asdict(work(asked["question"], report))}
         except SnapdError as error:
-            answer = {"error": error.kind, "message": error.message, "data": error.data}
+            answer = {"error": error.kind, "message": error.message, "hint": error.hint, "data": error.data}
         say(answer)
 
 
@@ -182,6 +182,6 @@ def _decode(line: bytes) -> dict[str, Any] | SnapdError:
         answer: dict[str, Any] = json.loads(line)
         if answer.keys() & {"result", "progress"}:
             return answer
-        return _ERRORS[answer["error"]](answer["message"], **answer["data"])
+        return _ERRORS[answer["error"]](answer["message"], hint=answer["hint"], **answer["data"])
     except (ValueError, KeyError, TypeError, AttributeError) as wrong:
         raise _Garbled from wrong

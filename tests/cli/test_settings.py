@@ -106,8 +106,8 @@ def test_what_an_editor_sets_is_shown_and_ends_with_it(own_home: Home) -> None:
     with connected(own_home, project, maxFileSize=1):
         shown = own_home.ok(project, "status")
         assert "settings  snapshot = true (default)\n" in shown
-        assert "          max_file_size = 1 (an editor or agent that is connected)\n" in shown
-        assert "max_file_size = 1 (an editor or agent that is connected)" in own_home.ok(project, "doctor")
+        assert "          max_file_size = 1 (another connected editor or agent)\n" in shown
+        assert "max_file_size = 1 (another connected editor or agent)" in own_home.ok(project, "doctor")
         assert "skipped a.txt (tooLarge)" in own_home.run(project, "track").err
     while in_use(own_home, project)["max_file_size"][1] != "default":
         pass
@@ -149,7 +149,10 @@ def test_it_is_said_once(own_home: Home, command: str) -> None:
 def test_the_bridge_says_it_too(own_home: Home) -> None:
     for env, said in (
         ({"SNAPD_RETENTION": "0"}, unheard(own_home, "SNAPD_RETENTION")),
-        ({"SNAPD_RETENTION": "x"}, "snapd: SNAPD_RETENTION: expected a number of days, at least 0\n"),
+        (
+            {"SNAPD_RETENTION": "x"},
+            "snapd: SNAPD_RETENTION: expected a number of days, at least 0\nhint: correct the value and try again\n",
+        ),
     ):
         bridge = own_home.run(own_home.path, "connect", env=env)
         assert (bridge.code, bridge.err) == (0, said)

@@ -158,7 +158,7 @@ def test_daemon_of_somebody_else_is_not_talked_to(machine: Machine, folder: Path
     ("what", "says"),
     [
         ("group-writable", "run chmod go-w"),
-        ("symlink", "is a symlink: remove it"),
+        ("symlink", "is a symlink\nhint: remove it"),
         ("foreign", "belongs to somebody else (user 65534)"),
     ],
 )
@@ -177,7 +177,7 @@ def test_runtime_directory_that_others_could_use_is_refused_with_what_to_do(
         machine.runtime.chmod(0o770)
     done = machine.run("connect")
     assert done.returncode == 1
-    assert len(done.stderr.splitlines()) == 1
+    assert len(done.stderr.splitlines()) == 2
     assert says in done.stderr
     assert "SNAPD_RUNTIME_DIR" in done.stderr
     assert not list((machine.root / "real").iterdir() if what == "symlink" else machine.runtime.iterdir())
@@ -189,7 +189,7 @@ def test_socket_named_by_hand_in_a_directory_of_others_is_refused(machine: Machi
     place.mkdir()
     place.chmod(0o777)
     done = machine.run("serve", "--socket", str(place / "s.sock"))
-    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert (done.returncode, done.stderr.count("\n")) == (1, 2)
     assert "can be written to by others" in done.stderr
     assert not list(place.iterdir())
 
@@ -221,7 +221,7 @@ def test_store_that_others_could_lay_things_into_is_refused(
         answer = raw.ask(1, "snapshot/track")
         assert error_of(answer) == (1011, "ioError"), inside
         assert str(path) in answer["error"]["message"]
-        assert "SNAPD_DATA_DIR" in answer["error"]["message"]
+        assert "SNAPD_DATA_DIR" in answer["error"]["data"]["hint"]
         assert list(data.rglob("*")) == before
 
 
@@ -283,7 +283,7 @@ def test_workspace_of_somebody_else_is_refused_unless_the_users_own_file_says_ot
     for method in ("snapshot/track", "snapshot/status"):
         answer = raw.ask(1, method)
         assert error_of(answer) == (1003, "workspaceRefused")
-        assert "allow_foreign" in answer["error"]["message"]
+        assert "allow_foreign" in answer["error"]["data"]["hint"]
     for name in ("allowForeign", "allow_foreign"):
         asking = machine.raw()
         asking.send(initialize(other_folder, options={name: [str(other_folder)]}))

@@ -90,7 +90,7 @@ class Breaking:
         self.asked: list[str] = []
         self.is_open = True
 
-    def request(self, method: str, params: object, report: object = None) -> object:
+    def call(self, method: str, params: object) -> object:
         self.asked.append(method)
         self.is_open = False
         raise IoError("the daemon: it ended", errno="EPIPE")

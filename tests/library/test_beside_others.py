@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from snapd import FileNotInSnapshot, IoError, Patch, Snapshot, StoreLocked, UnknownSnapshot
+from snapd import FileNotInSnapshot, IoError, Patch, Snapshot, StoreLocked, UnknownSession, UnknownSnapshot
 from tests.library.others import WAIT, Breaking, Daemon, other_process, tell
 
 if TYPE_CHECKING:
@@ -176,3 +176,17 @@ def test_a_variable_says_nothing_to_the_daemon(
     assert daemon.client.track()["skipped"] == []
     (said,) = (record.message for record in caplog.records if record.name == "snapd.library")
     assert said.startswith("SNAPD_MAX_FILE_SIZE has no effect on the daemon")
+
+
+@pytest.mark.parametrize("way", ["here", "daemon"])
+def test_errors_keep_their_hint(home: Home, project: Path, way: str, request: pytest.FixtureRequest) -> None:
+    if way == "daemon":
+        request.getfixturevalue("daemon")
+    with Snapshot(project) as snap, snap.session("one") as session:
+        with pytest.raises(UnknownSnapshot) as caught:
+            snap.diff(UNKNOWN)
+        assert (caught.value.hint, caught.value.data) == (UnknownSnapshot.default_hint, {"hash": UNKNOWN})
+        session.end()
+        with pytest.raises(UnknownSession) as ended:
+            session.step().begin()
+        assert (ended.value.hint, ended.value.data) == ("resume it with `session/start`", {"sessionId": "one"})

@@ -130,7 +130,7 @@ def test_bad_settings_file(machine: Machine, text: str, key: str, way: list[str]
     file = configure(machine, text)
     done = machine.run(*way)
     assert (done.returncode, done.stdout) == (2, "")
-    (line,) = done.stderr.splitlines()
+    line, _ = done.stderr.splitlines()
     assert line.startswith(f"snapd: {file}: ")
     assert key in line
 
@@ -140,8 +140,8 @@ def test_bad_settings_file(machine: Machine, text: str, key: str, way: list[str]
 )
 def test_bad_variable(machine: Machine, name: str, value: str) -> None:
     done = machine.run("serve", env={name: value})
-    (line,) = done.stderr.splitlines()
-    assert (done.returncode, line.startswith(f"snapd: {name}: ")) == (2, True)
+    line, hint = done.stderr.splitlines()
+    assert (done.returncode, line.startswith(f"snapd: {name}: "), hint[:6]) == (2, True, "hint: ")
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ def test_what_has_to_be_put_right_is_told_before_the_daemon_is_imported(
     done = machine.run("serve", *arguments, env={"PYTHONPROFILEIMPORTTIME": "1", **env})
     imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
     assert done.returncode == 2
-    assert "snapd.config" in imported
+    assert "snapd.settings.sources" in imported
     assert "snapd.daemon" not in imported
 
 

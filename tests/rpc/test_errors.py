@@ -26,6 +26,7 @@ def failed(raw: Raw, method: str, params: Any = None) -> dict[str, Any]:
     error: dict[str, Any] = answer["error"]
     assert "Traceback" not in json.dumps(error)
     assert "\n" not in error["message"]
+    assert error["data"]["hint"]
     return error
 
 

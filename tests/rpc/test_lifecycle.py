@@ -225,7 +225,10 @@ def test_second_daemon_on_a_socket_is_refused(machine: Machine) -> None:
     machine.serve_socket()
     second = machine.run("serve")
     assert (second.returncode, second.stdout) == (1, "")
-    assert second.stderr.splitlines() == [f"snapd: a daemon serves {machine.socket} already"]
+    assert second.stderr.splitlines() == [
+        f"snapd: a daemon already serves {machine.socket}",
+        "hint: 'snapd stop' ends it",
+    ]
     assert machine.raw().open()
 
 
@@ -289,7 +292,7 @@ def test_runtime_directory_that_cannot_be_trusted_is_refused(machine: Machine, w
         machine.runtime.chmod({"group-writable": 0o770, "others may write": 0o702}[what])
     done = machine.run(command)
     assert done.returncode == 1
-    assert len(done.stderr.splitlines()) == 1
+    assert len(done.stderr.splitlines()) == 2
     assert f"the runtime directory {machine.runtime} " in done.stderr
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from snapd.core import errors
 from snapd.core.errors import IoError
 from snapd.rpc import progress
 from snapd.rpc.errors import as_rpc_error
@@ -16,6 +17,7 @@ from snapd.rpc.transport import outbox
 from snapd.rpc.transport.envelope import Request
 from snapd.rpc.transport.framing import encode, frame
 from snapd.rpc.transport.outbox import Outbox
+from snapd.wire.errors import ERRORS
 
 from .machine import PATIENCE
 
@@ -80,11 +82,20 @@ async def test_task_that_is_cancelled_before_it_ran_is_answered() -> None:
 
 def test_error_of_a_defect_tells_nothing_of_the_inside(caplog: pytest.LogCaptureFixture) -> None:
     error = as_rpc_error(ValueError("secret"))
-    assert (error.code, error.data) == (-32603, None)
+    assert (error.code, set(error.data or {})) == (-32603, {"hint"})
     assert "secret" not in error.message
     assert "defect" in caplog.text
-    known = as_rpc_error(IoError("it broke", path="/x", errno="EIO"))
-    assert (known.code, known.data) == (1011, {"kind": "ioError", "path": "/x", "errno": "EIO"})
+    known = as_rpc_error(IoError("it broke", hint="mend it", path="/x", errno="EIO"))
+    assert (known.code, known.data) == (1011, {"kind": "ioError", "hint": "mend it", "path": "/x", "errno": "EIO"})
+
+
+def test_every_kind_of_error_says_what_to_do_next() -> None:
+    kinds = {error.kind: error for error in vars(errors).values() if isinstance(error, type) and "kind" in vars(error)}
+    assert set(kinds) == {*ERRORS, "requestCancelled"}
+    for kind, error in kinds.items():
+        data = as_rpc_error(error("it broke")).data
+        assert data == {"kind": kind, "hint": error.default_hint}
+        assert error.default_hint.strip(" .\n") == error.default_hint != ""
 
 
 class Deaf:

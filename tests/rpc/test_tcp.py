@@ -86,7 +86,7 @@ def test_token_file_that_holds_none(machine: Machine, text: str | None) -> None:
     done = machine.run("serve", "--tcp", "127.0.0.1:0", "--token-file", str(file))
     assert done.returncode == 2
     assert done.stderr.startswith("snapd: --token-file: ")
-    assert len(done.stderr.splitlines()) == 1
+    assert len(done.stderr.splitlines()) == 2
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ def test_other_interfaces_where_that_is_wanted(machine: Machine, folder: Path) -
 @pytest.mark.parametrize("address", ["127.0.0.1", ":5", "127.0.0.1:", "127.0.0.1:x", "127.0.0.1:70000"])
 def test_addresses_that_are_none(machine: Machine, address: str) -> None:
     done = machine.run("serve", "--tcp", address)
-    assert (done.returncode, done.stderr) == (2, "snapd: --tcp: expected HOST:PORT\n")
+    assert (done.returncode, done.stderr) == (2, "snapd: --tcp: expected HOST:PORT\nhint: for example 127.0.0.1:7000\n")
 
 
 def test_port_that_is_taken(machine: Machine) -> None:

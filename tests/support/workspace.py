@@ -19,7 +19,7 @@ from snapd.core.model import ObjectId, OnConflict, Outcome
 from snapd.core.operations.writer import OperationOptions
 from snapd.core.workspace import Workspace
 from snapd.locations import Locations
-from snapd.settings import Base, Options, SettingsFile
+from snapd.settings.in_force import Base, Options, SettingsFile
 from snapd.watch.choose import WatcherSetting
 from snapd.workspaces import Workspaces
 from tests.support.git import run_git

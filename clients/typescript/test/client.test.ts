@@ -33,7 +33,9 @@ void test("errors have code, kind and data", async (t) => {
     assert.ok(error instanceof SnapdError);
     assert.equal(error.code, 1001);
     assert.equal(error.kind, "unknownSnapshot");
-    assert.deepEqual(error.data, { kind: "unknownSnapshot", hash });
+    const { hint } = error.data as { hint?: unknown };
+    assert.equal(typeof hint, "string");
+    assert.deepEqual(error.data, { kind: "unknownSnapshot", hint, hash });
     return true;
   });
   await assert.rejects(client.request("snapshot/diff", { hash: "x" }), { code: -32602, kind: "invalidParams" });

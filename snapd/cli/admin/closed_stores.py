@@ -15,8 +15,8 @@ from snapd.wire import converter as wire
 
 if TYPE_CHECKING:
     from snapd.backend import Report
-    from snapd.config import Settings
     from snapd.locations import Locations
+    from snapd.settings.table import Settings
 
 
 def store_of(locations: Locations, settings: Settings, folder: str) -> str:

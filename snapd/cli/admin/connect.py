@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import socket
-import sys
 import threading
 from typing import TYPE_CHECKING
 
 from snapd.cli.exit_codes import DONE
 from snapd.cli.requests.connection import own_settings
-from snapd.cli.terminal.output import printable
+from snapd.cli.terminal.output import print_error
 from snapd.core.errors import InvalidParams, IoError
 from snapd.launch import ensure_daemon
 from snapd.locations import Locations
@@ -28,8 +27,8 @@ def connect(options: argparse.Namespace) -> int:
     try:
         own_settings(locations)
     except InvalidParams as error:
-        # it does not count either, and is no reason to leave an editor without snapshots
-        print(f"snapd: {printable(error.message)}", file=sys.stderr)
+        # the daemon does not read these variables: an editor has its snapshots all the same
+        print_error(error)
     connection = ensure_daemon(locations, path)
     threading.Thread(target=_upstream, args=(connection,), daemon=True).start()
     try:
@@ -41,7 +40,12 @@ def connect(options: argparse.Namespace) -> int:
         # whoever it was for is gone, as at the end of the input
         return DONE
     except ConnectionResetError as error:
-        raise IoError(f"the daemon at {path} is gone: {error}", path=path, errno="ECONNREFUSED") from error
+        raise IoError(
+            f"the daemon at {path} is gone: {error}",
+            hint="run the command again: it starts the daemon",
+            path=path,
+            errno="ECONNREFUSED",
+        ) from error
     return DONE
 
 

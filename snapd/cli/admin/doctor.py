@@ -49,7 +49,8 @@ def doctor(options: argparse.Namespace) -> int:
             results[name] = {"check": name, "ok": True, "found": checks[name]()}
         except machine.FAILURES as error:
             found = error.message if isinstance(error, SnapdError) else str(error)
-            results[name] = {"check": name, "ok": False, "found": found}
+            hint = {} if isinstance(error, OSError) else {"hint": error.hint}
+            results[name] = {"check": name, "ok": False, "found": found, **hint}
     _print(options, [results[name] for name in checks])
     return DONE if all(result["ok"] for result in results.values()) else FAILED
 
@@ -62,6 +63,8 @@ def _print(options: argparse.Namespace, results: list[dict[str, Any]]) -> None:
     for result in results:
         mark = painter.paint("ok ", "green") if result["ok"] else painter.paint("bad", "red")
         print(f"{mark} {result['check'].ljust(9)} {printable(result['found'])}")
+        if "hint" in result:
+            print(f"hint: {printable(result['hint'])}")
 
 
 def _version() -> str:
@@ -71,14 +74,14 @@ def _version() -> str:
 
 
 def _settings(options: argparse.Namespace, locations: Locations) -> str:
-    from snapd.config import read_environment, read_file
+    from snapd.settings.sources import read_environment, read_file
 
     read_file(locations.config_file)
     read_environment(os.environ)
     with backend(options) as found:
         status = ask(found, "snapshot/status", {})
     if "settingsProblems" in status:
-        raise machine.Unwell("; ".join(status["settingsProblems"]))
+        raise machine.Unwell("; ".join(status["settingsProblems"]), "correct the settings in the file that it names")
     return f"{locations.config_file}: {', '.join(settings(status))}"
 
 
@@ -97,14 +100,16 @@ def _leftovers(folder: str) -> str:
     closed: list[str] = []
     found = [os.path.join(above, name) for above, names in _listed(folder, closed) for name in names]
     left = [os.path.relpath(path, folder) for path in found if _ASIDE.fullmatch(os.path.basename(path))]
-    said = []
+    said, hints = [], []
     if left:
-        said.append(f"{_few(left)}: of an operation that was killed; the next snapshot clears away what it knows of")
+        said.append(f"{_few(left)}: left by an operation that was killed")
+        hints.append("'snapd track' removes what such an operation left")
     if closed:
         unlisted = _few([os.path.relpath(path, folder) for path in closed])
-        said.append(f"{unlisted}: cannot be listed, so nobody knows what is in there: see its owner and permissions")
+        said.append(f"{unlisted}: cannot be listed, so snapd does not see what is in there")
+        hints.append("check the owner and permissions of what cannot be listed")
     if said:
-        raise machine.Unwell("; ".join(said))
+        raise machine.Unwell("; ".join(said), "; ".join(hints))
     return "no operation left anything in the folder"
 
 
@@ -117,7 +122,9 @@ def _store(options: argparse.Namespace, folder: str) -> str:
     wrong = answer["problems"]
     if wrong:
         more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
-        raise machine.Unwell(f"{answer['store']}: {wrong[0]['message']}{more}: run 'snapd fsck'")
+        raise machine.Unwell(
+            f"{answer['store']}: {wrong[0]['message']}{more}", "run 'snapd fsck', which names what it touches"
+        )
     counts = f"{answer['snapshots']} snapshots, {answer['events']} events"
     left = answer["leftovers"]
     crashed = f", {left['files']} files ({size(left['bytes'])}) of crashes" if left["files"] else ""

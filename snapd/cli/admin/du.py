@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from snapd.cli.exit_codes import DONE, NOT_ALL
+from snapd.cli.requests.connection import TAKE_ONE
 from snapd.cli.terminal.output import Painter, print_json, printable, size
 from snapd.core.errors import InvalidParams, SnapdError
 from snapd.locations import Locations, stores_directory
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def du(options: argparse.Namespace) -> int:
-    """Looks at stores from outside: nothing is opened, and nothing is changed."""
+    """Reads the stores from outside: it opens and changes nothing."""
     from snapd.store.usage.usage import usage
 
     rows: list[dict[str, Any]] = []
@@ -28,7 +29,7 @@ def du(options: argparse.Namespace) -> int:
         try:
             row |= _row(usage(store.path))
         except SnapdError as error:
-            row["error"] = error.message
+            row |= {"error": error.message, "hint": error.hint}
         rows.append(row)
     if options.json:
         print_json({"stores": rows, "bytes": sum(row.get("bytes", 0) for row in rows)})
@@ -50,7 +51,8 @@ def _stores(options: argparse.Namespace) -> list[Found]:
     locations = Locations.from_environment(os.environ)
     if options.all:
         return stores(stores_directory(locations.data))
-    from snapd.config import Settings, read_file
+    from snapd.settings.sources import read_file
+    from snapd.settings.table import Settings
     from snapd.workspaces import Workspaces, current_umask
 
     settings = Settings.of(read_file(locations.config_file))
@@ -58,7 +60,7 @@ def _stores(options: argparse.Namespace) -> list[Found]:
     workspaces = Workspaces(locations, os.environ.get("XDG_CONFIG_HOME"), current_umask(), None)
     path = workspaces.store_of(os.fsencode(folder), settings)
     if not os.path.exists(os.path.join(path, "HEAD")):
-        raise InvalidParams(f"there is no snapshot of {folder} yet", field="DIR")
+        raise InvalidParams(f"there is no snapshot of {folder} yet", hint=TAKE_ONE, field="DIR")
     return [Found(path, folder)]
 
 
@@ -75,7 +77,7 @@ def _row(found: Usage) -> dict[str, Any]:
 
 
 def _print(painter: Painter, row: dict[str, Any], briefly: bool) -> None:
-    name = printable(row["folder"] or row["store"]) + (" (not there)" if row["missing"] else "")
+    name = printable(row["folder"] or row["store"]) + (" (no longer exists)" if row["missing"] else "")
     if "error" in row:
         print(f"{painter.paint('?'.rjust(_WIDTH), 'red')}  {name}: {printable(row['error'])}")
         return
@@ -84,11 +86,11 @@ def _print(painter: Painter, row: dict[str, Any], briefly: bool) -> None:
         return
     parts = [(f"session {printable(each['sessionId'])}", each["bytes"]) for each in row["sessions"]]
     parts += [
-        ("snapshots of no session", row["noSession"]),
+        ("snapshots outside of any session", row["noSession"]),
         ("shared by several of these", row["shared"]),
-        ("not used any more: 'snapd gc' frees it", row["unused"]),
-        ("the project's own git has it too: takes nothing", row["linked"]),
-        ("indexes, timeline, what is known of the folder", row["other"]),
+        ("no longer used: 'snapd gc' frees it", row["unused"]),
+        ("shared with the project's own git: takes no extra space", row["linked"]),
+        ("indexes, timeline and the cached state of the folder", row["other"]),
     ]
     for what, count in parts:
         if count:

@@ -42,7 +42,7 @@ def fsck(options: argparse.Namespace) -> int:
                 answer = check_store(store, quick=False, repair=options.repair)
         except SnapdError as error:
             # one that cannot be checked must not keep the others from it
-            answer = {"store": store, "error": {"kind": error.kind, "message": error.message}}
+            answer = {"store": store, "error": {"kind": error.kind, "message": error.message, "hint": error.hint}}
         answers.append(answer)
         code = max(code, _code(options, answer))
     _print(options, answers)
@@ -90,7 +90,8 @@ def _ask(options: argparse.Namespace, folder: str, params: dict[str, Any]) -> An
 
 def _check_closed(folder: str, *, repair: bool, quick: bool, reason: StoreCorrupt) -> Any:
     from snapd.cli.admin.closed_stores import check_store, store_of
-    from snapd.config import Settings, read_file
+    from snapd.settings.sources import read_file
+    from snapd.settings.table import Settings
 
     locations = Locations.from_environment(os.environ)
     settings = Settings.of(read_file(locations.config_file))
@@ -117,6 +118,7 @@ def _print(options: argparse.Namespace, answers: list[dict[str, Any]]) -> None:
     for answer in answers:
         if "error" in answer:
             print(f"{painter.paint('bad', 'red')} {answer['store']}: {printable(answer['error']['message'])}")
+            print(f"hint: {printable(answer['error']['hint'])}")
         else:
             _tell(painter, answer)
     if not answers:
@@ -133,7 +135,7 @@ def _tell(painter: Painter, answer: dict[str, Any]) -> None:
     for problem in wrong:
         _tell_problem(painter, "wrong   ", "red", problem)
     if answer.get("truncated"):
-        print("    ... and more than can be told")
+        print("    ... and more problems, which do not fit into the answer")
     _tell_what_to_do(painter, answer)
 
 
@@ -168,15 +170,17 @@ def _hashes(trees: list[str]) -> str:
 def _tell_what_to_do(painter: Painter, answer: dict[str, Any]) -> None:
     broken = answer["brokenSnapshots"]
     if broken:
-        print(f"{_hashes(broken)} cannot be restored whole; all else can.")
+        print(f"{_hashes(broken)} cannot be restored completely; all other snapshots can.")
     left = answer["leftovers"]
     if left["files"]:
-        said = f"crashes left {left['files']} files ({size(left['bytes'])}); a cleanup removes them"
+        said = f"crashes left {left['files']} files ({size(left['bytes'])}); the next cleanup removes them"
         print(painter.paint(said, "dim"))
     if answer.get("quarantine"):
-        print(f"what was damaged is kept in {answer['quarantine']}")
+        print(f"the damaged files are kept in {answer['quarantine']}")
     if answer["problems"] and not answer["repaired"] and not answer.get("quarantine"):
-        print("Your files are as they were: this is about snapshots of them. 'snapd fsck --repair' gets back what the")
-        print("folder, the project's git and the store itself still have, and keeps what it replaces.")
+        print("Only snapshots are damaged; your files are not affected.")
+        print("hint: run 'snapd fsck --repair' to recover what the folder, the project's git and the store still have")
     elif answer["problems"]:
-        print("What is wrong still cannot be had here: a backup of the store, or of the files named, may have it.")
+        print(
+            "hint: what is still wrong cannot be repaired from here; restore it from a backup of the store or the files"
+        )

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     import argparse
     from typing import Any
 
-    from snapd.config import Settings
+    from snapd.settings.table import Settings
     from snapd.store.usage.catalog import Found
 
 
 def gc(options: argparse.Namespace) -> int:
-    """Drops what retention does not keep, packs the rest, and tells the bytes that this freed."""
+    """Drops what the settings do not keep, packs the rest, and prints how much space this freed."""
     if options.older_than is not None and not 0 <= options.older_than < math.inf:
         raise InvalidParams("--older-than: expected a number of days, at least 0", field="--older-than")
     if options.all or options.missing:
@@ -48,7 +48,7 @@ def _all(options: argparse.Namespace) -> int:
         try:
             row = _missing(options, store) if store.is_missing else _one(options, store, settings)
         except SnapdError as error:
-            row = {"error": error.message}
+            row = {"error": error.message, "hint": error.hint}
         rows.append({"folder": store.root, "store": store.path, "missing": store.is_missing, **row})
         if not options.json:
             _print(rows[-1])
@@ -58,7 +58,7 @@ def _all(options: argparse.Namespace) -> int:
 
 
 def _one(options: argparse.Namespace, found: Found, settings: Settings) -> dict[str, Any]:
-    """Cleans a store: through who owns it, else here, without a look at its folder."""
+    """Cleans a store: through the process that owns it, or else here, without looking at its folder."""
     from snapd.core.call import Call
     from snapd.store.store import Store
 
@@ -68,7 +68,12 @@ def _one(options: argparse.Namespace, found: Found, settings: Settings) -> dict[
         return _through_owner(options, found, error)
     try:
         if store.intent() is not None:
-            raise IoError("an operation in it was cut short: open the folder first", path=found.path, errno="EBUSY")
+            raise IoError(
+                "an operation in it was interrupted",
+                hint="run 'snapd track' in the folder, which finishes the operation",
+                path=found.path,
+                errno="EBUSY",
+            )
         removed, freed = store.expire(settings.kept.limits(time.time(), options.older_than), None, Call())
     finally:
         store.close()
@@ -91,11 +96,11 @@ def _through_owner(options: argparse.Namespace, found: Found, locked: StoreLocke
 
 
 def _missing(options: argparse.Namespace, found: Found) -> dict[str, Any]:
-    """Removes the store of a folder that is not there, where that is wanted."""
+    """Removes the store of a folder that no longer exists, if the user wants that."""
     from snapd.store.usage.catalog import remove
 
     assert found.root is not None
-    question = f"{printable(found.root)} is not there. Remove its snapshots for good?"
+    question = f"{printable(found.root)} no longer exists. Remove its snapshots for good?"
     if not options.missing and not (sys.stdin.isatty() and confirmed(question)):
         return {}
     return {"freedBytes": remove(found.path), "gone": True}
@@ -104,11 +109,11 @@ def _missing(options: argparse.Namespace, found: Found) -> dict[str, Any]:
 def _print(row: dict[str, Any]) -> None:
     name = printable(row["folder"] or row["store"])
     if "error" in row:
-        print(f"snapd: {name}: {printable(row['error'])}", file=sys.stderr)
+        print(f"snapd: {name}: {printable(row['error'])}\nhint: {printable(row['hint'])}", file=sys.stderr)
     elif "gone" in row:
-        print(f"{name}: not there; its snapshots are removed, {size(row['freedBytes'])} freed")
+        print(f"{name}: no longer exists; its snapshots were removed, {size(row['freedBytes'])} freed")
     elif row["missing"]:
-        print(f"{name}: not there; its snapshots are kept, 'snapd gc --missing' removes them")
+        print(f"{name}: no longer exists; its snapshots are kept, and 'snapd gc --missing' removes them")
     else:
         print(f"{name}: {_told(row)}")
 

@@ -1,4 +1,4 @@
-"""What `snapd doctor` finds out about the machine: space, permissions, the daemon, and the limits on watching."""
+"""The checks of `snapd doctor` on the machine: space, permissions, the daemon, and the limits on watching."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from snapd._version import __version__
 from snapd.cli.terminal.output import size
-from snapd.core.errors import SnapdError
+from snapd.core.errors import SnapdError, StorageFull
 from snapd.launch import connect
 from snapd.locations import check_private, check_socket_path, store_path
 
@@ -19,51 +19,62 @@ if TYPE_CHECKING:
 LITTLE_SPACE = 1 << 30
 _WATCHES = "/proc/sys/fs/inotify/max_user_watches"
 _QUEUES = "/proc/sys/fs/inotify/max_user_instances"
-# of these, editors and other watchers want some as well
+_STOP = "run 'snapd stop': the next command starts the daemon again"
+_OTHER_DATA = "make it writable, or choose another directory with SNAPD_DATA_DIR"
+# editors and other programs need watches, too
 _ROOM = 2
 
 
 class Unwell(Exception):
-    """Something is not as it should be; says what, and what to do."""
+    """A check of the doctor failed.
+
+    Args:
+        problem: what is wrong.
+        hint: what to do about it.
+    """
+
+    def __init__(self, problem: str, hint: str) -> None:
+        super().__init__(problem)
+        self.hint = hint
 
 
 def data(locations: Locations) -> str:
-    """The data directory: whose it is, whether it can be written to, and how much space is left."""
+    """Checks the owner, the permissions and the free space of the data directory."""
     existing = locations.data
     while not os.path.exists(existing):
         existing = os.path.dirname(existing)
     if not os.access(existing, os.W_OK | os.X_OK):
-        raise PermissionError(f"{existing} cannot be written to")
+        raise Unwell(f"{existing} cannot be written to", _OTHER_DATA)
     above = os.path.dirname(store_path(locations.data, "any"))
     for directory in (os.path.dirname(above), above):
         if os.path.lexists(directory):
             check_private(directory, "the data directory", "SNAPD_DATA_DIR")
     free = shutil.disk_usage(existing).free
     if free < LITTLE_SPACE:
-        raise Unwell(f"{locations.data}: only {size(free)} free")
+        raise Unwell(f"{locations.data}: only {size(free)} free", StorageFull.default_hint)
     return f"{locations.data}, {size(free)} free"
 
 
 def runtime(locations: Locations, socket: str) -> str:
-    """The runtime directory and the socket: that nobody but the user can lay anything there."""
+    """Checks that nobody but the user can put anything into the runtime directory, or use the socket."""
     locations.make_runtime()
     check_socket_path(socket)
     if os.path.lexists(socket):
         status = os.lstat(socket)
         if not stat.S_ISSOCK(status.st_mode):
-            raise Unwell(f"{socket} is no socket: remove it")
+            raise Unwell(f"{socket} is not a socket", "remove it")
         if status.st_uid != os.geteuid():
-            raise Unwell(f"{socket} belongs to somebody else (user {status.st_uid}): have its owner remove it")
+            raise Unwell(f"{socket} belongs to somebody else (user {status.st_uid})", "have its owner remove it")
         if status.st_mode & 0o077:
-            raise Unwell(f"{socket} is open to others (mode {stat.S_IMODE(status.st_mode):o}): run 'snapd stop'")
+            raise Unwell(f"{socket} is open to others (mode {stat.S_IMODE(status.st_mode):o})", _STOP)
     return locations.runtime
 
 
 def daemon(socket: str) -> str:
-    """Whether the daemon runs, and is of this command's version."""
+    """Checks whether the daemon runs, and has the version of this command."""
     connection = connect(socket)
     if connection is None:
-        return "not running; it is started when it is needed"
+        return "not running; the next command starts it"
     connection.close()
     from snapd_client import Client, ClientError
 
@@ -71,20 +82,20 @@ def daemon(socket: str) -> str:
     try:
         told = client.initialize([])
     except ClientError as error:
-        raise Unwell(f"at {socket}, does not answer as it should: {error}") from error
+        raise Unwell(f"the daemon at {socket} does not answer as it should: {error}", _STOP) from error
     finally:
         client.close()
     version = told["serverInfo"]["version"]
     if version != __version__:
-        raise Unwell(f"running at {socket}, version {version}; this is {__version__}: run 'snapd stop'")
+        raise Unwell(f"running at {socket}, version {version}; this is {__version__}", _STOP)
     return f"running at {socket}, version {version}"
 
 
 def watches(directories: int) -> str:
-    """Whether the system lets all folders of a workspace be watched.
+    """Checks whether the system allows watching all directories of a workspace.
 
     Args:
-        directories: how many there are in the workspace.
+        directories: how many the workspace has.
     """
     try:
         most, queues = (_number(path) for path in (_WATCHES, _QUEUES))
@@ -92,7 +103,9 @@ def watches(directories: int) -> str:
         return "this system has no inotify: each snapshot looks at every file"
     said = f"{directories} directories; a user may watch {most} with {queues} queues"
     if directories * _ROOM > most:
-        raise Unwell(f"{said}: raise fs.inotify.max_user_watches, or each snapshot looks at every file")
+        raise Unwell(
+            f"{said}: too few, so each snapshot looks at every file", "raise fs.inotify.max_user_watches with sysctl"
+        )
     return said
 
 
@@ -102,4 +115,4 @@ def _number(path: str) -> int:
 
 
 FAILURES = (SnapdError, OSError, Unwell)
-"""What a check raises where something is not as it should be."""
+"""What a check raises when it fails."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import argparse
 
     from snapd.daemon import Options
-    from snapd.settings import Base
+    from snapd.settings.in_force import Base
 
 
 def serve(options: argparse.Namespace) -> int:
@@ -28,10 +28,10 @@ def serve(options: argparse.Namespace) -> int:
 
         # before anything else can print, be it while it is imported: standard output belongs to the protocol
         stdout = take_stdout() if options.stdio else -1
-        from snapd.config import read_environment
-        from snapd.settings import Base, SettingsFile
+        from snapd.settings.in_force import Base, SettingsFile
+        from snapd.settings.sources import read_environment
 
-        # what the user has to put right is told at once: all of the daemon takes a second to import
+        # mistakes of the user are reported at once: importing the whole daemon takes a second
         locations = Locations.from_environment(os.environ)
         # its own variables count: whoever starts it by hand sets them for it, and nobody else starts it with any
         base = Base(SettingsFile(locations.config_file), read_environment(os.environ))
@@ -81,7 +81,7 @@ def _serve_socket(options: argparse.Namespace, settings: Options) -> int:
     try:
         return run(main)
     except AlreadyRunning:
-        print(f"snapd: a daemon serves {path} already", file=sys.stderr)
+        print(f"snapd: a daemon already serves {path}\nhint: 'snapd stop' ends it", file=sys.stderr)
         return FAILED
 
 
@@ -110,14 +110,18 @@ def _address(text: str, allow_remote: bool) -> tuple[str, int]:
     host, colon, port = text.rpartition(":")
     host = host.strip("[]")
     if not colon or not host or not port.isdigit() or int(port) > 65535:
-        raise InvalidParams("--tcp: expected HOST:PORT", field="--tcp")
+        raise InvalidParams("--tcp: expected HOST:PORT", hint="for example 127.0.0.1:7000", field="--tcp")
     if host != "localhost" and not allow_remote:
         try:
             loopback = ipaddress.ip_address(host).is_loopback
         except ValueError:
             loopback = False
         if not loopback:
-            raise InvalidParams(f"--tcp: {host} is not the loopback interface; --allow-remote lets it", field="--tcp")
+            raise InvalidParams(
+                f"--tcp: {host} is not the loopback interface",
+                hint="add --allow-remote to let other machines connect",
+                field="--tcp",
+            )
     return host, int(port)
 
 

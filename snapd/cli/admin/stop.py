@@ -39,7 +39,12 @@ def stop(options: argparse.Namespace) -> int:
     deadline = time.monotonic() + _STOP_SECONDS
     while os.path.exists(path) or (descriptor is not None and not _has_ended(descriptor)):
         if time.monotonic() > deadline:
-            raise IoError("the daemon does not end: it is finishing a request", path=path, errno="ETIMEDOUT")
+            raise IoError(
+                "the daemon is still finishing a request",
+                hint="it ends after that: run 'snapd stop' again to wait for it",
+                path=path,
+                errno="ETIMEDOUT",
+            )
         time.sleep(_POLL_SECONDS)
     if descriptor is not None:
         os.close(descriptor)

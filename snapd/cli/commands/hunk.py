@@ -1,4 +1,4 @@
-"""`snapd revert-hunk`: takes back some hunks of what a step changed in a file."""
+"""`snapd revert-hunk`: reverts some of the hunks that a step changed in a file."""
 
 from __future__ import annotations
 
@@ -17,22 +17,26 @@ if TYPE_CHECKING:
     import argparse
 
 _HELP = """\
-y - take this hunk back
-n - leave it
-q - leave it and all that follow
-a - take it and all that follow back
-d - leave it and all that follow
-? - this help
+y - revert this hunk
+n - keep this hunk
+q - keep this hunk and all later ones
+a - revert this hunk and all later ones
+d - keep this hunk and all later ones
+? - show this help
 """
 
 
 def revert_hunk(options: argparse.Namespace) -> int:
-    """Takes back the hunks that are named, or that are chosen one by one."""
+    """Reverts the hunks that the command names, or that the user chooses one by one."""
     with backend(options) as found:
         about = {"stepId": step_id(found, options.step), "file": in_folder(options, options.file)}
         hunks = ask(found, "step/hunks", about)["hunks"]
         if not hunks:
-            raise InvalidParams(f"{options.file} has no hunks in this step: it changed as a whole", field="FILE")
+            raise InvalidParams(
+                f"{options.file} has no hunks in this step: it changed as a whole",
+                hint=f"'snapd undo {options.step} FILE' undoes what the step changed in it",
+                field="FILE",
+            )
         chosen = _named(options.hunks, len(hunks)) if options.hunks else _chosen(options, hunks)
         if not chosen:
             print("snapd: nothing was changed", file=sys.stderr)
@@ -43,7 +47,11 @@ def revert_hunk(options: argparse.Namespace) -> int:
 def _named(numbers: list[int], count: int) -> list[int]:
     for number in numbers:
         if not 1 <= number <= count:
-            raise InvalidParams(f"there is no hunk {number}, only 1 to {count}", field="HUNK")
+            raise InvalidParams(
+                f"there is no hunk {number}, only 1 to {count}",
+                hint="'snapd show STEP' shows the hunks in order",
+                field="HUNK",
+            )
     return [number - 1 for number in dict.fromkeys(numbers)]
 
 
@@ -52,13 +60,17 @@ def _chosen(options: argparse.Namespace, hunks: list[dict[str, Any]]) -> list[in
     if options.yes:
         return [hunk["index"] for hunk in hunks]
     if not sys.stdin.isatty():
-        raise InvalidParams(f"say which hunks, 1 to {len(hunks)}, or --yes for all", field="HUNK")
+        raise InvalidParams(
+            "standard input is no terminal to ask on",
+            hint=f"name the hunks, from 1 to {len(hunks)}, or take all of them back with --yes",
+            field="HUNK",
+        )
     painter = Painter(options, sys.stderr)
     print(painter.paint(printable(options.file), "bold"), file=sys.stderr)
     chosen: list[int] = []
     for at, hunk in enumerate(hunks):
         print(painter.diff("\n".join([hunk["header"], *hunk["lines"]])), file=sys.stderr)
-        answer = _answer(painter, f"({at + 1}/{len(hunks)}) take this hunk back [y,n,q,a,d,?]? ")
+        answer = _answer(painter, f"({at + 1}/{len(hunks)}) revert this hunk [y,n,q,a,d,?]? ")
         if answer == "a":
             return [*chosen, *(later["index"] for later in hunks[at:])]
         if answer in ("q", "d"):

@@ -72,7 +72,7 @@ def show(options: argparse.Namespace) -> int:
     if options.json:
         print_json(result)
         return DONE
-    sys.stdout.buffer.write(file_bytes(result))
+    sys.stdout.buffer.write(file_bytes(result["content"], result["encoding"]))
     sys.stdout.buffer.flush()
     return DONE
 

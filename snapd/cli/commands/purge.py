@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 def purge(options: argparse.Namespace) -> int:
-    """Shows what would go, asks, and has it gone."""
+    """Shows what would be removed, asks for confirmation, and removes it."""
     if options.workspace == bool(options.files):
-        raise InvalidParams("expected files, or else --workspace", field="FILE")
+        raise InvalidParams("expected either files or --workspace", hint="see 'snapd purge --help'", field="FILE")
     params: dict[str, Any] = (
         {"everything": True} if options.workspace else {"files": [in_folder(options, file) for file in options.files]}
     )
@@ -30,12 +30,16 @@ def purge(options: argparse.Namespace) -> int:
                 print_json(told)
                 return DONE
             if not options.dry_run and not sys.stdin.isatty():
-                raise InvalidParams("this cannot be taken back: say --yes, or --dry-run to see it", field="--yes")
+                raise InvalidParams(
+                    "this cannot be undone, and standard input is no terminal to ask on",
+                    hint="see what would go with --dry-run, then confirm with --yes",
+                    field="--yes",
+                )
             for line in _plan(told, everything=options.workspace):
                 print(line, file=sys.stdout if options.dry_run else sys.stderr)
             if options.dry_run:
                 return DONE
-            if not confirmed("Remove this for good? It cannot be taken back."):
+            if not confirmed("Remove this for good? It cannot be undone."):
                 print("snapd: nothing was changed", file=sys.stderr)
                 return NOT_ALL
         result = ask(found, "snapshot/purge", params)
@@ -44,7 +48,10 @@ def purge(options: argparse.Namespace) -> int:
         return DONE
     print(f"{_counted(result, everything=options.workspace)}; {size(result['freedBytes'])} freed")
     if result["stillInGit"]:
-        print("snapd: the project's own git still has some of it: see 'git filter-repo'", file=sys.stderr)
+        print(
+            "snapd: the project's own git still has some of it\nhint: 'git filter-repo' removes it there",
+            file=sys.stderr,
+        )
     return DONE
 
 

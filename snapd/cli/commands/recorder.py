@@ -137,7 +137,7 @@ class Recorder:
                 # somebody ended it; what the command does from now on is to be recorded all the same
                 self._resume()
         elif not self._client.connected:
-            raise IoError("the daemon is gone", errno="EPIPE")
+            raise IoError("the daemon is gone", hint="run the command again to record it", errno="EPIPE")
 
     def _begin(self) -> None:
         """Begins a step, with which the one before it ends."""

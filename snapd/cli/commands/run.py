@@ -1,4 +1,4 @@
-"""`snapd run`: any command as a session, so that what it does can be undone although it knows nothing of snapd."""
+"""`snapd run`: runs any command as a session, so that its changes can be undone although it does not know snapd."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from snapd_client import ClientError
 from snapd.cli.requests.connection import connected
 from snapd.cli.requests.names import short
 from snapd.cli.terminal.layout import fit_name, terminal_width
-from snapd.cli.terminal.output import Painter, counts, printable
+from snapd.cli.terminal.output import Painter, counts, print_error, printable
 from snapd.core.errors import InvalidParams, SnapdError
 from snapd.launch import ensure_daemon
 from snapd.locations import Locations
@@ -39,11 +39,11 @@ _ANSWER_SECONDS = 60.0
 def run(options: argparse.Namespace) -> int:
     """Runs the command; its exit code is that of the command, or 128 and the number of the signal that ended it.
 
-    Whatever keeps snapd from recording it keeps nobody from running it, unless `--require` asks for that.
+    If snapd cannot record the command, the command runs all the same, unless `--require` is given.
     """
     words = options.words[1:] if options.words[:1] == ["--"] else options.words
     if not words:
-        raise InvalidParams("expected a command after --", field="COMMAND")
+        raise InvalidParams("expected a command after --", hint="for example: snapd run -- claude", field="COMMAND")
     folder = os.path.abspath(options.directory)
     os.chdir(folder)
     program = shutil.which(words[0])
@@ -55,8 +55,7 @@ def run(options: argparse.Namespace) -> int:
     except (SnapdError, ClientError, OSError) as error:
         if options.require:
             raise
-        said = error.message if isinstance(error, SnapdError) else str(error)
-        print(f"snapd: the steps of this command are not recorded: {printable(said)}", file=sys.stderr)
+        print_error(error, "the steps of this command are not recorded: ")
         with _Child() as child:
             return child.run(program, words)
     try:
@@ -164,14 +163,14 @@ def _in_foreground() -> bool:
 
 
 def _finish(options: argparse.Namespace, recorder: Recorder) -> None:
-    """Ends the session, and says what was recorded."""
+    """Ends the session, and prints what was recorded."""
     try:
         steps = [step for step in recorder.finish() if step.get("files")]
     except (ClientError, SnapdError, OSError) as error:
-        print(f"snapd: the session could not be ended: {printable(str(error))}", file=sys.stderr)
+        print_error(error, "the session could not be ended: ")
         return
     if recorder.trouble is not None:
-        print(f"snapd: meanwhile: {printable(str(recorder.trouble))}", file=sys.stderr)
+        print_error(recorder.trouble, "some changes may not be recorded: ")
     painter = Painter(options, sys.stderr)
     name = short(recorder.session_id)
     if not steps:
@@ -181,7 +180,7 @@ def _finish(options: argparse.Namespace, recorder: Recorder) -> None:
     print(f"snapd: session {painter.paint(name, 'yellow')}: {said}", file=sys.stderr)
     for step in steps:
         print(f"  {painter.paint('●', 'cyan')} {_step(painter, step)}", file=sys.stderr)
-    print(painter.paint(f"snapd undo --session {name} takes the last back", "dim"), file=sys.stderr)
+    print(painter.paint(f"snapd undo --session {name} undoes the last step", "dim"), file=sys.stderr)
 
 
 def _step(painter: Painter, step: dict[str, Any]) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from snapd.cli.exit_codes import DONE
 from snapd.cli.requests.connection import ask, backend, in_folder
 from snapd.cli.requests.names import all_sessions, short, step_id
-from snapd.cli.terminal.output import Painter, print_json, printable, summary
+from snapd.cli.terminal.output import Painter, print_error, print_json, printable, summary
 from snapd.core.errors import PathOutsideWorkspace, SnapdError, UnknownSession
 
 if TYPE_CHECKING:
@@ -28,8 +28,7 @@ def step(options: argparse.Namespace) -> int:
     try:
         return act(options)
     except (SnapdError, OSError) as error:
-        said = error.message if isinstance(error, SnapdError) else str(error)
-        print(f"snapd: the step was not {_DONE[options.action]}: {printable(said)}", file=sys.stderr)
+        print_error(error, f"the step was not {_DONE[options.action]}: ")
         return DONE
 
 

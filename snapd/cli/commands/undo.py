@@ -34,7 +34,7 @@ def undo(options: argparse.Namespace) -> int:
 
 
 def redo(options: argparse.Namespace) -> int:
-    """Does the steps of a session again that were taken back last."""
+    """Redoes the steps of a session that were undone last."""
     with backend(options) as found:
         params = {"sessionId": _session(options, found), "count": options.count}
         return operate(options, found, "session/redo", params, sure=options.yes)

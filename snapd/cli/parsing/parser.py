@@ -1,4 +1,4 @@
-"""What the command line takes."""
+"""The parser of the command line."""
 
 from __future__ import annotations
 
@@ -39,12 +39,13 @@ COMMANDS = {
 """For each command, the module below `snapd.cli` and the function that runs it."""
 
 SHOWING = frozenset({"patch", "diff", "show", "files", "status", "sessions", "log", "du", "completion"})
-"""The commands that are about nothing but what they print: they stop where that cannot be read any more."""
+"""The commands whose only purpose is their output: they stop when nobody reads it any more."""
 
 _HASH = "a snapshot's hash (40 hex digits), or 'last'"
 _EPILOG = (
     "exit codes: 0 done; 1 failed, nothing changed; 2 wrong usage or settings; 3 done, but not for every file; "
-    "4 no daemon; 130 interrupted; 141 nobody reads what is shown. They say what was done also where the output is lost"
+    "4 cannot reach the daemon; 130 interrupted; 141 the reader of the output is gone. "
+    "The code says what was done even if the output could not be written"
 )
 
 
@@ -52,7 +53,7 @@ def build_parser() -> argparse.ArgumentParser:
     """The parser of all commands."""
     parser = argparse.ArgumentParser(
         prog="snapd",
-        description="Snapshots of a folder that agents edit: see what changed, get it back.",
+        description="Snapshots of a folder that agents edit: see what changed, and get it back.",
         epilog=_EPILOG,
     )
     parser.add_argument("--version", action="version", version=f"snapd {__version__}")
@@ -67,54 +68,62 @@ def _add_looking(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     shared = common()
     track = commands.add_parser("track", parents=[shared], help="take a snapshot and print its hash")
     track.add_argument(
-        "--force", action="append", metavar="PATH", help="capture this ignored path all the same (repeatable)"
+        "--force", action="append", metavar="PATH", help="capture this path although it is ignored (repeatable)"
     )
     patch = commands.add_parser("patch", parents=[shared], help="list what changed since a snapshot, with counts")
     patch.add_argument("hash", metavar="HASH", help=_HASH)
     patch.add_argument("to", metavar="TO", nargs="?", help="another snapshot (default: the files as they are)")
-    patch.add_argument("--renames", action="store_true", help="show moved files as one")
+    patch.add_argument("--renames", action="store_true", help="show a moved file as one entry")
     diff = commands.add_parser("diff", parents=[shared], help="show what changed since a snapshot as a unified diff")
     diff.add_argument("hash", metavar="HASH", help=_HASH)
     diff.add_argument("to", metavar="TO", nargs="?", help="another snapshot (default: the files as they are)")
     diff.add_argument("--file", action="append", metavar="FILE", dest="files", help="only this file (repeatable)")
     show = commands.add_parser("show", parents=[shared], help="print a file as it was, or show a step and its diff")
     show.add_argument(
-        "what", metavar="FILE@HASH | STEP", help="a file and the snapshot to take it from; or a step, see 'snapd log'"
+        "what",
+        metavar="FILE@HASH | STEP",
+        help="a file and the snapshot to read it from; or a step, as 'snapd log' shows it",
     )
     files = commands.add_parser("files", parents=[shared], help="list the files of a snapshot")
     files.add_argument("hash", metavar="HASH", help=_HASH)
-    files.add_argument("prefix", metavar="PREFIX", nargs="?", default="", help="only names that start with this")
-    commands.add_parser("status", parents=[shared], help="show what is known of the folder")
+    files.add_argument("prefix", metavar="PREFIX", nargs="?", default="", help="list only names that start with this")
+    commands.add_parser("status", parents=[shared], help="show the state of the folder's snapshots and settings")
 
 
 def _add_bringing_back(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     shared = changing(
-        "for files changed since the last snapshot (default: overwrite; what is there is kept in a snapshot)"
+        "what to do with files that changed since the last snapshot (default: overwrite; a snapshot keeps them)"
     )
     revert = commands.add_parser("revert", parents=[shared], help="bring some files back from a snapshot")
     revert.add_argument("hash", metavar="HASH", help=_HASH)
     revert.add_argument("files", metavar="FILE", nargs="+", help="files or directories")
-    restore = commands.add_parser("restore", parents=[shared], help="make the folder what a snapshot was")
+    restore = commands.add_parser("restore", parents=[shared], help="make the folder match a snapshot")
     restore.add_argument("hash", metavar="HASH", help=_HASH)
 
 
 def _add_keeping(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    gc = commands.add_parser("gc", parents=[common()], help="drop what need not be kept, and pack the rest")
-    gc.add_argument(
-        "--older-than", metavar="DAYS", type=float, help="drop what is older (default: as configured; 0: all there is)"
+    gc = commands.add_parser(
+        "gc", parents=[common()], help="drop snapshots that the settings do not keep, and pack the rest"
     )
-    gc.add_argument("--all", action="store_true", help="of all folders of this user")
     gc.add_argument(
-        "--missing", action="store_true", help="likewise, and remove the snapshots of folders that are not there"
+        "--older-than", metavar="DAYS", type=float, help="drop snapshots older than this (default: the setting; 0: all)"
     )
-    du = commands.add_parser("du", parents=[common(asks=False)], help="show what the snapshots take, by session")
-    du.add_argument("--all", action="store_true", help="of all folders of this user")
+    gc.add_argument("--all", action="store_true", help="for all folders of this user")
+    gc.add_argument(
+        "--missing", action="store_true", help="as --all, and also remove the snapshots of folders that no longer exist"
+    )
+    du = commands.add_parser(
+        "du", parents=[common(asks=False)], help="show how much space the snapshots take, by session"
+    )
+    du.add_argument("--all", action="store_true", help="for all folders of this user")
     purge = commands.add_parser(
-        "purge", parents=[common()], help="take files out of all snapshots for good, for a secret that was captured"
+        "purge", parents=[common()], help="remove files, such as a leaked secret, from all snapshots for good"
     )
     purge.add_argument("files", metavar="FILE", nargs="*", help="files or directories")
-    purge.add_argument("--workspace", action="store_true", help="instead: all snapshots and sessions of the folder")
-    purge.add_argument("-n", "--dry-run", action="store_true", help="only show what would go")
+    purge.add_argument(
+        "--workspace", action="store_true", help="remove all snapshots and sessions of the folder instead"
+    )
+    purge.add_argument("-n", "--dry-run", action="store_true", help="only show what would be removed")
     purge.add_argument("-y", "--yes", action="store_true", help="do not ask")
 
 
@@ -123,27 +132,29 @@ def _add_serving(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     way = serve.add_mutually_exclusive_group()
     way.add_argument("--stdio", action="store_true", help="serve one client on standard input and output")
     way.add_argument("--socket", metavar="PATH", help="the Unix socket to serve (default: the user's own)")
-    way.add_argument("--tcp", metavar="HOST:PORT", help="serve TCP; clients need the token")
-    serve.add_argument("--token-file", metavar="PATH", help="holds the token for --tcp")
+    way.add_argument("--tcp", metavar="HOST:PORT", help="serve TCP; clients need a token")
+    serve.add_argument("--token-file", metavar="PATH", help="the file that holds the token for --tcp")
     serve.add_argument("--allow-remote", action="store_true", help="let --tcp listen beyond the loopback interface")
     serve.add_argument(
         "--idle-exit",
         metavar="SECONDS",
         type=float,
         default=1800.0,
-        help="end after this long without a client; 0: never",
+        help="end after this long without a client (default: 1800; 0: never)",
     )
     serve.add_argument(
         "--max-message", metavar="BYTES", type=int, default=64 << 20, help="refuse longer messages (default: 64 MiB)"
     )
-    connect = commands.add_parser("connect", help="bridge standard input and output to the daemon, started if needed")
-    connect.add_argument("--socket", metavar="PATH", help="of the daemon (default: the user's own)")
-    connect.add_argument("--stdio", action="store_true", help="taken and ignored: editors append it")
+    connect = commands.add_parser(
+        "connect", help="connect standard input and output to the daemon, starting it if needed"
+    )
+    connect.add_argument("--socket", metavar="PATH", help="the daemon's socket (default: the user's own)")
+    connect.add_argument("--stdio", action="store_true", help="ignored: editors append it")
     stop = commands.add_parser("stop", help="end the daemon")
-    stop.add_argument("--socket", metavar="PATH", help="of the daemon (default: the user's own)")
+    stop.add_argument("--socket", metavar="PATH", help="the daemon's socket (default: the user's own)")
     commands.add_parser("doctor", parents=[common()], help="check this installation and this folder")
     fsck = commands.add_parser("fsck", parents=[common()], help="check every object of this folder's store")
-    fsck.add_argument("--repair", action="store_true", help="get back what can be had, keep what is replaced")
-    fsck.add_argument("--all", action="store_true", help="of all folders")
+    fsck.add_argument("--repair", action="store_true", help="recover what can be recovered, and keep what is replaced")
+    fsck.add_argument("--all", action="store_true", help="check the stores of all folders")
     completion = commands.add_parser("completion", help="print the completion script of a shell")
     completion.add_argument("shell", choices=("bash", "zsh", "tcsh"))

@@ -1,4 +1,4 @@
-"""What the commands about sessions and their steps take."""
+"""The parsers of the commands about sessions and steps."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import argparse
 
 from .shared_options import changing, common
 
-_STEP = "a step: its name, the beginning of it, or 'last'; 'snapd log' shows them"
-_SESSION = "a session: its name or the beginning of it; 'snapd sessions' lists them"
-_CONFLICTS = "for files that are not what the step left (default: merge)"
+_STEP = "a step: its name, the beginning of its name, or 'last'; 'snapd log' shows them"
+_SESSION = "a session: its name or the beginning of its name; 'snapd sessions' lists them"
+_CONFLICTS = "what to do with files that changed after the step (default: merge)"
 
 
 def add_sessions(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -18,7 +18,7 @@ def add_sessions(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     log = commands.add_parser("log", parents=[shared], help="show what happened: steps, undos, and what you changed")
     log.add_argument("--session", metavar="S", help=f"only {_SESSION}")
     log.add_argument(
-        "-n", dest="number", metavar="N", type=int, default=25, help="so many entries (default: 25; 0: all)"
+        "-n", dest="number", metavar="N", type=int, default=25, help="how many entries to show (default: 25; 0: all)"
     )
     _add_undoing(commands)
     _add_step(commands)
@@ -28,40 +28,46 @@ def add_sessions(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def _add_undoing(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     shared = changing(_CONFLICTS)
-    undo = commands.add_parser("undo", parents=[shared], help="take back a step, and leave what others changed since")
-    undo.add_argument("step", metavar="STEP", nargs="?", help=f"{_STEP} (default: the last one that changed something)")
-    undo.add_argument("files", metavar="FILE", nargs="*", help="only what it changed in these files")
-    redo = commands.add_parser("redo", parents=[shared], help="do a step again that was taken back")
+    undo = commands.add_parser("undo", parents=[shared], help="undo a step, and keep what others changed since")
+    undo.add_argument("step", metavar="STEP", nargs="?", help=f"{_STEP} (default: the last that changed something)")
+    undo.add_argument("files", metavar="FILE", nargs="*", help="undo only what the step changed in these files")
+    redo = commands.add_parser("redo", parents=[shared], help="redo a step that was undone")
     for command in (undo, redo):
-        command.add_argument("--session", metavar="S", help=f"{_SESSION} (default: where something was changed last)")
-        command.add_argument("--count", metavar="N", type=_positive, help="so many steps (default: 1)")
+        command.add_argument("--session", metavar="S", help=f"{_SESSION} (default: the one with the latest change)")
+        command.add_argument("--count", metavar="N", type=_positive, help="how many steps (default: 1)")
     hunk = commands.add_parser(
-        "revert-hunk", parents=[shared], help="take back some hunks of what a step changed in a file"
+        "revert-hunk", parents=[shared], help="revert some of the hunks that a step changed in a file"
     )
     hunk.add_argument("step", metavar="STEP", help=_STEP)
-    hunk.add_argument("file", metavar="FILE", help="a file that it changed")
+    hunk.add_argument("file", metavar="FILE", help="a file that the step changed")
     hunk.add_argument(
-        "hunks", metavar="HUNK", type=_positive, nargs="*", help="their numbers, from 1 (default: asks for each)"
+        "hunks",
+        metavar="HUNK",
+        type=_positive,
+        nargs="*",
+        help="the numbers of the hunks, from 1 (default: ask about each)",
     )
 
 
 def _add_step(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    step = commands.add_parser("step", help="begin or end a step: for the hooks of agents")
+    step = commands.add_parser("step", help="begin or end a step, from the hooks of an agent")
     actions = step.add_subparsers(dest="action", metavar="ACTION", required=True)
     shared = common()
     shared.add_argument(
-        "--best-effort", action="store_true", help="whatever goes wrong, say so on standard error and exit with 0"
+        "--best-effort", action="store_true", help="exit with 0 even after an error, and print the error"
     )
     begin = actions.add_parser("begin", parents=[shared], help="begin a step and print its name")
     begin.add_argument(
-        "--session", metavar="S", help="its session, started where there is none of that name (default: a new one)"
+        "--session",
+        metavar="S",
+        help="the session of the step; started if there is none of that name (default: a new one)",
     )
-    begin.add_argument("--agent", metavar="NAME", help="who works in a session that is started")
-    begin.add_argument("--tool", metavar="NAME", help="what is used in the step")
-    begin.add_argument("--description", metavar="TEXT", help="what it is about")
-    begin.add_argument("--message", metavar="ID", help="the message that it belongs to")
+    begin.add_argument("--agent", metavar="NAME", help="the agent of a new session")
+    begin.add_argument("--tool", metavar="NAME", help="the tool that the step uses")
+    begin.add_argument("--description", metavar="TEXT", help="what the step does")
+    begin.add_argument("--message", metavar="ID", help="the message that the step belongs to")
     begin.add_argument("--part", metavar="ID", help="the part of that message")
-    begin.add_argument("--parent", metavar="STEP", help="the step that it is a part of")
+    begin.add_argument("--parent", metavar="STEP", help="the step that this one is a part of")
     end = actions.add_parser("end", parents=[shared], help="end a step and show what changed")
     end.add_argument("step", metavar="STEP", help=_STEP)
     end.add_argument(
@@ -69,14 +75,14 @@ def _add_step(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         action="append",
         metavar="FILE",
         dest="files",
-        help="what the agent knows that it wrote, where steps overlap (repeatable)",
+        help="a file that the agent wrote, for steps that overlap (repeatable)",
     )
 
 
 def _add_session(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    session = commands.add_parser("session", help="end a session: for the hooks of agents")
+    session = commands.add_parser("session", help="end a session, from the hooks of an agent")
     actions = session.add_subparsers(dest="action", metavar="ACTION", required=True)
-    end = actions.add_parser("end", parents=[common()], help="end a session, and the steps that are open in it")
+    end = actions.add_parser("end", parents=[common()], help="end a session and its open steps")
     end.add_argument("session", metavar="SESSION", help=_SESSION)
 
 
@@ -84,19 +90,19 @@ def _add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     run = commands.add_parser(
         "run",
         parents=[common(alone=False)],
-        help="run a command as a session whose steps are made by themselves",
+        help="run a command and record its changes as steps of a session",
         usage="snapd run [options] -- COMMAND ...",
     )
-    run.add_argument("--agent", metavar="NAME", help="who works in it (default: the command's name)")
-    run.add_argument("--title", metavar="TEXT", help="what it is about (default: the command)")
+    run.add_argument("--agent", metavar="NAME", help="the agent of the session (default: the name of the command)")
+    run.add_argument("--title", metavar="TEXT", help="the title of the session (default: the command)")
     run.add_argument(
         "--quiet",
         metavar="SECONDS",
         type=_seconds,
         default=2.0,
-        help="a step ends when nothing has changed for so long (default: 2)",
+        help="end a step when nothing has changed for this long (default: 2)",
     )
-    run.add_argument("--require", action="store_true", help="do not run the command where its steps cannot be recorded")
+    run.add_argument("--require", action="store_true", help="do not run the command if its steps cannot be recorded")
     run.add_argument("words", metavar="COMMAND", nargs=argparse.REMAINDER, help="the command and its arguments")
 
 

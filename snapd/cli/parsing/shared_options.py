@@ -1,4 +1,4 @@
-"""The options that several commands have."""
+"""The options that several commands share."""
 
 from __future__ import annotations
 
@@ -8,31 +8,34 @@ FOLDER = "the folder (default: this one)"
 
 
 def common(*, alone: bool = True, asks: bool = True) -> argparse.ArgumentParser:
-    """Those of all commands that ask something.
+    """The options of every command that works on a folder.
 
     Args:
         alone: whether the command can do without the daemon.
-        asks: whether there is anybody whom it asks; else it looks for itself.
+        asks: whether the command sends requests; otherwise it reads the stores itself.
     """
     shared = argparse.ArgumentParser(add_help=False)
     shared.add_argument("-C", dest="directory", metavar="DIR", default=argparse.SUPPRESS, help=FOLDER)
     if asks:
-        shared.add_argument("--socket", metavar="PATH", help="of the daemon (default: the user's own)")
+        shared.add_argument("--socket", metavar="PATH", help="the daemon's socket (default: the user's own)")
     if alone and asks:
         shared.add_argument("--no-daemon", action="store_true", help="do the work in this process")
     if alone:
         shared.add_argument("--json", action="store_true", help="print the answer as JSON")
     shared.add_argument(
-        "--color", choices=("auto", "always", "never"), default="auto", help="colour (default: on a terminal)"
+        "--color",
+        choices=("auto", "always", "never"),
+        default="auto",
+        help="when to use colour (default: on a terminal)",
     )
     return shared
 
 
 def changing(conflicts: str) -> argparse.ArgumentParser:
-    """Those of the commands that change the folder.
+    """The options of the commands that change the folder.
 
     Args:
-        conflicts: what files `--on-conflict` is about, and what holds without it.
+        conflicts: the help of `--on-conflict`.
     """
     shared = common()
     shared.add_argument("-n", "--dry-run", action="store_true", help="only show what would be done")

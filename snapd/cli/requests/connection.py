@@ -1,4 +1,4 @@
-"""Asks the daemon, or this process where told so, and shows progress meanwhile."""
+"""Sends requests to the daemon, or to this process with `--no-daemon`, and shows their progress."""
 
 from __future__ import annotations
 
@@ -18,16 +18,17 @@ if TYPE_CHECKING:
     from snapd_client import Client
 
     from snapd.backend import Backend, RemoteBackend, Report
-    from snapd.config import Settings
+    from snapd.settings.table import Settings
 
 
+TAKE_ONE = "'snapd track' takes one"
 _HEXADECIMAL = frozenset("0123456789abcdef")
 _QUIET_SECONDS = 0.5
 """How long a request may take before its progress is shown."""
 
 
 _told: set[str] = set()
-"""What was said of the environment: a command that asks several times says it once."""
+"""The warnings about the environment so far: a command with several requests prints each once."""
 
 
 class NoDaemon(IoError):
@@ -36,14 +37,14 @@ class NoDaemon(IoError):
 
 @contextmanager
 def backend(options: argparse.Namespace, folder: str | None = None) -> Iterator[Backend]:
-    """The one who answers for the folder of a command.
+    """The backend for the folder of a command.
 
     Args:
         options: of the command; `directory`, `socket` and `no_daemon` are read.
         folder: another one, absolute.
 
     Raises:
-        SnapdError: there is none.
+        SnapdError: the folder cannot be opened.
     """
     folder = folder or os.path.abspath(options.directory)
     locations = Locations.from_environment(os.environ)
@@ -60,13 +61,16 @@ def _remote(locations: Locations, folder: str, socket: str | None) -> Backend:
 
 
 def connected(locations: Locations, path: str, folder: str, timeout: float | None) -> tuple[RemoteBackend, Client]:
-    """The daemon on a socket, started where it does not run, with a folder open; and the connection to it.
+    """Connects to the daemon on a socket, which is started if it does not run, and opens a folder in it.
 
     Args:
         locations: of the user.
         path: of the socket.
         folder: absolute.
-        timeout: seconds that it has for each answer; None for without end.
+        timeout: seconds that the daemon has for each answer; None for no limit.
+
+    Returns:
+        The backend, and the connection that it uses.
 
     Raises:
         NoDaemon: it cannot be started or reached.
@@ -79,24 +83,24 @@ def connected(locations: Locations, path: str, folder: str, timeout: float | Non
     try:
         ensure_daemon(locations, path).close()
     except IoError as error:
-        from snapd.config import read_file
+        from snapd.settings.sources import read_file
 
-        # wrong settings keep a daemon from starting: they are what the user has to hear of
+        # a daemon does not start with wrong settings: then the user needs to see that error
         read_file(locations.config_file)
-        raise NoDaemon(error.message, **error.data) from error
+        raise NoDaemon(error.message, hint=error.hint, **error.data) from error
     client = connect(path, timeout)
     return RemoteBackend(client, folder, own), client
 
 
 def own_settings(locations: Locations) -> dict[str, Any]:
-    """What of this command's environment a daemon is told; says what does not count, for it serves others too.
+    """The settings in this command's environment that a daemon is sent; warns about the others, which have no effect.
 
     Raises:
-        InvalidParams: a variable is wrong, or unknown.
+        InvalidParams: a variable has a wrong value or is unknown.
     """
     if not {name for name in os.environ if name.startswith("SNAPD_")} - {"SNAPD_DATA_DIR", "SNAPD_RUNTIME_DIR"}:
         return {}
-    from snapd.config import as_options, for_the_daemon, read_environment
+    from snapd.settings.sources import as_options, for_the_daemon, read_environment
 
     own, unheard = for_the_daemon(read_environment(os.environ), locations.config_file)
     if unheard is not None and unheard not in _told:
@@ -107,18 +111,19 @@ def own_settings(locations: Locations) -> dict[str, Any]:
 
 def _local(locations: Locations, folder: str) -> Backend:
     from snapd.backend import open_local
-    from snapd.config import read_environment
+    from snapd.settings.sources import read_environment
 
     return open_local(locations, os.environ.get("XDG_CONFIG_HOME"), folder, read_environment(os.environ))
 
 
 def settings_of(options: argparse.Namespace, locations: Locations) -> Settings:
-    """What holds for work that this process does on stores itself; its environment counts under `--no-daemon` alone.
+    """The settings for work that this process does on stores itself; variables count only with `--no-daemon`.
 
     Raises:
         InvalidParams: a setting is wrong.
     """
-    from snapd.config import Settings, read_environment, read_file
+    from snapd.settings.sources import read_environment, read_file
+    from snapd.settings.table import Settings
 
     file = read_file(locations.config_file)
     if options.no_daemon:
@@ -128,10 +133,10 @@ def settings_of(options: argparse.Namespace, locations: Locations) -> Settings:
 
 
 def ask(found: Backend, method: str, params: dict[str, Any]) -> Any:
-    """The result of a request, with a progress bar on a terminal where it takes long.
+    """The result of a request; a long one shows a progress bar on a terminal.
 
     Raises:
-        SnapdError: what the request was answered with.
+        SnapdError: the error that answers the request.
     """
     given = {name: value for name, value in params.items() if value is not None}
     if not sys.stderr.isatty():
@@ -155,15 +160,19 @@ def resolve(found: Backend, hash_: str) -> str:
     """The hash that a word of the command line stands for.
 
     Raises:
-        InvalidParams: it is no hash; or it is 'last', and there is none.
+        InvalidParams: it is neither a hash nor 'last', or there is no last snapshot.
     """
     if len(hash_) == 40 and set(hash_) <= _HEXADECIMAL:
         return hash_
     if hash_ != "last":
-        raise InvalidParams(f"expected 40 lower-case hexadecimal digits or 'last', got {hash_!r}", field="hash")
+        raise InvalidParams(
+            f"expected the hash of a snapshot or 'last', got {hash_!r}",
+            hint="a hash has 40 lower-case hexadecimal digits; 'snapd track' prints one",
+            field="hash",
+        )
     last = ask(found, "snapshot/status", {}).get("lastHash")
     if last is None:
-        raise InvalidParams("there is no snapshot of this folder yet", field="hash")
+        raise InvalidParams("there is no snapshot of this folder yet", hint=TAKE_ONE, field="hash")
     return str(last)
 
 
@@ -175,14 +184,14 @@ def in_folder(options: argparse.Namespace, path: str) -> str:
     except UnicodeEncodeError:
         from snapd.core.paths import to_uri
 
-        # JSON has no words for such a name
+        # JSON cannot hold such a name
         return to_uri(os.fsencode(full))
     return full
 
 
 @contextmanager
 def _bar() -> Iterator[Report]:
-    """A progress bar that appears with the first report of a request that lasts: quick ones never make one."""
+    """A progress bar that appears with the first report after half a second: quick requests never show one."""
     bar: Any = None
     task: Any = None
     begun = time.monotonic()

@@ -1,4 +1,4 @@
-"""Which session and which step a word of the command line stands for: a name, or the beginning of one alone."""
+"""Finds the session or step that a word of the command line names, by its name or an unambiguous beginning of it."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ if TYPE_CHECKING:
     from snapd.backend import Backend
 
 _MADE = 16
-"""Digits of a name that snapd makes."""
+"""Length of a name that snapd generates, in digits."""
 _SHORT = 8
 _HEXADECIMAL = frozenset("0123456789abcdef")
 _ON_A_PAGE = 200
 _NAMED = 5
-"""How many an error names."""
+"""How many candidates an error lists."""
 
 
 def short(name: str) -> str:
-    """A name as it is shown: the beginning of one that snapd made, the whole of any other."""
+    """A name as it is shown: the beginning of a generated name, any other name in full."""
     return name[:_SHORT] if _is_made(name) else name
 
 
 def file_of(row: dict[str, Any]) -> str:
-    """How a request names the file that an answer told of, whatever its bytes."""
+    """The exact name of the file in a row of an answer, for a request."""
     return str(row.get("uri", row["file"]))
 
 
@@ -36,30 +36,34 @@ def find_session(found: Backend, word: str) -> dict[str, Any]:
     """The session that a word stands for.
 
     Raises:
-        UnknownSession: there is none.
-        InvalidParams: there are several.
+        UnknownSession: there is no such session.
+        InvalidParams: several sessions match.
     """
     sessions = {session["sessionId"]: session for session in all_sessions(found)}
     names = _matching(sessions, word)
     if not names:
-        raise UnknownSession(f"no session {word!r} in this folder; 'snapd sessions' lists them", sessionId=word)
+        raise UnknownSession(f"no session {word!r} in this folder", sessionId=word)
     return dict(sessions[_only(names, word, "session")])
 
 
 def find_step(found: Backend, word: str, session_id: str | None = None) -> dict[str, Any]:
-    """The step that a word stands for; 'last' is the one that was begun last.
+    """The step that a word stands for; 'last' is the step that began last.
 
     Args:
-        found: who answers.
+        found: the backend to ask.
         word: of the command line.
-        session_id: where it is one of this session.
+        session_id: look only in this session.
 
     Raises:
-        UnknownStep: there is none.
-        InvalidParams: there are several, or it is no beginning of a name.
+        UnknownStep: there is no such step.
+        InvalidParams: several steps match, or the word cannot be the beginning of a name.
     """
     if word != "last" and not (word and set(word) <= _HEXADECIMAL and len(word) <= _MADE):
-        raise InvalidParams(f"expected a step, the beginning of its name or 'last', got {word!r}", field="STEP")
+        raise InvalidParams(
+            f"expected a step, the beginning of its name or 'last', got {word!r}",
+            hint=UnknownStep.default_hint,
+            field="STEP",
+        )
     about = {"prefix": "" if word == "last" else word, "sessionId": session_id}
     answer = ask(found, "step/find", {**about, "limit": 1 if word == "last" else _NAMED + 1})["steps"]
     if word == "last" and answer:
@@ -67,25 +71,25 @@ def find_step(found: Backend, word: str, session_id: str | None = None) -> dict[
     steps = {step["stepId"]: step for step in answer}
     names = _matching(steps, word)
     if not names:
-        raise UnknownStep(f"no step {word!r} in this folder; 'snapd log' shows them", stepId=word)
+        raise UnknownStep(f"no step {word!r} in this folder", stepId=word)
     return dict(steps[_only(names, word, "step")])
 
 
 def step_id(found: Backend, word: str) -> str:
-    """The name of the step that a word stands for; the daemon is not asked about a whole one. Raises as `find_step`."""
+    """The name of the step that a word stands for; a full name needs no request. Raises as `find_step`."""
     return word if _is_made(word) else str(find_step(found, word)["stepId"])
 
 
 def all_sessions(found: Backend) -> list[dict[str, Any]]:
-    """The sessions, in the order in which they were first started."""
+    """All sessions, in the order of their first start."""
     return list(pages(found, "session/list", {"limit": _ON_A_PAGE}, "sessions"))
 
 
 def latest_session(found: Backend) -> str:
-    """The session in which something was changed last, by a step or by an operation.
+    """The session that last changed something, by a step or an operation.
 
     Raises:
-        NothingToUndo: nothing was changed in any.
+        NothingToUndo: no session changed anything.
     """
     for entry in pages(found, "session/history", {}, "entries"):
         if entry["kind"] == "step" and entry["files"]:
@@ -107,5 +111,7 @@ def _matching(names: Iterable[str], word: str) -> list[str]:
 def _only(names: list[str], word: str, kind: str) -> str:
     if len(names) > 1:
         shown = ", ".join(names[:_NAMED]) + (", ..." if len(names) > _NAMED else "")
-        raise InvalidParams(f"{word!r} is the beginning of several {kind}s: {shown}", field=kind.upper())
+        raise InvalidParams(
+            f"{word!r} is the beginning of several {kind}s: {shown}", hint="give more of the name", field=kind.upper()
+        )
     return names[0]

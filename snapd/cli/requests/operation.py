@@ -1,4 +1,4 @@
-"""An operation on the folder: its plan is shown and asked about before anything is done, then what was done."""
+"""Runs an operation on the folder: shows the plan, asks for confirmation, then shows what was done."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _DONE = {
     "session/undo": {"undone": "undone", "partly": "partly undone", "applied": "not undone"},
     "session/redo": {"applied": "redone", "partly": "partly redone", "undone": "not redone"},
 }
-"""What is said of a step that was turned, by its state since; the first is as it was to be."""
+"""The word for a step that was undone or redone, by its new state; the first state is the intended one."""
 
 
 def operate(options: argparse.Namespace, found: Backend, method: str, params: dict[str, Any], *, sure: bool) -> int:
@@ -33,17 +33,17 @@ def operate(options: argparse.Namespace, found: Backend, method: str, params: di
         options: of the command; `dry_run`, `on_conflict`, `json` and `color` are read.
         found: who answers.
         method: of the request.
-        params: of the request, but for how it is asked.
-        sure: do not ask.
+        params: of the request, without `dryRun` and `onConflict`.
+        sure: do not ask for confirmation.
 
     Returns:
         The exit code.
 
     Raises:
-        InvalidParams: there is nobody to ask.
-        SnapdError: what the request was answered with.
+        InvalidParams: nobody can be asked for confirmation.
+        SnapdError: the error that answers the request.
     """
-    # to ask for "overwrite" by name means more than to leave it at the default: see the protocol on unsaved text
+    # an explicit "overwrite" also overwrites files with unsaved text, which the default does not
     params = {**params, "onConflict": options.on_conflict}
     painter = Painter(options)
     if options.dry_run:
@@ -62,13 +62,15 @@ def _confirmed(painter: Painter, method: str, plan: dict[str, Any]) -> bool:
         return True
     if not sys.stdin.isatty():
         raise InvalidParams(
-            f"this would change {len(touched)} files: say --yes, or --dry-run to see them", field="--yes"
+            f"this would change {len(touched)} files, and standard input is no terminal to ask on",
+            hint="see them with --dry-run, then confirm with --yes",
+            field="--yes",
         )
-    # standard output is for what was done
+    # standard output is for the result alone
     for line in _planned(painter, method, plan):
         print(line, file=sys.stderr)
     print(outcomes(painter, touched), file=sys.stderr)
-    return confirmed("go on? What is there now is kept in a snapshot.")
+    return confirmed("Go on? A snapshot keeps the files as they are now.")
 
 
 def _show(options: argparse.Namespace, painter: Painter, method: str, result: dict[str, Any]) -> int:
@@ -90,7 +92,7 @@ def _show(options: argparse.Namespace, painter: Painter, method: str, result: di
 
 
 def _is_turned(method: str, result: dict[str, Any]) -> bool:
-    """Whether each step is what it was to be: a file in conflict in one may be told as what another made of it."""
+    """Whether each step reached its state: a file in conflict in one step may show the outcome of another."""
     if not result["applied"] or method not in _DONE:
         return True
     return all(step["state"] == next(iter(_DONE[method])) for step in result["steps"])
@@ -101,11 +103,11 @@ def _conflicts(result: dict[str, Any]) -> bool:
 
 
 def _advice(result: dict[str, Any]) -> str:
-    """What conflicts came to, and what to do about them."""
-    settle = "--on-conflict overwrite writes the files in conflict too, and keeps what is there now in a snapshot"
-    if result["before"] == result["after"]:
-        return f"nothing was changed: there are conflicts. The same command with {settle}"
-    return f"the files in conflict were left as they are. The same command with {settle}"
+    """What the conflicts did, and below it what to do about them."""
+    unchanged = result["before"] == result["after"]
+    return (
+        "nothing was changed: there are conflicts" if unchanged else "the files in conflict were left as they are"
+    ) + "\nhint: add --on-conflict overwrite to write them too; a snapshot keeps them as they are now"
 
 
 def _planned(painter: Painter, method: str, result: dict[str, Any]) -> list[str]:

@@ -26,4 +26,6 @@ def confirmed(question: str) -> bool:
 def check_asked() -> None:
     """Makes sure that what was printed to standard error got there; raises `InvalidParams`."""
     if not can_be_asked():
-        raise InvalidParams("standard error cannot be written to, so nobody can be asked: say --yes", field="--yes")
+        raise InvalidParams(
+            "cannot ask: standard error cannot be written to", hint="confirm with --yes instead", field="--yes"
+        )

@@ -6,6 +6,8 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
+from snapd.core.errors import SnapdError
+
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable
@@ -157,8 +159,8 @@ _SOURCES = {
     "file": "config.toml",
     "environment": "environment",
     "client": "this command",
-    "otherClient": "an editor or agent that is connected",
-    "folder": ".snapd.toml of the folder",
+    "otherClient": "another connected editor or agent",
+    "folder": "the folder's .snapd.toml",
 }
 
 
@@ -171,6 +173,20 @@ def settings(status: dict[str, Any]) -> list[str]:
         f" ({_SOURCES.get(row['source'], row['source'])})"
         for row in status.get("settings", [])
     ]
+
+
+def print_error(error: Exception, before: str = "") -> None:
+    """Prints an error to standard error: what is wrong, then on a line of its own what to do next.
+
+    Args:
+        error: of snapd; or any other, which has no hint.
+        before: what the error prevented, in front of its message.
+    """
+    if isinstance(error, SnapdError):
+        lines = f"{printable(error.message)}\nhint: {printable(error.hint)}"
+    else:
+        lines = printable(str(error))
+    print(f"snapd: {before}{lines}", file=sys.stderr)
 
 
 def print_json(value: Any) -> None:

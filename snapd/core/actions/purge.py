@@ -120,7 +120,13 @@ class Purge:
                 self._writer.record(look, RecordKind.LOOK)
                 return Purged(False, tuple(files), count, 0, 0, linked)
             if here:
-                raise InvalidParams(_in_folder(here), field="files", files=[shown(path) for path in here])
+                names = ", ".join(shown(path) for path in here[:_NAMED]) + (", ..." if len(here) > _NAMED else "")
+                raise InvalidParams(
+                    f"{names}: still in the folder, so the next snapshot would have it again",
+                    hint="delete it, or ignore it and take it out of git's index, then purge again",
+                    field="files",
+                    files=[shown(path) for path in here],
+                )
             # the capture that was just made belongs to no snapshot
             work_tree.forget(self._objects.discard())
             previous = self._log.last
@@ -160,11 +166,3 @@ class Purge:
         if self._log.last is not None and self._log.last != previous:
             skipped = self._log.find(self._log.last).coverage.skipped
             self._writer.notify_snapshot(Tracked(self._log.last, previous, skipped))
-
-
-def _in_folder(paths: list[RelPath]) -> str:
-    names = ", ".join(shown(path) for path in paths[:_NAMED]) + (", ..." if len(paths) > _NAMED else "")
-    return (
-        f"{names}: still in the folder, and the next snapshot would capture it again; "
-        "delete it, or ignore it and remove it from git's index, then purge again"
-    )

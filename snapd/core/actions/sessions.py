@@ -231,7 +231,7 @@ class Sessions:
         session = self.known(session_id)
         if session.ended is not None:
             raise UnknownSession(
-                f"session {session_id!r} has ended; resume it with session/start", sessionId=session_id
+                f"session {session_id!r} has ended", hint="resume it with `session/start`", sessionId=session_id
             )
         return session
 

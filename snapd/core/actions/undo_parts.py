@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from .undo_task import UndoTask
 
 
+_STEP_FILES = "'snapd show STEP' shows which files it changed"
 TAKEN_BACK = ("partly", "undone")
 """The states of steps that were taken back before, at least in part: taking back a file of them is recorded."""
 
@@ -100,7 +101,9 @@ class UndoParts:
             step = self._sessions.known_step(step_id)
             sides = self._sides(step, path, call)
             if sides is None:
-                raise InvalidParams("hunks: the file is binary", field="hunks")
+                raise InvalidParams(
+                    "hunks: the file is binary", hint="take the whole file back with `step/revertFiles`", field="hunks"
+                )
             change = self._net(step, call)[path]
             data = without(*sides, indexes, self._texts, call)
             wanted = self._without(change, data, sides)
@@ -144,7 +147,9 @@ class UndoParts:
                 tasks = [self._planner.to_undo(part, call) for part in reversed(parts)]
             changed = {path for task in whole for path in task.files}
             for path in wanted - changed:
-                raise InvalidParams(f"files: step {step_id!r} did not change {shown(path)}", field="files")
+                raise InvalidParams(
+                    f"files: step {step_id!r} did not change {shown(path)}", hint=_STEP_FILES, field="files"
+                )
             for task in whole:
                 wanted |= {name for pair in task.renames.items() if wanted & set(pair) for name in pair}
             tasks = [task for task in (task.only(wanted) for task in tasks) if task.files]
@@ -170,7 +175,9 @@ class UndoParts:
         """Reads a file before and after a step; None where either is binary, or only one of them is a symlink."""
         change = self._net(step, call).get(path)
         if change is None:
-            raise InvalidParams(f"file: step {step.step_id!r} did not change {shown(path)}", field="file")
+            raise InvalidParams(
+                f"file: step {step.step_id!r} did not change {shown(path)}", hint=_STEP_FILES, field="file"
+            )
         if len({side.mode == SYMLINK for side in (change.old, change.new) if side is not None}) > 1:
             return None
         old, new = (b"" if side is None else self._objects.read_blob(side.oid) for side in (change.old, change.new))

@@ -76,7 +76,11 @@ def without(old: bytes, new: bytes, indexes: Collection[int], texts: TextDiffer,
     pieces = _pieces(texts.hunks(old, new, call))
     for index in indexes:
         if not 0 <= index < len(pieces):
-            raise InvalidParams(f"hunks: there is no hunk {index}, only {len(pieces)}, from 0", field="hunks")
+            raise InvalidParams(
+                f"hunks: there is no hunk {index}, only {len(pieces)}, from 0",
+                hint="`step/hunks` gives the hunks and their numbers",
+                field="hunks",
+            )
     wanted = set(indexes)
     if len(wanted) != len(indexes):
         raise InvalidParams("hunks: a hunk is named twice; name each once", field="hunks")

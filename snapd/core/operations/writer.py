@@ -211,7 +211,9 @@ class Writer:
             call.check()
             if self._closed:
                 # another folder may have the descriptor by now, and another process the store
-                raise WorkspaceNotOpen("the workspace was closed while the request waited; open it again")
+                raise WorkspaceNotOpen(
+                    "the workspace was closed while the request waited", hint="open the folder again"
+                )
             yield
         finally:
             self._lock.release()

@@ -57,7 +57,9 @@ def check_apart(store: str, call: Call, agrees: Callable[[], bool]) -> CheckRepo
             report=call.progress,
         )
     except WorkerEnded as error:
-        raise IoError(f"the process that checks {store} ended with {error.status}", path=store) from error
+        raise IoError(
+            f"the process that checks {store} ended with {error.status}", hint="try again", path=store
+        ) from error
     report = _report(answer["report"])
     if not answer["asks_timeline"]:
         return report

@@ -104,7 +104,7 @@ def check_closed(store: str, call: Call, *, quick: bool, mend: bool) -> CheckRep
         StorageFull, IoError, Cancelled: as `repair`.
     """
     if not os.path.isdir(store):
-        raise StoreCorrupt(f"there is no store at {store}", object=store)
+        raise StoreCorrupt(f"there is no store at {store}", hint="'snapd track' in the folder makes one", object=store)
     ownership = Ownership(store, None)
     try:
         if not mend:

@@ -127,7 +127,7 @@ def _sweep_pack(repository: ShadowRepository, name: str, held: set[ObjectId], ca
             if free < repack.needed + (0 if wholly else RESERVE_BYTES):
                 if wholly:
                     raise StorageFull(
-                        f"{free} bytes are free and {repack.needed} are needed to rewrite a pack: free some space",
+                        f"{free} bytes are free and {repack.needed} are needed to rewrite a pack",
                         path=path,
                         errno="ENOSPC",
                     )

@@ -56,7 +56,9 @@ def pack(order: Order, token: CancelToken) -> PackResult:
             raise StorageFull(
                 f"no space left to pack {order.store}", path=order.store, errno=errno.errorcode[errno.ENOSPC]
             ) from error
-        raise IoError(f"the process that packs {order.store} ended with {error.status}", path=order.store) from error
+        raise IoError(
+            f"the process that packs {order.store} ended with {error.status}", hint="try again", path=order.store
+        ) from error
     return PackResult(**{**packed, "loose": [bytes.fromhex(oid) for oid in packed["loose"]]})
 
 

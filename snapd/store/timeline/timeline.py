@@ -416,7 +416,7 @@ class Timeline:
                 if self._supposing:
                     # the supposed events were lost with the database
                     raise IoError(
-                        f"{self._path} could not be read: {error}; ask again", errno="EIO", path=self._path
+                        f"{self._path} could not be read: {error}", hint="try again", errno="EIO", path=self._path
                     ) from error
                 return question(self._opened())
 

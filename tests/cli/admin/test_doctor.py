@@ -38,7 +38,7 @@ def test_folders_that_cannot_be_listed_are_a_finding(tmp_path: Path, monkeypatch
     assert "hidden" not in said
     # and what is left elsewhere is told all the same
     (tmp_path / "a" / ".snapd-tmp-0123456789abcdef").touch()
-    with pytest.raises(Unwell, match=r"^a/\.snapd-tmp-0123456789abcdef: of an operation .*; .*cannot be listed"):
+    with pytest.raises(Unwell, match=r"^a/\.snapd-tmp-0123456789abcdef: left by an operation .*; .*cannot be listed"):
         doctor._leftovers(str(tmp_path))
 
 

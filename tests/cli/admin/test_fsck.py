@@ -110,7 +110,7 @@ def test_a_store_that_cannot_be_opened(own_home: Home) -> None:
     quick = own_home.run(root, "doctor", "--json")
     checks = {check["check"]: check for check in quick.json["checks"]}
     assert (quick.code, checks["store"]["ok"]) == (1, False)
-    assert "snapd fsck" in checks["store"]["found"]
+    assert "snapd fsck" in checks["store"]["hint"]
     mended = own_home.run(root, "fsck", "--repair", "--json")
     assert (mended.code, mended.json["problems"]) == (0, [])
     for tree in (first, second):

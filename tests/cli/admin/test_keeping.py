@@ -65,7 +65,7 @@ def test_gc_of_all_and_of_what_is_missing(own_home: Home) -> None:
     assert [line.partition(": ")[::2] for line in result.text.splitlines()] == [
         (alone, result.text.splitlines()[0].partition(": ")[2]),
         (here, result.text.splitlines()[1].partition(": ")[2]),
-        (there, "not there; its snapshots are kept, 'snapd gc --missing' removes them"),
+        (there, "no longer exists; its snapshots are kept, and 'snapd gc --missing' removes them"),
     ]
     assert os.path.exists(stores[there])
     size = bytes_of(stores[there])
@@ -128,7 +128,7 @@ def test_purge(own_home: Home, way: tuple[str, ...]) -> None:
     assert (result.code, "still in the folder" in result.err) == (2, True)
     os.remove(os.path.join(project, "key"))
     result = own_home.run(project, "purge", "key", *way)
-    assert (result.code, "cannot be taken back" in result.err) == (2, True)
+    assert (result.code, "cannot be undone" in result.err) == (2, True)
     told = own_home.ok(project, "purge", "key", "--dry-run", *way)
     assert told.splitlines() == ["1 snapshots to be rewritten", "  key  (1 version, 25 bytes)"]
     assert subprocess.run(["git", "--git-dir", store, "cat-file", "-e", oid], check=False).returncode == 0

@@ -233,7 +233,7 @@ def test_the_daemon_is_killed(own_home: Home) -> None:
     code, _, err = run.finish()
     assert code == 0
     assert steps(entries(own_home, project)) == [["one"], ["two"], ["three"], ["four"]]
-    assert "meanwhile: " in err
+    assert "some changes may not be recorded: " in err
     (session,) = own_home.run(project, "sessions", "--json").json["sessions"]
     assert "endedAt" in session
 
@@ -377,7 +377,8 @@ def test_whatever_is_wrong_with_snapd_the_command_runs(
     script = "cat; echo made > made; exit 7"
     result = own_home.run(project, "run", "--", "sh", "-c", script, env=env, stdin=b"in\n")
     assert (result.code, result.out) == (7, b"in\n")
-    (line,) = result.err.splitlines()
+    line, hint = result.err.splitlines()
+    assert hint.startswith("hint: ")
     assert line.startswith("snapd: the steps of this command are not recorded: ")
     assert said in line
     os.unlink(os.path.join(project, "made"))

@@ -369,7 +369,7 @@ def test_a_database_that_fails_while_something_is_supposed_says_so_and_answers_a
         telling.store.timeline.suppose(telling.event(StepEnded("step", None, True, True)))
         with monkeypatch.context() as patch:
             patch.setattr(Database, "last", failing)
-            with pytest.raises(IoError, match="ask again"):
+            with pytest.raises(IoError, match="try again"):
                 telling.store.timeline.next_seq  # noqa: B018
     telling.check()
     telling.reopen()

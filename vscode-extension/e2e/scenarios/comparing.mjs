@@ -18,8 +18,8 @@ export const COMPARING = [
       await agent.step("Turn away", { "table.txt": withLine(second, "kappa", "Kappa"), "away.txt": "away\n" });
       await stage.stepRow("Four turns", "Turn away");
       await workbench.run("Snapd: Compare Two Snapshots...");
-      await workbench.pickFor(/^Compare what/, /^Before step 2 “Turn left”/);
-      await workbench.pickFor(/with what/, /^After step 3 “Turn right”/);
+      await workbench.pickFor(/^Choose a snapshot to compare/, /^Before step 2 “Turn left”/);
+      await workbench.pickFor(/^Compare .* with\.\.\./, /^After step 3 “Turn right”/);
       await multiDiff.shows({ "table.txt": [LIST, second] });
       await stage.shot("compare-snapshots");
 
@@ -27,8 +27,8 @@ export const COMPARING = [
       const now = withLine(world.read("table.txt"), "alpha", "Alpha of the user");
       world.write("table.txt", now);
       await workbench.run("Snapd: Compare Two Snapshots...");
-      await workbench.pickFor(/^Compare what/, /^After step 3 “Turn right”/);
-      await workbench.pickFor(/with what/, /^Current files/);
+      await workbench.pickFor(/^Choose a snapshot to compare/, /^After step 3 “Turn right”/);
+      await workbench.pickFor(/^Compare .* with\.\.\./, /^Current files/);
       await multiDiff.shows({ "table.txt": [second, now], "away.txt": ["", "away\n"] });
     },
   },

@@ -65,7 +65,7 @@ export const STATE = [
     async run(stage) {
       const { workbench } = stage;
       await workbench.run("Snapd: Doctor");
-      await workbench.told("Snapd doctor: all is well.");
+      await workbench.told("Snapd doctor: no problems found.");
       const output = stage.browser.page.locator(".part.panel .view-lines");
       // how many lines there are, and so which are in sight, is the doctor's affair
       await output.filter({ hasText: /\[info\]\sok\s/ }).waitFor();

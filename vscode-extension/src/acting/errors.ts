@@ -15,17 +15,23 @@ export class Refused extends Error {
 export function explained(aim: string, error: unknown): string {
   if (error instanceof Refused) return `Snapd did not ${aim}. ${error.message}`;
   if (error instanceof ConnectionLostError) {
-    return `The connection to snapd was lost. Whether it did ${aim} is not known; Agent Steps tells, once it is back.`;
+    return `The connection to snapd was lost. Agent Steps will show whether it could ${aim}, once it is back.`;
   }
   if (error instanceof SnapdError) {
     switch (error.kind) {
       case "nothingToUndo":
-        return `Snapd did not ${aim}. Nothing of it is left to undo.`;
+        return `Snapd did not ${aim}. There is nothing left to undo.`;
       case "nothingToRedo":
-        return `Snapd did not ${aim}. The session has nothing to redo, or has gone on since.`;
+        return `Snapd did not ${aim}. The session has nothing to redo, or has changed something since.`;
       default:
-        return `Snapd could not ${aim}: ${error.message}`;
+        return `Snapd could not ${aim}: ${error.message}${hintOf(error)}`;
     }
   }
   return `Snapd could not ${aim}: ${error instanceof Error ? error.message : String(error)}`;
+}
+
+/** What to do next, as the daemon says it, in parentheses; empty where it says nothing. */
+function hintOf({ data }: SnapdError): string {
+  const { hint } = (data ?? {}) as { hint?: unknown };
+  return typeof hint === "string" ? ` (${hint})` : "";
 }

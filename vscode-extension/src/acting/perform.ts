@@ -66,5 +66,5 @@ function checkShown({ shown }: Action, forecast: readonly FileOutcome[]): void {
   const others = written(forecast).filter((file) => !shown.has(exactName(file)));
   if (others.length === 0) return;
   const names = listed(others.map(({ file }) => file));
-  throw new Refused(`The files have moved since they were shown: ${names} would be written too.`);
+  throw new Refused(`Files have moved since the plan was shown, so ${names} would be written too.`);
 }

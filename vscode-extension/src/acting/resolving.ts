@@ -35,7 +35,7 @@ export class Resolving {
     for (;;) {
       const file = await ui.choose({
         title: "Files in Conflict",
-        placeholder: "Choose what becomes of each file, then Done",
+        placeholder: "Choose what to do with each file, then Done",
         rows: this.#rows(),
       });
       if (file === undefined) return "left";
@@ -64,7 +64,7 @@ export class Resolving {
       rows.push({
         label: "Overwrite",
         description: `make it ${becomes}`,
-        detail: "The text that is there now stays in a snapshot.",
+        detail: "A snapshot keeps the current text.",
         value: "overwrite",
       });
     }

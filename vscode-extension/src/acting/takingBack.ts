@@ -54,7 +54,8 @@ export function takeBackSteps(
     folder,
     aim: byFiles.aim,
     done: byFiles.done,
-    besides: (again) => (again.steps === undefined ? "The session has gone on: the step is listed as before." : ""),
+    besides: (again) =>
+      again.steps === undefined ? "The session has continued, so the step is listed as before." : "",
     plan: async (model) => {
       if (await turnsJust(model, call, acted)) return { call, leftOut: [] };
       return planFiles(model, acted);

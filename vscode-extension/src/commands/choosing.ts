@@ -31,7 +31,7 @@ export async function chooseStep(
   isMeant: (step: Step) => boolean,
 ): Promise<Step | undefined> {
   const steps = folder.entries.flatMap(({ step }) => (step !== undefined && isMeant(step) ? [step] : []));
-  if (steps.length === 0) throw new Refused(`No such step is known in ${folder.name}.`);
+  if (steps.length === 0) throw new Refused(`There is no such step in ${folder.name}.`);
   return desk.world.ui.choose({
     title,
     placeholder: "Choose a step",

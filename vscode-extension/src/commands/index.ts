@@ -66,7 +66,7 @@ function worldOf({ model, daemon, documentSync, log }: Rooms): World {
   const folder: World["folder"] = (uri) => {
     const found = model.folders.find((each) => each.uri === uri);
     if (found !== undefined) return found;
-    throw new Refused(daemon.client === undefined ? "Snapd is not connected." : "The folder is not open any more.");
+    throw new Refused(daemon.client === undefined ? "Snapd is not connected." : "The folder is no longer open.");
   };
   return {
     ui: new VscodeUi(folder),

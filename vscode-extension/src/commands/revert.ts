@@ -44,7 +44,9 @@ export async function revertSelected(desk: Desk, target: Target | undefined): Pr
   const { folder, step, file } = found;
   const { hunks } = await folder.request("step/hunks", { stepId: step.stepId, file: exactName(file) });
   if (hunks.length === 0) {
-    throw new Refused(`${file.file} has no hunks: it is binary, or only its mode changed. Revert File takes it back.`);
+    throw new Refused(
+      `${file.file} has no hunks: it is binary, or only its mode changed. Use Revert File to revert it.`,
+    );
   }
   // the diff of a file that was moved may show other changes than those of each of its names
   const isMoved = maybeMoved(step.files ?? []).some((each) => exactName(each) === exactName(file));
@@ -63,7 +65,7 @@ function together(targets: readonly Target[]): { folder: Target["folder"]; step:
     target.step?.stepId === step?.stepId && target.folder.uri === first?.folder.uri ? (target.file ?? []) : [],
   );
   if (first === undefined || step === undefined || files.length < targets.length) {
-    throw new Refused("Not only files of one step are selected. Select files of one step, or a single file.");
+    throw new Refused("Snapd reverts files of one step at a time. Select files of one step, or a single file.");
   }
   return { folder: first.folder, step, files };
 }
@@ -76,7 +78,7 @@ function selected(hunks: readonly Hunk[], focus: ShownFile["focus"]): number[] {
 function choose(desk: Desk, file: string, hunks: readonly Hunk[]): Promise<readonly number[] | undefined> {
   return desk.world.ui.chooseSome({
     title: `Revert Hunks of ${file}`,
-    placeholder: "Choose the hunks to take back",
+    placeholder: "Choose the hunks to revert",
     rows: hunks.map((hunk) => ({
       label: hunk.header,
       detail: changedLines(hunk, 3).join("   "),
@@ -115,7 +117,7 @@ async function findStep(
   const stepId = shown?.stepId;
   if (stepId !== undefined) {
     const known = folder.step(stepId);
-    if (known === undefined) throw new Refused("The step that this editor shows is not in the history any more.");
+    if (known === undefined) throw new Refused("The step that this editor shows is no longer in the history.");
     return known;
   }
   const name = shown?.file;

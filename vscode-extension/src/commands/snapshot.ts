@@ -27,7 +27,8 @@ export async function snapshotNow(desk: Desk): Promise<void> {
     const what = skipped.length === 1 ? `: ${first.file} (${reasonText(first.reason)})` : "";
     sentences.push(`${counted(skipped.length, "file was", "files were")} skipped${what}.`);
   }
-  if (unsaved.length > 0) sentences.push(`Unsaved text is not in it: ${listed(unsaved.map(({ name }) => name))}.`);
+  if (unsaved.length > 0)
+    sentences.push(`It does not contain the unsaved text of ${listed(unsaved.map(({ name }) => name))}.`);
   const notice: Notice = {
     severity: sentences.length > 1 ? "warning" : "info",
     message: sentences.join(" "),

@@ -32,7 +32,7 @@ export async function undoOne(desk: Desk, target: Target | undefined): Promise<v
   if (step.state === "open") {
     const answer = await desk.world.ui.ask({
       message: `${capitalized(stepInSentence(step))} is still running.`,
-      detail: "It is ended first. What its agent writes from then on does not belong to it and stays.",
+      detail: "Snapd ends the step first. Whatever its agent writes after that does not belong to the step, and stays.",
       choices: [END_AND_UNDO],
     });
     if (answer !== END_AND_UNDO) return;

@@ -15,6 +15,7 @@ interface Check {
   readonly check: string;
   readonly ok: boolean;
   readonly found: string;
+  readonly hint?: string;
 }
 
 /** The arguments that examine a folder. */
@@ -31,7 +32,10 @@ export function reportOf(folder: string, { code, stdout, stderr }: Finished): Re
   }
   return {
     folder,
-    lines: checks.map(({ check, ok, found }) => `${ok ? "ok " : "bad"} ${check.padEnd(9)} ${found}`),
+    lines: checks.flatMap(({ check, ok, found, hint }) => [
+      `${ok ? "ok " : "bad"} ${check.padEnd(9)} ${found}`,
+      ...(hint === undefined ? [] : [`hint: ${hint}`]),
+    ]),
     failed: checks.filter(({ ok }) => !ok).map(({ check }) => check),
   };
 }
@@ -39,9 +43,9 @@ export function reportOf(folder: string, { code, stdout, stderr }: Finished): Re
 /** All reports in short. */
 export function summaryOf(reports: readonly Report[]): string {
   const bad = reports.filter((report) => report.failed.length > 0);
-  if (bad.length === 0) return "Snapd doctor: all is well.";
+  if (bad.length === 0) return "Snapd doctor: no problems found.";
   const found = bad.map(({ folder, failed }) => `${failed.join(", ")} (${folder})`).join("; ");
-  return `Snapd doctor found something wrong: ${found}. The log says what.`;
+  return `Snapd doctor found problems: ${found}. The log has the details.`;
 }
 
 function checksIn(output: string): readonly Check[] | undefined {
@@ -57,6 +61,7 @@ function checksIn(output: string): readonly Check[] | undefined {
 }
 
 function isCheck(value: unknown): value is Check {
-  const { check, ok, found } = (value ?? {}) as Record<string, unknown>;
-  return typeof check === "string" && typeof ok === "boolean" && typeof found === "string";
+  const { check, ok, found, hint } = (value ?? {}) as Record<string, unknown>;
+  const isRow = typeof check === "string" && typeof ok === "boolean" && typeof found === "string";
+  return isRow && (hint === undefined || typeof hint === "string");
 }

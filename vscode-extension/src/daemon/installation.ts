@@ -50,7 +50,7 @@ export async function installSnapd(options: InstallOptions): Promise<string> {
   const environment = await mkdtemp(path.join(options.storage, "snapd-"));
   try {
     await makeEnvironment(environment, options);
-    options.onStage("Installing snapd and what it needs...");
+    options.onStage("Installing snapd and its dependencies...");
     const pip = ["-m", "pip", "install", "--disable-pip-version-check", "--no-input", "--progress-bar", "off", wheel];
     await succeed(programIn(environment, "python"), pip, options);
     const snapd = programIn(environment, "snapd");
@@ -83,7 +83,7 @@ async function makeEnvironment(environment: string, options: InstallOptions): Pr
     options.onStage(`Trying ${python}...`);
     try {
       await succeed(python, ["-c", PYTHON_CHECK], options, PYTHON_TIMEOUT);
-      options.onStage(`Making an environment with ${python}...`);
+      options.onStage(`Creating an environment with ${python}...`);
       await succeed(python, ["-m", "venv", "--clear", environment], options);
       return;
     } catch (error) {

@@ -24,7 +24,7 @@ export interface Installing {
 /** Asks whether to install snapd, where none was found, and does what is answered. */
 export async function offerInstall(installing: Installing): Promise<void> {
   const question =
-    "Snapd was not found on this computer. Install it for this extension alone, or choose one that is installed already?";
+    "Snapd was not found on this computer. Install it for this extension alone, or choose one that is already installed?";
   const answer = await vscode.window.showInformationMessage(question, INSTALL, CHOOSE, NOT_NOW);
   if (answer === INSTALL) await install(installing);
   if (answer === CHOOSE) await choose(installing);

@@ -21,9 +21,9 @@ export function absenceOf(state: DaemonState): string {
     case "starting":
       return "Snapd is starting; try again in a moment.";
     case "reconnecting":
-      return "The connection to snapd is being made again; try again in a moment.";
+      return "Reconnecting to snapd; try again in a moment.";
     case "untrusted":
-      return "Snapd starts nothing until this workspace is trusted.";
+      return "Snapd starts nothing until you trust this workspace.";
     case "disabled":
       return "Snapd is turned off in the settings.";
     case "notFound":
@@ -46,11 +46,11 @@ export function statusOf(
     case "starting":
       return { text: "$(loading~spin) Snapd", tooltip: "Snapd is starting", isWrong: false };
     case "reconnecting":
-      return { text: "$(loading~spin) Snapd", tooltip: "The connection to snapd is being made again", isWrong: true };
+      return { text: "$(loading~spin) Snapd", tooltip: "Reconnecting to snapd", isWrong: true };
     case "untrusted":
       return {
         text: "$(shield) Snapd",
-        tooltip: "Snapd starts nothing until this workspace is trusted",
+        tooltip: "Snapd starts nothing until you trust this workspace",
         isWrong: false,
       };
     case "disabled":

@@ -25,7 +25,7 @@ export async function openFileDiff(folder: FolderModel, entry: Entry | Step, fil
   const [sides] = await sidesOf(folder, entry, [file]);
   const { base } = splitName(file.file);
   if (sides === undefined) {
-    void window.showInformationMessage(`Nothing is left to see of what ${changeName(folder, entry)} did to ${base}.`);
+    void window.showInformationMessage(`There are no changes of ${changeName(folder, entry)} to ${base} left to show.`);
     return;
   }
   const name = requestName(file);

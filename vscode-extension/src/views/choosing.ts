@@ -54,7 +54,7 @@ export async function chooseChange(model: WorkspaceModel): Promise<FileItem | un
   const followed = uri === undefined ? undefined : followedBy(model, uri);
   const found = followed === undefined ? [] : timelineOf(followed.folder, followed.file);
   if (found.length === 0) {
-    void window.showInformationMessage("No step touched the file in the active editor.");
+    void window.showInformationMessage("No step changed the file in the active editor.");
     return undefined;
   }
   const now = Date.now();

@@ -18,9 +18,9 @@ const CURRENT: SnapshotPick = { label: "Current files", description: "", hash: u
 export async function compareSnapshots(model: WorkspaceModel): Promise<void> {
   const folder = await chooseFolder(model);
   if (folder === undefined) return;
-  const from = await chooseSnapshot(folder, "Compare what? Pick a snapshot, or paste a hash", []);
+  const from = await chooseSnapshot(folder, "Choose a snapshot to compare, or paste a hash", []);
   if (from?.hash === undefined) return;
-  const to = await chooseSnapshot(folder, `Compare ${lowered(from.label)} with what?`, [CURRENT]);
+  const to = await chooseSnapshot(folder, `Compare ${lowered(from.label)} with...`, [CURRENT]);
   if (to === undefined) return;
   await openTrees(folder, from.hash, to.hash, `${from.label} ↔ ${lowered(to.label)}`);
 }

@@ -73,7 +73,7 @@ export class FileTimelineView implements TreeDataProvider<FileItem>, Disposable 
     tell(
       this.#view,
       followed === undefined ? "" : splitName(followed.file).base,
-      isUntouched ? "No step touched this file." : "",
+      isUntouched ? "No step changed this file." : "",
     );
     const changed = this.#tree.update(top);
     if (changed === undefined) this.#changed.fire(undefined);

@@ -384,6 +384,6 @@ test("a snapshot is named, with what was skipped and what is not saved", async (
   assert.equal(
     at.last,
     `Took snapshot ${lastHash?.slice(0, 10) ?? ""} of web. 1 file was skipped: big.bin (it is over the size limit). ` +
-      "Unsaved text is not in it: app.py.",
+      "It does not contain the unsaved text of app.py.",
   );
 });

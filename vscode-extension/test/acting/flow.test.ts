@@ -344,7 +344,7 @@ for (const [name, redo] of [
       world.ui.told.at(-1)?.message,
       "Took back the undo of step 3 “Edit app.py”: 1 file restored. " +
         "1 file is in conflict and was left alone (util.py: it was changed since). " +
-        "The session has gone on: the step is listed as before.",
+        "The session has continued, so the step is listed as before.",
     );
   });
 }
@@ -409,10 +409,14 @@ test("which notifications are wanted", async () => {
 const FAILURES: readonly (readonly [Error, RegExp])[] = [
   [
     new SnapdError("gone", 1010, { kind: "nothingToUndo" }),
-    /^Snapd did not undo step 3 .* Nothing of it is left to undo\.$/,
+    /^Snapd did not undo step 3 .* There is nothing left to undo\.$/,
   ],
   [new SnapdError("no space", 1008, { kind: "storageFull" }), /^Snapd could not undo step 3 “Edit app.py”: no space$/],
-  [new ConnectionLostError("lost"), /^The connection to snapd was lost\. Whether it did undo step 3 .* is not known/],
+  [new SnapdError("no space", 1008, { kind: "storageFull", hint: "free some" }), /: no space \(free some\)$/],
+  [
+    new ConnectionLostError("lost"),
+    /^The connection to snapd was lost\. Agent Steps will show whether it could undo step 3 /,
+  ],
 ];
 
 for (const [error, sentence] of FAILURES) {

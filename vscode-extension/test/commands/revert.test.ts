@@ -132,11 +132,11 @@ test("of several selected items, all have to be files of one step: otherwise not
       [item, each],
       [each, item],
     ]) {
-      await assert.rejects(revertFile(world.desk, item, selected), /Not only files of one step are selected/);
+      await assert.rejects(revertFile(world.desk, item, selected), /files of one step at a time/);
     }
   }
   const outside = { folder: only, file: { file: "app.py" } };
-  await assert.rejects(revertFile(world.desk, outside, [outside, outside]), /Not only files of one step/);
+  await assert.rejects(revertFile(world.desk, outside, [outside, outside]), /files of one step at a time/);
   assert.deepEqual(only.sent, []);
 });
 
@@ -152,7 +152,7 @@ test("a file is reverted from the diff editor of its step", async () => {
 test("a step that the history has no more is refused", async () => {
   const world = new FakeWorld(folder());
   world.shown = { folder: FOLDER, file: "util.py", stepId: "s0" };
-  await assert.rejects(revertFile(world.desk, undefined), /not in the history any more/);
+  await assert.rejects(revertFile(world.desk, undefined), /no longer in the history/);
 });
 
 test("for a file on the disk the steps that changed it are listed", async () => {

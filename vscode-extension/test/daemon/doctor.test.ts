@@ -18,8 +18,8 @@ describe("doctor", () => {
       failed: ["folder"],
     });
     const well = reportOf("/q", { code: 0, stdout: JSON.stringify(WELL), stderr: "" });
-    assert.equal(summaryOf([well]), "Snapd doctor: all is well.");
-    assert.equal(summaryOf([well, report]), "Snapd doctor found something wrong: folder (/p). The log says what.");
+    assert.equal(summaryOf([well]), "Snapd doctor: no problems found.");
+    assert.equal(summaryOf([well, report]), "Snapd doctor found problems: folder (/p). The log has the details.");
   });
 
   for (const stdout of ["", "Traceback", "null", "{}", '{"checks": [null]}', '{"checks": [{"check": 1}]}']) {

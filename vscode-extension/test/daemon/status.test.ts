@@ -63,7 +63,7 @@ describe("statusOf", () => {
 
 describe("absenceOf", () => {
   it("gives the reason that holds, and not that there is no folder", () => {
-    assert.match(absenceOf("untrusted"), /trusted/);
+    assert.match(absenceOf("untrusted"), /you trust/);
     assert.match(absenceOf("disabled"), /turned off/);
     assert.match(absenceOf("notFound"), /install/);
     assert.equal(absenceOf("ready"), "No folder is open.");

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from snapd.core.errors import InvalidParams
-from snapd.settings import Base, FolderSettings, Options, SettingsFile
+from snapd.settings.in_force import Base, FolderSettings, Options, SettingsFile
 from tests.support.workspace import make
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def test_a_change_of_the_same_size_in_the_same_moment_is_seen(file: Path) -> Non
 
 def test_what_stays_the_same_is_not_read_again(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settings = SettingsFile(str(file))
-    monkeypatch.setattr("snapd.settings.read_file", None)
+    monkeypatch.setattr("snapd.settings.in_force.read_file", None)
     assert settings.read() == ({}, None)
 
 

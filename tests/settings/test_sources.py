@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from snapd.config import Settings, as_options, read_environment, read_file, read_options
 from snapd.core.errors import InvalidParams
 from snapd.locations import Locations
+from snapd.settings.sources import as_options, read_environment, read_file, read_options
+from snapd.settings.table import Settings
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -90,8 +91,7 @@ def test_wrong_values_name_file_and_key(tmp_path: Path, key: str, value: Any) ->
     path.write_text(f"{key} = {toml(value)}\n")
     with pytest.raises(InvalidParams) as caught:
         read_file(str(path))
-    assert caught.value.message.startswith(f"{path}: {key}: expected ") or "cannot hold" in caught.value.message
-    assert str(path) in caught.value.message
+    assert caught.value.message.startswith(f"{path}: {key}: expected ")
     assert caught.value.data == {"field": key, "file": str(path)}
     camel = "".join(part.title() if at else part for at, part in enumerate(key.split("_")))
     for name in {key, camel}:
@@ -104,7 +104,7 @@ def test_wrong_values_name_file_and_key(tmp_path: Path, key: str, value: Any) ->
 def test_unknown_keys(tmp_path: Path) -> None:
     path = tmp_path / "config.toml"
     path.write_text("maxFileSize = 1\n")
-    with pytest.raises(InvalidParams, match=r"config\.toml: maxFileSize: unknown setting; there are snapshot, exclude"):
+    with pytest.raises(InvalidParams, match=r"config\.toml: maxFileSize: unknown setting .* are snapshot, exclude"):
         read_file(str(path))
     with pytest.raises(InvalidParams, match="SNAPD_COLOUR: unknown setting"):
         read_environment({"SNAPD_COLOUR": "1"})

@@ -1,6 +1,6 @@
-"""Which settings hold: what each place says is kept apart, and put together anew whenever somebody asks.
+"""Which settings are in force: keeps the settings of each source apart, and combines them on every request.
 
-So nothing has to be undone when a client leaves, or when `config.toml` changes.
+So nothing has to be reverted when a client leaves or `config.toml` changes.
 """
 
 from __future__ import annotations
@@ -12,39 +12,40 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from snapd.config import OF_THE_CLIENT, Settings, read_file
 from snapd.core.errors import InvalidParams
 from snapd.core.ports.policy import SettingInUse
 from snapd.worktree.fs.stat_cache import StatCache
 
+from .sources import read_file
+from .table import SETTINGS, Settings
+
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping
 
-    from snapd.config import Layer
     from snapd.core.model import CaptureSettings
     from snapd.core.ports.policy import SettingSource
     from snapd.core.rules.retention import Retention
 
+    from .table import Layer
+
     Found = dict[str, tuple[Any, SettingSource]]
-    """Each setting with its value and where that comes from."""
+    """The value and the source of each setting, by name."""
 
 logger = logging.getLogger(__name__)
 
-_AT_OPENING = ("data_dir", "watcher", "allow_foreign")
-"""What counts only when a workspace is opened: where its store lies, how it is watched, whether it is opened."""
 _BY_OTHERS: dict[SettingSource, SettingSource] = {"client": "otherClient"}
-"""What a source is called by the clients that did not give the setting."""
+"""The name of a source for the clients that did not set the setting."""
 _moments = itertools.count()
 
 
 class SettingsFile:
-    """The user's `config.toml`, read again when it changed. Safe to use from several threads.
+    """The user's `config.toml`, read again when it changes. Safe to use from several threads.
 
     Args:
-        path: absolute; it need not be there.
+        path: absolute; the file need not exist.
 
     Raises:
-        InvalidParams: it is wrong from the start; names file and key.
+        InvalidParams: the file has a mistake; names file and key.
     """
 
     def __init__(self, path: str) -> None:
@@ -56,14 +57,14 @@ class SettingsFile:
         self._layer = read_file(path)
 
     def read(self) -> tuple[Layer, str | None]:
-        """What the file says, and what is wrong with it.
+        """Reads the file if it has changed.
 
         Returns:
-            The settings: those that it said last without a mistake. The mistake, None where there is none.
+            The settings of its last version without a mistake; and the mistake of the current version, or None.
         """
         with self._lock:
             if not self._stats.unchanged():
-                # noted before it is read: what changes meanwhile is read next time
+                # recorded before the file is read: a change during the read is seen next time
                 self._stats = StatCache()
                 self._stats.stat(self._path)
                 self._read_again()
@@ -73,18 +74,18 @@ class SettingsFile:
         try:
             layer, problem = read_file(self._path), None
         except InvalidParams as error:
-            layer, problem = self._layer, f"{error.message} (what the file said before still holds)"
+            layer, problem = self._layer, f"{error.message} (the previous settings still hold)"
         if problem is not None and problem != self._problem:
             logger.warning("%s", problem)
         self._layer, self._problem = layer, problem
 
 
 class Base:
-    """What holds for everybody whom this process serves, unless they say otherwise.
+    """The settings of all clients of this process, before their own.
 
     Args:
-        file: the user's.
-        environment: what the variables of this process say, where it serves nobody but the one who set them.
+        file: the user's settings file.
+        environment: the settings in the variables of this process, if it serves only the user who set them.
     """
 
     def __init__(self, file: SettingsFile, environment: Layer | None = None) -> None:
@@ -93,12 +94,12 @@ class Base:
 
     @property
     def problem(self) -> str | None:
-        """What is wrong with the file since it was last changed."""
+        """The mistake in the current version of the file; None if there is none."""
         return self._file.read()[1]
 
     def found(self) -> Found:
-        """Every setting, as the default, the file and the environment have it."""
-        found: Found = {field.name: (field.default, "default") for field in attrs.fields(Settings)}
+        """Every setting, from the defaults, the file and the environment."""
+        found: Found = {name: (row.default, "default") for name, row in SETTINGS.items()}
         found |= {name: (value, "file") for name, value in self._file.read()[0].items()}
         found |= {name: (value, "environment") for name, value in self._environment.items()}
         return found
@@ -106,7 +107,7 @@ class Base:
 
 @attrs.frozen
 class _Given:
-    """One setting that a client gave; of two, the one with the later moment holds."""
+    """A setting that a client sent; of several, the one with the latest moment holds."""
 
     moment: int
     value: Any
@@ -114,11 +115,11 @@ class _Given:
 
 
 class Options:
-    """What one client asks for, while it is connected; for one folder, or for those that it opens later.
+    """The settings of one connected client, for one folder or for those that it opens later.
 
     Args:
-        base: what holds where it says nothing.
-        client: the one.
+        base: the settings that hold unless the client sends others.
+        client: identifies the client.
     """
 
     def __init__(self, base: Base, client: Hashable) -> None:
@@ -128,59 +129,59 @@ class Options:
         self.given: dict[str, _Given] = {}
 
     def give(self, layer: Layer, source: SettingSource = "client") -> None:
-        """Takes settings that the client gives now; what it gave before and does not name stays.
+        """Adds settings to those that the client sent before; the new ones win.
 
         Args:
-            layer: checked.
-            source: where the client has them from.
+            layer: the settings, checked.
+            source: where the client got them from.
         """
         moment = next(_moments)
         self.given = {**self.given, **{name: _Given(moment, value, source) for name, value in layer.items()}}
 
     def copy(self) -> Options:
-        """The same, to be given more by itself."""
+        """A copy, to which settings can be added separately."""
         copy = Options(self.base, self.client)
         copy.given = self.given
         return copy
 
     @property
     def settings(self) -> Settings:
-        """What holds for this client, if it were alone."""
+        """The settings that would hold if this were the only client."""
         return _settings(self.base.found() | _latest([self.given]))
 
 
 class FolderSettings:
-    """What holds for one open workspace. Safe to use from several threads.
+    """The settings of one open workspace. Safe to use from several threads.
 
-    Each client that has it open may say what is captured and kept. Of two that say the same setting, the one that said
-    it last is heard; when that one leaves, it is the other, and when all have left, the file.
+    Each client that has the workspace open may set what is captured and kept. If several set the same setting, the
+    latest value holds; when that client leaves, the one before it, and when all have left, the file.
 
     Args:
-        options: of the client that opens it.
+        options: of the client that opens the workspace.
     """
 
     def __init__(self, options: Options) -> None:
         self._base = options.base
         self._opener: Options | None = options
         opened = self._base.found() | _latest([options.given])
-        self._opened: Found = {name: opened[name] for name in _AT_OPENING}
+        self._opened: Found = {name: opened[name] for name, row in SETTINGS.items() if row.at_opening}
         self._lock = threading.Lock()
         self._clients: list[Options] = []
 
     def add(self, options: Options) -> None:
-        """A client has the workspace open; what it gives later counts too."""
+        """Adds a client that opened the workspace; settings that it sends later count, too."""
         with self._lock:
             self._clients.append(options)
 
     def remove(self, options: Options) -> None:
-        """A client closed it that had it open with these."""
+        """Removes a client that closed the workspace."""
         with self._lock:
             self._clients.remove(options)
             if options is self._opener:
                 self._opener = None
 
     def opens_alike(self, options: Options) -> bool:
-        """Whether a client that opened the workspace now would have it watched in the same way."""
+        """Whether opening the workspace with these options would watch it in the same way."""
         watcher: str = self._opened["watcher"][0]
         return watcher == options.settings.watcher
 
@@ -196,7 +197,7 @@ class FolderSettings:
 
     def enabled(self, client: Hashable) -> bool:
         """See `Policy.enabled`."""
-        enabled: bool = self._found(client)[OF_THE_CLIENT][0]
+        enabled: bool = self._found(client)["snapshot"][0]
         return enabled
 
     def in_use(self, client: Hashable) -> tuple[SettingInUse, ...]:
@@ -210,7 +211,7 @@ class FolderSettings:
         return self._base.problem
 
     def _found(self, asking: Hashable) -> Found:
-        """What holds as a client sees it; None for what holds whoever asks."""
+        """The settings in force as a client sees them; None for what holds for every client."""
         with self._lock:
             clients = tuple(self._clients)
             opener = self._opener
@@ -226,12 +227,13 @@ def _settings(found: Found) -> Settings:
 
 
 def _of_another(given: Mapping[str, _Given]) -> dict[str, _Given]:
-    """What one client gave, as others see it."""
-    return {name: attrs.evolve(each, source="otherClient") for name, each in given.items() if name != OF_THE_CLIENT}
+    """The settings that one client sent, as other clients see them."""
+    shared = {name: each for name, each in given.items() if not SETTINGS[name].per_client}
+    return {name: attrs.evolve(each, source="otherClient") for name, each in shared.items()}
 
 
 def _latest(clients: Iterable[Mapping[str, _Given]]) -> Found:
-    """What some clients say together: of each setting, what was said last."""
+    """The latest value of each setting that several clients sent."""
     latest: dict[str, _Given] = {}
     for given in clients:
         for name, each in given.items():

@@ -1,0 +1,140 @@
+"""Reads the settings of each source: the user's file, the environment, a client; `in_force` says which of them hold."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from snapd.core.errors import InvalidParams
+
+from .table import SETTINGS, Layer
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from .table import Setting
+
+_NOT_SETTINGS = frozenset({"SNAPD_RUNTIME_DIR", "SNAPD_TOKEN"})
+_PREFIX = "SNAPD_"
+_ANY_CASE = {name: row for row in SETTINGS.values() for name in (row.name, row.json_name)}
+
+
+def read_file(path: str) -> Layer:
+    """Reads the user's settings file; there need not be one.
+
+    Raises:
+        InvalidParams: the file is not TOML, or has an unknown key or a wrong value; names file and key.
+    """
+    try:
+        with open(path, "rb") as file:
+            document = tomllib.load(file)
+    except FileNotFoundError:
+        return {}
+    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InvalidParams(f"{path}: {error}", hint="correct the file", field=path, file=path) from error
+    layer: Layer = {}
+    for name, value in document.items():
+        shown = f"{path}: {name}"
+        layer[name] = _check(_known(name, path, shown), value, path, shown)
+    return layer
+
+
+def read_environment(environment: Mapping[str, str]) -> Layer:
+    """Reads the `SNAPD_*` variables.
+
+    Raises:
+        InvalidParams: an unknown variable or a wrong value; names the variable.
+    """
+    layer: Layer = {}
+    for name, text in environment.items():
+        if not name.startswith(_PREFIX) or name in _NOT_SETTINGS:
+            continue
+        row = _known(name.removeprefix(_PREFIX).lower(), "environment", name)
+        if row.source == "not environment":
+            continue  # `SNAPD_DATA_DIR` moves all data, see `locations`; the setting moves the stores alone
+        layer[row.name] = _check_outside_file(row, row.kind.parse(text), "environment", name)
+    return layer
+
+
+def read_options(options: Any, where: str) -> tuple[Layer, list[str]]:
+    """Reads the settings that a client sends, in `initializationOptions` or `workspace/didChangeConfiguration`.
+
+    Args:
+        options: as sent; keys in camelCase or snake_case, possibly below a key `snapd`.
+        where: what the errors call it.
+
+    Returns:
+        The settings, and the names of unknown keys: a newer client may know more.
+
+    Raises:
+        InvalidParams: a wrong value; names the key.
+    """
+    # some languages, such as Lua, cannot tell an empty object from an empty array
+    if options is None or options == [] or options == {"snapd": []}:
+        return {}, []
+    if type(options) is not dict:
+        raise InvalidParams(f"{where}: expected an object", field=where)
+    if type(options.get("snapd")) is dict:
+        options = options["snapd"]
+    layer: Layer = {}
+    unknown = []
+    for name, value in options.items():
+        row = _ANY_CASE.get(name)
+        if name == "token" or value is None:
+            continue
+        if row is None:
+            unknown.append(name)
+        else:
+            layer[row.name] = _check_outside_file(row, value, where, f"{where}.{name}")
+    return layer, unknown
+
+
+def for_the_daemon(environment: Layer, file: str) -> tuple[Layer, str | None]:
+    """Splits a client's environment into what a daemon may be sent, and the rest, which would change it for others.
+
+    Args:
+        environment: of `read_environment`.
+        file: path of the user's settings, for the message.
+
+    Returns:
+        What to send, and a message about the rest; None where there is no rest.
+    """
+    own = {name: value for name, value in environment.items() if SETTINGS[name].per_client}
+    rest = [SETTINGS[name].variable for name in environment if name not in own]
+    if not rest:
+        return own, None
+    verb = "has" if len(rest) == 1 else "have"
+    return own, f"{', '.join(rest)} {verb} no effect on the daemon, which serves others too: use {file}"
+
+
+def as_options(layer: Layer) -> dict[str, Any]:
+    """The `initializationOptions` that say the same as a layer."""
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in layer.items()}
+
+
+def _known(name: str, file: str, shown: str) -> Setting:
+    if name not in SETTINGS:
+        hint = f"the settings are {', '.join(SETTINGS)}"
+        raise InvalidParams(f"{shown}: unknown setting", hint=hint, field=name, file=file)
+    return SETTINGS[name]
+
+
+def _check(row: Setting, value: Any, file: str, shown: str) -> Any:
+    """The value of a setting, as `Settings` holds it; the error calls the setting `shown`, and names the file."""
+    try:
+        return row.kind.check(value)
+    except ValueError as error:
+        raise InvalidParams(f"{shown}: {error}", field=row.name, file=file) from error
+
+
+def _check_outside_file(row: Setting, value: Any, source: str, shown: str) -> Any:
+    """As `_check`, for a source that is not the user's file."""
+    if row.source == "file":
+        hint = "set it in config.toml"
+        raise InvalidParams(f"{shown}: only the settings file may say that", hint=hint, field=row.name, file=source)
+    return _check(row, value, source, shown)

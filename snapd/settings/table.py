@@ -1,0 +1,213 @@
+"""The table of settings: name, type, bounds, default and meaning of each. Everything else about settings follows it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any, Literal
+
+import attrs
+
+from snapd.core.model import CaptureSettings
+from snapd.core.rules.retention import Retention
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Layer = dict[str, Any]
+"""The settings that one source gives, by name, checked."""
+
+WatcherSetting = Literal["auto", "watchdog", "none"]
+_WATCHERS = ("auto", "watchdog", "none")
+_WORDS = {"true": True, "1": True, "on": True, "yes": True, "false": False, "0": False, "off": False, "no": False}
+
+
+@attrs.frozen
+class Kind:
+    """A type of settings, with its bounds.
+
+    Attributes:
+        expected: what a value has to be, as errors and the documentation say it.
+        accepts: whether a JSON or TOML value is one.
+        convert: makes the value that `Settings` holds out of an accepted one.
+        parse: makes a JSON value out of the text of a variable; the text itself where it is none.
+    """
+
+    expected: str
+    accepts: Callable[[Any], bool]
+    convert: Callable[[Any], Any] = lambda value: value
+    parse: Callable[[str], Any] = str
+
+    def check(self, value: Any) -> Any:
+        """The value that `Settings` holds; raises `ValueError` for one that is not of this kind."""
+        if not self.accepts(value):
+            raise ValueError(f"expected {self.expected}")
+        return self.convert(value)
+
+
+@attrs.frozen
+class Setting:
+    """A row of the table.
+
+    Attributes:
+        name: the key in `config.toml`, in snake_case.
+        default: what holds where nobody says anything.
+        kind: its type and bounds.
+        doc: what it does, in Markdown.
+        shown_default: the default, as the documentation shows it.
+        source: who may give it: `anyone`; `not environment`, since its variable means something else; `file`, since
+            variables and clients' settings can come with a folder.
+        at_opening: whether it counts only when a workspace is opened.
+        per_client: whether each client has it for itself.
+    """
+
+    name: str
+    default: Any
+    kind: Kind
+    doc: str
+    shown_default: str
+    source: Literal["anyone", "not environment", "file"]
+    at_opening: bool
+    per_client: bool
+
+    @property
+    def json_name(self) -> str:
+        """The key in JSON, in camelCase."""
+        head, *rest = self.name.split("_")
+        return head + "".join(map(str.capitalize, rest))
+
+    @property
+    def variable(self) -> str:
+        """The environment variable."""
+        return f"SNAPD_{self.name.upper()}"
+
+
+def _parse_number(text: str) -> Any:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _integer(expected: str, minimum: int) -> Kind:
+    return Kind(expected, lambda value: type(value) is int and value >= minimum, parse=_parse_number)
+
+
+def _strings(expected: str, accepts: Callable[[str], bool]) -> Kind:
+    return Kind(
+        expected,
+        lambda value: type(value) is list and all(type(item) is str and accepts(item) for item in value),
+        tuple,
+        lambda text: [line for line in text.split("\n") if line],
+    )
+
+
+def _setting(
+    kind: Kind,
+    default: Any,
+    doc: str,
+    *,
+    shown: str | None = None,
+    source: Literal["anyone", "not environment", "file"] = "anyone",
+    at_opening: bool = False,
+    per_client: bool = False,
+) -> Any:
+    row = {"kind": kind, "doc": doc, "shown_default": shown or f"`{default}`", "source": source}
+    return attrs.field(default=default, metadata={**row, "at_opening": at_opening, "per_client": per_client})
+
+
+@attrs.frozen
+class Settings:
+    """What holds for a client: a value for each row of the table, whose documentation says what it does."""
+
+    snapshot: bool = _setting(
+        Kind("true or false", lambda value: type(value) is bool, parse=lambda text: _WORDS.get(text.lower(), text)),
+        True,
+        "`false` turns snapshots off for the client that sets it: `track` gives `null`",
+        shown="`true`",
+        per_client=True,
+    )
+    exclude: tuple[str, ...] = _setting(
+        _strings("a list of strings, each without line breaks", lambda text: not {"\n", "\0"} & set(text)),
+        (),
+        "patterns in `.gitignore` syntax, rooted at the folder, of what snapshots leave out in addition to git's "
+        "rules; in the variable, one on each line",
+        shown="none",
+    )
+    max_file_size: int = _setting(
+        _integer("a number of bytes, at least 1", 1),
+        64 * 1024 * 1024,
+        "snapshots leave out larger files, and list them as skipped",
+        shown="64 MiB",
+    )
+    data_dir: str | None = _setting(
+        Kind("a path", lambda value: type(value) is str and value != "" and "\0" not in value),
+        None,
+        "where stores lie; a relative path lies inside each folder, and snapshots leave it out",
+        shown="the user's data directory",
+        source="not environment",
+        at_opening=True,
+    )
+    retention: float = _setting(
+        Kind(
+            "a number of days, at least 0",
+            lambda value: type(value) in (int, float) and 0 <= value <= sys.float_info.max,
+            float,
+            _parse_number,
+        ),
+        7.0,
+        "how long snapshots are kept",
+        shown="7",
+    )
+    max_snapshots: int = _setting(
+        _integer("a number, 0 for no limit", 0),
+        0,
+        "how many snapshots are kept of each session, and of those that belong to no session",
+        shown="no limit",
+    )
+    max_store_size: int = _setting(
+        _integer("a number of bytes, 0 for no limit", 0),
+        0,
+        "how much space the store of a folder may take; the oldest snapshots go first",
+        shown="no limit",
+    )
+    watcher: WatcherSetting = _setting(  # noqa: RUF009 - a field, as the others
+        Kind(f"one of {', '.join(_WATCHERS)}", lambda value: type(value) is str and value in _WATCHERS),
+        "auto",
+        "how snapd notices changes in the folder: see [Watching](#watching)",
+        at_opening=True,
+    )
+    allow_foreign: tuple[str, ...] = _setting(
+        _strings("a list of absolute paths", lambda text: os.path.isabs(text) and "\0" not in text),
+        (),
+        "folders of other users that snapd opens all the same, with everything below them",
+        shown="none",
+        source="file",
+        at_opening=True,
+    )
+
+    @classmethod
+    def of(cls, *layers: Layer) -> Settings:
+        """The settings that layers give together; a later layer wins."""
+        merged: Layer = {}
+        for layer in layers:
+            merged |= layer
+        return cls(**merged)
+
+    @property
+    def capture(self) -> CaptureSettings:
+        """How a workspace is captured."""
+        return CaptureSettings(exclude=self.exclude, max_file_size=self.max_file_size)
+
+    @property
+    def kept(self) -> Retention:
+        """What is kept for how long."""
+        return Retention(self.retention, self.max_snapshots, self.max_store_size)
+
+
+SETTINGS = {
+    field.name: Setting(name=field.name, default=field.default, **field.metadata) for field in attrs.fields(Settings)
+}
+"""Every row of the table, by name."""
