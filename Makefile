@@ -1,4 +1,5 @@
 # make demo: sets up, runs the main job on a real repository.  make test: sets up, runs every check.
+# make test-long: sets up, has the random tests try more than `make test` has time for.
 # make vsix: builds the VS Code extension.  make e2e: drives it in a real VS Code; ONLY=scenario, SHOTS=folder, PUBLISH=1.
 # make bench: sets up, measures snapd against git; TREE=linux, a number of files or a folder; ROWS=one,diff; GROWTH=1.
 # make sweep: everything goes wrong at every step; PARTS="points second strace full power", SEED=n, ONLY=undo@journal, MOST=n.
@@ -15,11 +16,14 @@ IN_EXTENSION := cd $(EXTENSION) && ../scripts/with-node
 NPM_CI := npm ci --no-fund --no-audit --loglevel=error
 VSIX := $(EXTENSION)/snapd.vsix
 SHOTS ?= $(EXTENSION)/build/e2e
+# what `tests/support/amounts.py` makes longer
+LONG := $(addprefix tests/,core/actions/test_sessions_model.py core/actions/test_dry_runs.py store/fsck/test_kills.py \
+	worktree/snapshot/test_bursts.py hazards/test_crash_kill.py hazards/test_paths_races.py)
 
 # where it is set, each of the two thousand processes that the tests start would compile snapd anew
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-python test-typescript sweep fuzz soak bench install lint format generate dist lock clean node vsix e2e
+.PHONY: demo test test-long test-python test-typescript sweep fuzz soak bench install lint format generate dist lock clean node vsix e2e
 
 demo: install
 	$(BIN)/python clients/python/demo.py $(if $(WORKSPACE),"$(WORKSPACE)",.)
@@ -30,6 +34,9 @@ test: install lint
 
 test-python: install
 	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+test-long: install
+	TESTS_LONG=1 $(BIN)/python -m pytest -n 2 --dist worksteal $(LONG)
 
 test-typescript: install node
 	$(IN_CLIENT) ../../scripts/quietly npm test

@@ -1,4 +1,4 @@
-"""Runs the real command in an environment of its own."""
+"""Runs the real command in an environment of its own: in this process, but where the process itself is what counts."""
 
 from __future__ import annotations
 
@@ -8,17 +8,24 @@ import os
 import pty
 import select
 import shutil
+import socket
 import subprocess
 import sys
+import tempfile
 import termios
 import time
 from typing import Any
 
 import attrs
 
+from tests.cli import in_process
 from tests.support.places import make_folder
 
 WAIT = 60.0
+_PROCESSES = frozenset({"serve", "connect", "run"})
+"""Commands that are about a process: its signals, its input while it runs, its children."""
+_ALONE = frozenset({"completion", "doctor", "stop", "--no-daemon", "--help", "--version"})
+"""Words of commands that start no daemon."""
 
 
 @attrs.frozen
@@ -75,13 +82,45 @@ class Home:
         return subprocess.Popen([sys.executable, "-m", "snapd", *args], cwd=cwd, env=env, **options)
 
     def run(self, cwd: str, *args: str | bytes, env: dict[str, str] | None = None, stdin: bytes = b"") -> Result:
-        """Runs the command with pipes for all its streams."""
-        pipe = subprocess.PIPE
-        with self.popen(cwd, *args, env=env or {}, stdin=pipe, stdout=pipe, stderr=pipe) as process:
-            out, err = process.communicate(stdin, timeout=WAIT)
-        result = Result(process.returncode, out, err.decode("utf-8"))
+        """Runs the command with pipes or files for all its streams."""
+        result = (self._run_here if self._may_run_here(cwd, args, env or {}) else self._run_process)(
+            cwd, args, env or {}, stdin
+        )
         assert "Traceback" not in result.err, result.err
         return result
+
+    def run_process(self, cwd: str, *args: str | bytes, env: dict[str, str] | None = None) -> Result:
+        """Runs the command as a process in any case."""
+        return self._run_process(cwd, args, env or {}, b"")
+
+    def _run_process(self, cwd: str, args: tuple[str | bytes, ...], env: dict[str, str], stdin: bytes) -> Result:
+        pipe = subprocess.PIPE
+        with self.popen(cwd, *args, env=env, stdin=pipe, stdout=pipe, stderr=pipe) as process:
+            out, err = process.communicate(stdin, timeout=WAIT)
+        return Result(process.returncode, out, err.decode("utf-8"))
+
+    def _run_here(self, cwd: str, args: tuple[str | bytes, ...], env: dict[str, str], stdin: bytes) -> Result:
+        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+            code = in_process.run(args, cwd, {**self.env, **env}, stdin, (out.fileno(), err.fileno()))
+            out.seek(0)
+            err.seek(0)
+            return Result(code, out.read(), err.read().decode("utf-8"))
+
+    def _may_run_here(self, cwd: str, args: tuple[str | bytes, ...], env: dict[str, str]) -> bool:
+        """Whether a command need not be a process: a daemon that it started would be a child of this one."""
+        words = [os.fsdecode(arg) for arg in args]
+        if not words or words[0] in _PROCESSES:
+            return not words
+        if not _ALONE.isdisjoint(words):
+            return True
+        runtime = {**self.env, **env}["SNAPD_RUNTIME_DIR"]
+        path = words[words.index("--socket") + 1] if "--socket" in words else os.path.join(runtime, "daemon.sock")
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+            try:
+                connection.connect(os.path.join(cwd, path))
+            except OSError:
+                return False
+        return True
 
     def ok(self, cwd: str, *args: str | bytes, env: dict[str, str] | None = None) -> str:
         """What the command says, which succeeds without complaint."""

@@ -14,6 +14,17 @@ from snapd.core.operations.writer import OperationOptions
 from .git import run_git
 from .workspace import Bench, Items, outcomes
 
+LINES = [b"%d\n" % number for number in range(1, 21)]
+TEXT = b"".join(LINES)
+
+
+def text(**changed: bytes) -> bytes:
+    """`TEXT` with some lines replaced: `l3=b"..."` is the third."""
+    lines = list(LINES)
+    for name, line in changed.items():
+        lines[int(name[1:]) - 1] = line + b"\n"
+    return b"".join(lines)
+
 
 class Agents:
     """The sessions of a workspace, and what is asked of them.
@@ -182,3 +193,27 @@ def reachable(store: Path) -> set[str]:
     """The objects of a store that some reference leads to, by git itself."""
     lines = run_git(store, "--git-dir=.", "rev-list", "--objects", "--all").splitlines()
     return {line[:40].decode() for line in lines}
+
+
+def refused(said: dict[str, str]) -> dict[str, str]:
+    """What is told where conflicts keep all from being done."""
+    touched = ("restored", "deleted", "merged")
+    return {name: "unchanged:conflictsElsewhere" if word in touched else word for name, word in said.items()}
+
+
+def stats(root: Path) -> dict[str, tuple[int, int]]:
+    """Inode and time of each file."""
+    found = {}
+    for above, _, names in os.walk(root):
+        for name in names:
+            path = os.path.join(above, name)
+            status = os.lstat(path)
+            found[os.path.relpath(path, root)] = (status.st_ino, status.st_mtime_ns)
+    return found
+
+
+def listen(agents: Agents) -> list[object]:
+    """All that is told from now on."""
+    told: list[object] = []
+    agents.bench.workspace.event_log.listen(lambda news: told.append(news.event))
+    return told

@@ -19,6 +19,7 @@ from snapd.core.errors import SnapdError
 from snapd.core.model import FileOutcome, OnConflict, Outcome
 from snapd.core.operations.writer import OperationOptions
 from snapd.core.timeline.model import Step
+from tests.support.amounts import amount
 from tests.support.sessions import Agents, ids
 from tests.support.workspace import Bench, make
 
@@ -196,7 +197,7 @@ def said(ask: Ask, request: OperationOptions) -> Said:
         return Said(error=f"{error.kind}: {error.message}")
 
 
-@pytest.mark.parametrize("seed", range(int(os.environ.get("SNAPD_MODEL_SEEDS", "50"))))
+@pytest.mark.parametrize("seed", range(amount(20, 200, "SNAPD_MODEL_SEEDS")))
 def test_random_histories(seed: int, tmp_path: Path) -> None:
     dice = Random(seed)
     history = History(tmp_path, dice)

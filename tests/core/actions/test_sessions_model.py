@@ -27,6 +27,7 @@ from snapd.store.refs.database import ReferenceDatabase
 from snapd.store.store import Store
 from snapd.store.timeline import IntentFile
 from snapd.worktree.apply.applier import Applier
+from tests.support.amounts import amount
 from tests.support.git import run_git
 from tests.support.sessions import Agents, reachable
 from tests.support.workspace import Executable, Item, Symlink, close_all, make, outcomes
@@ -562,7 +563,7 @@ def act(machine: Machine, dice: Random) -> str:
     return said
 
 
-@pytest.mark.parametrize("seed", range(int(os.environ.get("SNAPD_MODEL_SEEDS", "150"))))
+@pytest.mark.parametrize("seed", range(amount(50, 600, "SNAPD_MODEL_SEEDS")))
 def test_random_work(seed: int) -> None:
     dice = Random(seed)
     machine = Machine(dice)

@@ -22,10 +22,11 @@ from tests.store.fsck import damage
 from tests.store.fsck.damage import blob_id, loose
 from tests.store.fsck.test_objects import BASE, many, step
 from tests.store.steps import Steps
+from tests.support.amounts import amount
 
 _CHANGING = ("rename", "unlink", "link", "fsync", "mkdir", "write")
 _KILLED = 77
-_STRIDE = int(os.environ.get("FSCK_KILL_STRIDE", "13"))
+_STRIDE = amount(13, 3, "FSCK_KILL_STRIDE")
 """Between two calls before which it is killed; 1 tries each of them."""
 
 

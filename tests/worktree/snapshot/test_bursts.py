@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support import places
+from tests.support.amounts import amount
 from tests.support.git import run_git
 from tests.support.workspace import close_all
 from tests.worktree.edits import Editor
@@ -16,7 +17,7 @@ from tests.worktree.snapshot.bursts import CASES, Generator, explain, play
 
 SEEDS = {11: places.base, 12: places.DISK}
 """Each with where it is played: inodes, times and orders are others on a disk."""
-BURSTS = 125
+BURSTS = amount(40, 250)
 """For each case and seed; `python -m tests.worktree.snapshot.bursts ROUNDS` runs as many as one likes."""
 
 
