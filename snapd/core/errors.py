@@ -127,7 +127,7 @@ class IoError(SnapdError):
     """The operating system reported an error; `data["errno"]` and `data["path"]` say which and where."""
 
     kind = "ioError"
-    default_hint = "remove the cause that the message names and try again"
+    default_hint = "fix the cause that the message names, then try again"
 
 
 class Interrupted(IoError):

@@ -144,4 +144,6 @@ def test_port_that_is_taken(machine: Machine) -> None:
     _, port = machine.serve_tcp()
     done = machine.run("serve", "--tcp", f"127.0.0.1:{port}")
     assert done.returncode == 1
-    assert len(done.stderr.splitlines()) == 1
+    said, hint = done.stderr.splitlines()
+    assert said == f"snapd: 127.0.0.1:{port}: Address already in use"
+    assert hint.startswith("hint: ")

@@ -240,13 +240,13 @@ def test_what_a_restore_spares(tmp_path: Path, case: Case) -> None:
         if item is None and "/" in name and not os.listdir(os.path.dirname(bench.path(name))):
             os.rmdir(os.path.dirname(bench.path(name)))
     bench.write({name: item for name, item in case.now.items() if item is not None})
-    captured = bench.read()
+    standing = bench.read()
     result = bench.restore(tree)
     said = {name: word for name, word in outcomes(result).items() if word not in ("restored", "deleted")}
     excused = {name: word for name, word in case.kept.items() if word is not None} | case.missing
     if not (case.excluded or case.info or case.own):
         assert said == excused
-    kept = {name: captured[name] for name in case.kept}
+    kept = {name: standing[name] for name in case.kept}
     wanted = {name: item for name, item in captured.items() if name not in case.missing}
     assert bench.read() == {**wanted, **kept}
     if "x/.git/config" in case.now:

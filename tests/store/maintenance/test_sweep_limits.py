@@ -95,7 +95,7 @@ def test_what_open_sessions_name_stays_and_what_cannot_be_had_is_told(
     bench.keep(max_bytes=1)
     with caplog.at_level(logging.WARNING):
         bench.workspace.cleanup(None, Call())
-    assert "nothing more may go" in caplog.text
+    assert "nothing more can be dropped" in caplog.text
     assert [view.session.session_id for view in bench.workspace.sessions.all(Call()).views] == ["goes on"]
     assert known(bench, tracked) == list(tracked)[-1:]
     check(bench, tracked, set(list(tracked)[:1]))
