@@ -104,7 +104,7 @@ export const STATE = [
       await steps.welcome.filter({ hasText: "do not trust" }).waitFor();
       await workbench.run("Snapd: Snapshot Now");
       await until("the command says why it does nothing", async () =>
-        (await workbench.notifications.allInnerTexts()).some((text) => text.includes("trusted")),
+        (await workbench.notifications.allInnerTexts()).some((text) => text.includes("you trust this workspace")),
       );
       assert.equal(world.daemon(), undefined);
       assert.deepEqual(fs.readdirSync(world.runtime), []);
