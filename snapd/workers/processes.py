@@ -30,7 +30,6 @@ class ChildProcess:
         module: the full name of the module whose `main` it runs.
         argument: the argument of `main`.
         share: descriptors that it inherits, with the same numbers.
-        pipe_bytes: the capacity of its pipes; -1 for the default of the system.
         is_quiet: whether to discard its standard error.
 
     Attributes:
@@ -48,7 +47,6 @@ class ChildProcess:
         argument: str = "",
         *,
         share: Sequence[int] = (),
-        pipe_bytes: int = -1,
         is_quiet: bool = False,
     ) -> None:
         if not can_start():
@@ -66,7 +64,6 @@ class ChildProcess:
             # a Ctrl-C in the terminal and signals to the group are for the process that asks
             start_new_session=True,
             bufsize=0,
-            pipesize=pipe_bytes,
         )
         assert self._process.stdin is not None
         assert self._process.stdout is not None
