@@ -50,7 +50,7 @@ export function activate(context: vscode.ExtensionContext): void {
     vscode.workspace.onDidChangeConfiguration(async (change) => {
       if (!change.affectsConfiguration("snapd")) return;
       await update();
-      // that snapshots are on or off now is told by no notification
+      // no notification says whether snapshots are on or off
       await model.refresh();
     }),
   );

@@ -67,10 +67,10 @@ class _Picture:
     """Lines, and the lanes that go on below them.
 
     Args:
-        sessions: as of `draw`.
-        painter: likewise.
-        width: likewise.
-        now: likewise.
+        sessions: as for `draw`.
+        painter: colours.
+        width: the columns of the terminal.
+        now: the local time of the user.
     """
 
     def __init__(self, sessions: Mapping[str, dict[str, Any]], painter: Painter, width: int, now: datetime) -> None:

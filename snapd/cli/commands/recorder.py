@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _HEARD = frozenset({"snapshot/didChange", "snapshot/didTrack", "snapshot/didRevert", "session/didChange"})
 _OWN = 16
-"""Snapshots of our own that are remembered, to know them when they are told."""
+"""How many of our own snapshots to remember, so that their notifications are recognised."""
 _AGAIN_SECONDS = 0.5
 _PATIENCE = 3
 """How often the end of a session is tried."""
@@ -121,14 +121,14 @@ class Recorder:
     def _hear(self, told: Notification) -> None:
         params = told.params
         if told.method == "snapshot/didChange":
-            # one of before the last snapshot tells of what is in a step that has ended
+            # a notification from before the last snapshot is about changes of a step that has ended
             if params["files"] and self._base in (None, params["base"]):
                 self._changed = time.monotonic()
         elif told.method == "snapshot/didRevert":
             self._base = params["after"]
         elif told.method == "snapshot/didTrack":
             if params["hash"] not in (*self._own, self._base):
-                # somebody else's snapshot: from it on, what changed before is told no more
+                # another client's snapshot: later notifications leave out what changed before it
                 self._changed = time.monotonic()
             self._base = params["hash"]
         elif told.method == "session/didChange":

@@ -84,7 +84,7 @@ def _end(options: argparse.Namespace) -> int:
 
 
 def _named(options: argparse.Namespace) -> dict[str, str] | None:
-    """The files that are claimed: as the daemon is told them, and as they were named."""
+    """The claimed files: each path below the folder, with the name that the user gave."""
     if options.files is None:
         return None
     return {in_folder(options, path): path for path in options.files}

@@ -16,17 +16,17 @@ def terminal_width() -> int:
 
 
 def columns(text: str) -> int:
-    """The columns that a text takes."""
+    """The width of a text, in columns."""
     return sum(0 if combining(char) else 2 if east_asian_width(char) in "WF" else 1 for char in text)
 
 
 def pad(text: str, room: int) -> str:
-    """A text that takes so many columns, or more where it is longer."""
+    """Fills a text up with blanks to a width in columns; a longer one stays as it is."""
     return text + " " * (room - columns(text))
 
 
 def fit(text: str, room: int) -> str:
-    """The beginning of a text, so that it takes so many columns at most."""
+    """Cuts the end of a text that is wider than so many columns."""
     if columns(text) <= room:
         return text
     while text and columns(text) > room - 1:
@@ -35,7 +35,7 @@ def fit(text: str, room: int) -> str:
 
 
 def fit_name(name: str, room: int) -> str:
-    """The end of a file's name, likewise: that says more than its beginning."""
+    """Cuts the beginning of a file's name that is wider than so many columns: its end says more."""
     if columns(name) <= room:
         return name
     while name and columns(name) > room - 1:

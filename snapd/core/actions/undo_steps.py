@@ -97,10 +97,10 @@ class UndoSteps:
             call: the request; may be cancelled until the first file is moved.
 
         Returns:
-            As of `undo`.
+            As for `undo`.
 
         Raises:
-            UnknownSession: see there.
+            UnknownSession: there is no such session.
             NothingToRedo: no such step is left.
             StoreCorrupt, StorageFull, WorkspaceGone, IoError, Cancelled: nothing was changed.
         """

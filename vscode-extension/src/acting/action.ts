@@ -1,4 +1,4 @@
-// What an action is: what it asks of the daemon, how it is told, and how it is taken back.
+// What an action is: what it asks of the daemon, how it is reported, and how it is undone.
 
 import type { FileOutcome, Outcome, Params, Step } from "snapd-client";
 import type { FolderModel } from "../model/folder";

@@ -201,7 +201,7 @@ export class Daemon implements Disposable {
     const added = folders.filter((folder) => !client.folders.includes(folder));
     const removed = client.folders.filter((folder) => !folders.includes(folder));
     if (added.length > 0 || removed.length > 0) await client.changeFolders(added, removed);
-    // what was told holds in the daemon until something else is told
+    // the daemon keeps a setting until it gets another value
     const gone = Object.entries(settings.unset).filter(([name]) => name in this.#sent);
     const telling = { ...Object.fromEntries(gone), ...settings.daemon };
     if (!isDeepStrictEqual(this.#sent, telling)) {

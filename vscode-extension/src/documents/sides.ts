@@ -43,7 +43,7 @@ export async function sidesOf(
         : place(folder, before, requestName(file), step, "before");
   const to = (file: ChangedFile): Place | undefined =>
     file.status === "deleted" ? undefined : place(folder, after, requestName(file), step, "after");
-  // what is told of others than steps is just what lies between the snapshots
+  // an entry that is no step shows just the difference between its snapshots
   if (step === undefined) return files.map((file) => ({ file, before: from(file), after: to(file) }));
 
   const names = files.flatMap(namesOf);

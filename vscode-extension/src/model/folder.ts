@@ -105,7 +105,7 @@ export class FolderModel implements Disposable {
     return this.#loaded;
   }
 
-  /** Calls the listener after changes; those that come close together are told once. */
+  /** Calls the listener after changes; changes that come close together count as one. */
   readonly onDidChange: Listen = this.#signal.listen;
 
   /** A step by its name. */

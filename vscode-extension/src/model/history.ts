@@ -6,7 +6,7 @@ import type { Entry, HistoryResult, Session, Step } from "snapd-client";
 /** Entries that are kept, at most. */
 export const KEPT = 500;
 
-/** What stands for an entry for as long as it is told. */
+/** The key of an entry, the same for as long as the entry is listed. */
 export function entryKey(entry: Entry): string {
   if (entry.step !== undefined) return `step:${entry.step.stepId}`;
   return [entry.kind, entry.at, entry.before, entry.after ?? ""].join(":");

@@ -8,7 +8,7 @@ const DAY = 24 * HOUR;
 /** Characters of the name of a step in a sentence, at most. */
 const LONGEST = 60;
 
-/** What is told of the lines of a file. */
+/** The line counts of a file. */
 type Counts = Pick<FileChange, "additions" | "deletions" | "binary">;
 
 /**

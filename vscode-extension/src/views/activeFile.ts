@@ -17,7 +17,7 @@ import type { WorkspaceModel } from "../model/workspace";
 /** A file of a folder. */
 export interface Followed {
   readonly folder: FolderModel;
-  /** Its name within the folder, as changes are told of it. */
+  /** Its name within the folder, as in the daemon's changes. */
   readonly file: string;
 }
 

@@ -29,7 +29,7 @@ export class StepsView implements TreeDataProvider<Item>, Disposable {
   readonly #view: TreeView<Item>;
   readonly #tree = new LiveTree<StepsNode>();
   readonly #subscriptions: readonly { dispose(): void }[];
-  /** The time that "5 min ago" is told by: what else changes is no reason to show those anew. */
+  /** The time that "5 min ago" is counted from; other changes do not move it. */
   #now = Date.now();
 
   readonly onDidChangeTreeData = this.#changed.event;
