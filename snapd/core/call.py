@@ -12,6 +12,9 @@ from .errors import Cancelled, Interrupted
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+_LOCK = threading.Lock()
+"""One for all calls: thousands of requests may wait, and each object that belongs to one costs every collection."""
+
 
 class Call:
     """A running request, as the work for it sees it.
@@ -27,19 +30,18 @@ class Call:
         report: Callable[[str, int, int | None], None] | None = None,
         left_turn: Callable[[], None] | None = None,
     ) -> None:
-        self._cancelled = threading.Event()
+        self._cancelled = False
         self._committed = False
         self._report = report
         self._left_turn = left_turn
         self._stop_at: float | None = None
-        self._lock = threading.Lock()
-        self._ends: list[Callable[[], None]] = []
+        self._ends: tuple[Callable[[], None], ...] = ()
 
     def cancel(self) -> None:
         """Asks the work to stop at its next check; after the point of no return, ends what `ended_by` waits for."""
-        with self._lock:
-            self._cancelled.set()
-            ends = [*self._ends]
+        with _LOCK:
+            self._cancelled = True
+            ends = self._ends
         for end in ends:
             end()
 
@@ -59,7 +61,7 @@ class Call:
             Cancelled: the request was cancelled before the point of no return.
             Interrupted: the process is about to end.
         """
-        if not self._cancelled.is_set():
+        if not self._cancelled:
             return
         if not self._committed:
             raise Cancelled("the request was cancelled")
@@ -73,16 +75,16 @@ class Call:
         Args:
             end: must not block; may be called from another thread, and more than once.
         """
-        with self._lock:
-            self._ends.append(end)
-            is_over = self._cancelled.is_set()
+        with _LOCK:
+            self._ends += (end,)
+            is_over = self._cancelled
         try:
             if is_over:
                 end()
             yield
         finally:
-            with self._lock:
-                self._ends.remove(end)
+            with _LOCK:
+                self._ends = tuple(other for other in self._ends if other is not end)
 
     @contextmanager
     def on_behalf_of_all(self) -> Iterator[Call]:

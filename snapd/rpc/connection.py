@@ -421,17 +421,16 @@ class Connection(JsonRPCServer):
             Call(progress.report if progress is not None else None, ticket.leave_turn_soon)
         )
         pending.task = self._spawn(self._answer(pending, ticket, folder, method, params))
-
-        def finish(_: asyncio.Task[Any]) -> None:
-            # not at the end of the task itself: a task that is cancelled at once never begins
-            ticket.leave()
-            if progress is not None:
-                progress.end()
-            del self._pending[message_id]
-
-        # runs before the callback that sends the answer
-        pending.task.add_done_callback(finish)
+        # not at the end of the task itself: a task that is cancelled at once never begins. It runs before the callback
+        # that sends the answer
+        pending.task.add_done_callback(partial(self._finish, message_id, ticket, progress))
         return pending.task
+
+    def _finish(self, message_id: MessageId, ticket: Ticket, progress: Progress | None, _: asyncio.Task[Any]) -> None:
+        ticket.leave()
+        if progress is not None:
+            progress.end()
+        del self._pending[message_id]
 
     async def _answer(self, pending: _Pending, ticket: Ticket, folder: Folder, method: str, params: Any) -> Any:
         await ticket.admitted()

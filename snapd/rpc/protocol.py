@@ -84,6 +84,9 @@ class Protocol(JsonRPCProtocol):
                 self.answer(msg_id, result)
         except BaseException as error:
             self.refuse(msg_id, as_rpc_error(error))
+            # the error leads to its task by the frames in its traceback, and the task to the error: without this, each
+            # failed request would stay until the collector finds it, which stops every thread meanwhile
+            error.__traceback__ = None
 
     def _check_handler_result(self, future: Future[Any] | asyncio.Future[Any]) -> None:
         error = None if future.cancelled() else future.exception()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import weakref
 from typing import Any
 
 import pytest
 
 from snapd.core import errors
-from snapd.core.errors import IoError
+from snapd.core.errors import InvalidParams, IoError
 from snapd.rpc import progress
 from snapd.rpc.errors import as_rpc_error
 from snapd.rpc.progress import Progress
@@ -49,6 +51,33 @@ def protocol() -> tuple[Protocol, list[bytes]]:
 )
 def test_text_that_utf8_cannot_say(given: dict[str, Any], encoded: str) -> None:
     assert encode(given).decode() == encoded
+
+
+async def test_failed_request_leaves_nothing_for_the_collector() -> None:
+    made, _ = protocol()
+    answered = asyncio.Event()
+    made.send = lambda _: answered.set()
+    failed: list[weakref.ref[Exception]] = []
+
+    async def fail(pending: list[asyncio.Task[None]]) -> None:
+        assert pending
+        error = InvalidParams("x: wrong")
+        failed.append(weakref.ref(error))
+        raise error
+
+    def start() -> asyncio.Task[None]:
+        pending: list[asyncio.Task[None]] = []
+        pending.append(asyncio.ensure_future(fail(pending)))
+        return pending[0]
+
+    made.fm.feature("x")(lambda _: start())
+    gc.disable()
+    try:
+        made.handle_message(Request(5, "x", {}))
+        await answered.wait()
+        assert [error() for error in failed] == [None]
+    finally:
+        gc.enable()
 
 
 @pytest.mark.parametrize("result", [object(), {"a": 1 << 70}, {1: 2}])

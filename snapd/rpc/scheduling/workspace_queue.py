@@ -74,7 +74,7 @@ class Ticket:
         self._left = left
         self._loop = asyncio.get_running_loop()
         self._admitted: asyncio.Future[None] = self._loop.create_future()
-        self._turn: asyncio.Future[None] = self._loop.create_future()
+        self._turn: asyncio.Future[None] | None = None
 
     @property
     def is_last(self) -> bool:
@@ -93,6 +93,7 @@ class Ticket:
         """Waits until the request may write, if it needs to. Call it after `admitted`."""
         assert self.queue is not None
         if self.access in _NEED_TURN:
+            self._turn = self._loop.create_future()
             self.queue.want_turn(self)
             await self._turn
 
@@ -122,6 +123,7 @@ class Ticket:
 
     def give_turn(self) -> None:
         """Gives the request the right to write. Only the queue calls this."""
+        assert self._turn is not None
         if not self._turn.done():
             self._turn.set_result(None)
 
