@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from snapd.core.paths import absolute
 from snapd.wire import methods
-from snapd.wire.snapshot import DiffFullParams, DiffFullResult, DiffParams, DiffResult, PatchParams
+from snapd.wire import snapshot as wire
 from snapd.wire.values import Patch
 
 from . import convert
@@ -19,7 +19,7 @@ TREE_BYTES = 20
 
 
 @handles(methods.PATCH)
-def patch(context: Context, params: PatchParams) -> Patch:
+def patch(context: Context, params: wire.PatchParams) -> Patch:
     """Lists the files that differ."""
     workspace = context.workspace
     changes = workspace.changed(convert.tree(params.hash), convert.optional_tree(params.to), context.call)
@@ -27,21 +27,21 @@ def patch(context: Context, params: PatchParams) -> Patch:
 
 
 @handles(methods.DIFF)
-def diff(context: Context, params: DiffParams) -> DiffResult:
+def diff(context: Context, params: wire.DiffParams) -> wire.DiffResult:
     """Makes a unified diff."""
     only = convert.paths(context, params.files, "files")
     if params.files is not None and not only:
-        return DiffResult(diff="")
+        return wire.DiffResult(diff="")
     old, new = convert.tree(params.hash), convert.optional_tree(params.to)
-    return DiffResult(diff=context.workspace.diff(old, new, only, context.call))
+    return wire.DiffResult(diff=context.workspace.diff(old, new, only, context.call))
 
 
 @handles(methods.DIFF_FULL)
-def diff_full(context: Context, params: DiffFullParams) -> DiffFullResult:
+def diff_full(context: Context, params: wire.DiffFullParams) -> wire.DiffFullResult:
     """Lists the files that differ, with their contents before and after."""
     only = convert.paths(context, params.files, "files")
     if params.files is not None and not only:
-        return DiffFullResult(diffs=[])
+        return wire.DiffFullResult(diffs=[])
     paged = convert.PagedRequest(params)
     new, after = convert.optional_tree(params.to), None
     if (position := paged.position()) is not None:
@@ -57,7 +57,7 @@ def diff_full(context: Context, params: DiffFullParams) -> DiffFullResult:
         after=after,
         limit=params.limit,
     )
-    return DiffFullResult(
+    return wire.DiffFullResult(
         diffs=[convert.file_diff(context.workspace.root, delta) for delta in page.deltas],
         next_cursor=None if page.after is None else paged.cursor(page.to + page.after),
     )

@@ -8,16 +8,7 @@ from snapd.core.errors import InvalidParams
 from snapd.core.paths import to_uri
 from snapd.core.ports.policy import SettingInUse
 from snapd.wire import methods
-from snapd.wire.snapshot import (
-    CleanupParams,
-    CleanupResult,
-    PurgedFile,
-    PurgeParams,
-    PurgeResult,
-    Setting,
-    StatusParams,
-    StatusResult,
-)
+from snapd.wire import snapshot as wire
 from snapd.wire.values import FullLook, StoreInfo
 
 from . import convert
@@ -29,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @handles(methods.STATUS)
-def status(context: Context, _: StatusParams) -> StatusResult:
+def status(context: Context, _: wire.StatusParams) -> wire.StatusResult:
     """Describes the state of a workspace."""
     workspace = context.workspace
     found = workspace.status()
@@ -37,7 +28,7 @@ def status(context: Context, _: StatusParams) -> StatusResult:
     if found.folder_excludes:
         in_use += (SettingInUse("exclude", found.folder_excludes, "folder"),)
     look = found.full_look
-    return StatusResult(
+    return wire.StatusResult(
         enabled=context.enabled,
         workspace_uri=to_uri(workspace.root),
         project_id=workspace.project_id,
@@ -47,7 +38,7 @@ def status(context: Context, _: StatusParams) -> StatusResult:
         full_look=None if look is None else FullLook(at=moment(look.at), reason=look.why),
         last_hash=None if found.last is None else found.last.hex(),
         store=StoreInfo(path=found.store_path, bytes=found.store_bytes),
-        settings=[Setting(name=each.name, value=_json(each.value), source=each.source) for each in in_use],
+        settings=[wire.Setting(name=each.name, value=_json(each.value), source=each.source) for each in in_use],
         settings_problems=[said for said in (workspace.policy.problem, found.folder_problem) if said is not None]
         or None,
     )
@@ -58,14 +49,14 @@ def _json(value: bool | float | str | tuple[str, ...] | None) -> bool | float | 
 
 
 @handles(methods.CLEANUP)
-def cleanup(context: Context, params: CleanupParams) -> CleanupResult:
+def cleanup(context: Context, params: wire.CleanupParams) -> wire.CleanupResult:
     """Removes what the retention does not keep."""
     removed, freed = context.workspace.cleanup(params.older_than_days, context.call)
-    return CleanupResult(removed=removed, freed_bytes=freed)
+    return wire.CleanupResult(removed=removed, freed_bytes=freed)
 
 
 @handles(methods.PURGE)
-def purge(context: Context, params: PurgeParams) -> PurgeResult:
+def purge(context: Context, params: wire.PurgeParams) -> wire.PurgeResult:
     """Removes the contents of files, or everything, from all that was ever stored."""
     paths = convert.paths(context, params.files, "files")
     if params.everything == bool(paths):
@@ -75,10 +66,10 @@ def purge(context: Context, params: PurgeParams) -> PurgeResult:
         done = purger.purge_all(params.dry_run, context.call)
     else:
         done = purger.purge(paths, params.dry_run, context.call)
-    return PurgeResult(
+    return wire.PurgeResult(
         applied=done.applied,
         files=[
-            PurgedFile(
+            wire.PurgedFile(
                 **convert.name(context.workspace.root, file.path),
                 versions=file.versions,
                 bytes=file.size,

@@ -5,20 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from snapd.wire import methods
-from snapd.wire.session import (
-    HistoryParams,
-    HistoryResult,
-    SessionDiffParams,
-    SessionDiffResult,
-    SessionEndParams,
-    SessionEndResult,
-    SessionListParams,
-    SessionListResult,
-    SessionStartParams,
-    SessionStartResult,
-    SessionStepsParams,
-    SessionStepsResult,
-)
+from snapd.wire import session as wire
 
 from . import convert, history
 from .binding import handles
@@ -30,42 +17,42 @@ _ENTRIES = 100
 
 
 @handles(methods.SESSION_START)
-def start(context: Context, params: SessionStartParams) -> SessionStartResult:
+def start(context: Context, params: wire.SessionStartParams) -> wire.SessionStartResult:
     """Begins a session."""
     session_id = context.workspace.sessions.start(params.session_id, params.agent, params.title, context.call)
-    return SessionStartResult(session_id=session_id)
+    return wire.SessionStartResult(session_id=session_id)
 
 
 @handles(methods.SESSION_END)
-def end(context: Context, params: SessionEndParams) -> SessionEndResult:
+def end(context: Context, params: wire.SessionEndParams) -> wire.SessionEndResult:
     """Ends a session."""
     context.workspace.sessions.end(params.session_id, context.call)
-    return SessionEndResult()
+    return wire.SessionEndResult()
 
 
 @handles(methods.SESSION_LIST)
-def list_sessions(context: Context, params: SessionListParams) -> SessionListResult:
+def list_sessions(context: Context, params: wire.SessionListParams) -> wire.SessionListResult:
     """Lists the sessions."""
     paged = convert.PagedRequest(params)
     page = context.workspace.sessions.all(context.call, paged.number(), params.limit)
-    return SessionListResult(
+    return wire.SessionListResult(
         sessions=[history.session(view) for view in page.views], next_cursor=paged.optional_cursor(page.after)
     )
 
 
 @handles(methods.SESSION_STEPS)
-def steps(context: Context, params: SessionStepsParams) -> SessionStepsResult:
+def steps(context: Context, params: wire.SessionStepsParams) -> wire.SessionStepsResult:
     """Lists the steps of a session."""
     paged = convert.PagedRequest(params)
     page = context.workspace.sessions.steps(params.session_id, context.call, paged.number(), params.limit)
-    return SessionStepsResult(
+    return wire.SessionStepsResult(
         steps=[history.step(context.workspace.root, view) for view in page.views],
         next_cursor=paged.optional_cursor(page.after),
     )
 
 
 @handles(methods.SESSION_DIFF)
-def diff(context: Context, params: SessionDiffParams) -> SessionDiffResult:
+def diff(context: Context, params: wire.SessionDiffParams) -> wire.SessionDiffResult:
     """Lists the net changes of a session's steps."""
     paged = convert.PagedRequest(params)
     deltas, last = context.workspace.session_diff(
@@ -77,18 +64,18 @@ def diff(context: Context, params: SessionDiffParams) -> SessionDiffResult:
         after=paged.position(),
         limit=params.limit,
     )
-    return SessionDiffResult(
+    return wire.SessionDiffResult(
         diffs=[convert.file_diff(context.workspace.root, delta) for delta in deltas],
         next_cursor=None if last is None else paged.cursor(last),
     )
 
 
 @handles(methods.SESSION_HISTORY)
-def list_history(context: Context, params: HistoryParams) -> HistoryResult:
+def list_history(context: Context, params: wire.HistoryParams) -> wire.HistoryResult:
     """Lists what happened."""
     paged = convert.PagedRequest(params)
     page = context.workspace.history.page(paged.number(), params.limit or _ENTRIES, context.call)
-    return HistoryResult(
+    return wire.HistoryResult(
         entries=[history.entry(context.workspace.root, found) for found in page.entries],
         next_cursor=paged.optional_cursor(page.before),
     )

@@ -7,19 +7,7 @@ from typing import TYPE_CHECKING
 from snapd.core.errors import InvalidParams
 from snapd.core.timeline.model import StepQuery
 from snapd.wire import methods
-from snapd.wire.session import (
-    Hunk,
-    StepBeginParams,
-    StepBeginResult,
-    StepEndParams,
-    StepEndResult,
-    StepFindParams,
-    StepFindResult,
-    StepHunksParams,
-    StepHunksResult,
-    StepRevertFilesParams,
-    StepRevertHunksParams,
-)
+from snapd.wire import session as wire
 from snapd.wire.values import Outcome
 
 from . import convert, history
@@ -30,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @handles(methods.STEP_BEGIN)
-def begin(context: Context, params: StepBeginParams) -> StepBeginResult:
+def begin(context: Context, params: wire.StepBeginParams) -> wire.StepBeginResult:
     """Begins a step."""
     if not context.enabled:
         raise InvalidParams(
@@ -49,17 +37,17 @@ def begin(context: Context, params: StepBeginParams) -> StepBeginResult:
         client=None if params.detached else context.client,
         ends=params.ends,
     )
-    return StepBeginResult(step_id=step.step_id, hash=step.from_.tree.hex())
+    return wire.StepBeginResult(step_id=step.step_id, hash=step.from_.tree.hex())
 
 
 @handles(methods.STEP_END)
-def end(context: Context, params: StepEndParams) -> StepEndResult:
+def end(context: Context, params: wire.StepEndParams) -> wire.StepEndResult:
     """Ends a step."""
     claims = None if params.files is None else convert.paths(context, params.files, "files")
     view = context.workspace.sessions.finish(params.step_id, claims, context.call)
     step = view.step
     assert step.to is not None
-    return StepEndResult(
+    return wire.StepEndResult(
         step_id=step.step_id,
         from_=step.from_.tree.hex(),
         to=step.to.tree.hex(),
@@ -68,23 +56,25 @@ def end(context: Context, params: StepEndParams) -> StepEndResult:
 
 
 @handles(methods.STEP_FIND)
-def find(context: Context, params: StepFindParams) -> StepFindResult:
+def find(context: Context, params: wire.StepFindParams) -> wire.StepFindResult:
     """Finds steps by the beginning of their ids."""
     wanted = StepQuery(params.prefix or "", params.session_id, params.parent_step_id)
     views = context.workspace.sessions.find(wanted, params.limit, context.call)
-    return StepFindResult(steps=[history.step(context.workspace.root, view) for view in views])
+    return wire.StepFindResult(steps=[history.step(context.workspace.root, view) for view in views])
 
 
 @handles(methods.STEP_HUNKS)
-def hunks(context: Context, params: StepHunksParams) -> StepHunksResult:
+def hunks(context: Context, params: wire.StepHunksParams) -> wire.StepHunksResult:
     """Lists the hunks of a step's changes to a file."""
     path = convert.path(context, params.file, "file")
     found = context.workspace.undo_parts.hunks(params.step_id, path, context.call)
-    return StepHunksResult(hunks=[Hunk(index=hunk.index, header=hunk.header, lines=list(hunk.lines)) for hunk in found])
+    return wire.StepHunksResult(
+        hunks=[wire.Hunk(index=hunk.index, header=hunk.header, lines=list(hunk.lines)) for hunk in found]
+    )
 
 
 @handles(methods.STEP_REVERT_HUNKS)
-def revert_hunks(context: Context, params: StepRevertHunksParams) -> Outcome:
+def revert_hunks(context: Context, params: wire.StepRevertHunksParams) -> Outcome:
     """Reverts some of these hunks."""
     path = convert.path(context, params.file, "file")
     asked = convert.request(params.on_conflict, "merge", params.dry_run)
@@ -93,7 +83,7 @@ def revert_hunks(context: Context, params: StepRevertHunksParams) -> Outcome:
 
 
 @handles(methods.STEP_REVERT_FILES)
-def revert_files(context: Context, params: StepRevertFilesParams) -> Outcome:
+def revert_files(context: Context, params: wire.StepRevertFilesParams) -> Outcome:
     """Reverts a step's changes to some files."""
     paths = convert.paths(context, params.files, "files")
     asked = convert.request(params.on_conflict, "merge", params.dry_run)

@@ -6,14 +6,7 @@ from typing import TYPE_CHECKING
 
 from snapd.core.operations.writer import OperationOptions
 from snapd.wire import methods
-from snapd.wire.session import (
-    RevertOutcome,
-    SessionRedoParams,
-    SessionRevertParams,
-    SessionUndoParams,
-    SessionUnrevertParams,
-    StepsOutcome,
-)
+from snapd.wire import session as wire
 from snapd.wire.values import Outcome
 
 from . import convert, history
@@ -29,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @handles(methods.SESSION_UNDO)
-def undo(context: Context, params: SessionUndoParams) -> StepsOutcome:
+def undo(context: Context, params: wire.SessionUndoParams) -> wire.StepsOutcome:
     """Undoes steps."""
     asked = convert.request(params.on_conflict, "merge", params.dry_run)
     return _with_steps(
@@ -39,7 +32,7 @@ def undo(context: Context, params: SessionUndoParams) -> StepsOutcome:
 
 
 @handles(methods.SESSION_REDO)
-def redo(context: Context, params: SessionRedoParams) -> StepsOutcome:
+def redo(context: Context, params: wire.SessionRedoParams) -> wire.StepsOutcome:
     """Redoes steps."""
     asked = convert.request(params.on_conflict, "merge", params.dry_run)
     return _with_steps(
@@ -48,12 +41,12 @@ def redo(context: Context, params: SessionRedoParams) -> StepsOutcome:
 
 
 @handles(methods.SESSION_REVERT)
-def revert(context: Context, params: SessionRevertParams) -> RevertOutcome:
+def revert(context: Context, params: wire.SessionRevertParams) -> wire.RevertOutcome:
     """Goes back to before a message."""
     workspace = context.workspace
     asked = convert.request(params.on_conflict, "merge", params.dry_run)
     result = workspace.undo_steps.revert(params.session_id, params.message_id, params.part_id, asked, context.call)
-    return RevertOutcome(
+    return wire.RevertOutcome(
         applied=result.applied,
         before=result.before.hex(),
         after=result.after.hex(),
@@ -66,7 +59,7 @@ def revert(context: Context, params: SessionRevertParams) -> RevertOutcome:
 
 
 @handles(methods.SESSION_UNREVERT)
-def unrevert(context: Context, params: SessionUnrevertParams) -> Outcome:
+def unrevert(context: Context, params: wire.SessionUnrevertParams) -> Outcome:
     """Reverses `revert`."""
     result = context.workspace.undo_steps.unrevert(
         params.session_id, OperationOptions("merge", False, False), context.call
@@ -74,9 +67,9 @@ def unrevert(context: Context, params: SessionUnrevertParams) -> Outcome:
     return convert.outcome(context.workspace.root, result)
 
 
-def _with_steps(context: Context, result: model.Outcome, steps: Iterable[StepView]) -> StepsOutcome:
+def _with_steps(context: Context, result: model.Outcome, steps: Iterable[StepView]) -> wire.StepsOutcome:
     root = context.workspace.root
-    return StepsOutcome(
+    return wire.StepsOutcome(
         applied=result.applied,
         before=result.before.hex(),
         after=result.after.hex(),
