@@ -86,8 +86,8 @@ class Workspace:
         self.sessions = Sessions(writer, store, self.step_changes)
         self.history = History(store.timeline, self.step_changes)
         planner = UndoPlanner(store, store, work_tree, self.step_changes)
-        self.undo_steps = UndoSteps(writer, store.timeline, self.sessions, self.step_changes, planner)
-        self.undo_parts = UndoParts(writer, store, self.sessions, self.step_changes, planner, texts)
+        self.undo_steps = UndoSteps(writer, self.sessions, self.step_changes, planner, store.timeline)
+        self.undo_parts = UndoParts(writer, self.sessions, self.step_changes, planner, store, texts)
         self.session_diff = NetPages(store, store.timeline, self.step_changes, self.sessions, texts).page
         self.store_check = StoreCheck(writer, store, store)
         self.purge = Purge(writer, store, store, store)

@@ -8,7 +8,7 @@
     apply         the plan, file by file                    `Writer.carry_out`
     record        the operation in the timeline             `Writer.carry_out`
 
-The first two give an `UndoOperation`; `carry_out` does the rest.
+The first two give tasks; `UndoOperation.carry_out` does the rest.
 """
 
 from __future__ import annotations
@@ -30,72 +30,80 @@ if TYPE_CHECKING:
     from snapd.core.timeline.model import OperationKind, SessionId, StepId
 
     from .sessions import Sessions
+    from .step_changes import StepChanges
     from .undo_planner import UndoPlanner
     from .undo_task import UndoTask
 
 
-@attrs.frozen
+@attrs.define(eq=False)
 class UndoOperation:
-    """What to take back, or to do again, and what the timeline records of it.
-
-    Attributes:
-        kind: of the operation.
-        session_id: the session that it is about.
-        tasks: in the order in which they are done.
-        recorded: the steps that the timeline records as taken back, or done again.
-        root: the step that the client named, which is taken back with its parts.
-        message_id: the message that the client named.
-        part_id: the part of that message.
-    """
-
-    kind: OperationKind
-    session_id: SessionId
-    tasks: Sequence[UndoTask]
-    recorded: Collection[StepId]
-    root: StepId | None = None
-    message_id: str | None = None
-    part_id: str | None = None
-
-
-def carry_out(
-    operation: UndoOperation,
-    writer: Writer,
-    planner: UndoPlanner,
-    sessions: Sessions,
-    options: OperationOptions,
-    call: Call,
-) -> tuple[Outcome, tuple[StepView, ...]]:
-    """Carries out an undo operation; the caller has the right to write.
+    """The common part of all operations that take steps back, or do them again, in one workspace.
 
     Args:
-        operation: what to do.
-        writer: of the workspace.
-        planner: of the workspace.
+        writer: captures the work tree and changes it.
         sessions: of the workspace.
-        options: how the client wants it done.
-        call: the request; may be cancelled until the first file is moved.
-
-    Returns:
-        What became of the files; and the recorded steps, in the order in which they were taken back.
-
-    Raises:
-        StoreCorrupt, StorageFull, WorkspaceGone, IoError, Cancelled: nothing was changed.
+        step_changes: says what steps changed.
+        planner: finds what there is to take back, and plans how.
     """
-    # each step gets a notification, which must be possible even if the disk is full by then
-    writer.event_log.prepare(len(operation.tasks) + OTHER_NOTICES)
-    prepared = writer.prepare(writer.look((), call), wanted_by_tasks(operation.tasks), options, call)
-    plan, turned = planner.plan(operation.tasks, prepared, call)
-    event = attrs.evolve(
-        writer.operation(operation.kind, prepared.seen),
-        session_id=operation.session_id,
-        turned=tuple(turn for turn in turned if turn.step_id in operation.recorded),
-        root=operation.root,
-        message_id=operation.message_id,
-        part_id=operation.part_id,
-    )
-    outcome = writer.carry_out(prepared, plan, event, call)
-    step_ids = dict.fromkeys(task.step.step_id for task in operation.tasks if task.step.step_id in operation.recorded)
-    views = tuple(sessions.shown(sessions.known_step(step_id), call) for step_id in step_ids)
-    if outcome.applied:
-        sessions.notify_steps(views)
-    return outcome, views
+
+    _writer: Writer
+    _sessions: Sessions
+    _step_changes: StepChanges
+    _planner: UndoPlanner
+
+    def carry_out(
+        self,
+        kind: OperationKind,
+        session_id: SessionId,
+        tasks: Sequence[UndoTask],
+        options: OperationOptions,
+        call: Call,
+        *,
+        recorded: Collection[StepId] | None = None,
+        root: StepId | None = None,
+        message_id: str | None = None,
+        part_id: str | None = None,
+    ) -> tuple[Outcome, tuple[StepView, ...]]:
+        """Carries out an operation; the caller has the right to write.
+
+        Args:
+            kind: of the operation.
+            session_id: the session that it is about.
+            tasks: what to take back, or to do again, in the order in which it is done.
+            options: how the client wants it done.
+            call: the request; may be cancelled until the first file is moved.
+            recorded: the steps that the timeline records as taken back, or done again; None for those of all tasks.
+            root: the step that the client named, which is taken back with its parts.
+            message_id: the message that the client named.
+            part_id: the part of that message.
+
+        Returns:
+            What became of the files; and the recorded steps, in the order in which they were taken back.
+
+        Raises:
+            StoreCorrupt, StorageFull, WorkspaceGone, IoError, Cancelled: nothing was changed.
+        """
+        writer = self._writer
+        # if no task changes anything, nothing is recorded: there is nothing to do again
+        tasks = tasks if any(task.is_change for task in tasks) else ()
+        step_ids = dict.fromkeys(task.step.step_id for task in tasks)
+        if recorded is not None:
+            step_ids = {step_id: None for step_id in step_ids if step_id in recorded}
+        # each step gets a notification, which must be possible even if the disk is full by then
+        writer.event_log.prepare(len(tasks) + OTHER_NOTICES)
+        prepared = writer.prepare(writer.look((), call), wanted_by_tasks(tasks), options, call)
+        plan, turned = self._planner.plan(tasks, prepared, call)
+        event = attrs.evolve(
+            writer.operation(kind, prepared.seen),
+            session_id=session_id,
+            turned=tuple(turn for turn in turned if turn.step_id in step_ids),
+            root=root,
+            message_id=message_id,
+            part_id=part_id,
+        )
+        outcome = writer.carry_out(prepared, plan, event, call)
+        sessions = self._sessions
+        views = tuple(sessions.shown(sessions.known_step(step_id), call) for step_id in step_ids)
+        if outcome.applied:
+            sessions.notify_steps(views)
+        return outcome, views

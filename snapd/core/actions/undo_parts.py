@@ -12,7 +12,7 @@ from snapd.core.errors import InvalidParams
 from snapd.core.model import SYMLINK, Entry, FileOutcome
 from snapd.core.paths import shown
 
-from .undo_operation import UndoOperation, carry_out
+from .undo_operation import UndoOperation
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -20,16 +20,11 @@ if TYPE_CHECKING:
     from snapd.core.call import Call
     from snapd.core.compare.hunks import Hunk
     from snapd.core.model import Outcome, RelPath
-    from snapd.core.operations.writer import OperationOptions, Writer
+    from snapd.core.operations.writer import OperationOptions
     from snapd.core.ports.differ import TextDiffer
     from snapd.core.ports.objects import Objects
     from snapd.core.timeline.attribution import Delta
-    from snapd.core.timeline.model import OperationKind, Step, StepId
-
-    from .sessions import Sessions
-    from .step_changes import StepChanges
-    from .undo_planner import UndoPlanner
-    from .undo_task import UndoTask
+    from snapd.core.timeline.model import Step, StepId
 
 
 _STEP_FILES = "'snapd show STEP' shows which files it changed"
@@ -37,33 +32,17 @@ TAKEN_BACK = ("partly", "undone")
 """The states of steps that were taken back before, at least in part: taking back a file of them is recorded."""
 
 
-class UndoParts:
-    """Takes back files and hunks of steps in one workspace.
+@attrs.define(eq=False)
+class UndoParts(UndoOperation):
+    """Takes back files and hunks of steps in one workspace; the first arguments are those of `UndoOperation`.
 
     Args:
-        writer: captures the work tree and changes it.
         objects: holds the contents of files.
-        sessions: of the workspace.
-        step_changes: says what steps changed.
-        planner: finds what there is to take back, and plans how.
         texts: compares texts.
     """
 
-    def __init__(
-        self,
-        writer: Writer,
-        objects: Objects,
-        sessions: Sessions,
-        step_changes: StepChanges,
-        planner: UndoPlanner,
-        texts: TextDiffer,
-    ) -> None:
-        self._writer = writer
-        self._objects = objects
-        self._sessions = sessions
-        self._step_changes = step_changes
-        self._planner = planner
-        self._texts = texts
+    _objects: Objects
+    _texts: TextDiffer
 
     # -- hunks
 
@@ -114,7 +93,7 @@ class UndoParts:
                 removed=(),
                 renames={},
             )
-            return self._carry_out("hunks", step, [task], options, call)
+            return self.carry_out("hunks", step.begun.session_id, [task], options, call, recorded=())[0]
 
     # -- files
 
@@ -153,21 +132,16 @@ class UndoParts:
             for task in whole:
                 wanted |= {name for pair in task.renames.items() if wanted & set(pair) for name in pair}
             tasks = [task for task in (task.only(wanted) for task in tasks) if task.files]
-            outcome = self._carry_out("revert", step, tasks, options, call)
+            # an applied step stays applied; if some of a step was taken back before, this takes back more of it
+            recorded = {task.step.step_id for task in tasks if task.step.state in TAKEN_BACK}
+            root = step_id if recorded else None
+            outcome, _ = self.carry_out(
+                "revert", step.begun.session_id, tasks, options, call, recorded=recorded, root=root
+            )
             # files that were taken back before stay as they are
             reported = {file.path for file in outcome.files}
             rest = [FileOutcome(path, "unchanged") for path in wanted & changed - reported]
             return attrs.evolve(outcome, files=tuple(sorted([*outcome.files, *rest], key=lambda file: file.path)))
-
-    def _carry_out(
-        self, kind: OperationKind, step: Step, tasks: Sequence[UndoTask], options: OperationOptions, call: Call
-    ) -> Outcome:
-        # an applied step stays applied; if some of a step was taken back before, this takes back more of it
-        recorded = {task.step.step_id for task in tasks if kind == "revert" and task.step.state in TAKEN_BACK}
-        root = step.step_id if recorded else None
-        operation = UndoOperation(kind, step.begun.session_id, tasks, recorded, root)
-        outcome, _ = carry_out(operation, self._writer, self._planner, self._sessions, options, call)
-        return outcome
 
     # -- texts
 

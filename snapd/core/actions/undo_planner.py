@@ -20,7 +20,7 @@ from snapd.core.timeline.attribution import own_moves
 from .undo_task import DirectoryOverlay, UndoTask
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from snapd.core.call import Call
     from snapd.core.model import Entry, RelPath, Snapshot
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from snapd.core.timeline.model import (
         Operated,
         OperationId,
-        OperationKind,
         SessionId,
         SnapshotId,
         Step,
@@ -184,17 +183,12 @@ class UndoPlanner:
         found = own_moves(self._timeline.spans(step.step_id), self._objects.renames)
         return {new: old for new, old in found.items() if new in files and old in files}
 
-    def turned_as(self, undone: Iterable[Undone], kind: OperationKind) -> tuple[Undone, ...]:
-        """Filters what was taken back by the kind of the operation."""
+    def reverted(self, undone: Sequence[Undone]) -> list[Undone]:
+        """Filters what was taken back for what `session/revert` took back."""
         # an operation may have taken back a thousand steps: read it once
-        kinds: dict[OperationId, OperationKind] = {}
-        found = []
-        for one in undone:
-            if one.operation_id not in kinds:
-                kinds[one.operation_id] = self._step_changes.operation(one).kind
-            if kinds[one.operation_id] == kind:
-                found.append(one)
-        return tuple(found)
+        operations = {one.operation_id: one for one in undone}
+        kinds = {operation_id: self._step_changes.operation(one).kind for operation_id, one in operations.items()}
+        return [one for one in undone if kinds[one.operation_id] == "revert"]
 
     # -- the plan
 
@@ -274,10 +268,7 @@ class UndoPlanner:
         return captured.entry if captured is not None else None
 
     def _moved_since(self, left: SnapshotId, before: Snapshot) -> Callable[[], Mapping[RelPath, RelPath]]:
-        def ask() -> Mapping[RelPath, RelPath]:
-            return {old: new for new, old in self._objects.renames(left.tree, before.tree).items()}
-
-        return ask
+        return lambda: {old: new for new, old in self._objects.renames(left.tree, before.tree).items()}
 
 
 def _is_conflict(outcome: FileOutcome | None) -> bool:

@@ -5,51 +5,35 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+import attrs
+
 from snapd.core.call import Call
 from snapd.core.errors import NothingToRedo, NothingToUndo, UnknownStep
 
 from .sessions import IN_FORCE
-from .undo_operation import UndoOperation, carry_out
+from .undo_operation import UndoOperation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from snapd.core.answers import StepView
     from snapd.core.model import Outcome
-    from snapd.core.operations.writer import OperationOptions, Writer
+    from snapd.core.operations.writer import OperationOptions
     from snapd.core.ports.timeline import Timeline
-    from snapd.core.timeline.model import OperationKind, SessionId, Step, StepId
+    from snapd.core.timeline.model import SessionId, Step, StepId
 
-    from .sessions import Sessions
-    from .step_changes import StepChanges
-    from .undo_planner import UndoPlanner
     from .undo_task import UndoTask
 
 
-class UndoSteps:
-    """Undo and redo in one workspace.
+@attrs.define(eq=False)
+class UndoSteps(UndoOperation):
+    """Undo and redo in one workspace; the first arguments are those of `UndoOperation`.
 
     Args:
-        writer: captures the work tree and changes it.
         timeline: of the workspace.
-        sessions: ends open steps first.
-        step_changes: says what steps changed.
-        planner: finds what there is to take back, and plans how.
     """
 
-    def __init__(
-        self,
-        writer: Writer,
-        timeline: Timeline,
-        sessions: Sessions,
-        step_changes: StepChanges,
-        planner: UndoPlanner,
-    ) -> None:
-        self._writer = writer
-        self._timeline = timeline
-        self._sessions = sessions
-        self._step_changes = step_changes
-        self._planner = planner
+    _timeline: Timeline
 
     # -- steps
 
@@ -83,7 +67,7 @@ class UndoSteps:
                 tasks = self._last(session_id, count, options, call)
             if not tasks:
                 raise NothingToUndo("there is nothing to undo", sessionId=session_id)
-            return self._carry_out("undo", session_id, tasks, options, call, root=step_id)
+            return self.carry_out("undo", session_id, tasks, options, call, root=step_id)
 
     def redo(
         self, session_id: SessionId, count: int, options: OperationOptions, call: Call
@@ -109,7 +93,7 @@ class UndoSteps:
             undone = self._timeline.redoable(session_id)
             if not undone:
                 raise NothingToRedo("there is nothing to redo", sessionId=session_id)
-            return self._carry_out(
+            return self.carry_out(
                 "redo", session_id, self._planner.to_redo(session_id, undone, count, call), options, call
             )
 
@@ -149,7 +133,7 @@ class UndoSteps:
             with self._ended(since, options, call):
                 changing = self._changing(session_id, call)
                 tasks = [self._planner.to_undo(step, call) for step in changing if step.begun.index >= first]
-            outcome, _ = self._carry_out(
+            outcome, _ = self.carry_out(
                 "revert", session_id, tasks, options, call, message_id=message_id, part_id=part_id
             )
             return outcome
@@ -164,11 +148,11 @@ class UndoSteps:
         """
         with self._writer.turn(call):
             self._sessions.known(session_id)
-            reverted = self._planner.turned_as(self._timeline.redoable(session_id), "revert")
+            reverted = self._planner.reverted(self._timeline.redoable(session_id))
             if not reverted:
                 raise NothingToRedo("there is nothing to unrevert", sessionId=session_id)
             tasks = self._planner.to_redo(session_id, reverted, len(reverted), call)
-            outcome, _ = self._carry_out("unrevert", session_id, tasks, options, call)
+            outcome, _ = self.carry_out("unrevert", session_id, tasks, options, call)
             return outcome
 
     # -- resolving
@@ -219,23 +203,3 @@ class UndoSteps:
             for step in reversed(self._timeline.steps(session_id))
             if step.state in IN_FORCE and not self._step_changes.summary(step, call).is_empty
         ]
-
-    # -- carrying it out
-
-    def _carry_out(
-        self,
-        kind: OperationKind,
-        session_id: SessionId,
-        tasks: Sequence[UndoTask],
-        options: OperationOptions,
-        call: Call,
-        *,
-        root: StepId | None = None,
-        message_id: str | None = None,
-        part_id: str | None = None,
-    ) -> tuple[Outcome, tuple[StepView, ...]]:
-        # if no task changes anything, nothing is recorded: there is nothing to do again
-        tasks = tasks if any(task.is_change for task in tasks) else ()
-        recorded = {task.step.step_id for task in tasks}
-        operation = UndoOperation(kind, session_id, tasks, recorded, root, message_id, part_id)
-        return carry_out(operation, self._writer, self._planner, self._sessions, options, call)
