@@ -76,6 +76,6 @@ def list_history(context: Context, params: wire.HistoryParams) -> wire.HistoryRe
     paged = convert.PagedRequest(params)
     page = context.workspace.history.page(paged.number(), params.limit or _ENTRIES, context.call)
     return wire.HistoryResult(
-        entries=[history.entry(context.workspace.root, found) for found in page.entries],
-        next_cursor=paged.optional_cursor(page.before),
+        entries=[history.entry(context.workspace.root, found) for found in page.views],
+        next_cursor=paged.optional_cursor(page.after),
     )

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Literal
 
 import attrs
 
+from snapd.core.answers import Page, StepView
 from snapd.core.timeline.model import FileSummary, Operated, OperationKind, SessionId, StepBegun, StepId
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from snapd.core.answers import StepView
     from snapd.core.call import Call
     from snapd.core.model import ObjectId
     from snapd.core.ports.timeline import Timeline
@@ -49,14 +49,6 @@ class HistoryEntry:
     turned: tuple[StepId, ...] = ()
 
 
-@attrs.frozen
-class HistoryPage:
-    """Some entries; `before` says where the next page starts, None on the last page."""
-
-    entries: tuple[HistoryEntry, ...]
-    before: int | None
-
-
 class History:
     """Lists the history of a workspace.
 
@@ -69,7 +61,7 @@ class History:
         self._timeline = timeline
         self._step_changes = step_changes
 
-    def page(self, before: int | None, limit: int, call: Call) -> HistoryPage:
+    def page(self, before: int | None, limit: int, call: Call) -> Page[HistoryEntry]:
         """Lists the latest entries, newest first.
 
         Args:
@@ -85,9 +77,9 @@ class History:
         for event in self._events(before):
             call.check()
             if len(entries) >= limit:
-                return HistoryPage(tuple(entries), entries[-1].seq)
+                return Page(tuple(entries), entries[-1].seq)
             entries += self._entries(event, call)
-        return HistoryPage(tuple(entries), None)
+        return Page(tuple(entries), None)
 
     def _events(self, before: int | None) -> Iterator[Event]:
         while True:

@@ -7,6 +7,8 @@ from itertools import islice
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
+import attrs
+
 from snapd.core.compare.file_diff import describe
 
 from .compare import first_page
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from .step_changes import StepChanges
 
 
+@attrs.define(eq=False)
 class NetPages:
     """Compares each file before and after the steps of a session.
 
@@ -36,16 +39,13 @@ class NetPages:
         texts: compares texts.
     """
 
-    def __init__(
-        self, objects: Objects, timeline: Timeline, step_changes: StepChanges, sessions: Sessions, texts: TextDiffer
-    ) -> None:
-        self._objects = objects
-        self._timeline = timeline
-        self._step_changes = step_changes
-        self._sessions = sessions
-        self._texts = texts
-        # what the page before was cut from: the next page needs the same
-        self._kept: tuple[object, tuple[tuple[RelPath, Delta], ...]] | None = None
+    _objects: Objects
+    _timeline: Timeline
+    _step_changes: StepChanges
+    _sessions: Sessions
+    _texts: TextDiffer
+    # what the page before was cut from: the next page needs the same
+    _kept: tuple[object, tuple[tuple[RelPath, Delta], ...]] | None = attrs.field(default=None, init=False)
 
     def page(
         self,

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from snapd.core.compare.file_diff import FileDelta
-    from snapd.core.model import CaptureSettings, Change, Drift, ObjectId
+    from snapd.core.model import CaptureSettings, Change, ObjectId
     from snapd.core.ports.differ import TextDiffer
     from snapd.core.ports.log import SnapshotLog
-    from snapd.core.ports.objects import Blobs, Objects
+    from snapd.core.ports.objects import Objects
     from snapd.core.ports.work_tree import WorkTree
 
     Writing = Callable[[Call], AbstractContextManager[None]]
@@ -78,6 +78,7 @@ class Pace:
         self._looked = now
 
 
+@attrs.define(eq=False)
 class DriftNotifier:
     """Finds how the work tree differs from the last snapshot, and notifies if that changed.
 
@@ -91,25 +92,15 @@ class DriftNotifier:
         notify: sends a notification; called with the right to write.
     """
 
-    def __init__(
-        self,
-        work_tree: WorkTree,
-        objects: Objects,
-        log: SnapshotLog,
-        texts: TextDiffer,
-        settings: Callable[[], CaptureSettings],
-        writing: Writing,
-        notify: Callable[[MovedAway], None],
-    ) -> None:
-        self._work_tree = work_tree
-        self._objects = objects
-        self._log = log
-        self._texts = texts
-        self._settings = settings
-        self._writing = writing
-        self._notify = notify
-        self._notified: _Difference | None = None
-        self._turn = 0
+    _work_tree: WorkTree
+    _objects: Objects
+    _log: SnapshotLog
+    _texts: TextDiffer
+    _settings: Callable[[], CaptureSettings]
+    _writing: Writing
+    _notify: Callable[[MovedAway], None]
+    _notified: _Difference | None = attrs.field(default=None, init=False)
+    _turn: int = attrs.field(default=0, init=False)
 
     def forget(self) -> None:
         """Forgets what was sent, because there is a new snapshot to compare with; needs the right to write."""
@@ -147,7 +138,8 @@ class DriftNotifier:
                 max_bytes=MAX_READ_BYTES,
             )
         # count lines without the right to write
-        difference, blobs = _compared(base, drift, self._objects)
+        changes, held = changes_of(drift)
+        difference, blobs = _Difference(base, changes, drift.truncated), UnstoredBlobs(self._objects, held)
         if difference == notified:
             return not drift.unfinished
         try:
@@ -172,14 +164,15 @@ class DriftNotifier:
     def _described(self, difference: _Difference, blobs: UnstoredBlobs, call: Call) -> MovedAway:
         files: list[FileDelta] = []
         left = MAX_STORED_BYTES
-        for path, old, new in ((change.path, change.old, change.new) for change in difference.changes):
+        for change in difference.changes:
             call.check()
-            stored = [entry.oid for entry in (old, new) if entry is not None and not blobs.holds(entry.oid)]
+            sides = (change.old, change.new)
+            stored = [entry.oid for entry in sides if entry is not None and not blobs.holds(entry.oid)]
             # of larger files only the beginning is read
             left -= sum(size for size in map(blobs.blob_size, stored) if size <= TEN_MIB)
             if left < 0:
                 return MovedAway(difference.base, tuple(files), True)
-            files.append(describe(blobs, path, old, new, self._texts, call, contents=False))
+            files.append(describe(blobs, change.path, *sides, self._texts, call, contents=False))
         return MovedAway(difference.base, tuple(files), difference.truncated)
 
 
@@ -190,11 +183,6 @@ class _Difference:
     base: ObjectId
     changes: tuple[Change, ...]
     truncated: bool
-
-
-def _compared(base: ObjectId, drift: Drift, blobs: Blobs) -> tuple[_Difference, UnstoredBlobs]:
-    changes, held = changes_of(drift)
-    return _Difference(base, changes, drift.truncated), UnstoredBlobs(blobs, held)
 
 
 class ChangeFeed:
@@ -247,13 +235,7 @@ class ChangeFeed:
 
 
 class _Running:
-    """A running feed. It looks once when it starts; from then on the clock reports changes.
-
-    Args:
-        work_tree: as for `ChangeFeed`.
-        notifier: as for `ChangeFeed`.
-        on_trouble: as for `ChangeFeed`.
-    """
+    """A running `ChangeFeed`. It looks once when it starts; from then on the clock reports changes."""
 
     def __init__(self, work_tree: WorkTree, notifier: DriftNotifier, on_trouble: Callable[[Exception], None]) -> None:
         self._work_tree = work_tree

@@ -82,18 +82,12 @@ class EventLog:
             for listener in self._listeners:
                 listener(numbered)
 
-    @property
-    def latest(self) -> int:
-        """The number of the latest notification, or one below the number of the first."""
-        with self._lock:
-            self._renew(0)
-            return self._next - 1
-
     def since(self, seq: int) -> tuple[tuple[NumberedNotice, ...] | None, int]:
         """Lists the notifications after a number.
 
         Returns:
-            All of them, None if some are not kept any more or the number was never given out; and the latest number.
+            All of them, None if some are not kept any more or the number was never given out; and the latest number
+            (before the first notification, one below its number).
         """
         with self._lock:
             self._renew(0)

@@ -50,6 +50,7 @@ class _Goal:
     decided: bool = False
 
 
+@attrs.define(eq=False)
 class Planner:
     """Makes one plan.
 
@@ -62,30 +63,24 @@ class Planner:
         unsaved: files with unsaved text in an editor, which are not touched.
     """
 
-    def __init__(
-        self,
-        objects: Objects,
-        work_tree: WorkTree,
-        current: Snapshot,
-        *,
-        base: ObjectId | None,
-        on_conflict: OnConflict,
-        unsaved: frozenset[RelPath],
-    ) -> None:
-        self._objects = objects
-        self._work_tree = work_tree
-        self._current = current
-        self._base = base
-        self._on_conflict = on_conflict
-        self.unsaved = unsaved
-        self._writes: dict[RelPath, Write] = {}
-        self._deletes: dict[RelPath, Delete] = {}
-        self._settled: dict[RelPath, FileOutcome] = {}
-        self._targets: dict[RelPath, Target] = {}
-        self._skips = {skip.path: skip.reason.value for skip in current.coverage.skipped}
-        # one answer for each directory, however many files lie below it
-        self._ways: dict[RelPath, tuple[RelPath, str] | None] = {}
-        self._links: dict[RelPath, RelPath | None] = {}
+    _objects: Objects
+    _work_tree: WorkTree
+    _current: Snapshot
+    _base: ObjectId | None = attrs.field(kw_only=True)
+    _on_conflict: OnConflict = attrs.field(kw_only=True)
+    unsaved: frozenset[RelPath] = attrs.field(kw_only=True)
+    _writes: dict[RelPath, Write] = attrs.field(factory=dict, init=False)
+    _deletes: dict[RelPath, Delete] = attrs.field(factory=dict, init=False)
+    _settled: dict[RelPath, FileOutcome] = attrs.field(factory=dict, init=False)
+    _targets: dict[RelPath, Target] = attrs.field(factory=dict, init=False)
+    _skips: dict[RelPath, str] = attrs.field(init=False)
+    # one answer for each directory, however many files lie below it
+    _ways: dict[RelPath, tuple[RelPath, str] | None] = attrs.field(factory=dict, init=False)
+    _links: dict[RelPath, RelPath | None] = attrs.field(factory=dict, init=False)
+
+    @_skips.default
+    def _reasons_of_skips(self) -> dict[RelPath, str]:
+        return {skip.path: skip.reason.value for skip in self._current.coverage.skipped}
 
     def restore(self, target: Target, call: Call) -> Plan:
         """Plans how to make the work tree what the snapshot was.

@@ -110,15 +110,7 @@ class _Globs:
 
     @classmethod
     def of(cls, globs: dict[int, bytes], translate: _Translate) -> _Globs | None:
-        """Compiles globs.
-
-        Args:
-            globs: The globs by their number, in ascending order.
-            translate: Makes the regex of one glob.
-
-        Returns:
-            The compiled globs; None if there are none.
-        """
+        """Compiles globs, given by their number in ascending order; None if there are none."""
         headed = {number: glob for number, glob in globs.items() if literal_head(glob)}
         tailed = {number: glob for number, glob in globs.items() if number not in headed and _tail(glob)}
         free = {number: glob for number, glob in globs.items() if number not in headed and number not in tailed}
@@ -132,14 +124,7 @@ class _Globs:
         return compiled if globs else None
 
     def last(self, text: bytes) -> int:
-        """Gives the highest number of a glob that matches; -1 if none does.
-
-        Args:
-            text: The name or the path to match.
-
-        Returns:
-            The number.
-        """
+        """Gives the highest number of a glob that matches a name or path; -1 if none does."""
         found = _branch(self.free, text) if self.free else -1
         if text.startswith(self.heads):
             found = max(found, _branch(self.headed, text))
@@ -162,14 +147,7 @@ class _Matcher:
 
     @classmethod
     def of(cls, patterns: dict[int, _Pattern]) -> _Matcher:
-        """Sorts patterns by the fastest way to match them.
-
-        Args:
-            patterns: The patterns by their number, in ascending order.
-
-        Returns:
-            The matcher.
-        """
+        """Sorts patterns, given by their number in ascending order, by the fastest way to match them."""
         names: dict[bytes, int] = {}
         paths: dict[bytes, int] = {}
         suffixes: dict[bytes, int] = {}
@@ -196,14 +174,7 @@ class _Matcher:
         )
 
     def last(self, path: bytes) -> int:
-        """Finds the last pattern that matches.
-
-        Args:
-            path: The path, relative to where the patterns are rooted.
-
-        Returns:
-            The number of the pattern; -1 if none matches.
-        """
+        """Gives the number of the last pattern that matches a path below where they are rooted; -1 if none does."""
         name = path[path.rfind(b"/") + 1 :]
         found = max(self.names.get(name, -1), self.paths.get(path, -1))
         if name.endswith(self.endings):
@@ -240,9 +211,6 @@ class IgnoreFile:
             text: The bytes of the file.
             base: The directory that the patterns are rooted in, relative to the root of the paths that
                 will be matched; b"" for that root itself.
-
-        Returns:
-            The parsed file.
         """
         return cls(text, base, tuple(_parse_lines(text)), base + b"/" if base else b"")
 
@@ -292,51 +260,33 @@ class IgnoreStack:
     per_dir: tuple[IgnoreFile, ...] = ()
 
     def entering(self, file: IgnoreFile) -> IgnoreStack:
-        """Extends the stack by the ignore file of a deeper directory.
-
-        Args:
-            file: The parsed file, whose base is that directory.
-
-        Returns:
-            The stack that applies in that directory; this one is unchanged.
-        """
+        """Gives the stack that applies in a deeper directory, whose ignore file this is."""
         return IgnoreStack(self.outer, self.own, (*self.per_dir, file))
 
     def ignored(self, path: bytes, is_dir: bool) -> bool:
-        """Decides about one path in the directory of this stack, without regard to the directories above it.
+        """Whether a path in the directory of this stack is ignored, without regard to the directories above it.
 
         Args:
             path: The path, relative to the root.
             is_dir: Whether the path is a directory; a symlink never is.
-
-        Returns:
-            Whether the path is ignored. Everything below an ignored directory is too, which this does not check.
         """
         for file in self.own:
             if file.match(path, is_dir):
                 return True
-        for file in reversed(self.per_dir):
-            answer = file.match(path, is_dir)
-            if answer is not None:
-                return answer
-        for file in reversed(self.outer):
+        for file in itertools.chain(reversed(self.per_dir), reversed(self.outer)):
             answer = file.match(path, is_dir)
             if answer is not None:
                 return answer
         return False
 
     def ignored_deep(self, path: bytes, is_dir: bool, gitignores: Callable[[bytes], IgnoreFile | None]) -> bool:
-        """Decides about a path together with every directory above it.
+        """Whether a path, or a directory above it, is ignored by this stack and the ignore files on the way down.
 
         Args:
             path: The path, relative to the root; b"" is the root and never ignored.
             is_dir: Whether the path is a directory; a symlink never is.
             gitignores: Gives the ignore file of a directory, or None if it has none. It is called for the
                 root first, then for each directory on the way down until one is ignored.
-
-        Returns:
-            Whether the path or a directory above it is ignored by the files of this stack and those that
-            `gitignores` gave.
         """
         if not path:
             return False

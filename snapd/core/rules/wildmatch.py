@@ -24,25 +24,20 @@ _REST = b"**"
 _DEEP = {_ANY_DIRS: b"(?:.*?/)??", _SOME_DIRS: b".*?/", _REST: b".*"}
 
 
-def _ascii(pattern: bytes) -> frozenset[int]:
-    member = re.compile(pattern)
-    return frozenset(byte for byte in range(1, 128) if member.match(bytes([byte])))
-
-
 # Git has character classes of its own, which no locale changes: its spaces lack \v and \f.
 _CLASSES = {
-    b"alnum": _ascii(rb"[0-9A-Za-z]"),
-    b"alpha": _ascii(rb"[A-Za-z]"),
-    b"blank": _ascii(rb"[ \t]"),
-    b"cntrl": _ascii(rb"[\x01-\x1f\x7f]"),
-    b"digit": _ascii(rb"[0-9]"),
-    b"graph": _ascii(rb"[!-~]"),
-    b"lower": _ascii(rb"[a-z]"),
-    b"print": _ascii(rb"[ -~]"),
-    b"punct": _ascii(rb"[!-/:-@\[-`{-~]"),
-    b"space": _ascii(rb"[ \t\n\r]"),
-    b"upper": _ascii(rb"[A-Z]"),
-    b"xdigit": _ascii(rb"[0-9A-Fa-f]"),
+    b"alnum": rb"[0-9A-Za-z]",
+    b"alpha": rb"[A-Za-z]",
+    b"blank": rb"[ \t]",
+    b"cntrl": rb"[\x01-\x1f\x7f]",
+    b"digit": rb"[0-9]",
+    b"graph": rb"[!-~]",
+    b"lower": rb"[a-z]",
+    b"print": rb"[ -~]",
+    b"punct": rb"[!-/:-@\[-`{-~]",
+    b"space": rb"[ \t\n\r]",
+    b"upper": rb"[A-Z]",
+    b"xdigit": rb"[0-9A-Fa-f]",
 }
 
 
@@ -94,18 +89,15 @@ class _Bracket:
             if end < 0:
                 raise NeverMatches
             if end > self.at + 2 and self._glob[end - 1] == 0x3A:
-                found.update(self._class(self._glob[self.at + 2 : end - 1]))
+                name = self._glob[self.at + 2 : end - 1]
+                if name not in _CLASSES:
+                    raise NeverMatches
+                found.update(byte for byte in range(1, 128) if re.match(_CLASSES[name], bytes([byte])))
                 self.at = end + 1
                 return 0
         byte = self._unescaped()
         found.add(byte)
         return byte
-
-    @staticmethod
-    def _class(name: bytes) -> frozenset[int]:
-        if name not in _CLASSES:
-            raise NeverMatches
-        return _CLASSES[name]
 
 
 def _byte_set(members: frozenset[int]) -> bytes:

@@ -175,7 +175,7 @@ class History:
     def everything(self) -> object:
         """The folder, and all that the timeline says."""
         page = self.bench.workspace.history.page(None, 100_000, Call())
-        entries = [attrs.evolve(entry, step=None if entry.step is None else bare(entry.step)) for entry in page.entries]
+        entries = [attrs.evolve(entry, step=None if entry.step is None else bare(entry.step)) for entry in page.views]
         steps = [bare(view) for view in self.views()]
         return self.bench.read(), entries, steps, [self.agents.counts(session) for session in SESSIONS]
 

@@ -30,7 +30,7 @@ def agents(tmp_path: Path) -> Agents:
 
 def events(agents: Agents) -> list[str]:
     page = agents.bench.workspace.history.page(None, 100, Call())
-    return [entry.kind for entry in page.entries]
+    return [entry.kind for entry in page.views]
 
 
 # -- nothing was taken back
