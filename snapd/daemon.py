@@ -24,8 +24,7 @@ from snapd.rpc.connection import Connection
 from snapd.rpc.hub import Hub
 from snapd.rpc.parent import ParentWatch
 from snapd.rpc.scheduling.threads import Threads
-from snapd.rpc.scheduling.turns import Turns
-from snapd.rpc.scheduling.workspace_queue import WorkspaceQueues
+from snapd.rpc.services import Services
 from snapd.rpc.transport.framing import MAX_HEADER_BYTES, MAX_MESSAGE_BYTES
 from snapd.rpc.transport.streams import open_stdio
 from snapd.store.files.durable import remove_if_there, write_file
@@ -87,14 +86,13 @@ class Daemon:
         self._socket_path = socket_path
         self._loop = asyncio.get_running_loop()
         self._executor = Threads()
-        self._queues = WorkspaceQueues()
-        self._turns = Turns()
         self._texts = ProcessDiffer()
         self._workspaces = Workspaces(
             options.locations, options.xdg_config_home, options.umask, socket_path, self._texts
         )
-        self._hub = Hub(self._loop, encode_news, self._executor)
-        self._workspaces.on_open(self._hub.watch)
+        hub = Hub(self._loop, encode_news, self._executor)
+        self._workspaces.on_open(hub.watch)
+        self._services = Services(self._workspaces, hub, self._executor, options.base, options.max_message_bytes)
         self._housekeeping = Housekeeping(lambda: self._workspaces.all_open, self._executor)
         self._housekeeping.start()
         self._connections: set[Connection] = set()
@@ -114,7 +112,7 @@ class Daemon:
             The exit code.
         """
         reader, writer = await open_stdio(stdin, stdout)
-        connection = self._connection(reader, writer, None)
+        connection = Connection(reader, writer, self._services, None)
         parent = ParentWatch(self._loop, self._stopping.set)
         connection.on_process = parent.watch
         serving = asyncio.ensure_future(connection.run())
@@ -221,7 +219,7 @@ class Daemon:
             writer.close()
             return
         try:
-            connection = self._connection(reader, writer, token)
+            connection = Connection(reader, writer, self._services, token)
         except BaseException:
             # nobody else closes it, and the client must not wait for an answer that never comes
             writer.close()
@@ -239,20 +237,6 @@ class Daemon:
             self._connections.discard(connection)
             self._watch_idle()
             self._linger()
-
-    def _connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, token: str | None) -> Connection:
-        return Connection(
-            reader,
-            writer,
-            self._workspaces,
-            self._hub,
-            self._executor,
-            self._queues,
-            self._turns,
-            self._options.base,
-            self._options.max_message_bytes,
-            token,
-        )
 
     def _watch_idle(self) -> None:
         if self._idle_timer is not None:

@@ -20,8 +20,8 @@ from snapd.core.call import Call
 from snapd.core.errors import InvalidParams, SnapdError, Unauthorized
 from snapd.handlers import HANDLERS, Context
 from snapd.rpc.scheduling.workspace_queue import Access
-from snapd.rpc.transport.envelope import EnvelopeError, Notification, Request, parse
-from snapd.rpc.transport.framing import FramingError, HttpRequest, encode, read_frame
+from snapd.rpc.transport.envelope import Notification, Request, RpcError, parse
+from snapd.rpc.transport.framing import HttpRequest, encode, read_frame
 from snapd.rpc.transport.outbox import Outbox
 from snapd.settings.in_force import Options
 from snapd.settings.sources import read_options
@@ -30,7 +30,6 @@ from snapd.wire.errors import INVALID_REQUEST, METHOD_NOT_FOUND, SERVER_NOT_INIT
 from snapd.wire.methods import METHODS, NOTIFICATIONS, PROTOCOL_VERSION
 
 from .documents import Documents
-from .errors import RpcError
 from .folders import Folders
 from .params import CLIENT_NOTIFICATIONS, LSP, structure
 from .progress import Progress
@@ -38,18 +37,14 @@ from .protocol import Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable
-    from concurrent.futures import Executor
 
     from snapd.core.workspace import Workspace
-    from snapd.rpc.scheduling.turns import Turns
-    from snapd.rpc.scheduling.workspace_queue import Ticket, WorkspaceQueues
+    from snapd.rpc.scheduling.workspace_queue import Ticket
     from snapd.rpc.transport.envelope import MessageId
-    from snapd.settings.in_force import Base
     from snapd.settings.table import Layer
-    from snapd.workspaces import Workspaces
 
     from .folders import Folder
-    from .hub import Hub
+    from .services import Services
 
 logger = logging.getLogger(__name__)
 
@@ -109,13 +104,7 @@ class Connection(JsonRPCServer):
     Args:
         reader: the stream from the client.
         writer: the stream to the client.
-        workspaces: the open workspaces of all connections.
-        hub: sends the notifications of all connections.
-        executor: runs what may block, for all connections; it must not have a bound.
-        queues: decide in which order requests run, for all connections.
-        turns: limit how many requests run at the same time, for all connections.
-        base: settings from the file and the environment.
-        max_message_bytes: the longest message that is read.
+        services: what all connections share.
         token: the token that `initialize` must have, None if it needs none.
     """
 
@@ -124,29 +113,16 @@ class Connection(JsonRPCServer):
     """Called with the process id that the client gives, once the client has shown the token."""
 
     def __init__(
-        self,
-        reader: asyncio.StreamReader,
-        writer: asyncio.StreamWriter,
-        workspaces: Workspaces,
-        hub: Hub,
-        executor: Executor,
-        queues: WorkspaceQueues,
-        turns: Turns,
-        base: Base,
-        max_message_bytes: int,
-        token: str | None,
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, services: Services, token: str | None
     ) -> None:
         super().__init__(Protocol, lambda: LSP)
         self._reader = reader
         self._outbox = Outbox(writer)
-        self._hub = hub
-        self._executor = executor
-        self._turns = turns
-        self._options = Options(base, self)
-        self._max_message_bytes = max_message_bytes
+        self._services = services
+        self._options = Options(services.base, self)
         self._token = token
-        self._folders = Folders(workspaces, queues, self._options, executor, self._opened, self._closed)
-        self._documents = Documents(workspaces.unsaved, self._folders, executor, self._spawn)
+        self._folders = Folders(services, self._options, self._opened, self._closed)
+        self._documents = Documents(services, self._folders, self._spawn)
         self._pending: dict[MessageId, _Pending] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
         self._taking_bytes = 0
@@ -207,8 +183,8 @@ class Connection(JsonRPCServer):
         while not self._exited:
             try:
                 body = await read_frame(self._reader, self._limit)
-            except FramingError as error:
-                self.protocol.refuse(None, RpcError(error.code, str(error)))
+            except RpcError as error:
+                self.protocol.refuse(None, error)
                 return
             except (OSError, HttpRequest):
                 return
@@ -228,8 +204,8 @@ class Connection(JsonRPCServer):
         self._taking_bytes = len(body)
         try:
             message = await self._unless_long(parse, body)
-        except EnvelopeError as error:
-            self.protocol.refuse(error.message_id, RpcError(error.code, str(error)))
+        except RpcError as error:
+            self.protocol.refuse(error.message_id, error)
             return
         if isinstance(message, Request):
             try:
@@ -258,20 +234,21 @@ class Connection(JsonRPCServer):
         """Processes a message: in a thread if it is long or the converter may be cold, otherwise on the loop."""
         if self._initialized and self._taking_bytes <= _LONG_BYTES:
             return work(*arguments)
-        return await asyncio.get_running_loop().run_in_executor(self._executor, work, *arguments)
+        return await self._services.in_thread(work, *arguments)
 
     def _check_stage(self, request: Request) -> None:
         if self._shut_down:
-            raise RpcError(INVALID_REQUEST, "the connection was shut down; open a new one")
+            raise RpcError(INVALID_REQUEST, "the connection was shut down", "open a new connection")
         if request.method == lsp.INITIALIZE:
             if self._initialized:
-                raise RpcError(INVALID_REQUEST, "initialize was called already on this connection")
+                hint = "`workspace/didChangeWorkspaceFolders` opens more folders"
+                raise RpcError(INVALID_REQUEST, "initialize was called already on this connection", hint)
         elif not self._initialized:
-            raise RpcError(SERVER_NOT_INITIALIZED, "send initialize first")
+            raise RpcError(SERVER_NOT_INITIALIZED, "the connection is not initialized")
         if request.id in self._pending:
-            raise RpcError(INVALID_REQUEST, "id: a request with this id is still under way; use another one")
+            raise RpcError(INVALID_REQUEST, "id: a request with this id is still under way", "use another id")
         if request.method in CLIENT_NOTIFICATIONS:
-            raise RpcError(METHOD_NOT_FOUND, f"{request.method!r} is a notification; send it without an id")
+            raise RpcError(METHOD_NOT_FOUND, f"{request.method!r} is a notification", "send it without an id")
 
     def _spawn(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
         task = asyncio.ensure_future(work)
@@ -378,10 +355,9 @@ class Connection(JsonRPCServer):
             workspace = folder.workspace
             if workspace is None:
                 return
-            loop = asyncio.get_running_loop()
-            enabled = await loop.run_in_executor(self._executor, workspace.policy.enabled, self)
+            enabled = await self._services.in_thread(workspace.policy.enabled, self)
             if not folder.removed:
-                self._hub.want_changes(workspace, self, enabled)
+                self._services.hub.want_changes(workspace, self, enabled)
 
     def _add_folder(self, uri: str) -> asyncio.Task[Any] | None:
         folder = self._folders.add(uri)
@@ -440,9 +416,9 @@ class Connection(JsonRPCServer):
         workspace = folder.workspace
         assert workspace is not None
         context = Context(workspace, folder.roots, self, pending.call)
-        async with contextlib.nullcontext() if ticket.quick else self._turns.turn(workspace):
+        async with contextlib.nullcontext() if ticket.quick else self._services.turns.turn(workspace):
             pending.waiting = False
-            return await asyncio.get_running_loop().run_in_executor(self._executor, _work, method, context, params)
+            return await self._services.in_thread(_work, method, context, params)
 
     def _cancel(self, message_id: Any) -> None:
         if isinstance(message_id, (int, str)) and message_id in self._pending:
@@ -458,15 +434,15 @@ class Connection(JsonRPCServer):
     def _limit(self) -> int:
         """How many bytes the next message may have."""
         if self._token is None or self._initialized:
-            return self._max_message_bytes
-        return min(self._max_message_bytes, _STRANGER_BYTES)
+            return self._services.max_message_bytes
+        return min(self._services.max_message_bytes, _STRANGER_BYTES)
 
     def _opened(self, workspace: Workspace, enabled: bool) -> None:
-        self._hub.subscribe(workspace, self)
-        self._hub.want_changes(workspace, self, enabled)
+        self._services.hub.subscribe(workspace, self)
+        self._services.hub.want_changes(workspace, self, enabled)
 
     def _closed(self, workspace: Workspace) -> None:
-        self._hub.unsubscribe(workspace, self)
+        self._services.hub.unsubscribe(workspace, self)
 
     def _warn_of_unknown(self, unknown: list[str], where: str) -> None:
         for name in unknown:

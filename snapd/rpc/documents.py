@@ -16,15 +16,14 @@ from snapd.rpc.scheduling.workspace_queue import Access
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
-    from concurrent.futures import Executor
     from typing import Any
 
     from lsprotocol import types as lsp
 
-    from snapd.core.operations.unsaved import Unsaved
     from snapd.rpc.scheduling.workspace_queue import Ticket
 
     from .folders import Folders
+    from .services import Services
 
 _BOM = b"\xef\xbb\xbf"
 
@@ -50,29 +49,21 @@ class _Notice:
     begun: bool = False
 
 
+@attrs.define(eq=False)
 class Documents:
     """The documents of one editor. A notification takes effect for the requests that the editor sends after it.
 
     Args:
-        unsaved: the files with unsaved text, of all editors.
+        services: what all connections share.
         folders: the folders of the editor.
-        executor: runs what reads files.
         spawn: starts a task of the connection.
     """
 
-    def __init__(
-        self,
-        unsaved: Unsaved,
-        folders: Folders,
-        executor: Executor,
-        spawn: Callable[[Coroutine[Any, Any, None]], object],
-    ) -> None:
-        self._unsaved = unsaved
-        self._folders = folders
-        self._executor = executor
-        self._spawn = spawn
-        self._latest: dict[bytes, _Notice] = {}
-        self._marked: dict[bytes, set[bytes]] = {}
+    _services: Services
+    _folders: Folders
+    _spawn: Callable[[Coroutine[Any, Any, None]], object]
+    _latest: dict[bytes, _Notice] = attrs.field(factory=dict, init=False)
+    _marked: dict[bytes, set[bytes]] = attrs.field(factory=dict, init=False)
 
     def did_open(self, params: lsp.DidOpenTextDocumentParams) -> None:
         """Handles an opened document: usually as on disk, but an editor may restore unsaved text."""
@@ -96,7 +87,7 @@ class Documents:
 
     async def close(self) -> None:
         """Forgets the documents, once all notifications are processed."""
-        await asyncio.get_running_loop().run_in_executor(self._executor, self._unsaved.drop, self)
+        await self._services.in_thread(self._services.workspaces.unsaved.drop, self)
 
     def _take(self, uri: str, is_unsaved: Callable[[bytes], bool]) -> None:
         try:
@@ -130,8 +121,7 @@ class Documents:
             if notice.before is not None:
                 await notice.before
             notice.begun = True
-            loop = asyncio.get_running_loop()
-            await loop.run_in_executor(self._executor, self._mark_now, notice.path, notice.is_unsaved)
+            await self._services.in_thread(self._mark_now, notice.path, notice.is_unsaved)
         finally:
             notice.done.set_result(None)
             if self._latest[notice.path] is notice:
@@ -140,14 +130,15 @@ class Documents:
                 ticket.leave()
 
     def _mark_now(self, path: bytes, is_unsaved: Callable[[bytes], bool]) -> None:
+        mark = self._services.workspaces.unsaved.mark
         name = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
         unsaved = is_unsaved(name)
         # an editor that has a symlink open saves to the file behind it
         names = {name, os.path.realpath(name)}
         for other in self._marked.pop(path, set()) - names:
-            self._unsaved.mark(self, other, False)
+            mark(self, other, False)
         for each in names:
-            self._unsaved.mark(self, each, unsaved)
+            mark(self, each, unsaved)
         if unsaved:
             self._marked[path] = names
 

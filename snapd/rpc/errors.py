@@ -4,30 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import Any
 
 from snapd.core.errors import Cancelled, IoError, SnapdError
+from snapd.rpc.transport.envelope import RpcError
 from snapd.wire.errors import ERRORS, INTERNAL_ERROR, REQUEST_CANCELLED
 
 logger = logging.getLogger(__name__)
 
 _CODES = {error.kind: error.code for error in ERRORS.values()} | {"requestCancelled": REQUEST_CANCELLED}
-
-
-class RpcError(Exception):
-    """An error answer.
-
-    Args:
-        code: of JSON-RPC, LSP or snapd.
-        message: one sentence.
-        data: JSON values; for an error of snapd, `kind` and `hint` are among them.
-    """
-
-    def __init__(self, code: int, message: str, data: dict[str, Any] | None = None) -> None:
-        super().__init__(message)
-        self.code = code
-        self.message = message
-        self.data = data
 
 
 def as_rpc_error(error: BaseException) -> RpcError:
@@ -38,7 +22,7 @@ def as_rpc_error(error: BaseException) -> RpcError:
     if isinstance(error, RpcError):
         return error
     if isinstance(error, SnapdError):
-        return RpcError(_CODES[error.kind], error.message, {"kind": error.kind, "hint": error.hint, **error.data})
+        return RpcError(_CODES[error.kind], error.message, error.hint, data={"kind": error.kind, **error.data})
     if isinstance(error, asyncio.CancelledError):
         return as_rpc_error(Cancelled("the request was cancelled"))
     if isinstance(error, MemoryError):
@@ -46,5 +30,4 @@ def as_rpc_error(error: BaseException) -> RpcError:
             IoError("no memory is left for this", hint="close other programs and try again", errno="ENOMEM")
         )
     logger.error("defect", exc_info=error)
-    hint = "the log of the daemon says more; please report it"
-    return RpcError(INTERNAL_ERROR, f"internal error ({type(error).__name__})", {"hint": hint})
+    return RpcError(INTERNAL_ERROR, f"internal error ({type(error).__name__})")

@@ -19,13 +19,12 @@ from snapd.rpc.scheduling.workspace_queue import Access, Ticket
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator
-    from concurrent.futures import Executor
     from typing import Any
 
     from snapd.core.workspace import Workspace
-    from snapd.rpc.scheduling.workspace_queue import WorkspaceQueues
     from snapd.settings.in_force import Options
-    from snapd.workspaces import Workspaces
+
+    from .services import Services
 
 logger = logging.getLogger(__name__)
 
@@ -60,37 +59,25 @@ class Folder:
         return (self.path,) if self.workspace is None else (self.workspace.root, self.path)
 
 
+@attrs.define(eq=False)
 class Folders:
     """The folders of one connection.
 
     Args:
-        workspaces: the open workspaces of all connections.
-        queues: decide in which order requests run, for all connections.
+        services: what all connections share.
         options: the settings of the client, for the folders that it opens from now on.
-        executor: runs what looks at folders.
         opened: called on the loop with each workspace that the client opens, and whether it wants snapshots of it.
         closed: called on the loop with each workspace that the client closes.
     """
 
-    def __init__(
-        self,
-        workspaces: Workspaces,
-        queues: WorkspaceQueues,
-        options: Options,
-        executor: Executor,
-        opened: Callable[[Workspace, bool], None],
-        closed: Callable[[Workspace], None],
-    ) -> None:
-        self._workspaces = workspaces
-        self._queues = queues
-        self._options = options
-        self._executor = executor
-        self._opened = opened
-        self._closed = closed
-        self._folders: dict[bytes, Folder] = {}
-        self._closing: dict[bytes, Folder] = {}
-        self._also_named: tuple[bytes, Folder | None] | None = None
-        self._tasks: set[asyncio.Task[None]] = set()
+    _services: Services
+    _options: Options
+    _opened: Callable[[Workspace, bool], None]
+    _closed: Callable[[Workspace], None]
+    _folders: dict[bytes, Folder] = attrs.field(factory=dict, init=False)
+    _closing: dict[bytes, Folder] = attrs.field(factory=dict, init=False)
+    _also_named: tuple[bytes, Folder | None] | None = attrs.field(default=None, init=False)
+    _tasks: set[asyncio.Task[None]] = attrs.field(factory=set, init=False)
 
     def add(self, uri: str) -> Folder | SnapdError:
         """Adds a folder, without opening it yet. Returns it, or the error if the URI is wrong."""
@@ -142,7 +129,7 @@ class Folders:
             return
         if path not in self._folders:
             paths = tuple(self._folders)
-            same = await asyncio.get_running_loop().run_in_executor(self._executor, _same, path, paths)
+            same = await self._services.in_thread(_same, path, paths)
             self._also_named = (path, None if same is None else self._folders.get(same))
 
     def find(self, uri: str | None) -> Folder:
@@ -175,7 +162,7 @@ class Folders:
         folder.users += 1
         ticket = Ticket(self._options.client, access, partial(self._left, folder), quick=quick)
         if folder.workspace is not None:
-            self._queues.of(folder.workspace).add(ticket)
+            self._services.queues.of(folder.workspace).add(ticket)
             return ticket
         folder.waiting.append(ticket)
         if folder.opening is None:
@@ -206,7 +193,7 @@ class Folders:
             folder.workspace = workspace
             if not folder.removed:
                 self._opened(workspace, enabled)
-            queue = self._queues.of(workspace)
+            queue = self._services.queues.of(workspace)
             while folder.waiting:
                 queue.add(folder.waiting.popleft())
         self._release(folder)
@@ -214,13 +201,13 @@ class Folders:
     async def _acquire(self, folder: Folder) -> tuple[Workspace, bool]:
         """Returns the workspace of a folder, and whether the client wants snapshots of it."""
         while True:
-            found = await asyncio.get_running_loop().run_in_executor(self._executor, self._try_acquire, folder)
+            found = await self._services.in_thread(self._try_acquire, folder)
             if not isinstance(found, Future):
                 return found
             await asyncio.wrap_future(found)
 
     def _try_acquire(self, folder: Folder) -> tuple[Workspace, bool] | Future[None]:
-        found = self._workspaces.try_acquire(folder.path, folder.options)
+        found = self._services.workspaces.try_acquire(folder.path, folder.options)
         if isinstance(found, Future):
             return found
         # in this thread and not on the loop: the settings are read under a lock
@@ -250,11 +237,10 @@ class Folders:
 
     async def _leave(self, workspace: Workspace, options: Options) -> None:
         """Releases a workspace, after leaving the steps that the client has open in it."""
-        loop = asyncio.get_running_loop()
+        attended_by = workspace.sessions.attended_by
         try:
-            if workspace not in self._open_workspaces and await loop.run_in_executor(
-                self._executor, workspace.sessions.attended_by, self._options.client
-            ):
+            is_gone = workspace not in self._open_workspaces
+            if is_gone and await self._services.in_thread(attended_by, self._options.client):
                 await self._leave_steps(workspace)
         except SnapdError as error:
             logger.warning(
@@ -263,12 +249,11 @@ class Folders:
                 error.message,
             )
         finally:
-            await loop.run_in_executor(self._executor, self._workspaces.release, workspace, options)
+            await self._services.in_thread(self._services.workspaces.release, workspace, options)
 
     async def _leave_steps(self, workspace: Workspace) -> None:
-        loop = asyncio.get_running_loop()
         ticket = Ticket(self._options.client, Access.WRITE, lambda: None)
-        self._queues.of(workspace).add(ticket)
+        self._services.queues.of(workspace).add(ticket)
         try:
             await ticket.admitted()
             await ticket.turn()
@@ -276,7 +261,7 @@ class Folders:
                 # the client has reopened the folder meanwhile
                 return
             call = Call(left_turn=ticket.leave_turn_soon)
-            await loop.run_in_executor(self._executor, workspace.sessions.leave, self._options.client, call)
+            await self._services.in_thread(workspace.sessions.leave, self._options.client, call)
         finally:
             ticket.leave()
 

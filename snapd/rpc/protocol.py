@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 from lsprotocol.types import CANCEL_REQUEST
 from pygls.protocol import JsonRPCProtocol
 
-from snapd.rpc.transport.envelope import Notification, Request
+from snapd.rpc.transport.envelope import Notification, Request, RpcError
 from snapd.rpc.transport.framing import encode, frame
 from snapd.wire.errors import METHOD_NOT_FOUND
 
-from .errors import RpcError, as_rpc_error
+from .errors import as_rpc_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -63,9 +63,7 @@ class Protocol(JsonRPCProtocol):
 
     def refuse(self, message_id: MessageId | None, error: RpcError) -> None:
         """Sends an error answer."""
-        body: dict[str, Any] = {"code": error.code, "message": error.message}
-        if error.data is not None:
-            body["data"] = error.data
+        body = {"code": error.code, "message": error.message, "data": error.data}
         self._write({"jsonrpc": self.VERSION, "id": message_id, "error": body})
 
     def notify(self, method: str, params: Any | None = None) -> None:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from snapd.rpc.errors import RpcError
 from snapd.rpc.params import structure
-from snapd.rpc.transport.envelope import EnvelopeError, Notification, Request, Response, parse
-from snapd.rpc.transport.framing import MAX_HEADER_BYTES, FramingError, HttpRequest, read_frame
+from snapd.rpc.transport.envelope import Notification, Request, Response, RpcError, parse
+from snapd.rpc.transport.framing import MAX_HEADER_BYTES, HttpRequest, read_frame
 from snapd.wire.errors import INVALID_PARAMS
 from tests.fuzz import model
 
@@ -39,7 +38,7 @@ async def _frames(reader: asyncio.StreamReader) -> tuple[list[bytes], str]:
     while True:
         try:
             body = await read_frame(reader, LIMIT)
-        except FramingError:
+        except RpcError:
             return bodies, model.ERROR
         except HttpRequest:
             return bodies, model.HTTP
@@ -67,7 +66,7 @@ def _check_body(body: bytes) -> None:
     except model.Unclear:
         under = None
     message = _parsed(body)
-    if isinstance(message, EnvelopeError):
+    if isinstance(message, RpcError):
         assert under is None or message.message_id == under, body[:400]
         return
     if isinstance(message, Request):
@@ -79,10 +78,10 @@ def _check_body(body: bytes) -> None:
         assert refused is None or refused.code == INVALID_PARAMS, body[:400]
 
 
-def _parsed(body: bytes) -> Request | Notification | Response | EnvelopeError:
+def _parsed(body: bytes) -> Request | Notification | Response | RpcError:
     try:
         return parse(body)
-    except EnvelopeError as error:
+    except RpcError as error:
         return error
 
 

@@ -60,11 +60,11 @@ def count_lines(data: bytes) -> int:
 HANDLER = '''
 
 @handles(methods.COUNT_LINES)
-def count_lines(context: Context, params: CountLinesParams) -> CountLinesResult:
+def count_lines(context: Context, params: wire.CountLinesParams) -> wire.CountLinesResult:
     """Counts the lines of a file."""
     path = convert.path(context, params.file, "file")
     lines = text.count_lines(context.workspace.file_at(convert.tree(params.hash), path).data)
-    return CountLinesResult(lines=lines, empty=None if lines else True)
+    return wire.CountLinesResult(lines=lines, empty=None if lines else True)
 '''
 
 EDITS = [
@@ -76,11 +76,6 @@ EDITS = [
         "snapd/handlers/look.py",
         "from . import convert\n",
         "from snapd.core.compare import text\nfrom . import convert\n",
-    ),
-    (
-        "snapd/handlers/look.py",
-        "    FileAtParams,\n",
-        "    CountLinesParams,\n    CountLinesResult,\n    FileAtParams,\n",
     ),
 ]
 """Files, and what in them is replaced by what; text without anything to replace goes to the end."""

@@ -10,6 +10,8 @@ import orjson
 
 from snapd.wire.errors import INVALID_REQUEST, PARSE_ERROR
 
+from .envelope import RpcError
+
 if TYPE_CHECKING:
     from asyncio import StreamReader
 
@@ -21,18 +23,6 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _HTTP = re.compile(rb"[A-Z]+ |[A-Za-z-]+ [^ ]+ HTTP/")
 """A header field has no space in its name, and an HTTP method has no colon after it."""
 _HTTP_BYTES = 64
-
-
-class FramingError(Exception):
-    """The framing is broken, so nothing after this point of the stream can be read.
-
-    Attributes:
-        code: the code of the JSON-RPC error for the client.
-    """
-
-    def __init__(self, code: int, message: str) -> None:
-        super().__init__(message)
-        self.code = code
 
 
 class HttpRequest(Exception):
@@ -50,15 +40,17 @@ async def read_frame(reader: StreamReader, limit: int) -> bytes | None:
         The body; None if the stream has ended, even if it ended within a body.
 
     Raises:
-        FramingError: the bytes are not a frame, or the frame is too long.
+        RpcError: the bytes are not a frame, or the frame is too long; nothing after it in the stream can be read.
         HttpRequest: the client speaks HTTP.
     """
     length = await _read_header(reader)
     if length is None:
         return None
     if length > limit:
-        raise FramingError(
-            INVALID_REQUEST, f"a message of {length} bytes is over the limit of {limit} bytes; send less in one message"
+        raise RpcError(
+            INVALID_REQUEST,
+            f"a message of {length} bytes is over the limit of {limit} bytes",
+            "send less in one message",
         )
     try:
         return await reader.readexactly(length)
@@ -78,32 +70,32 @@ async def _read_header(reader: StreamReader) -> int | None:
                 return None
             if size == 0 and _HTTP.match(error.partial):
                 raise HttpRequest from None
-            raise FramingError(PARSE_ERROR, "the stream ended within a header") from error
+            raise RpcError(PARSE_ERROR, "the stream ended within a header") from error
         except asyncio.LimitOverrunError as error:
             # the reader has these bytes already, so this does not wait
             if size == 0 and _HTTP.match(await reader.read(_HTTP_BYTES)):
                 raise HttpRequest from None
-            raise FramingError(PARSE_ERROR, "the header block is too long") from error
+            raise RpcError(PARSE_ERROR, "the header block is too long") from error
         if line == _LINE_END and size:
             return _content_length(lengths)
         if size == 0 and _HTTP.match(line):
             raise HttpRequest
         size += len(line)
         if size > MAX_HEADER_BYTES:
-            raise FramingError(PARSE_ERROR, "the header block is too long")
+            raise RpcError(PARSE_ERROR, "the header block is too long")
         name, colon, value = line.partition(b":")
         if not colon:
-            raise FramingError(PARSE_ERROR, "a header line has no colon; expected Content-Length: N")
+            raise RpcError(PARSE_ERROR, "a header line has no colon")
         if name.strip().lower() == b"content-length":
             lengths.append(value.strip())
 
 
 def _content_length(lengths: list[bytes]) -> int:
     if len(lengths) != 1:
-        raise FramingError(PARSE_ERROR, f"{len(lengths)} Content-Length headers instead of one")
+        raise RpcError(PARSE_ERROR, f"{len(lengths)} Content-Length headers instead of one")
     # bytes.isdigit is ASCII only, and a number of twenty digits is over every limit
     if not lengths[0].isdigit() or len(lengths[0]) > 19:
-        raise FramingError(PARSE_ERROR, "Content-Length is not a number of bytes")
+        raise RpcError(PARSE_ERROR, "Content-Length is not a number of bytes")
     return int(lengths[0])
 
 

@@ -73,6 +73,7 @@ def test_bad_bodies_get_one_answer_and_the_next_is_read(daemon: Machine, folder:
     answers = [raw.answer(), raw.answer()]
     bad = next(answer for answer in answers if answer["id"] != 2)
     assert (bad["error"]["code"], bad["id"]) == (code, message_id)
+    assert bad["error"]["data"]["hint"]
     assert "result" in next(answer for answer in answers if answer["id"] == 2)
     raw.half_close()
     assert raw.says_nothing_more()
