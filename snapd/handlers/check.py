@@ -28,12 +28,7 @@ def check(context: Context, params: wire.CheckParams) -> wire.CheckResult:
 
 
 def result(root: bytes, found: checkup.CheckReport) -> wire.CheckResult:
-    """Converts the report of a check.
-
-    Args:
-        root: the root of the workspace.
-        found: the report.
-    """
+    """Converts the report of a check of the workspace with this root."""
     return wire.CheckResult(
         store=found.store,
         quick=found.quick,

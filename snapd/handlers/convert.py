@@ -66,13 +66,7 @@ def mode(bits: int | None) -> str | None:
 
 
 def request(on_conflict: OnConflict | None, default: OnConflict, dry_run: bool) -> OperationOptions:
-    """Makes the request for an operation.
-
-    Args:
-        on_conflict: what the client wants for conflicts, None if it did not say.
-        default: what applies then.
-        dry_run: whether nothing should be done.
-    """
+    """Returns how the client wants an operation done; `default` applies if it did not say what to do with conflicts."""
     return OperationOptions(on_conflict or default, on_conflict is not None, dry_run)
 
 

@@ -30,12 +30,7 @@ def events(context: Context, params: EventsParams) -> EventsResult:
 
 
 def encode_news(root: bytes, news: NumberedNotice) -> tuple[str, dict[str, Any]]:
-    """Returns the method and the params (JSON values) of the notification for an event.
-
-    Args:
-        root: the root of the workspace.
-        news: the event with its number.
-    """
+    """Returns the method and the params (JSON values) of the notification for an event of a workspace."""
     made = _notification(root, news)
     return made.method, unstructure(made.params)
 

@@ -42,12 +42,7 @@ def session(view: SessionView) -> wire.Session:
 
 
 def step(root: bytes, view: StepView) -> wire.Step:
-    """Converts a step.
-
-    Args:
-        root: the root of the workspace.
-        view: the step.
-    """
+    """Converts a step."""
     found = view.step
     return wire.Step(
         step_id=found.step_id,

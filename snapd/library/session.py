@@ -128,6 +128,8 @@ class Session:
     A `with` block ends it. Safe to use from several threads. Steps can be undone and redone, while later changes of the
     user and of other agents stay; `onConflict` in the protocol says what happens to changes that overlap.
 
+    Every method raises `SnapdError` if the project cannot be opened or read; then no file was changed.
+
     Attributes:
         session_id: its name, with which this or another process can resume it.
     """
@@ -196,11 +198,7 @@ class Session:
         return Step(self._project, self, parent, params)
 
     def steps(self) -> list[StepInfo]:
-        """The steps of the session, oldest first, including undone ones.
-
-        Raises:
-            SnapdError: the project cannot be opened or read.
-        """
+        """The steps of the session, oldest first, including undone ones."""
         return self._project.request_or([], wire.SessionStepsParams(session_id=self.session_id), "steps")
 
     def diff(
@@ -212,9 +210,6 @@ class Session:
             message_id: only the steps of this message.
             step: only this step and its parts.
             contents: whether to fill in `before` and `after`.
-
-        Raises:
-            SnapdError: the project cannot be opened or read.
         """
 
         def diff() -> list[FileDiff]:
@@ -243,7 +238,6 @@ class Session:
 
         Raises:
             NothingToUndo: there is no step left to undo.
-            SnapdError: nothing was changed.
         """
 
         def undo() -> Any:
@@ -268,7 +262,6 @@ class Session:
 
         Raises:
             NothingToRedo: there is no step to redo, or a later step changed something.
-            SnapdError: nothing was changed.
         """
         return self._project.request_or(
             _NO_STEPS_DONE,
@@ -296,7 +289,6 @@ class Session:
 
         Raises:
             UnknownStep: no step belongs to that message or part.
-            SnapdError: nothing was changed.
         """
         nothing = RevertOutcome(
             applied=False, before="", after="", files=[], message_id=message_id, part_id=part_id, snapshot="", diff=""
@@ -315,7 +307,6 @@ class Session:
 
         Raises:
             NothingToRedo: there is nothing to redo, or a later step changed something.
-            SnapdError: nothing was changed.
         """
         return self._project.request_or(NOTHING_DONE, wire.SessionUnrevertParams(session_id=self.session_id))
 
@@ -328,7 +319,6 @@ class Session:
 
         Raises:
             InvalidParams: the step did not change it.
-            SnapdError: the project cannot be opened or read.
         """
 
         def hunks() -> Any:
@@ -357,7 +347,6 @@ class Session:
 
         Raises:
             InvalidParams: the step did not change the file, or has no such hunk in it.
-            SnapdError: nothing was changed.
         """
         indexes = list(hunks)
 
@@ -392,7 +381,6 @@ class Session:
         Raises:
             TypeError: one name where several are expected.
             InvalidParams: the step did not change one of the files.
-            SnapdError: nothing was changed.
         """
         names = self._project.names(files)
 

@@ -30,6 +30,9 @@ class Snapshot:
     It has the interface of OpenCode's `Snapshot` and its Python and Go descendants: `track` before and after an agent's
     step, `patch` or `diff_full` to see the step, `revert` or `restore` to undo it.
 
+    Every method raises `SnapdError` if the project cannot be opened or read; then `revert` and `restore` have changed
+    nothing.
+
     Args:
         project_dir: the folder.
         enabled: if False, `track` returns None.
@@ -88,9 +91,6 @@ class Snapshot:
 
         Returns:
             The hash, and absolute paths (a `file:` URI if a name is not UTF-8). Pass it to `revert` as it is.
-
-        Raises:
-            SnapdError: the project cannot be opened or read.
         """
         return self._project.request_or(Patch(hash=from_hash, files=[]), wire.PatchParams(hash=from_hash, to=to_hash))
 
@@ -101,9 +101,6 @@ class Snapshot:
             from_hash: the snapshot.
             to_hash: another one; default: the files as they are now.
             files: only these.
-
-        Raises:
-            SnapdError: the project cannot be opened or read.
         """
         return self._project.request_or(
             "", wire.DiffParams(hash=from_hash, to=to_hash, files=self._project.names_or_none(files)), "diff"
@@ -126,9 +123,6 @@ class Snapshot:
             files: only these.
             contents: whether to fill in `before` and `after`.
             renames: whether to detect moved files and show each as one entry.
-
-        Raises:
-            SnapdError: the project cannot be opened or read.
         """
         params = wire.DiffFullParams(
             from_=from_hash, to=to_hash, files=self._project.names_or_none(files), contents=contents, renames=renames
@@ -155,7 +149,6 @@ class Snapshot:
 
         Raises:
             TypeError: a hash without files, files without a hash, or one name where several are expected.
-            SnapdError: nothing was changed.
         """
         if isinstance(hash, str):
             if files is None:
@@ -184,9 +177,6 @@ class Snapshot:
             dry_run: only report what would be done.
             on_conflict: what to do with files changed since the last snapshot. Default: overwrite them, but for those
                 with unsaved text in an editor.
-
-        Raises:
-            SnapdError: nothing was changed.
         """
         return self._project.request_or(
             NOTHING_DONE, wire.RestoreParams(hash=hash, dry_run=dry_run, on_conflict=on_conflict)
@@ -204,7 +194,6 @@ class Snapshot:
 
         Raises:
             FileNotInSnapshot: the snapshot does not have the file, or skipped it.
-            SnapdError: the project cannot be opened or read.
         """
         data = self.get_bytes_at(hash, file)
         if data is None:
@@ -229,9 +218,6 @@ class Snapshot:
         Args:
             hash: the snapshot.
             prefix: only names that start with it.
-
-        Raises:
-            SnapdError: the project cannot be opened or read.
         """
         return self._project.degrading(
             [], lambda: list(self._project.pages(wire.ListFilesParams(hash=hash, prefix=prefix), "files"))
@@ -246,9 +232,6 @@ class Snapshot:
 
         Returns:
             Whether it has; None only under `errors="degrade"`, after an error.
-
-        Raises:
-            SnapdError: the project cannot be opened or read.
         """
         return self._project.request_or(None, wire.FileExistsParams(hash=hash, file=self._project.name(file)), "exists")
 
@@ -268,11 +251,7 @@ class Snapshot:
         return session
 
     def sessions(self) -> list[SessionInfo]:
-        """All sessions of the project, in the order of their first start.
-
-        Raises:
-            SnapdError: the project cannot be opened or read.
-        """
+        """All sessions of the project, in the order of their first start."""
         return self._project.request_or([], SessionListParams(), "sessions")
 
     def history(self, limit: int | None = None) -> list[Entry]:
@@ -280,9 +259,6 @@ class Snapshot:
 
         Args:
             limit: how many entries; default: all.
-
-        Raises:
-            SnapdError: the project cannot be opened or read.
         """
         params = HistoryParams(limit=limit)
         return self._project.degrading([], lambda: list(islice(self._project.pages(params, "entries"), limit)))
@@ -292,9 +268,6 @@ class Snapshot:
 
         Args:
             older_than_days: default: the configured retention.
-
-        Raises:
-            SnapdError: the project cannot be opened or read.
         """
         return self._project.request_or(
             CleanupResult(removed=0, freed_bytes=0), wire.CleanupParams(older_than_days=older_than_days)

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 class Restore:
     """Restores snapshots of one workspace.
 
+    An operation may be cancelled until the first file is moved. If it raises `UnknownSnapshot`, `StoreCorrupt`,
+    `StorageFull`, `WorkspaceGone`, `IoError` or `Cancelled`, nothing was changed.
+
     Args:
         writer: changes the work tree.
         objects: holds the snapshots.
@@ -34,13 +37,7 @@ class Restore:
     def restore(self, tree: ObjectId, options: OperationOptions, call: Call) -> Outcome:
         """Makes the work tree what a snapshot was, after a snapshot of the work tree as it is now.
 
-        Args:
-            tree: the snapshot.
-            options: how the client wants it done; a conflict is a file changed since the last snapshot.
-            call: the request; may be cancelled until the first file is moved.
-
-        Raises:
-            UnknownSnapshot, StoreCorrupt, StorageFull, WorkspaceGone, IoError, Cancelled: nothing was changed.
+        A conflict is a file that changed since the last snapshot.
         """
         with self._writer.turn(call):
             target = Target(self._objects, self._log.find(tree))
@@ -58,11 +55,10 @@ class Restore:
         Args:
             patches: trees of snapshots, each with the files to take from it.
             options: as of `restore`.
-            call: as of `restore`.
+            call: the request.
 
         Raises:
-            PathOutsideWorkspace: a name leads through a symlink.
-            UnknownSnapshot, StoreCorrupt, StorageFull, WorkspaceGone, IoError, Cancelled: nothing was changed.
+            PathOutsideWorkspace: a name leads through a symlink; nothing was changed.
         """
         with self._writer.turn(call):
             targets = [(Target(self._objects, self._log.find(tree)), names) for tree, names in patches]

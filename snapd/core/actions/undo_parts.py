@@ -36,6 +36,9 @@ TAKEN_BACK = ("partly", "undone")
 class UndoParts(UndoOperation):
     """Takes back files and hunks of steps in one workspace; the first arguments are those of `UndoOperation`.
 
+    Every operation raises `UnknownStep` if there is no such step. The request may be cancelled until the first file is
+    moved; if it raises `StoreCorrupt`, `StorageFull`, `WorkspaceGone`, `IoError` or `Cancelled`, nothing was changed.
+
     Args:
         objects: holds the contents of files.
         texts: compares texts.
@@ -50,10 +53,7 @@ class UndoParts(UndoOperation):
         """Lists the hunks of what a step changed in a file; a binary file has none.
 
         Raises:
-            UnknownStep: there is no such step.
             InvalidParams: the step did not change the file.
-            StoreCorrupt: an object is missing or damaged.
-            IoError, Cancelled: the texts were not compared.
         """
         step = self._sessions.known_step(step_id)
         sides = self._sides(step, path, call)
@@ -62,19 +62,10 @@ class UndoParts(UndoOperation):
     def revert_hunks(
         self, step_id: StepId, path: RelPath, indexes: Sequence[int], options: OperationOptions, call: Call
     ) -> Outcome:
-        """Takes back some hunks of what a step changed in a file.
-
-        Args:
-            step_id: the step.
-            path: the file.
-            indexes: the hunks, counted from 0.
-            options: how the client wants it done.
-            call: the request; may be cancelled until the file is moved.
+        """Takes back some hunks, counted from 0, of what a step changed in a file.
 
         Raises:
-            UnknownStep: there is no such step.
             InvalidParams: the step did not change the file, or there are no such hunks.
-            StoreCorrupt, StorageFull, WorkspaceGone, IoError, Cancelled: nothing was changed.
         """
         with self._writer.turn(call):
             step = self._sessions.known_step(step_id)
@@ -102,16 +93,11 @@ class UndoParts(UndoOperation):
     ) -> Outcome:
         """Takes back what a step and its parts changed in some files; if that was undone before, what conflicted then.
 
-        Args:
-            step_id: the step. An applied step stays applied; a partly undone step becomes undone once nothing is left.
-            paths: the files; a moved file goes by either of its names.
-            options: how the client wants it done.
-            call: the request; may be cancelled until the first file is moved.
+        An applied step stays applied; a partly undone step becomes undone once nothing is left. A moved file goes by
+        either of its names.
 
         Raises:
-            UnknownStep: there is no such step.
             InvalidParams: the step did not change one of the files.
-            StoreCorrupt, StorageFull, WorkspaceGone, IoError, Cancelled: nothing was changed.
         """
         with self._writer.turn(call):
             step = self._sessions.known_step(step_id)

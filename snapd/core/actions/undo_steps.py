@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 class UndoSteps(UndoOperation):
     """Undo and redo in one workspace; the first arguments are those of `UndoOperation`.
 
+    Every operation takes the name of a session, how the client wants it done, and the request, which may be cancelled
+    until the first file is moved. It raises `UnknownSession` if there is no such session. If it raises `StoreCorrupt`,
+    `StorageFull`, `WorkspaceGone`, `IoError` or `Cancelled`, nothing was changed.
+
     Args:
         timeline: of the workspace.
     """
@@ -40,24 +44,17 @@ class UndoSteps(UndoOperation):
     def undo(
         self, session_id: SessionId, count: int, step_id: StepId | None, options: OperationOptions, call: Call
     ) -> tuple[Outcome, tuple[StepView, ...]]:
-        """Takes back the last steps of a session that changed something, or one named step with its parts.
+        """Takes back the last `count` steps that changed something, or one named step with its parts.
 
-        Of a step that was taken back before, this takes back what conflicted then.
-
-        Args:
-            session_id: the session.
-            count: how many steps, at most. An open step whose client is gone counts too.
-            step_id: only this step, which is ended first if it is open.
-            options: how the client wants it done.
-            call: the request; may be cancelled until the first file is moved.
+        Of a step that was taken back before, this takes back what conflicted then. An open step whose client is gone
+        counts too; a named step is ended first if it is open.
 
         Returns:
             What became of the files; and the steps, in the order in which they were taken back.
 
         Raises:
-            UnknownSession, UnknownStep: there is no such session, or the step is not one of its steps.
+            UnknownStep: the step is not one of the session.
             NothingToUndo: no step is left to take back.
-            StoreCorrupt, StorageFull, WorkspaceGone, IoError, Cancelled: nothing was changed.
         """
         with self._writer.turn(call):
             self._sessions.known(session_id)
@@ -72,21 +69,10 @@ class UndoSteps(UndoOperation):
     def redo(
         self, session_id: SessionId, count: int, options: OperationOptions, call: Call
     ) -> tuple[Outcome, tuple[StepView, ...]]:
-        """Does steps of a session again, the last one taken back first.
-
-        Args:
-            session_id: the session.
-            count: how many steps, at most.
-            options: how the client wants it done.
-            call: the request; may be cancelled until the first file is moved.
-
-        Returns:
-            As for `undo`.
+        """Does up to `count` steps again, the last one taken back first; returns what `undo` returns.
 
         Raises:
-            UnknownSession: there is no such session.
             NothingToRedo: no such step is left.
-            StoreCorrupt, StorageFull, WorkspaceGone, IoError, Cancelled: nothing was changed.
         """
         with self._writer.turn(call):
             self._sessions.known(session_id)
@@ -102,17 +88,8 @@ class UndoSteps(UndoOperation):
     ) -> Outcome:
         """Goes back to before a message, or a part of it: takes back all steps of the session since, open ones too.
 
-        Args:
-            session_id: the session.
-            message_id: the message.
-            part_id: the part of that message.
-            options: how the client wants it done.
-            call: the request; may be cancelled until the first file is moved.
-
         Raises:
-            UnknownSession: there is no such session.
             UnknownStep: no step of the session belongs to that message, or that part.
-            StoreCorrupt, StorageFull, WorkspaceGone, IoError, Cancelled: nothing was changed.
         """
         with self._writer.turn(call):
             self._sessions.known(session_id)
@@ -142,9 +119,7 @@ class UndoSteps(UndoOperation):
         """Does again what `revert` took back, unless that was done already.
 
         Raises:
-            UnknownSession: there is no such session.
             NothingToRedo: no step is left to do again, or a later step changed something.
-            StoreCorrupt, StorageFull, WorkspaceGone, IoError, Cancelled: nothing was changed.
         """
         with self._writer.turn(call):
             self._sessions.known(session_id)

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable, Collection, Sequence
+from typing import Protocol
 
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+from snapd.core.model import ObjectId
 
-    from snapd.core.model import ObjectId
-
-
-class Adopt(Protocol):
-    """`Objects.adopt` as a function."""
-
-    def __call__(self, directories: Sequence[bytes], wanted: Collection[ObjectId], /) -> frozenset[ObjectId]:
-        """Copies wanted objects from other git `objects` directories; gives those that are stored now."""
+Adopt = Callable[[Sequence[bytes], Collection[ObjectId]], frozenset[ObjectId]]
+"""Copies wanted objects from other git `objects` directories, as `Objects.adopt` does; gives those stored now."""
 
 
 class ProjectBlobs(Protocol):
@@ -27,8 +21,5 @@ class ProjectBlobs(Protocol):
         """The bytes of a blob, None if it is missing, damaged or has more than `most`; raises `IoError`."""
 
 
-class OpenBlobs(Protocol):
-    """`Store.project_blobs` as a function."""
-
-    def __call__(self, directories: Sequence[bytes], /) -> ProjectBlobs:
-        """Opens the blobs in git `objects` directories; reads nothing yet."""
+OpenBlobs = Callable[[Sequence[bytes]], ProjectBlobs]
+"""Opens the blobs in git `objects` directories; reads nothing yet."""
