@@ -123,11 +123,32 @@ class StorageFull(SnapdError):
     default_hint = "free some disk space and try again; 'snapd gc' drops old snapshots"
 
 
+_HINTS_BY_ERRNO = {
+    "EACCES": "check who owns it, and its permissions and those of the folders above",
+    "EPERM": "check who owns it, and whether it is immutable or protected by the system",
+    "EROFS": "mount the file system so that it can be written to, or choose a directory on another one",
+    "EMFILE": "close some folders or clients of the daemon, or raise the limit of open files ('ulimit -n')",
+    "ENFILE": "close other programs, or raise the system's limit of open files",
+    "ENOMEM": "close other programs and try again",
+    "ENOENT": "check that the path and all folders above it exist, then try again",
+    "ENOTDIR": "check the path: something above it is not a folder",
+    "ELOOP": "check the path: its symlinks may lead in a circle",
+    "ENAMETOOLONG": "use a shorter path",
+    "EFBIG": "raise the limit of the size of a file ('ulimit -f'), or choose a file system that has larger ones",
+    "EIO": "check the disk and the system's log, for the disk may be failing",
+    "ESTALE": "mount the network file system again, then try again",
+    "ETXTBSY": "end the program that runs from this file, then try again",
+}
+
+
 class IoError(SnapdError):
     """The operating system reported an error; `data["errno"]` and `data["path"]` say which and where."""
 
     kind = "ioError"
-    default_hint = "fix the cause that the message names, then try again"
+    default_hint = "'snapd doctor' checks this machine; remove the cause that the message names, then try again"
+
+    def __init__(self, message: str, *, hint: str | None = None, **data: Any) -> None:
+        super().__init__(message, hint=hint or _HINTS_BY_ERRNO.get(data.get("errno", "")), **data)
 
 
 class Interrupted(IoError):
