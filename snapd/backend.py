@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import os
 import threading
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
 from snapd.core import errors as core_errors
 from snapd.core.errors import IoError, SnapdError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from snapd_client import Client, Progress
 
@@ -292,24 +293,22 @@ def _uninterrupted(work: Callable[[], Any], cancel: Callable[[], None]) -> Any:
     return result
 
 
-class _client_errors:  # noqa: N801 - used as a statement
+@contextmanager
+def _client_errors() -> Iterator[None]:
     """Raises the client's errors as those of the core."""
+    import snapd_client
 
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
-        import snapd_client
-
-        if isinstance(error, snapd_client.SnapdError):
-            data = {key: value for key, value in error.data.items() if key != "kind"}
-            known = _BY_KIND.get(error.kind)
-            if known is not None:
-                raise known(error.message, **data) from error
-            raise IoError(error.message, errno="EPROTO", **data) from error
-        if isinstance(error, snapd_client.ClientError):
-            raise IoError(
-                f"the daemon did not answer: {error}",
-                hint="it may have done what it was asked: look with 'snapd log', then try again",
-                errno="EPIPE",
-            ) from error
+    try:
+        yield
+    except snapd_client.SnapdError as error:
+        data = {key: value for key, value in error.data.items() if key != "kind"}
+        known = _BY_KIND.get(error.kind)
+        if known is not None:
+            raise known(error.message, **data) from error
+        raise IoError(error.message, errno="EPROTO", **data) from error
+    except snapd_client.ClientError as error:
+        raise IoError(
+            f"the daemon did not answer: {error}",
+            hint="it may have done what it was asked: look with 'snapd log', then try again",
+            errno="EPIPE",
+        ) from error

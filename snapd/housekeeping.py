@@ -12,6 +12,8 @@ import os
 import random
 from typing import TYPE_CHECKING
 
+import attrs
+
 from snapd.calendar import Calendar
 from snapd.core.errors import SnapdError
 
@@ -32,6 +34,7 @@ _CALENDAR = Calendar()
 """Started with the process."""
 
 
+@attrs.define(eq=False)
 class Housekeeping:
     """The maintenance task of a daemon. Use it on the daemon's loop.
 
@@ -43,21 +46,12 @@ class Housekeeping:
         chance: a random number between two others, uniformly distributed.
     """
 
-    def __init__(
-        self,
-        workspaces: Callable[[], Iterable[Workspace]],
-        executor: Executor,
-        *,
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-        now: Callable[[], float] = _CALENDAR.now,
-        chance: Callable[[float, float], float] = random.uniform,
-    ) -> None:
-        self._workspaces = workspaces
-        self._executor = executor
-        self._sleep = sleep
-        self._now = now
-        self._chance = chance
-        self._task: asyncio.Task[None] | None = None
+    _workspaces: Callable[[], Iterable[Workspace]]
+    _executor: Executor
+    _sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    _now: Callable[[], float] = _CALENDAR.now
+    _chance: Callable[[float, float], float] = random.uniform
+    _task: asyncio.Task[None] | None = attrs.field(default=None, init=False)
 
     def start(self) -> None:
         """Starts the task."""

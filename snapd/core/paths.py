@@ -90,7 +90,10 @@ def relative(text: str, roots: Iterable[bytes], field: str) -> RelPath:
     if text.startswith(("file:/", "FILE:/")):
         raw = from_uri(text, field)
     else:
-        raw = text.encode("utf-8", "surrogateescape") if _encodable(text) else b"\0"
+        try:
+            raw = text.encode("utf-8", "surrogateescape")
+        except UnicodeEncodeError:
+            raw = b""
     if not raw or b"\0" in raw:
         raise InvalidParams(f"{field}: not a path", field=field)
     inside = raw
@@ -109,14 +112,6 @@ def relative(text: str, roots: Iterable[bytes], field: str) -> RelPath:
     if not all(is_tree_name(part) for part in parts):
         raise PathOutsideWorkspace(f"{shown(raw)} leads into a .git", file=shown(raw))
     return b"/".join(parts)
-
-
-def _encodable(text: str) -> bool:
-    try:
-        text.encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def parents(path: RelPath) -> list[RelPath]:

@@ -23,9 +23,6 @@ from snapd.core.actions.undo_steps import UndoSteps
 from snapd.core.operations.writer import Writer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from snapd.core.feed.event_log import EventLog
     from snapd.core.operations.unsaved import Unsaved
     from snapd.core.ports.differ import TextDiffer
     from snapd.core.ports.policy import Policy
@@ -45,6 +42,10 @@ class Workspace:
         unsaved: knows which files have unsaved text in an editor.
 
     Attributes:
+        root: the folder, absolute and canonical.
+        event_log: the notifications of the workspace.
+        watch_changes: adds notifications of how the work tree differs from the last snapshot, see `ChangeFeed.listen`.
+        listen_to_trouble: see `Writer.listen`.
         track, file_at, names, entry, status: see `Snapshots`.
         changed, diff, deltas: see `Comparison`.
         restore, revert: see `Restore`.
@@ -73,6 +74,8 @@ class Workspace:
         self._work_tree = work_tree
         self._store = store
         self._writer = writer = Writer(work_tree, store, policy, texts, unsaved)
+        self.root, self.event_log = work_tree.root, writer.event_log
+        self.watch_changes, self.listen_to_trouble = writer.feed.listen, writer.listen
         snapshots = Snapshots(writer, store)
         self.track, self.status = snapshots.track, snapshots.status
         self.file_at, self.names, self.entry = snapshots.file_at, snapshots.names, snapshots.entry
@@ -91,29 +94,6 @@ class Workspace:
         self.session_diff = NetPages(store, store.timeline, self.step_changes, self.sessions, texts).page
         self.store_check = StoreCheck(writer, store, store)
         self.purge = Purge(writer, store, store, store)
-
-    @property
-    def root(self) -> bytes:
-        """The folder, absolute and canonical."""
-        return self._work_tree.root
-
-    @property
-    def event_log(self) -> EventLog:
-        """The notifications of the workspace; `watch_changes` adds those of a changed work tree."""
-        return self._writer.event_log
-
-    def listen_to_trouble(self, on_trouble: Callable[[Exception], None]) -> None:
-        """Has `on_trouble` called with what keeps notifications from being sent, once for each reason in a row."""
-        self._writer.listen(on_trouble)
-
-    def watch_changes(self, wanted: bool) -> None:
-        """Switches the notifications on or off that say how the work tree differs from the last snapshot.
-
-        Raises:
-            OSError: no file descriptor is left for it.
-            RuntimeError: no thread is left for it.
-        """
-        self._writer.feed.listen(wanted)
 
     def check_present(self) -> None:
         """Makes sure that folder and store are still those that were opened.

@@ -2,6 +2,7 @@
 
 It has the interface of `core/snapshots.py` in agents that keep their snapshots by session. It knows which snapshots a
 session took, but not who changed what between them; for steps that can be undone one by one, use `Snapshot.session`.
+All functions but `init_snapshot` raise `KeyError` for a session for which that was not called.
 """
 
 from __future__ import annotations
@@ -46,7 +47,6 @@ def track_snapshot(session_id: str) -> str | None:
         The hash of the snapshot; None if snapshots are off.
 
     Raises:
-        KeyError: `init_snapshot` was not called for the session.
         SnapdError: no snapshot was taken.
     """
     tree = _snapshots[session_id].track()
@@ -57,11 +57,7 @@ def track_snapshot(session_id: str) -> str | None:
 
 
 def snapshot_history(session_id: str) -> list[str]:
-    """The hashes that `track_snapshot` returned in a session, oldest first.
-
-    Raises:
-        KeyError: `init_snapshot` was not called for the session.
-    """
+    """The hashes that `track_snapshot` returned in a session, oldest first."""
     with _lock:
         return list(_histories[session_id])
 
@@ -70,7 +66,6 @@ def compute_diff(session_id: str, from_hash: str, to_hash: str) -> list[FileDiff
     """Each file that differs between two snapshots of a session.
 
     Raises:
-        KeyError: `init_snapshot` was not called for the session.
         SnapdError: see `Snapshot.diff_full`.
     """
     return _snapshots[session_id].diff_full(from_hash, to_hash)

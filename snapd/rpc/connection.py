@@ -38,7 +38,6 @@ from .protocol import Protocol
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable
 
-    from snapd.core.workspace import Workspace
     from snapd.rpc.scheduling.workspace_queue import Ticket
     from snapd.rpc.transport.envelope import MessageId
     from snapd.settings.table import Layer
@@ -121,7 +120,7 @@ class Connection(JsonRPCServer):
         self._services = services
         self._options = Options(services.base, self)
         self._token = token
-        self._folders = Folders(services, self._options, self._opened, self._closed)
+        self._folders = Folders(services, self._options, self)
         self._documents = Documents(services, self._folders, self._spawn)
         self._pending: dict[MessageId, _Pending] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -273,8 +272,8 @@ class Connection(JsonRPCServer):
             lsp.WORKSPACE_DID_CHANGE_CONFIGURATION: self._change_configuration,
             lsp.TEXT_DOCUMENT_DID_OPEN: self._documents.did_open,
             lsp.TEXT_DOCUMENT_DID_CHANGE: self._documents.did_change,
-            lsp.TEXT_DOCUMENT_DID_SAVE: self._documents.did_save,
-            lsp.TEXT_DOCUMENT_DID_CLOSE: self._documents.did_close,
+            lsp.TEXT_DOCUMENT_DID_SAVE: self._documents.did_save_or_close,
+            lsp.TEXT_DOCUMENT_DID_CLOSE: self._documents.did_save_or_close,
             **{method: partial(self._request, method) for method in METHODS},
         }
         for method, feature in features.items():
@@ -436,13 +435,6 @@ class Connection(JsonRPCServer):
         if self._token is None or self._initialized:
             return self._services.max_message_bytes
         return min(self._services.max_message_bytes, _STRANGER_BYTES)
-
-    def _opened(self, workspace: Workspace, enabled: bool) -> None:
-        self._services.hub.subscribe(workspace, self)
-        self._services.hub.want_changes(workspace, self, enabled)
-
-    def _closed(self, workspace: Workspace) -> None:
-        self._services.hub.unsubscribe(workspace, self)
 
     def _warn_of_unknown(self, unknown: list[str], where: str) -> None:
         for name in unknown:

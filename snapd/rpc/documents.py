@@ -77,12 +77,8 @@ class Documents:
         text = None if whole is None or hasattr(whole, "range") else whole.text
         self._take(params.text_document.uri, lambda path: text is None or _differs(path, text, unreadable=True))
 
-    def did_save(self, params: lsp.DidSaveTextDocumentParams) -> None:
-        """Handles a saved document."""
-        self._take(params.text_document.uri, lambda _: False)
-
-    def did_close(self, params: lsp.DidCloseTextDocumentParams) -> None:
-        """Handles a closed document: its unsaved text is gone."""
+    def did_save_or_close(self, params: lsp.DidSaveTextDocumentParams | lsp.DidCloseTextDocumentParams) -> None:
+        """Handles a saved or closed document: it has no unsaved text any more."""
         self._take(params.text_document.uri, lambda _: False)
 
     async def close(self) -> None:

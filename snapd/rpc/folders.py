@@ -18,12 +18,13 @@ from snapd.core.paths import from_uri, to_uri
 from snapd.rpc.scheduling.workspace_queue import Access, Ticket
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterator
+    from collections.abc import Coroutine, Iterator
     from typing import Any
 
     from snapd.core.workspace import Workspace
     from snapd.settings.in_force import Options
 
+    from .hub import Subscriber
     from .services import Services
 
 logger = logging.getLogger(__name__)
@@ -66,14 +67,12 @@ class Folders:
     Args:
         services: what all connections share.
         options: the settings of the client, for the folders that it opens from now on.
-        opened: called on the loop with each workspace that the client opens, and whether it wants snapshots of it.
-        closed: called on the loop with each workspace that the client closes.
+        subscriber: gets the notifications of the folders.
     """
 
     _services: Services
     _options: Options
-    _opened: Callable[[Workspace, bool], None]
-    _closed: Callable[[Workspace], None]
+    _subscriber: Subscriber
     _folders: dict[bytes, Folder] = attrs.field(factory=dict, init=False)
     _closing: dict[bytes, Folder] = attrs.field(factory=dict, init=False)
     _also_named: tuple[bytes, Folder | None] | None = attrs.field(default=None, init=False)
@@ -192,7 +191,7 @@ class Folders:
         if workspace is not None:
             folder.workspace = workspace
             if not folder.removed:
-                self._opened(workspace, enabled)
+                self._services.hub.subscribe(workspace, self._subscriber, enabled)
             queue = self._services.queues.of(workspace)
             while folder.waiting:
                 queue.add(folder.waiting.popleft())
@@ -218,7 +217,7 @@ class Folders:
         self._closing[folder.path] = folder
         # the same workspace may be open under another path
         if folder.workspace is not None and folder.workspace not in self._open_workspaces:
-            self._closed(folder.workspace)
+            self._services.hub.unsubscribe(folder.workspace, self._subscriber)
         self._release(folder)
 
     def _left(self, folder: Folder) -> None:

@@ -77,11 +77,12 @@ class Hub:
         workspace.event_log.listen(send_event)
         workspace.listen_to_trouble(partial(_log_trouble, workspace.root))
 
-    def subscribe(self, workspace: Workspace, subscriber: Subscriber) -> None:
-        """Sends a workspace's events to a client from now on."""
+    def subscribe(self, workspace: Workspace, subscriber: Subscriber, changes: bool) -> None:
+        """Sends a workspace's events to a client from now on; `changes` is as for `want_changes`."""
         subscribers = self._subscribers.setdefault(workspace.root, [])
         if subscriber not in subscribers:
             subscribers.append(subscriber)
+        self.want_changes(workspace, subscriber, changes)
 
     def unsubscribe(self, workspace: Workspace, subscriber: Subscriber) -> None:
         """Sends them no more. Does nothing if the client was not subscribed."""

@@ -320,7 +320,7 @@ def test_the_first_who_wants_it_starts_it_and_the_last_stops_it(hub: tuple[Any, 
     made, executor = hub
     workspace, one, other, deaf = Watched(), Client(), Client(), Client()
     for client in (one, other, deaf):
-        made.subscribe(workspace, client)
+        made.subscribe(workspace, client, False)
     made.want_changes(workspace, deaf, False)
     made.unsubscribe(workspace, deaf)
     assert executor.waiting == []

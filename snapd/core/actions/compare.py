@@ -31,6 +31,10 @@ PAGE_BYTES = 32 << 20
 class Comparison:
     """Compares snapshots of one workspace.
 
+    Every method compares the snapshot `old` with the snapshot `new`, or for None with the work tree as it is now, both
+    given by their trees. It raises `UnknownSnapshot` if there is no such snapshot, and `StoreCorrupt` if an object is
+    missing or damaged.
+
     Args:
         writer: captures the work tree where it is one of the two sides.
         objects: holds the snapshots.
@@ -47,31 +51,11 @@ class Comparison:
         self._renames: tuple[ObjectId, ObjectId, dict[RelPath, RelPath]] | None = None
 
     def changed(self, old: ObjectId, new: ObjectId | None, call: Call) -> tuple[Change, ...]:
-        """Lists what differs between a snapshot and another one, or the work tree.
-
-        Args:
-            old: the tree of the snapshot to start from.
-            new: the tree of the other snapshot; None for the work tree as it is now.
-            call: the request.
-
-        Raises:
-            UnknownSnapshot: there is no such snapshot.
-            StoreCorrupt: an object is missing or damaged.
-        """
+        """Lists what differs."""
         return tuple(self._changes(old, self._other(old, new, call), (), call))
 
     def diff(self, old: ObjectId, new: ObjectId | None, only: Sequence[RelPath], call: Call) -> str:
-        """Writes the unified diff between a snapshot and another one, or the work tree.
-
-        Args:
-            old: as of `changed`.
-            new: as of `changed`.
-            only: the files or directories to compare; empty for all.
-            call: the request.
-
-        Raises:
-            UnknownSnapshot, StoreCorrupt: as of `changed`.
-        """
+        """Writes the unified diff of the files and directories in `only`; of all if it is empty."""
         parts = []
         for change in self._changes(old, self._other(old, new, call), only, call):
             parts.append(unified(self._objects, change, self.texts, call))
@@ -93,17 +77,14 @@ class Comparison:
         """Gives each file that differs, before and after, page by page.
 
         Args:
-            old: as of `changed`.
-            new: as of `changed`.
+            old: the snapshot to start from.
+            new: the other snapshot, or None.
             call: the request.
             only: the files or directories to compare; empty for all.
             contents: whether to include the texts.
             renames: whether to detect moved files and show each as one file.
             after: the path where the page before ended; None for the first page.
             limit: files on this page, at most.
-
-        Raises:
-            UnknownSnapshot, StoreCorrupt: as of `changed`.
         """
         tree = self._other(old, new, call)
         moved = self._moved(old, tree) if renames else {}

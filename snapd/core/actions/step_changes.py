@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 
 
 class StepChanges:
-    """Works out what steps changed.
+    """Works out what steps changed; every method raises `StoreCorrupt` if an object is missing or damaged.
+
+    Methods that count lines also raise `IoError` or `Cancelled` if the texts were not compared.
 
     Args:
         objects: holds the snapshots.
@@ -41,7 +43,7 @@ class StepChanges:
         self._texts = texts
 
     def own(self, step: Step) -> OwnChanges:
-        """Lists what a step itself changed so far, without its parts; raises `StoreCorrupt`."""
+        """Lists what a step itself changed so far, without its parts."""
         return self._own(step.step_id, self._timeline.spans(step.step_id), {})
 
     def ended_with(
@@ -54,9 +56,6 @@ class StepChanges:
             seen: what changed since the last event.
             claims: the files that its agent says that it wrote.
             spoken_for: see `StepEnded`.
-
-        Raises:
-            StoreCorrupt: an object is missing or damaged.
         """
         spans = list(self._timeline.spans(step.step_id, spoken_for=spoken_for))
         if seen is not None and step.step_id in seen.steps:
@@ -67,12 +66,7 @@ class StepChanges:
         return self._own(step.step_id, spans, {step.step_id: _author(step, claims)})
 
     def summary(self, step: Step, call: Call) -> Summary:
-        """Summarizes what a step itself changed, file by file; keeps the summary once the step has ended.
-
-        Raises:
-            StoreCorrupt: an object is missing or damaged.
-            IoError, Cancelled: the texts were not compared.
-        """
+        """Summarizes what a step itself changed, file by file; keeps the summary once the step has ended."""
         if step.summary is not None:
             return step.summary
         next_seq = self._timeline.next_seq
@@ -84,7 +78,7 @@ class StepChanges:
         return summary
 
     def view(self, step: Step, agent: str | None, call: Call) -> StepView:
-        """Describes a step for clients, its parts included; raises as `summary`."""
+        """Describes a step for clients, its parts included."""
         if step.ended is None:
             return StepView(step, agent, None)
         files: dict[RelPath, FileSummary] = {}
@@ -95,7 +89,7 @@ class StepChanges:
         return StepView(step, agent, tuple(files[path] for path in sorted(files)))
 
     def between(self, old: ObjectId, new: ObjectId, call: Call) -> tuple[FileSummary, ...]:
-        """Summarizes what differs between two trees, file by file; raises as `summary`."""
+        """Summarizes what differs between two trees, file by file."""
         deltas = [
             describe(self._objects, change.path, change.old, change.new, self._texts, call, contents=False)
             for change in self._changes(old, new)
@@ -119,9 +113,6 @@ class StepChanges:
 
         An older snapd recorded only what an undo did to files. The answer then includes every file that it did not
         touch, and the caller has to compare these with the work tree.
-
-        Raises:
-            StoreCorrupt: an object is missing or damaged.
         """
         own = self.own(step)
         undone = self._timeline.undone(step.step_id)
@@ -141,11 +132,11 @@ class StepChanges:
         )
 
     def turn(self, undone: Undone) -> StepTurned:
-        """Looks up how an operation took a step back; raises `StoreCorrupt`."""
+        """Looks up how an operation took a step back."""
         return next(turn for turn in self.operation(undone).turned if turn.step_id == undone.step_id)
 
     def operation(self, undone: Undone) -> Operated:
-        """Looks up the operation that took a step back; raises `StoreCorrupt`."""
+        """Looks up the operation that took a step back."""
         operation = self._timeline.operation(undone.operation_id)
         assert operation is not None
         return operation
@@ -156,12 +147,7 @@ class StepChanges:
         return own.files.keys() - {effect.path for effect in turn.effects}
 
     def net(self, steps: Iterable[Step], call: Call) -> dict[RelPath, Delta]:
-        """Merges what several steps changed, even if it was taken back, ordered by path; see `threeway.net`.
-
-        Args:
-            steps: in the order of time.
-            call: the request.
-        """
+        """Merges what steps changed, given in order of time, even if it was taken back, by path; see `threeway.net`."""
         return self._net(map(self.own, steps), call)
 
     def net_in_force(self, steps: Iterable[Step], call: Call) -> dict[RelPath, Delta]:
