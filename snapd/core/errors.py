@@ -1,25 +1,4 @@
-"""The errors of snapd: one class for each kind of error in the wire contract.
-
-SnapdError
-├── InvalidParams
-├── UnknownSnapshot
-├── WorkspaceNotOpen
-├── WorkspaceRefused
-├── WorkspaceGone
-├── PathOutsideWorkspace
-├── StoreLocked
-├── StoreCorrupt
-├── StorageFull
-├── IoError
-│   └── Interrupted
-├── UnknownSession
-├── UnknownStep
-├── NothingToUndo
-├── NothingToRedo
-├── FileNotInSnapshot
-├── Unauthorized
-└── Cancelled
-"""
+"""The errors of snapd: one class for each kind of error in the wire contract."""
 
 from __future__ import annotations
 

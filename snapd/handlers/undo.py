@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from snapd.core.operations.writer import OperationOptions
 from snapd.wire import methods
 from snapd.wire import session as wire
 from snapd.wire.values import Outcome
@@ -61,9 +60,8 @@ def revert(context: Context, params: wire.SessionRevertParams) -> wire.RevertOut
 @handles(methods.SESSION_UNREVERT)
 def unrevert(context: Context, params: wire.SessionUnrevertParams) -> Outcome:
     """Reverses `revert`."""
-    result = context.workspace.undo_steps.unrevert(
-        params.session_id, OperationOptions("merge", False, False), context.call
-    )
+    asked = convert.request(None, "merge", False)
+    result = context.workspace.undo_steps.unrevert(params.session_id, asked, context.call)
     return convert.outcome(context.workspace.root, result)
 
 

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 class Snapshots:
     """The snapshots of one workspace.
 
+    Methods that read a snapshot raise `UnknownSnapshot` if none has that tree, and `StoreCorrupt` if an object
+    is missing or damaged.
+
     Args:
         writer: captures the work tree.
         store: holds the snapshots.
@@ -63,9 +66,7 @@ class Snapshots:
         """Reads a file of a snapshot.
 
         Raises:
-            UnknownSnapshot: there is no such snapshot.
             FileNotInSnapshot: the snapshot lacks the file; `data["skipped"]` says whether the capture skipped it.
-            StoreCorrupt: an object is missing or damaged.
         """
         snapshot = self._store.find(tree)
         entry = file_at(self._store.entry_in, tree, path)
@@ -87,10 +88,6 @@ class Snapshots:
             wanted: says whether to list a path.
             after: the path where the page before ended; None for the first page.
             limit: names on this page, at most.
-
-        Raises:
-            UnknownSnapshot: there is no such snapshot.
-            StoreCorrupt: an object is missing or damaged.
         """
         self._store.find(tree)
         names: list[RelPath] = []
@@ -104,7 +101,7 @@ class Snapshots:
         return NamePage(tuple(names), None)
 
     def entry(self, tree: ObjectId, path: RelPath) -> Entry | None:
-        """Looks a file up in a snapshot; None where the snapshot lacks it. Raises as `names`."""
+        """Looks a file up in a snapshot; None where the snapshot lacks it."""
         self._store.find(tree)
         return file_at(self._store.entry_in, tree, path)
 

@@ -172,19 +172,7 @@ def _segment_regex(tokens: Sequence[bytes], groups: Iterator[int]) -> bytes:
 
 
 def _regex(glob: bytes, groups: Iterator[int], *, deep: bool) -> bytes:
-    """Translates a glob to a regex.
-
-    Args:
-        glob: The glob.
-        groups: Numbers that no other regex in the same combined one has used.
-        deep: Whether '**' may match across '/'.
-
-    Returns:
-        The regex, to be compiled with DOTALL and anchored by the caller.
-
-    Raises:
-        NeverMatches: No path can match.
-    """
+    """Translates a glob, in which '**' matches across '/' if `deep`; otherwise as `rooted_regex`."""
     tokens = list(_tokens(glob, deep=deep))
     head, *runs = (
         b"/".join(_segment_regex(segment, groups) for segment in _split(run, {_SLASH})) for run in _split(tokens, _DEEP)
@@ -209,6 +197,9 @@ def rooted_regex(glob: bytes, groups: Iterator[int]) -> bytes:
     Args:
         glob: The glob.
         groups: Numbers that no other regex in the same combined one has used.
+
+    Returns:
+        The regex, to be compiled with DOTALL and anchored by the caller.
 
     Raises:
         NeverMatches: No path can match.
