@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import inspect
 import json
-from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from types import NoneType
+from typing import Literal, get_args, get_origin
 
 from snapd.wire import errors, values
 from snapd.wire.converter import wire_name
@@ -15,17 +14,17 @@ from .classes import (
     BANNER,
     MEANING_OF_IDEMPOTENT,
     RPC_CODES,
+    Notation,
     WireClass,
-    alias_of,
     base_of,
+    doc_of,
     is_optional,
+    one_line,
     own_fields,
     reachable_classes,
     type_of,
     without_links,
 )
-
-_NAMES = {str: "string", bool: "boolean", float: "number", int: "number", NoneType: "null"}
 
 
 def protocol_typescript() -> str:
@@ -76,8 +75,7 @@ def protocol_typescript() -> str:
 
 def _class(cls: WireClass) -> str:
     base, fields = base_of(cls), own_fields(cls)
-    paragraphs = inspect.cleandoc(cls.__doc__ or "").split("\n\n")
-    doc = _doc("\n\n".join(" ".join(each.split()) for each in paragraphs))
+    doc = _doc("\n\n".join(map(one_line, doc_of(cls).split("\n\n"))))
     if base is not None and not fields:
         return f"{doc}\nexport type {cls.__name__} = {base.__name__};"
     extends = f" extends {base.__name__}" if base is not None else ""
@@ -85,25 +83,8 @@ def _class(cls: WireClass) -> str:
     for field in fields:
         lines.append(_doc(field.metadata["doc"], "  "))
         mark = "?" if is_optional(field) else ""
-        lines.append(f"  {wire_name(field.name)}{mark}: {_type(type_of(field))};")
+        lines.append(f"  {wire_name(field.name)}{mark}: {_NOTATION.write(type_of(field))};")
     return "\n".join([*lines, "}"])
-
-
-def _type(annotation: Any) -> str:
-    origin, arguments = get_origin(annotation), get_args(annotation)
-    alias = alias_of(annotation)
-    if alias is not None:
-        return alias
-    if origin is Annotated:
-        return _type(arguments[0])
-    if origin is Literal:
-        return _members(arguments)
-    if origin in (Union, UnionType):
-        # several types of the wire may be one of TypeScript
-        return " | ".join(dict.fromkeys(map(_type, arguments)))
-    if origin is list:
-        return f"{_type(arguments[0])}[]"
-    return _NAMES.get(annotation) or str(annotation.__name__)
 
 
 def _members(literals: tuple[str | bool, ...]) -> str:
@@ -125,3 +106,11 @@ def _map(name: str, doc: str, members: dict[str, str]) -> str:
 def _codes(name: str, doc: str, codes: dict[str, int]) -> str:
     lines = [f"  {kind}: {code}," for kind, code in codes.items()]
     return "\n".join([_doc(doc), f"export const {name} = {{", *lines, "} as const;"])
+
+
+_NOTATION = Notation(
+    {str: "string", bool: "boolean", float: "number", int: "number", NoneType: "null"},
+    "{}[]",
+    _members,
+    values.ALIASES,
+)
