@@ -83,11 +83,11 @@ class Listing(NamedTuple):
         for at, name in enumerate(self.names.split(b"\0")[:-1]):
             if name not in without:
                 fields = SIGNATURE.unpack_from(self.signatures, at * SIGNATURE_BYTES)
-                result[name] = ListedFile(*fields, 2 if name in several else 1)
+                result[name] = ListedFile._make((*fields, 2 if name in several else 1))
         for name, fields in zip(
             self.directories.split(b"\0")[:-1], SIGNATURE.iter_unpack(self.directory_signatures), strict=True
         ):
-            result[name] = ListedFile(*fields, 2)
+            result[name] = ListedFile._make((*fields, 2))
         return result
 
 
