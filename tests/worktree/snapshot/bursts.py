@@ -32,6 +32,7 @@ from snapd.worktree.snapshot import walker
 from snapd.worktree.snapshot.lister_pool import ListerPool
 from tests.support.git import run_git
 from tests.support.workspace import close_all, make
+from tests.worktree.changes import stored_files
 from tests.worktree.edits import Editor, OtherProcess
 from tests.worktree.oracle import Oracle
 
@@ -301,12 +302,8 @@ class Run:
             return f"skipped {skipped ^ oracle.skipped}"
         return None
 
-    def _files(self, tree: bytes) -> dict[bytes, bytes]:
-        rows = self.bench.git("ls-tree", "-r", "-z", tree.hex()).split(b"\0")[:-1]
-        return {path: entry for entry, path in (row.split(b"\t", 1) for row in rows)}
-
     def _difference(self, tree: bytes, oracle: Oracle) -> str:
-        held = self._files(tree)
+        held = stored_files(self.bench, tree)
         differing = {
             path: f"{held.get(path)!r} instead of {oracle.files.get(path)!r}"
             for path in sorted({*held, *oracle.files})
@@ -401,7 +398,7 @@ class Run:
             tracked = self._track()
         after_all = self.oracle()
         after_all.tree()
-        held = set(self._files(tracked.tree).values())
+        held = set(stored_files(self.bench, tracked.tree).values())
         lost = {before.files[path] for path in before.files} & set(after_all.files.values()) - held
         exact = self.bench.workspace._work_tree.watcher == "inotify"
         return f"lost {lost}" if lost and exact and b".gitignore" not in repr(edit).encode() else None
