@@ -9,9 +9,11 @@ from collections.abc import Callable, Iterator
 import pygit2
 import pytest
 
+from snapd.core.model import ObjectId
 from snapd.watch.inotify import OVERFLOW, Event, Inotify
+from snapd.worktree.snapshot.scanner import Scanner
 from tests.support.git import run_git
-from tests.support.workspace import Bench, Symlink
+from tests.support.workspace import Bench, Items, Symlink
 from tests.worktree.oracle import Oracle
 
 Edit = Callable[[Bench], object]
@@ -43,8 +45,14 @@ def stored_files(bench: Bench, tree: bytes) -> dict[bytes, bytes]:
     return found
 
 
-def check(bench: Bench, *forced: str, exclude: tuple[str, ...] = (), limit: int = 1 << 20) -> None:
-    """Takes a snapshot and checks that it is what the workspace has: the tree, and what was skipped."""
+def scanner_of(bench: Bench) -> Scanner:
+    """What has the state of the work tree."""
+    scanner: Scanner = bench.workspace._work_tree._scanner  # type: ignore[attr-defined]
+    return scanner
+
+
+def check(bench: Bench, *forced: str, exclude: tuple[str, ...] = (), limit: int = 1 << 20) -> ObjectId:
+    """Takes a snapshot and checks that it is what the workspace has: the tree, what was skipped, empty directories."""
     bench.configure(*exclude, max_file_size=limit)
     tracked_by_git = frozenset[bytes]()
     if os.path.isdir(bench.path(".git")):
@@ -57,10 +65,19 @@ def check(bench: Bench, *forced: str, exclude: tuple[str, ...] = (), limit: int 
     assert stored_files(bench, tracked.tree) == oracle.files
     assert tracked.tree == expected
     assert {(skip.path, skip.reason.value) for skip in tracked.skipped} == oracle.skipped
+    scanner = scanner_of(bench)
+    assert scanner.captured is not None
+    assert set(scanner.captured.coverage.empty_dirs) == oracle.empty
+    assert scanner.state.count == len(oracle.files)
+    return tracked.tree
 
 
 def put(name: str, data: bytes) -> Edit:
-    return lambda bench: bench.write({name: data})
+    return put_all({name: data})
+
+
+def put_all(items: Items) -> Edit:
+    return lambda bench: bench.write(items)
 
 
 def append(name: str, data: bytes = b"+") -> Edit:
@@ -96,8 +113,8 @@ def exchange(one: str, other: str) -> Edit:
     return together(rename(one, "aside"), rename(other, one), rename("aside", other))
 
 
-def remove(name: str) -> Edit:
-    return lambda bench: bench.remove(name)
+def remove(*names: str) -> Edit:
+    return lambda bench: bench.remove(*names)
 
 
 def link(old: str, new: str) -> Edit:
@@ -117,7 +134,7 @@ def make_directory(name: str) -> Edit:
     return lambda bench: os.makedirs(bench.path(name))
 
 
-def executable(name: str) -> Edit:
+def make_executable(name: str) -> Edit:
     return lambda bench: os.chmod(bench.path(name), 0o755)
 
 

@@ -24,9 +24,9 @@ from tests.worktree.changes import (
     check,
     copy_links,
     disguise,
-    executable,
     link,
     lose_events,
+    make_executable,
     play,
     put,
     remove,
@@ -76,7 +76,7 @@ FILES: Items = {
 BURSTS: dict[str, list[list[Edit]]] = {
     "link, write, remove": [[link("a", "t"), append("t"), remove("t")], [link("d/a", "t"), append("t"), remove("t")]],
     "link, same size and time, remove": [[link("a", "d/t"), disguise("d/t", b"x"), remove("d/t")]],
-    "link, mode, remove": [[link("a", "d/t"), executable("d/t"), remove("d/t")]],
+    "link, mode, remove": [[link("a", "d/t"), make_executable("d/t"), remove("d/t")]],
     "link, write, move out": [[link("a", "t"), append("t"), rename("t", "../outside/t")]],
     "link, write, move into an ignored directory": [[link("a", "t"), append("t"), rename("t", "ignored/t")]],
     "link, write, move onto an ignored name": [
@@ -290,9 +290,9 @@ class Player:
         inode = self._status(path).st_ino
         if self._is_hidden(path) and inode not in self.known:
             return
-        kind = self.dice.choice((append, append, disguise, put, executable))
+        kind = self.dice.choice((append, append, disguise, put, make_executable))
         data = bytes((self.dice.randrange(256),))
-        edit = kind(path) if kind is executable else kind(path, data)  # type: ignore[operator]
+        edit = kind(path) if kind is make_executable else kind(path, data)  # type: ignore[operator]
         self._do(f"{kind.__name__} {path} {data!r}", lambda: edit(self.bench))
         self._tell(path)
         if not self._is_hidden(path):
