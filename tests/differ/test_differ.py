@@ -50,9 +50,9 @@ def pid_of(differ: ProcessDiffer) -> int:
 
 
 @pytest.mark.parametrize(("before", "after"), PAIRS.values(), ids=PAIRS.keys())
-def test_a_difference_is_gits(tmp_path: Path, differ: ProcessDiffer, before: Items, after: Items) -> None:
+def test_a_difference_is_gits(tmp_path: Path, shared_differ: ProcessDiffer, before: Items, after: Items) -> None:
     bench = make(tmp_path)
-    bench.workspace._comparison.texts = differ
+    bench.workspace._comparison.texts = shared_differ
     old, new = both(bench, before, after)
     agrees_with_git(bench, old, new)
     agrees_with_git(bench, new, old)

@@ -161,26 +161,6 @@ def test_the_reference_has_every_method_and_no_unfilled_slot() -> None:
     assert set(re.findall(r"\]\(#([^)]*)\)", page)) <= anchors
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        '  "snapshot/track": { params: TrackParams; result: TrackResult };',
-        '  "snapshot/didRevert": DidRevertParams;',
-        'export type FileStatus = "added" | "deleted" | "modified";',
-        "  hash: TreeHash | null;",
-        '  reason?: "disabled";',
-        "  workDoneToken?: string | number;",
-        "  tooLarge?: true;",
-        "  patches: Patch[];",
-        "  from: TreeHash;",
-        '  | "fileNotInSnapshot";',
-        "  fileNotInSnapshot: 1013,",
-    ],
-)
-def test_typescript(line: str) -> None:
-    assert line in protocol_typescript().splitlines()
-
-
 def test_what_may_be_sent_again_is_the_same_everywhere() -> None:
     assert {name: method.idempotent for name, method in METHODS.items()} == IDEMPOTENT
     for name, method in METHODS.items():

@@ -46,28 +46,30 @@ CHANGES: dict[str, Edit] = {
 }
 
 
-@pytest.fixture(autouse=True)
-def _help_for_few(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(walker, "_LISTER_FROM", 1)
-
-
 @attrs.define
 class Between:
     """What is done, once, when directories are listed and watched by other processes and not yet taken in here.
 
     Attributes:
+        patch: restored after the test.
         round: 0 for when the directories of the root are listed, 1 for those below them.
         step: what is done.
     """
 
+    patch: pytest.MonkeyPatch
     round: int
     step: Callable[[], None] | None = None
+
+    def do(self, step: Callable[[], None]) -> None:
+        """Has processes list the directories from now on, and something done in between."""
+        self.patch.setattr(walker, "_LISTER_FROM", 1)
+        self.step = step
 
 
 @pytest.fixture(params=[0, 1], ids=["first", "below"])
 def between(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Between]:
     """The moment at which something changes."""
-    between = Between(request.param)
+    between = Between(monkeypatch, request.param)
     real = ListerPool.answers
     rounds = [0]
 
@@ -113,7 +115,7 @@ def test_what_changes_while_a_new_process_looks(tmp_path: Path, between: Between
     bench = make(tmp_path, FILES)
     bench.track()
     bench.reopen()
-    between.step = lambda: make_change(bench, change, heard=heard)
+    between.do(lambda: make_change(bench, change, heard=heard))
     check_twice(bench)
 
 
@@ -127,7 +129,7 @@ def test_what_changes_while_a_first_look_is_taken(tmp_path: Path, between: Betwe
     later = time.time_ns() + 10_000_000_000
     os.utime(bench.path(".git/index"), ns=(later, later))
     bench.open()
-    between.step = lambda: make_change(bench, change, heard=heard)
+    between.do(lambda: make_change(bench, change, heard=heard))
     check_twice(bench)
 
 
@@ -139,6 +141,7 @@ def test_a_process_that_dies_at_once_is_done_without(tmp_path: Path, monkeypatch
     def lost(lister: ListerPool[Any], path: bytes, tag: Any) -> None:
         raise WorkerLost
 
+    monkeypatch.setattr(walker, "_LISTER_FROM", 1)
     monkeypatch.setattr(ListerPool, "list_directory", lost)
     assert bench.track() == tree
     check_twice(bench)
