@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import random
 import signal
-import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -203,48 +202,6 @@ def test_it_ends_when_idle_and_when_closed() -> None:
     pid = pid_of(lasting)
     lasting.close()
     assert not is_there(pid)
-
-
-def test_it_inherits_no_descriptor(differ: ProcessDiffer) -> None:
-    if not Path("/proc/self/fd").exists():
-        pytest.skip("only Linux tells")
-    read, write = os.pipe()
-    os.set_inheritable(write, True)
-    count(differ, OLD, NEW)
-    pid = pid_of(differ)
-    held = {os.readlink(f"/proc/{pid}/fd/{name}") for name in os.listdir(f"/proc/{pid}/fd") if int(name) > 2}
-    assert os.readlink(f"/proc/self/fd/{write}") not in held
-    assert not [name for name in held if name.startswith("socket:")]
-    os.close(read)
-    os.close(write)
-
-
-def test_it_ends_with_who_asks(tmp_path: Path) -> None:
-    """A parent that is killed leaves nothing behind."""
-    code = (
-        "import os, sys; sys.path[:] = sys.argv[1:]\n"
-        "from snapd.core.call import Call; from snapd.differ.differ import Limits, ProcessDiffer\n"
-        "differ = ProcessDiffer(Limits(large_bytes=0))\n"
-        "differ.hunks(b'a', b'b', Call())\n"
-        "print(differ.pid, flush=True); sys.stdin.read()\n"
-    )
-    places = [place for place in sys.path if os.path.isabs(place)]
-    with subprocess.Popen(
-        [sys.executable, "-c", code, *places], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=tmp_path
-    ) as parent:
-        assert parent.stdout is not None
-        pid = int(parent.stdout.readline())
-        assert is_there(pid)
-        parent.kill()
-    wait_until(lambda: not is_there(pid) or _is_zombie(pid), "the end of the worker")
-
-
-def _is_zombie(pid: int) -> bool:
-    # whoever inherits orphans may take its time to wait for them
-    try:
-        return ") Z " in Path(f"/proc/{pid}/stat").read_text()
-    except FileNotFoundError:
-        return True
 
 
 def test_many_threads_share_it(differ: ProcessDiffer) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from snapd.core.paths import parents
 from snapd.store.project_blobs import ProjectBlobs
 from snapd.worktree.fs.listing import list_directory
 from snapd.worktree.git.index_seed import IndexSeed
@@ -92,7 +93,7 @@ def vouched(root: Path, folder: Path | None = None, home: Path | None = None) ->
     folder = folder or root
     paths = files_below(folder)
     found = {}
-    for directory in sorted({b"", *(part for path in paths for part in above(path))}):
+    for directory in sorted({b"", *(part for path in paths for part in parents(path))}):
         descriptor = os.open(os.path.join(at(folder), directory), os.O_RDONLY)
         listing = list_directory(descriptor)
         names = listing.names.split(b"\0")[:-1]
@@ -106,11 +107,6 @@ def vouched(root: Path, folder: Path | None = None, home: Path | None = None) ->
     assert set(found.values()) <= seed.wanted
     assert ProjectBlobs(seed.object_directories).sizes(set(found.values())).keys() == set(found.values())
     return set(found)
-
-
-def above(path: bytes) -> list[bytes]:
-    parts = path.split(b"/")
-    return [b"/".join(parts[:depth]) for depth in range(1, len(parts))]
 
 
 def checked_out_again(root: Path, *options: str) -> None:

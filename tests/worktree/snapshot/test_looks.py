@@ -9,7 +9,6 @@ import errno
 import mmap
 import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -28,6 +27,7 @@ from snapd.worktree.snapshot.walker import Walker
 from snapd.worktree.state.file_state import is_racy_record
 from tests.support.git import run_git
 from tests.support.workspace import Bench, Items, make, outcomes, without_rights
+from tests.watch.places import run_in_namespace
 from tests.worktree.changes import (
     Edit,
     check,
@@ -572,15 +572,4 @@ print("done")
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="namespaces are of Linux")
 @pytest.mark.parametrize("watcher", ["auto", "none"])
 def test_what_is_mounted_inside_is_not_crossed_into(tmp_path: Path, watcher: str) -> None:
-    """In a namespace of its own: that needs no privileges and leaves no mount."""
-    namespace = ("unshare", "--user", "--map-root-user", "--mount")
-    try:
-        tried = subprocess.run((*namespace, "true"), capture_output=True, check=False, timeout=60)
-    except FileNotFoundError:
-        pytest.skip("there is no unshare here")
-    if tried.returncode != 0:
-        pytest.skip(f"no namespaces here: {tried.stderr.decode(errors='replace').strip()}")
-    command = (*namespace, sys.executable, "-c", IN_A_NAMESPACE, str(tmp_path), watcher)
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run(command, capture_output=True, check=False, timeout=60, env=environment)
-    assert done.stdout == b"done\n", done.stderr.decode(errors="replace")[-2000:]
+    run_in_namespace(IN_A_NAMESPACE, str(tmp_path), watcher)

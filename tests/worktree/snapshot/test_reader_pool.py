@@ -12,7 +12,7 @@ import sys
 import threading
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,7 @@ from snapd.worktree.snapshot.reader_pool import ReaderPool, ReadFile
 from snapd.worktree.state.file_state import oid_of, signature_of
 from tests.support.processes import descriptors, own_children
 from tests.support.workspace import Bench, Executable, Items, Symlink, make, without_rights, write
+from tests.watch.places import opened
 from tests.worktree.oracle import Oracle
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/proc is of Linux")
@@ -55,13 +56,8 @@ def _worth_help(monkeypatch: pytest.MonkeyPatch) -> None:
 @contextmanager
 def readers_of(folder: Path, limit: int = LIMIT) -> Iterator[ReaderPool[bytes]]:
     """The processes that read below a folder."""
-    root = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    readers: ReaderPool[bytes] = ReaderPool(root, limit, ObjectBatch.packing)
-    try:
+    with opened(folder) as root, closing(ReaderPool[bytes](root, limit, ObjectBatch.packing)) as readers:
         yield readers
-    finally:
-        readers.close()
-        os.close(root)
 
 
 def all_answers(readers: ReaderPool[bytes], directory: bytes, names: list[bytes]) -> dict[bytes, ReadFile | None]:
