@@ -108,10 +108,10 @@ class Notation:
     literal: Callable[[tuple[Any, ...]], str]
     aliases: Mapping[str, Any]
 
-    def write(self, annotation: Any) -> str:
-        """Writes a type."""
+    def write(self, annotation: Any, *, named: bool = True) -> str:
+        """Writes a type; `named` says whether it may be one of the aliases."""
         for name, alias in self.aliases.items():
-            if annotation == alias:
+            if named and annotation == alias:
                 return name
         origin, arguments = get_origin(annotation), get_args(annotation)
         if origin is Annotated:

@@ -33,6 +33,9 @@ from .classes import (
 )
 
 _WIDTH = 120
+_NOTATION = Notation(
+    {NoneType: "None"}, "list[{}]", lambda literals: f"Literal[{', '.join(map(_literal, literals))}]", values.ALIASES
+)
 
 
 def protocol_python() -> str:
@@ -52,7 +55,7 @@ def protocol_python() -> str:
             *(f'    "{name}",' for name in names),
             "]",
             "",
-            *(f"{name} = {attrs.evolve(_NOTATION, aliases={}).write(alias)}" for name, alias in values.ALIASES.items()),
+            *(f"{name} = {_NOTATION.write(alias, named=False)}" for name, alias in values.ALIASES.items()),
         ]
     )
     return "\n\n\n".join([head, *(_class(cls) for cls in classes)]) + "\n"
@@ -120,8 +123,3 @@ def _doc(markdown: str, indent: str) -> str:
         return f'{indent}"""{text}"""'
     lines = textwrap.wrap(f'"""{text}', _WIDTH - len(indent), break_long_words=False, break_on_hyphens=False)
     return textwrap.indent("\n".join([*lines, '"""']), indent)
-
-
-_NOTATION = Notation(
-    {NoneType: "None"}, "list[{}]", lambda literals: f"Literal[{', '.join(map(_literal, literals))}]", values.ALIASES
-)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from types import NoneType
-from typing import Literal, get_args, get_origin
+from typing import Literal, get_origin
 
 from snapd.wire import errors, values
 from snapd.wire.converter import wire_name
@@ -26,6 +26,13 @@ from .classes import (
     without_links,
 )
 
+_NOTATION = Notation(
+    {str: "string", bool: "boolean", float: "number", int: "number", NoneType: "null"},
+    "{}[]",
+    lambda literals: " | ".join(map(json.dumps, literals)),
+    values.ALIASES,
+)
+
 
 def protocol_typescript() -> str:
     """The text of the file."""
@@ -34,7 +41,7 @@ def protocol_typescript() -> str:
         f"export const PROTOCOL_VERSION = {PROTOCOL_VERSION};",
         "/** The id of a git tree: 40 lower-case hexadecimal digits. */\nexport type TreeHash = string;",
         *(
-            f"export type {name} = {_members(get_args(alias))};"
+            f"export type {name} = {_NOTATION.write(alias, named=False)};"
             for name, alias in values.ALIASES.items()
             if get_origin(alias) is Literal
         ),
@@ -87,10 +94,6 @@ def _class(cls: WireClass) -> str:
     return "\n".join([*lines, "}"])
 
 
-def _members(literals: tuple[str | bool, ...]) -> str:
-    return " | ".join(json.dumps(each) for each in literals)
-
-
 def _doc(markdown: str, indent: str = "") -> str:
     lines = without_links(markdown).split("\n")
     if len(lines) == 1:
@@ -106,11 +109,3 @@ def _map(name: str, doc: str, members: dict[str, str]) -> str:
 def _codes(name: str, doc: str, codes: dict[str, int]) -> str:
     lines = [f"  {kind}: {code}," for kind, code in codes.items()]
     return "\n".join([_doc(doc), f"export const {name} = {{", *lines, "} as const;"])
-
-
-_NOTATION = Notation(
-    {str: "string", bool: "boolean", float: "number", int: "number", NoneType: "null"},
-    "{}[]",
-    _members,
-    values.ALIASES,
-)
