@@ -44,22 +44,13 @@ def temporaries(folder: Path) -> list[str]:
     return [str(path) for path in folder.rglob(".snapd-*")]
 
 
-def with_a_new_file(folder: Path) -> tuple[Bench, ObjectId]:
-    """A workspace whose file `new` came after the snapshot."""
-    bench = make(folder, {"kept": b""})
-    then = bench.track()
-    bench.write({"new": b"1"})
+def changed(folder: Path, then: Items, now: Items) -> tuple[Bench, ObjectId]:
+    """A workspace that changed after a snapshot, which comes with it."""
+    bench = make(folder, then)
+    tree = bench.track()
+    bench.become(now)
     bench.track()
-    return bench, then
-
-
-def without_a_file(folder: Path) -> tuple[Bench, ObjectId]:
-    """A workspace whose file `a` went after the snapshot."""
-    bench = make(folder, {"a": b"one", "kept": b""})
-    then = bench.track()
-    bench.remove("a")
-    bench.track()
-    return bench, then
+    return bench, tree
 
 
 def test_a_restore_there_and_back(tmp_path: Path) -> None:
@@ -88,7 +79,7 @@ def test_undo_and_redo(tmp_path: Path) -> None:
 
 
 def test_a_file_that_somebody_makes_where_one_is_to_come_back_stays(tmp_path: Path) -> None:
-    bench, then = without_a_file(tmp_path)
+    bench, then = changed(tmp_path, {"a": b"one", "kept": b""}, {"kept": b""})
     at("apply.move", lambda: bench.write({"a": b"theirs"}))
     assert outcomes(bench.restore(then)) == {"a": "failed:inTheWay"}
     assert bench.read() == {"a": b"theirs", "kept": b""}
@@ -97,14 +88,14 @@ def test_a_file_that_somebody_makes_where_one_is_to_come_back_stays(tmp_path: Pa
 
 @pytest.mark.parametrize("in_the_way", [os.mkdir, lambda path: os.symlink("nowhere", path)])
 def test_a_directory_or_a_link_to_nowhere_counts_as_taken(tmp_path: Path, in_the_way: Callable[[str], object]) -> None:
-    bench, then = without_a_file(tmp_path)
+    bench, then = changed(tmp_path, {"a": b"one", "kept": b""}, {"kept": b""})
     at("apply.move", lambda: in_the_way(bench.path("a")))
     assert outcomes(bench.restore(then)) == {"a": "failed:inTheWay"}
     assert not stat.S_ISREG(os.lstat(bench.path("a")).st_mode)
 
 
 def test_a_file_that_is_written_before_it_is_taken_away_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    bench, then = with_a_new_file(tmp_path)
+    bench, then = changed(tmp_path, {"kept": b""}, {"kept": b"", "new": b"1"})
     real = os.rename
 
     def late(old: bytes, new: bytes, **given: int) -> None:
@@ -121,7 +112,7 @@ def test_a_file_that_is_written_before_it_is_taken_away_stays(tmp_path: Path, mo
 
 
 def test_a_file_that_cannot_go_is_put_back(tmp_path: Path) -> None:
-    bench, then = with_a_new_file(tmp_path)
+    bench, then = changed(tmp_path, {"kept": b""}, {"kept": b"", "new": b"1"})
 
     def refuse() -> None:
         raise OSError(1, "Operation not permitted")
@@ -133,7 +124,7 @@ def test_a_file_that_cannot_go_is_put_back(tmp_path: Path) -> None:
 
 
 def test_a_file_that_cannot_go_and_whose_name_is_taken_meanwhile_is_kept(tmp_path: Path) -> None:
-    bench, then = with_a_new_file(tmp_path)
+    bench, then = changed(tmp_path, {"kept": b""}, {"kept": b"", "new": b"1"})
 
     def refuse() -> None:
         bench.write({"new": b"theirs"})
@@ -148,10 +139,7 @@ def test_a_file_that_cannot_go_and_whose_name_is_taken_meanwhile_is_kept(tmp_pat
 
 
 def test_what_a_dead_operation_left_and_somebody_wrote_to_gets_a_name(tmp_path: Path) -> None:
-    bench = make(tmp_path, {"a": b"one"})
-    then = bench.track()
-    bench.write({"a": b"two"})
-    bench.track()
+    bench, then = changed(tmp_path, {"a": b"one"}, {"a": b"two"})
 
     def die() -> None:
         raise KeyboardInterrupt
