@@ -17,7 +17,7 @@ import attrs
 from cattrs import Converter, override
 from cattrs.gen import make_dict_unstructure_fn
 
-from .values import AtLeast, Hexadecimal
+from .values import AtLeast, Hexadecimal, fields_of
 
 T = TypeVar("T")
 
@@ -199,7 +199,6 @@ def _list_hook(annotation: Any, converter: Converter) -> Structure:
 
 
 def _class_hook(cls: type[attrs.AttrsInstance], converter: Converter, *, forbid_extra: bool) -> Structure:
-    attrs.resolve_types(cls)
     fields = [
         (
             each.alias,
@@ -208,7 +207,7 @@ def _class_hook(cls: type[attrs.AttrsInstance], converter: Converter, *, forbid_
             each.type,
             each.default is attrs.NOTHING,
         )
-        for each in attrs.fields(cls)
+        for each in fields_of(cls)
     ]
     known = {wire for _, wire, *_ in fields}
     needs_nothing = not any(required for *_, required in fields)
@@ -237,8 +236,7 @@ def _class_hook(cls: type[attrs.AttrsInstance], converter: Converter, *, forbid_
 
 
 def _unstructure_class_hook(cls: type[attrs.AttrsInstance], converter: Converter) -> Callable[[Any], dict[str, Any]]:
-    attrs.resolve_types(cls)
-    renamed: dict[str, Any] = {each.name: override(rename=wire_name(each.name)) for each in attrs.fields(cls)}
+    renamed: dict[str, Any] = {each.name: override(rename=wire_name(each.name)) for each in fields_of(cls)}
     return make_dict_unstructure_fn(cls, converter, _cattrs_omit_if_default=True, **renamed)
 
 

@@ -2,43 +2,40 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import attrs
-from attrs import field
 
 from .notifications import DidChangeParams, DidRevertParams, DidTrackParams, SessionDidChangeParams
-from .values import RequestParams, says
+from .values import RequestParams
 
 
 @attrs.frozen(kw_only=True)
 class EventsParams(RequestParams):
-    """The params of `snapshot/events`."""
+    """Returns the notifications that a client missed.
 
-    since: int = field(metadata=says("The `seq` of the last notification that the client knows."))
+    The daemon keeps the latest 1,000, and none across a restart. If it no longer has all of them, or never gave out
+    `since`, the response is `reset`.
+    """
+
+    since: Annotated[int, "The `seq` of the last notification that the client knows."]
 
 
 @attrs.frozen(kw_only=True)
 class ToldNotification:
     """A notification as the daemon sent it."""
 
-    method: str = field(metadata=says("The method of the notification."))
-    params: SessionDidChangeParams | DidTrackParams | DidChangeParams | DidRevertParams = field(
-        metadata=says("Its params.")
-    )
+    method: Annotated[str, "The method of the notification."]
+    params: Annotated[SessionDidChangeParams | DidTrackParams | DidChangeParams | DidRevertParams, "Its params."]
 
 
 @attrs.frozen(kw_only=True)
 class EventsResult:
     """The result of `snapshot/events`."""
 
-    events: list[ToldNotification] | None = field(
-        default=None, metadata=says("The notifications after `since`, oldest first.")
-    )
-    reset: Literal[True] | None = field(
-        default=None,
-        metadata=says(
-            "Present instead of `events` if the daemon no longer has all of them. Start again from the current state."
-        ),
-    )
-    latest: int = field(metadata=says("The `seq` of the last notification."))
+    events: Annotated[list[ToldNotification] | None, "The notifications after `since`, oldest first."] = None
+    reset: Annotated[
+        Literal[True] | None,
+        "Present instead of `events` if the daemon no longer has all of them. Start again from the current state.",
+    ] = None
+    latest: Annotated[int, "The `seq` of the last notification."]

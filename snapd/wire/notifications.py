@@ -2,62 +2,68 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import attrs
-from attrs import field
 
 from .session import Session, Step
-from .values import FileChange, FileOutcome, RevertKind, TreeHash, says
+from .values import FileChange, FileOutcome, RevertKind, TreeHash
 
 
 @attrs.frozen(kw_only=True)
 class NotificationParams:
     """The params that every notification has."""
 
-    workspace_uri: str = field(metadata=says("The workspace."))
-    seq: int = field(
-        metadata=says(
-            "The number of the notification: one more than that of the last one of the workspace, and the same for "
-            "every client."
-        )
-    )
+    workspace_uri: Annotated[str, "The workspace."]
+    seq: Annotated[
+        int,
+        "The number of the notification: one more than that of the last one of the workspace, and the same for "
+        "every client.",
+    ]
 
 
 @attrs.frozen(kw_only=True)
 class DidTrackParams(NotificationParams):
-    """The params of `snapshot/didTrack`."""
+    """A snapshot was taken."""
 
-    hash: TreeHash = field(metadata=says("The snapshot."))
-    previous: TreeHash | None = field(default=None, metadata=says("The snapshot before it, if there is one."))
+    hash: Annotated[TreeHash, "The snapshot."]
+    previous: Annotated[TreeHash | None, "The snapshot before it, if there is one."] = None
 
 
 @attrs.frozen(kw_only=True)
 class DidChangeParams(NotificationParams):
-    """The params of `snapshot/didChange`."""
+    """The working tree changed from the last snapshot, or became equal to it again.
 
-    base: TreeHash = field(metadata=says("The last snapshot."))
-    files: list[FileChange] = field(
-        metadata=says("All files that differ from `base`, ordered by file. Empty if none differs any more.")
-    )
-    truncated: Literal[True] | None = field(
-        default=None, metadata=says("There are more files than are listed. `snapshot/diffFull` has all of them.")
-    )
+    It has the whole difference from `base`, not only what is new, so that a client need not remember anything.
+    Changes in quick succession are combined, with at most four notifications a second. There are none before the
+    first snapshot. After `snapshot/didTrack` and `snapshot/didRevert`, nothing differs until the next
+    `snapshot/didChange`. It lists up to 500 files, and only as many as can be compared by reading 8 MiB of the
+    working tree and 32 MiB of snapshots; beyond that, `truncated` is set. The daemon sends it while at least one
+    client that has the folder open has snapshots turned on.
+    """
+
+    base: Annotated[TreeHash, "The last snapshot."]
+    files: Annotated[
+        list[FileChange], "All files that differ from `base`, ordered by file. Empty if none differs any more."
+    ]
+    truncated: Annotated[
+        Literal[True] | None, "There are more files than are listed. `snapshot/diffFull` has all of them."
+    ] = None
 
 
 @attrs.frozen(kw_only=True)
 class DidRevertParams(NotificationParams):
-    """The params of `snapshot/didRevert`."""
+    """An operation changed the working tree."""
 
-    kind: RevertKind = field(metadata=says("The kind of the operation."))
-    before: TreeHash = field(metadata=says("The working tree before it."))
-    after: TreeHash = field(metadata=says("The working tree after it."))
-    files: list[FileOutcome] = field(metadata=says("The files that the operation considered."))
+    kind: Annotated[RevertKind, "The kind of the operation."]
+    before: Annotated[TreeHash, "The working tree before it."]
+    after: Annotated[TreeHash, "The working tree after it."]
+    files: Annotated[list[FileOutcome], "The files that the operation considered."]
 
 
 @attrs.frozen(kw_only=True)
 class SessionDidChangeParams(NotificationParams):
-    """The params of `session/didChange`."""
+    """A session started or ended, or one of its steps began, ended, or was undone or redone."""
 
-    session: Session = field(metadata=says("The session as it is now."))
-    step: Step | None = field(default=None, metadata=says("The step, if the notification is about one."))
+    session: Annotated[Session, "The session as it is now."]
+    step: Annotated[Step | None, "The step, if the notification is about one."] = None

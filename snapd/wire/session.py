@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import attrs
-from attrs import field
 
 from .snapshot import CURSOR, DRY_RUN, NEXT_CURSOR
-from .values import FileChange, FileDiff, Limit, OnConflict, Outcome, RequestParams, TreeHash, says
+from .values import FileChange, FileDiff, Limit, OnConflict, Outcome, RequestParams, TreeHash
 
 _SESSION = "The session."
 _STEP = "The step."
@@ -23,67 +22,65 @@ _ON_CONFLICT = (
 class Session:
     """A session: the work of one agent, step by step."""
 
-    session_id: str = field(metadata=says("The id of the session."))
-    agent: str | None = field(default=None, metadata=says("The agent that works in it."))
-    title: str | None = field(default=None, metadata=says("A title for people."))
-    started_at: str = field(metadata=says("When it started, as RFC 3339 in UTC with milliseconds."))
-    ended_at: str | None = field(default=None, metadata=says("When it ended. Absent while it goes on."))
-    step_count: int = field(metadata=says("The number of steps that were begun in it."))
-    undoable: int = field(metadata=says("The number of its steps that can be undone, in whole or in part."))
-    redoable: int = field(metadata=says("The number of its steps that can be redone, in whole or in part."))
+    session_id: Annotated[str, "The id of the session."]
+    agent: Annotated[str | None, "The agent that works in it."] = None
+    title: Annotated[str | None, "A title for people."] = None
+    started_at: Annotated[str, "When it started, as RFC 3339 in UTC with milliseconds."]
+    ended_at: Annotated[str | None, "When it ended. Absent while it goes on."] = None
+    step_count: Annotated[int, "The number of steps that were begun in it."]
+    undoable: Annotated[int, "The number of its steps that can be undone, in whole or in part."]
+    redoable: Annotated[int, "The number of its steps that can be redone, in whole or in part."]
 
 
 @attrs.frozen(kw_only=True)
 class Step:
     """A step of a session, and what it changed."""
 
-    step_id: str = field(metadata=says("The id of the step."))
-    session_id: str = field(metadata=says("The session of the step."))
-    index: int = field(metadata=says("Its index among the steps of the session, from 0."))
-    parent_step_id: str | None = field(default=None, metadata=says("The step that it is a part of."))
-    message_id: str | None = field(default=None, metadata=says(_MESSAGE))
-    part_id: str | None = field(default=None, metadata=says(_PART))
-    agent: str | None = field(default=None, metadata=says("The agent that works in the session."))
-    tool: str | None = field(default=None, metadata=says("The tool that was used."))
-    description: str | None = field(default=None, metadata=says("A description for people."))
-    started_at: str = field(metadata=says("When it began, as RFC 3339 in UTC with milliseconds."))
-    ended_at: str | None = field(default=None, metadata=says("When it ended. Absent while it is open."))
-    from_: TreeHash = field(metadata=says("The snapshot at its beginning."))
-    to: TreeHash | None = field(default=None, metadata=says("The snapshot at its end. Absent while it is open."))
-    state: Literal["open", "applied", "partly", "undone"] = field(
-        metadata=says(
-            'What has become of it. `"partly"` means that some of its files were undone, and conflicts kept the others.'
-        )
-    )
-    files: list[FileChange] | None = field(
-        default=None, metadata=says("The files that it changed, ordered by file. Absent while it is open.")
-    )
+    step_id: Annotated[str, "The id of the step."]
+    session_id: Annotated[str, "The session of the step."]
+    index: Annotated[int, "Its index among the steps of the session, from 0."]
+    parent_step_id: Annotated[str | None, "The step that it is a part of."] = None
+    message_id: Annotated[str | None, _MESSAGE] = None
+    part_id: Annotated[str | None, _PART] = None
+    agent: Annotated[str | None, "The agent that works in the session."] = None
+    tool: Annotated[str | None, "The tool that was used."] = None
+    description: Annotated[str | None, "A description for people."] = None
+    started_at: Annotated[str, "When it began, as RFC 3339 in UTC with milliseconds."]
+    ended_at: Annotated[str | None, "When it ended. Absent while it is open."] = None
+    from_: Annotated[TreeHash, "The snapshot at its beginning."]
+    to: Annotated[TreeHash | None, "The snapshot at its end. Absent while it is open."] = None
+    state: Annotated[
+        Literal["open", "applied", "partly", "undone"],
+        'What has become of it. `"partly"` means that some of its files were undone, and conflicts kept the others.',
+    ]
+    files: Annotated[
+        list[FileChange] | None, "The files that it changed, ordered by file. Absent while it is open."
+    ] = None
 
 
 @attrs.frozen(kw_only=True)
 class SessionStartParams(RequestParams):
-    """The params of `session/start`."""
+    """Starts a session, or resumes an existing one, whether it has ended or not."""
 
-    session_id: str | None = field(
-        default=None,
-        metadata=says("An id for the session. If a session has this id, it is resumed. Default: a new id."),
-    )
-    agent: str | None = field(default=None, metadata=says("The agent that works in it."))
-    title: str | None = field(default=None, metadata=says("A title for people."))
+    session_id: Annotated[
+        str | None, "An id for the session. If a session has this id, it is resumed. Default: a new id."
+    ] = None
+    agent: Annotated[str | None, "The agent that works in it."] = None
+    title: Annotated[str | None, "A title for people."] = None
 
 
 @attrs.frozen(kw_only=True)
 class SessionStartResult:
     """The result of `session/start`."""
 
-    session_id: str = field(metadata=says(_SESSION))
+    session_id: Annotated[str, _SESSION]
 
 
 @attrs.frozen(kw_only=True)
 class SessionEndParams(RequestParams):
-    """The params of `session/end`."""
+    """Ends a session and its open steps. Its steps can still be undone."""
 
-    session_id: str = field(metadata=says(_SESSION))
+    session_id: Annotated[str, _SESSION]
 
 
 @attrs.frozen(kw_only=True)
@@ -93,280 +90,287 @@ class SessionEndResult:
 
 @attrs.frozen(kw_only=True)
 class SessionListParams(RequestParams):
-    """The params of `session/list`."""
+    """Lists the sessions of the workspace."""
 
-    cursor: str | None = field(default=None, metadata=says(CURSOR))
-    limit: Limit | None = field(
-        default=None, metadata=says("The maximum number of sessions in one response, at least 1. Default: all.")
-    )
+    cursor: Annotated[str | None, CURSOR] = None
+    limit: Annotated[Limit | None, "The maximum number of sessions in one response, at least 1. Default: all."] = None
 
 
 @attrs.frozen(kw_only=True)
 class SessionListResult:
     """The result of `session/list`."""
 
-    sessions: list[Session] = field(metadata=says("The sessions, in the order in which they were first started."))
-    next_cursor: str | None = field(default=None, metadata=says(NEXT_CURSOR))
+    sessions: Annotated[list[Session], "The sessions, in the order in which they were first started."]
+    next_cursor: Annotated[str | None, NEXT_CURSOR] = None
 
 
 @attrs.frozen(kw_only=True)
 class SessionStepsParams(RequestParams):
-    """The params of `session/steps`."""
+    """Lists the steps of a session."""
 
-    session_id: str = field(metadata=says(_SESSION))
-    cursor: str | None = field(default=None, metadata=says(CURSOR))
-    limit: Limit | None = field(
-        default=None, metadata=says("The maximum number of steps in one response, at least 1. Default: all.")
-    )
+    session_id: Annotated[str, _SESSION]
+    cursor: Annotated[str | None, CURSOR] = None
+    limit: Annotated[Limit | None, "The maximum number of steps in one response, at least 1. Default: all."] = None
 
 
 @attrs.frozen(kw_only=True)
 class SessionStepsResult:
     """The result of `session/steps`."""
 
-    steps: list[Step] = field(metadata=says("The steps, oldest first, including those that were undone."))
-    next_cursor: str | None = field(default=None, metadata=says(NEXT_CURSOR))
+    steps: Annotated[list[Step], "The steps, oldest first, including those that were undone."]
+    next_cursor: Annotated[str | None, NEXT_CURSOR] = None
 
 
 @attrs.frozen(kw_only=True)
 class SessionDiffParams(RequestParams):
-    """The params of `session/diff`."""
+    """Returns the net changes of the session's own applied steps.
 
-    session_id: str = field(metadata=says(_SESSION))
-    message_id: str | None = field(default=None, metadata=says("Only the steps of this message."))
-    step_id: str | None = field(default=None, metadata=says("Only this step and its parts."))
-    contents: bool = field(default=True, metadata=says("Whether to fill in `before` and `after`."))
-    cursor: str | None = field(default=None, metadata=says(CURSOR))
-    limit: Limit | None = field(default=None, metadata=says("The maximum number of files in one response, at least 1."))
+    They leave out what the user or other sessions changed between the steps.
+    """
+
+    session_id: Annotated[str, _SESSION]
+    message_id: Annotated[str | None, "Only the steps of this message."] = None
+    step_id: Annotated[str | None, "Only this step and its parts."] = None
+    contents: Annotated[bool, "Whether to fill in `before` and `after`."] = True
+    cursor: Annotated[str | None, CURSOR] = None
+    limit: Annotated[Limit | None, "The maximum number of files in one response, at least 1."] = None
 
 
 @attrs.frozen(kw_only=True)
 class SessionDiffResult:
     """The result of `session/diff`."""
 
-    diffs: list[FileDiff] = field(metadata=says("The net changes of the session's own applied steps, ordered by file."))
-    next_cursor: str | None = field(default=None, metadata=says(NEXT_CURSOR))
+    diffs: Annotated[list[FileDiff], "The net changes of the session's own applied steps, ordered by file."]
+    next_cursor: Annotated[str | None, NEXT_CURSOR] = None
 
 
 @attrs.frozen(kw_only=True)
 class SessionUndoParams(RequestParams):
-    """The params of `session/undo`."""
+    """Undoes the last steps of a session that changed something, or one step with its parts.
 
-    session_id: str = field(metadata=says(_SESSION))
-    count: Limit = field(default=1, metadata=says("How many steps to undo. A number beyond the last one means all."))
-    step_id: str | None = field(
-        default=None, metadata=says("Undo only this step, with its parts, and keep later steps.")
-    )
-    dry_run: bool = field(default=False, metadata=says(DRY_RUN))
-    on_conflict: OnConflict | None = field(default=None, metadata=says(_ON_CONFLICT))
+    That one step may be anywhere in the history. What others changed since stays: see [Conflicts](#conflicts). A
+    step is undone as far as its files do not conflict. If only some of its files could be undone, it is `partly`
+    undone; if none could, it stays `applied`. Sending the request again tries the rest again, for example with
+    `overwrite` once the user has decided.
+    """
+
+    session_id: Annotated[str, _SESSION]
+    count: Annotated[Limit, "How many steps to undo. A number beyond the last one means all."] = 1
+    step_id: Annotated[str | None, "Undo only this step, with its parts, and keep later steps."] = None
+    dry_run: Annotated[bool, DRY_RUN] = False
+    on_conflict: Annotated[OnConflict | None, _ON_CONFLICT] = None
 
 
 @attrs.frozen(kw_only=True)
 class SessionRedoParams(RequestParams):
-    """The params of `session/redo`."""
+    """Reverses the undo of steps, the last undo first.
 
-    session_id: str = field(metadata=says(_SESSION))
-    count: Limit = field(default=1, metadata=says("How many steps to redo. A number beyond the last one means all."))
-    dry_run: bool = field(default=False, metadata=says(DRY_RUN))
-    on_conflict: OnConflict | None = field(default=None, metadata=says(_ON_CONFLICT))
+    A step may have been undone in several parts with others between them. If a file of a step conflicts, the step
+    stays `partly` undone, and the next redo continues with the rest. This works until a later step of the session
+    changes something; from then on, undone steps can only be restored by their hashes.
+    """
+
+    session_id: Annotated[str, _SESSION]
+    count: Annotated[Limit, "How many steps to redo. A number beyond the last one means all."] = 1
+    dry_run: Annotated[bool, DRY_RUN] = False
+    on_conflict: Annotated[OnConflict | None, _ON_CONFLICT] = None
 
 
 @attrs.frozen(kw_only=True)
 class StepsOutcome(Outcome):
     """What `session/undo` and `session/redo` did."""
 
-    steps: list[Step] = field(metadata=says("The steps, in the order in which they were processed."))
+    steps: Annotated[list[Step], "The steps, in the order in which they were processed."]
 
 
 @attrs.frozen(kw_only=True)
 class SessionRevertParams(RequestParams):
-    """The params of `session/revert`."""
+    """Goes back to before a message, or a part of it.
 
-    session_id: str = field(metadata=says(_SESSION))
-    message_id: str = field(metadata=says("Go back to before this message."))
-    part_id: str | None = field(default=None, metadata=says("Go back to before this part of the message."))
-    dry_run: bool = field(default=False, metadata=says(DRY_RUN))
-    on_conflict: OnConflict | None = field(default=None, metadata=says(_ON_CONFLICT))
+    It undoes all steps of the session from the first one that belongs to it.
+    """
+
+    session_id: Annotated[str, _SESSION]
+    message_id: Annotated[str, "Go back to before this message."]
+    part_id: Annotated[str | None, "Go back to before this part of the message."] = None
+    dry_run: Annotated[bool, DRY_RUN] = False
+    on_conflict: Annotated[OnConflict | None, _ON_CONFLICT] = None
 
 
 @attrs.frozen(kw_only=True)
 class RevertOutcome(Outcome):
     """What `session/revert` did."""
 
-    message_id: str = field(metadata=says("The message of the request."))
-    part_id: str | None = field(default=None, metadata=says("The part of the request."))
-    snapshot: TreeHash = field(metadata=says("The working tree before, to which `session/unrevert` returns."))
-    diff: str = field(metadata=says("The changes that it made, as a unified diff."))
+    message_id: Annotated[str, "The message of the request."]
+    part_id: Annotated[str | None, "The part of the request."] = None
+    snapshot: Annotated[TreeHash, "The working tree before, to which `session/unrevert` returns."]
+    diff: Annotated[str, "The changes that it made, as a unified diff."]
 
 
 @attrs.frozen(kw_only=True)
 class SessionUnrevertParams(RequestParams):
-    """The params of `session/unrevert`."""
+    """Reverses `session/revert`. What others changed since stays."""
 
-    session_id: str = field(metadata=says(_SESSION))
+    session_id: Annotated[str, _SESSION]
 
 
 @attrs.frozen(kw_only=True)
 class StepBeginParams(RequestParams):
-    """The params of `step/begin`."""
+    """Begins a step on a snapshot of the working tree.
 
-    session_id: str = field(metadata=says(_SESSION))
-    parent_step_id: str | None = field(
-        default=None,
-        metadata=says("The step that this one is a part of, in any session: for a subagent, the step of its caller."),
-    )
-    message_id: str | None = field(default=None, metadata=says(_MESSAGE))
-    part_id: str | None = field(default=None, metadata=says(_PART))
-    tool: str | None = field(default=None, metadata=says("The tool that is used."))
-    description: str | None = field(default=None, metadata=says("A description for people."))
-    ends: str | None = field(
-        default=None,
-        metadata=says(
-            "A step of the same session to end with the snapshot on which this one begins, so that no change falls "
-            "between the two or into both. If it has already ended, it stays as it is. It must not be a step that this "
-            "one is a part of."
-        ),
-    )
-    detached: bool = field(
-        default=False,
-        metadata=says(
-            "The step does not depend on this connection: for a hook that exits at once. See [Sessions and "
-            "steps](#sessions-and-steps)."
-        ),
-    )
+    The step owns what changes until it ends. With `ends`, another step ends on the same snapshot.
+    """
+
+    session_id: Annotated[str, _SESSION]
+    parent_step_id: Annotated[
+        str | None, "The step that this one is a part of, in any session: for a subagent, the step of its caller."
+    ] = None
+    message_id: Annotated[str | None, _MESSAGE] = None
+    part_id: Annotated[str | None, _PART] = None
+    tool: Annotated[str | None, "The tool that is used."] = None
+    description: Annotated[str | None, "A description for people."] = None
+    ends: Annotated[
+        str | None,
+        "A step of the same session to end with the snapshot on which this one begins, so that no change falls "
+        "between the two or into both. If it has already ended, it stays as it is. It must not be a step that this "
+        "one is a part of.",
+    ] = None
+    detached: Annotated[
+        bool,
+        "The step does not depend on this connection: for a hook that exits at once. See [Sessions and "
+        "steps](#sessions-and-steps).",
+    ] = False
 
 
 @attrs.frozen(kw_only=True)
 class StepBeginResult:
     """The result of `step/begin`."""
 
-    step_id: str = field(metadata=says(_STEP))
-    hash: TreeHash = field(metadata=says("The snapshot at its beginning."))
+    step_id: Annotated[str, _STEP]
+    hash: Annotated[TreeHash, "The snapshot at its beginning."]
 
 
 @attrs.frozen(kw_only=True)
 class StepFindParams(RequestParams):
-    """The params of `step/find`."""
+    """Finds steps by the beginning of their ids, in all sessions."""
 
-    prefix: str | None = field(default=None, metadata=says("The beginning of the step ids. Default: any."))
-    session_id: str | None = field(default=None, metadata=says("Only steps of this session."))
-    parent_step_id: str | None = field(default=None, metadata=says("Only steps that are parts of this one."))
-    limit: Limit | None = field(
-        default=None, metadata=says("The maximum number of steps in the response, at least 1. Default: all.")
-    )
+    prefix: Annotated[str | None, "The beginning of the step ids. Default: any."] = None
+    session_id: Annotated[str | None, "Only steps of this session."] = None
+    parent_step_id: Annotated[str | None, "Only steps that are parts of this one."] = None
+    limit: Annotated[Limit | None, "The maximum number of steps in the response, at least 1. Default: all."] = None
 
 
 @attrs.frozen(kw_only=True)
 class StepFindResult:
     """The result of `step/find`."""
 
-    steps: list[Step] = field(metadata=says("The steps, latest first."))
+    steps: Annotated[list[Step], "The steps, latest first."]
 
 
 @attrs.frozen(kw_only=True)
 class StepEndParams(RequestParams):
-    """The params of `step/end`."""
+    """Ends a step with a snapshot of the working tree. Ending a step again returns the same result."""
 
-    step_id: str = field(metadata=says(_STEP))
-    files: list[str] | None = field(
-        default=None,
-        metadata=says(
-            "The files that the agent knows it wrote, for steps that overlap. A directory stands for everything in it. "
-            "Of the changes during the step, it owns those to these files and no others."
-        ),
-    )
+    step_id: Annotated[str, _STEP]
+    files: Annotated[
+        list[str] | None,
+        "The files that the agent knows it wrote, for steps that overlap. A directory stands for everything in it. "
+        "Of the changes during the step, it owns those to these files and no others.",
+    ] = None
 
 
 @attrs.frozen(kw_only=True)
 class StepEndResult:
     """The result of `step/end`."""
 
-    step_id: str = field(metadata=says(_STEP))
-    from_: TreeHash = field(metadata=says("The snapshot at its beginning."))
-    to: TreeHash = field(metadata=says("The snapshot at its end."))
-    files: list[FileChange] = field(metadata=says("The files that it changed, ordered by file."))
+    step_id: Annotated[str, _STEP]
+    from_: Annotated[TreeHash, "The snapshot at its beginning."]
+    to: Annotated[TreeHash, "The snapshot at its end."]
+    files: Annotated[list[FileChange], "The files that it changed, ordered by file."]
 
 
 @attrs.frozen(kw_only=True)
 class StepHunksParams(RequestParams):
-    """The params of `step/hunks`."""
+    """Returns the changes of a step to a file, hunk by hunk, as `git diff --no-renames` shows them."""
 
-    step_id: str = field(metadata=says(_STEP))
-    file: str = field(metadata=says("The file: a relative path, an absolute path, or a `file:` URI."))
+    step_id: Annotated[str, _STEP]
+    file: Annotated[str, "The file: a relative path, an absolute path, or a `file:` URI."]
 
 
 @attrs.frozen(kw_only=True)
 class Hunk:
     """One hunk of the changes of a step to a file."""
 
-    index: int = field(metadata=says("Its index, from 0."))
-    header: str = field(metadata=says("The line with `@@`."))
-    lines: list[str] = field(metadata=says("The lines, each with its ` `, `+`, `-` or `\\` in front."))
+    index: Annotated[int, "Its index, from 0."]
+    header: Annotated[str, "The line with `@@`."]
+    lines: Annotated[list[str], "The lines, each with its ` `, `+`, `-` or `\\` in front."]
 
 
 @attrs.frozen(kw_only=True)
 class StepHunksResult:
     """The result of `step/hunks`."""
 
-    hunks: list[Hunk] = field(metadata=says("The hunks. Empty for a binary file, and if only the mode changed."))
+    hunks: Annotated[list[Hunk], "The hunks. Empty for a binary file, and if only the mode changed."]
 
 
 @attrs.frozen(kw_only=True)
 class StepRevertHunksParams(RequestParams):
-    """The params of `step/revertHunks`."""
+    """Reverts some of the hunks of a step. The step stays applied."""
 
-    step_id: str = field(metadata=says(_STEP))
-    file: str = field(metadata=says("The file: a relative path, an absolute path, or a `file:` URI."))
-    hunks: list[int] = field(metadata=says("The indexes of the hunks to revert."))
-    dry_run: bool = field(default=False, metadata=says(DRY_RUN))
-    on_conflict: OnConflict | None = field(default=None, metadata=says(_ON_CONFLICT))
+    step_id: Annotated[str, _STEP]
+    file: Annotated[str, "The file: a relative path, an absolute path, or a `file:` URI."]
+    hunks: Annotated[list[int], "The indexes of the hunks to revert."]
+    dry_run: Annotated[bool, DRY_RUN] = False
+    on_conflict: Annotated[OnConflict | None, _ON_CONFLICT] = None
 
 
 @attrs.frozen(kw_only=True)
 class StepRevertFilesParams(RequestParams):
-    """The params of `step/revertFiles`."""
+    """Reverts the changes of a step and its parts to some files of any kind.
 
-    step_id: str = field(metadata=says(_STEP))
-    files: list[str] = field(
-        metadata=says(
-            "Files that the step or one of its parts changed: relative paths, absolute paths, or `file:` URIs."
-        )
-    )
-    dry_run: bool = field(default=False, metadata=says(DRY_RUN))
-    on_conflict: OnConflict | None = field(default=None, metadata=says(_ON_CONFLICT))
+    A moved file can be given by either name. An applied step stays applied. For a step that was undone, completely
+    or in part, this reverts what conflicted then; once nothing of it is left, the step is `undone`.
+    """
+
+    step_id: Annotated[str, _STEP]
+    files: Annotated[
+        list[str], "Files that the step or one of its parts changed: relative paths, absolute paths, or `file:` URIs."
+    ]
+    dry_run: Annotated[bool, DRY_RUN] = False
+    on_conflict: Annotated[OnConflict | None, _ON_CONFLICT] = None
 
 
 @attrs.frozen(kw_only=True)
 class HistoryParams(RequestParams):
-    """The params of `session/history`."""
+    """Lists what happened in the workspace.
 
-    cursor: str | None = field(default=None, metadata=says(CURSOR))
-    limit: Limit | None = field(
-        default=None, metadata=says("The maximum number of entries in one response, at least 1.")
-    )
+    The entries are the steps of all sessions, the operations, and what changed while no step was open.
+    """
+
+    cursor: Annotated[str | None, CURSOR] = None
+    limit: Annotated[Limit | None, "The maximum number of entries in one response, at least 1."] = None
 
 
 @attrs.frozen(kw_only=True)
 class Entry:
     """An entry of the history: a step, an operation, or what changed while no step was open."""
 
-    kind: Literal["step", "user", "restore", "revert", "undo", "redo", "unrevert", "hunks"] = field(
-        metadata=says('What it is. `"user"` means changes while no step was open.')
-    )
-    at: str = field(
-        metadata=says('When it began; for `"user"`, when it was noticed. RFC 3339 in UTC with milliseconds.')
-    )
-    step: Step | None = field(default=None, metadata=says("The step, if it is one."))
-    session_id: str | None = field(default=None, metadata=says("The session of an operation."))
-    steps: list[str] | None = field(default=None, metadata=says("The steps that an operation undid or redid."))
-    before: TreeHash = field(metadata=says("The working tree before it."))
-    after: TreeHash | None = field(default=None, metadata=says("The working tree after it. Absent for an open step."))
-    files: list[FileChange] = field(metadata=says("The files that it changed, ordered by file."))
+    kind: Annotated[
+        Literal["step", "user", "restore", "revert", "undo", "redo", "unrevert", "hunks"],
+        'What it is. `"user"` means changes while no step was open.',
+    ]
+    at: Annotated[str, 'When it began; for `"user"`, when it was noticed. RFC 3339 in UTC with milliseconds.']
+    step: Annotated[Step | None, "The step, if it is one."] = None
+    session_id: Annotated[str | None, "The session of an operation."] = None
+    steps: Annotated[list[str] | None, "The steps that an operation undid or redid."] = None
+    before: Annotated[TreeHash, "The working tree before it."]
+    after: Annotated[TreeHash | None, "The working tree after it. Absent for an open step."] = None
+    files: Annotated[list[FileChange], "The files that it changed, ordered by file."]
 
 
 @attrs.frozen(kw_only=True)
 class HistoryResult:
     """The result of `session/history`."""
 
-    entries: list[Entry] = field(metadata=says("The entries, latest first."))
-    next_cursor: str | None = field(default=None, metadata=says(NEXT_CURSOR))
+    entries: Annotated[list[Entry], "The entries, latest first."]
+    next_cursor: Annotated[str | None, NEXT_CURSOR] = None

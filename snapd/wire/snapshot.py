@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import attrs
-from attrs import field
 
 from .values import (
     Days,
@@ -19,7 +18,6 @@ from .values import (
     Skipped,
     StoreInfo,
     TreeHash,
-    says,
 )
 
 _FILE = "The file: a relative path, an absolute path, or a `file:` URI."
@@ -36,264 +34,268 @@ _ON_CONFLICT = 'What to do with a file that changed since. Default: `"overwrite"
 
 @attrs.frozen(kw_only=True)
 class TrackParams(RequestParams):
-    """The params of `snapshot/track`."""
+    """Takes a snapshot of the working tree. It holds every write that was complete when the request was sent."""
 
-    force: list[str] | None = field(
-        default=None,
-        metadata=says("Ignored files to capture anyway: relative paths, absolute paths, or `file:` URIs."),
-    )
+    force: Annotated[
+        list[str] | None, "Ignored files to capture anyway: relative paths, absolute paths, or `file:` URIs."
+    ] = None
 
 
 @attrs.frozen(kw_only=True)
 class TrackResult:
     """The result of `snapshot/track`."""
 
-    hash: TreeHash | None = field(metadata=says("The snapshot, or null if snapshots are turned off."))
-    reason: Literal["disabled"] | None = field(default=None, metadata=says("Why `hash` is null."))
-    skipped: list[Skipped] = field(metadata=says("Files that are not ignored but could not be captured."))
+    hash: Annotated[TreeHash | None, "The snapshot, or null if snapshots are turned off."]
+    reason: Annotated[Literal["disabled"] | None, "Why `hash` is null."] = None
+    skipped: Annotated[list[Skipped], "Files that are not ignored but could not be captured."]
 
 
 @attrs.frozen(kw_only=True)
 class PatchParams(RequestParams):
-    """The params of `snapshot/patch`."""
+    """Lists the files that differ between a snapshot and the working tree, or another snapshot."""
 
-    hash: TreeHash = field(metadata=says("The snapshot."))
-    to: TreeHash | None = field(default=None, metadata=says(_TO))
+    hash: Annotated[TreeHash, "The snapshot."]
+    to: Annotated[TreeHash | None, _TO] = None
 
 
 @attrs.frozen(kw_only=True)
 class DiffParams(RequestParams):
-    """The params of `snapshot/diff`."""
+    """Returns the difference from a snapshot as one unified diff."""
 
-    hash: TreeHash = field(metadata=says("The snapshot."))
-    to: TreeHash | None = field(default=None, metadata=says(_TO))
-    files: list[str] | None = field(default=None, metadata=says(_FILES))
+    hash: Annotated[TreeHash, "The snapshot."]
+    to: Annotated[TreeHash | None, _TO] = None
+    files: Annotated[list[str] | None, _FILES] = None
 
 
 @attrs.frozen(kw_only=True)
 class DiffResult:
     """The result of `snapshot/diff`."""
 
-    diff: str = field(metadata=says("A unified diff as `git diff --no-renames` writes it."))
+    diff: Annotated[str, "A unified diff as `git diff --no-renames` writes it."]
 
 
 @attrs.frozen(kw_only=True)
 class DiffFullParams(RequestParams):
-    """The params of `snapshot/diffFull`."""
+    """Returns the difference from a snapshot file by file, with the texts of both sides.
 
-    from_: TreeHash = field(metadata=says("The snapshot."))
-    to: TreeHash | None = field(default=None, metadata=says(_TO))
-    files: list[str] | None = field(default=None, metadata=says(_FILES))
-    contents: bool = field(default=True, metadata=says("Whether to fill in `before` and `after`."))
-    renames: bool = field(default=False, metadata=says("Whether to detect renames."))
-    cursor: str | None = field(default=None, metadata=says(CURSOR))
-    limit: Limit | None = field(default=None, metadata=says("The maximum number of files in one response, at least 1."))
+    One response has at most 32 MiB of contents, whatever `limit` says; the rest follows under `nextCursor`.
+    """
+
+    from_: Annotated[TreeHash, "The snapshot."]
+    to: Annotated[TreeHash | None, _TO] = None
+    files: Annotated[list[str] | None, _FILES] = None
+    contents: Annotated[bool, "Whether to fill in `before` and `after`."] = True
+    renames: Annotated[bool, "Whether to detect renames."] = False
+    cursor: Annotated[str | None, CURSOR] = None
+    limit: Annotated[Limit | None, "The maximum number of files in one response, at least 1."] = None
 
 
 @attrs.frozen(kw_only=True)
 class DiffFullResult:
     """The result of `snapshot/diffFull`."""
 
-    diffs: list[FileDiff] = field(metadata=says("The files that differ, ordered by file."))
-    next_cursor: str | None = field(default=None, metadata=says(NEXT_CURSOR))
+    diffs: Annotated[list[FileDiff], "The files that differ, ordered by file."]
+    next_cursor: Annotated[str | None, NEXT_CURSOR] = None
 
 
 @attrs.frozen(kw_only=True)
 class FileAtParams(RequestParams):
-    """The params of `snapshot/fileAt`."""
+    """Returns the bytes of one file in a snapshot."""
 
-    hash: TreeHash = field(metadata=says("The snapshot."))
-    file: str = field(metadata=says(_FILE))
+    hash: Annotated[TreeHash, "The snapshot."]
+    file: Annotated[str, _FILE]
 
 
 @attrs.frozen(kw_only=True)
 class FileAtResult:
     """The result of `snapshot/fileAt`."""
 
-    file: str = field(metadata=says("Relative to the workspace root, with `/` between its parts."))
-    size: int = field(metadata=says("The size in bytes."))
-    mode: str = field(metadata=says('`"100644"`, `"100755"` (executable) or `"120000"` (symlink).'))
-    binary: bool = field(metadata=says("Whether it is binary."))
-    encoding: Literal["utf-8", "base64"] = field(metadata=says("How `content` encodes the bytes."))
-    content: str = field(metadata=says("The bytes of the file; for a symlink, its target."))
+    file: Annotated[str, "Relative to the workspace root, with `/` between its parts."]
+    size: Annotated[int, "The size in bytes."]
+    mode: Annotated[str, '`"100644"`, `"100755"` (executable) or `"120000"` (symlink).']
+    binary: Annotated[bool, "Whether it is binary."]
+    encoding: Annotated[Literal["utf-8", "base64"], "How `content` encodes the bytes."]
+    content: Annotated[str, "The bytes of the file; for a symlink, its target."]
 
 
 @attrs.frozen(kw_only=True)
 class ListFilesParams(RequestParams):
-    """The params of `snapshot/listFiles`."""
+    """Lists the files of a snapshot."""
 
-    hash: TreeHash = field(metadata=says("The snapshot."))
-    prefix: str | None = field(
-        default=None,
-        metadata=says("Only files whose name starts with this. The names are compared as strings, not part by part."),
-    )
-    cursor: str | None = field(default=None, metadata=says(CURSOR))
-    limit: Limit | None = field(default=None, metadata=says("The maximum number of files in one response, at least 1."))
+    hash: Annotated[TreeHash, "The snapshot."]
+    prefix: Annotated[
+        str | None, "Only files whose name starts with this. The names are compared as strings, not part by part."
+    ] = None
+    cursor: Annotated[str | None, CURSOR] = None
+    limit: Annotated[Limit | None, "The maximum number of files in one response, at least 1."] = None
 
 
 @attrs.frozen(kw_only=True)
 class ListFilesResult:
     """The result of `snapshot/listFiles`."""
 
-    files: list[str] = field(
-        metadata=says(
-            "The names, relative to the workspace root. A name that is not valid UTF-8 is given as its `file:` URI."
-        )
-    )
-    next_cursor: str | None = field(default=None, metadata=says(NEXT_CURSOR))
+    files: Annotated[
+        list[str],
+        "The names, relative to the workspace root. A name that is not valid UTF-8 is given as its `file:` URI.",
+    ]
+    next_cursor: Annotated[str | None, NEXT_CURSOR] = None
 
 
 @attrs.frozen(kw_only=True)
 class FileExistsParams(RequestParams):
-    """The params of `snapshot/fileExists`."""
+    """Says whether a snapshot has a file."""
 
-    hash: TreeHash = field(metadata=says("The snapshot."))
-    file: str = field(metadata=says(_FILE))
+    hash: Annotated[TreeHash, "The snapshot."]
+    file: Annotated[str, _FILE]
 
 
 @attrs.frozen(kw_only=True)
 class FileExistsResult:
     """The result of `snapshot/fileExists`."""
 
-    exists: bool = field(metadata=says("Whether the snapshot has the file."))
+    exists: Annotated[bool, "Whether the snapshot has the file."]
 
 
 @attrs.frozen(kw_only=True)
 class RestoreParams(RequestParams):
-    """The params of `snapshot/restore`."""
+    """Makes the working tree exactly the snapshot.
 
-    hash: TreeHash = field(metadata=says("The snapshot."))
-    dry_run: bool = field(default=False, metadata=says(DRY_RUN))
-    on_conflict: OnConflict | None = field(default=None, metadata=says(_ON_CONFLICT))
+    It deletes files that were created since, within the limits of [What may be deleted](#what-may-be-deleted).
+    """
+
+    hash: Annotated[TreeHash, "The snapshot."]
+    dry_run: Annotated[bool, DRY_RUN] = False
+    on_conflict: Annotated[OnConflict | None, _ON_CONFLICT] = None
 
 
 @attrs.frozen(kw_only=True)
 class RevertParams(RequestParams):
-    """The params of `snapshot/revert`."""
+    """Restores files from snapshots.
 
-    patches: list[Patch] = field(
-        metadata=says("The files to revert. If several patches name the same file, the first one wins.")
-    )
-    dry_run: bool = field(default=False, metadata=says(DRY_RUN))
-    on_conflict: OnConflict | None = field(default=None, metadata=says(_ON_CONFLICT))
+    A file that its snapshot does not have is deleted. Each file is treated once: the first patch that names it
+    wins. If the names of two patches clash (`a` and `a/b`), the first one wins and the other is `skipped`.
+    """
+
+    patches: Annotated[list[Patch], "The files to revert. If several patches name the same file, the first one wins."]
+    dry_run: Annotated[bool, DRY_RUN] = False
+    on_conflict: Annotated[OnConflict | None, _ON_CONFLICT] = None
 
 
 @attrs.frozen(kw_only=True)
 class StatusParams(RequestParams):
-    """The params of `snapshot/status`."""
+    """Describes the state of a workspace. For a folder that snapd refused, it fails like every other request."""
 
 
 @attrs.frozen(kw_only=True)
 class Setting:
     """A setting in effect for the workspace."""
 
-    name: str = field(metadata=says("The name, as in `config.toml`."))
-    value: bool | int | float | str | list[str] | None = field(metadata=says("The value, or null if nothing sets it."))
-    source: SettingSource = field(
-        metadata=says(
-            'Where the value comes from: `"file"` is the user\'s `config.toml`, `"environment"` the environment of '
-            'the process that answers, `"client"` the client that asks, `"otherClient"` another connected client, '
-            'and `"folder"` the folder\'s own `.snapd.toml`, whose patterns apply in addition to those of the other '
-            "entry."
-        )
-    )
+    name: Annotated[str, "The name, as in `config.toml`."]
+    value: Annotated[bool | int | float | str | list[str] | None, "The value, or null if nothing sets it."]
+    source: Annotated[
+        SettingSource,
+        'Where the value comes from: `"file"` is the user\'s `config.toml`, `"environment"` the environment of '
+        'the process that answers, `"client"` the client that asks, `"otherClient"` another connected client, '
+        'and `"folder"` the folder\'s own `.snapd.toml`, whose patterns apply in addition to those of the other '
+        "entry.",
+    ]
 
 
 @attrs.frozen(kw_only=True)
 class StatusResult:
     """The result of `snapshot/status`."""
 
-    enabled: bool = field(metadata=says("Whether snapshots are turned on for this workspace."))
-    workspace_uri: str = field(metadata=says("The workspace."))
-    project_id: str = field(metadata=says("The name of the workspace's store."))
-    files: int = field(metadata=says("The number of captured files."))
-    watcher: str = field(
-        metadata=says(
-            'How snapd notices changes in the working tree. `"inotify"` reports each of them. `"watchdog"` only '
-            'hints at when to look, and `"none"` does not even do that: each request looks at every file.'
-        )
-    )
-    watcher_reason: str | None = field(
-        default=None, metadata=says("Why it is not the best watcher of the system, unless the settings ask for it.")
-    )
-    full_look: FullLook | None = field(
-        default=None, metadata=says("This daemon's latest scan of all files, and the reason for it.")
-    )
-    last_hash: TreeHash | None = field(default=None, metadata=says("The last snapshot, if there is one."))
-    store: StoreInfo = field(metadata=says("Where the snapshots are stored."))
-    settings: list[Setting] | None = field(default=None, metadata=says("The settings in effect, each with its source."))
-    settings_problems: list[str] | None = field(
-        default=None,
-        metadata=says(
-            "What is wrong with `config.toml` (its last good values stay in effect), or with the folder's "
-            "`.snapd.toml` (no snapshot is taken until it is right)."
-        ),
-    )
+    enabled: Annotated[bool, "Whether snapshots are turned on for this workspace."]
+    workspace_uri: Annotated[str, "The workspace."]
+    project_id: Annotated[str, "The name of the workspace's store."]
+    files: Annotated[int, "The number of captured files."]
+    watcher: Annotated[
+        str,
+        'How snapd notices changes in the working tree. `"inotify"` reports each of them. `"watchdog"` only '
+        'hints at when to look, and `"none"` does not even do that: each request looks at every file.',
+    ]
+    watcher_reason: Annotated[
+        str | None, "Why it is not the best watcher of the system, unless the settings ask for it."
+    ] = None
+    full_look: Annotated[FullLook | None, "This daemon's latest scan of all files, and the reason for it."] = None
+    last_hash: Annotated[TreeHash | None, "The last snapshot, if there is one."] = None
+    store: Annotated[StoreInfo, "Where the snapshots are stored."]
+    settings: Annotated[list[Setting] | None, "The settings in effect, each with its source."] = None
+    settings_problems: Annotated[
+        list[str] | None,
+        "What is wrong with `config.toml` (its last good values stay in effect), or with the folder's "
+        "`.snapd.toml` (no snapshot is taken until it is right).",
+    ] = None
 
 
 @attrs.frozen(kw_only=True)
 class CleanupParams(RequestParams):
-    """The params of `snapshot/cleanup`."""
+    """Removes what the retention does not keep, frees the space that only this used, and packs the rest.
 
-    older_than_days: Days | None = field(
-        default=None,
-        metadata=says("Remove snapshots that are at least this many days old, 0 or more. Default: as configured."),
-    )
+    It removes old snapshots, old sessions that have ended, and what exceeds a configured number or size. Whatever the
+    remaining sessions name, stays. The daemon also does this every hour while it is idle.
+    """
+
+    older_than_days: Annotated[
+        Days | None, "Remove snapshots that are at least this many days old, 0 or more. Default: as configured."
+    ] = None
 
 
 @attrs.frozen(kw_only=True)
 class CleanupResult:
     """The result of `snapshot/cleanup`."""
 
-    removed: int = field(metadata=says("The number of removed snapshots."))
-    freed_bytes: int = field(metadata=says("By how many bytes the store shrank."))
+    removed: Annotated[int, "The number of removed snapshots."]
+    freed_bytes: Annotated[int, "By how many bytes the store shrank."]
 
 
 @attrs.frozen(kw_only=True)
 class PurgeParams(RequestParams):
-    """The params of `snapshot/purge`."""
+    """Removes the contents of files from everything that was ever stored, for example a secret that was captured.
 
-    files: list[str] | None = field(
-        default=None,
-        metadata=says("The files and folders to purge, at least one: relative paths, absolute paths, or `file:` URIs."),
+    It removes all contents that these files ever had, wherever else they occur; only the empty file is left alone.
+    A snapshot that had any of them becomes a new snapshot with the hash of what is left, and its old hash is
+    unknown. Restoring it leaves these files alone, since it lists them as `skipped`. Sessions and their steps
+    continue with the new snapshots; undoing a step undoes what else it changed. Fails with `invalidParams` while a
+    captured file in the folder has any of the contents, since the next snapshot would capture them again.
+    """
+
+    files: Annotated[
+        list[str] | None,
+        "The files and folders to purge, at least one: relative paths, absolute paths, or `file:` URIs.",
+    ] = None
+    everything: Annotated[bool, "Purge every snapshot, session and operation of the workspace, instead of `files`."] = (
+        False
     )
-    everything: bool = field(
-        default=False,
-        metadata=says("Purge every snapshot, session and operation of the workspace, instead of `files`."),
-    )
-    dry_run: bool = field(default=False, metadata=says(DRY_RUN))
+    dry_run: Annotated[bool, DRY_RUN] = False
 
 
 @attrs.frozen(kw_only=True)
 class PurgedFile:
     """A file whose contents are purged."""
 
-    file: str = field(metadata=says("Relative to the workspace root, with `/` between its parts."))
-    uri: str | None = field(
-        default=None,
-        metadata=says("The exact, percent-encoded `file:` URI. Present if the name is not valid UTF-8."),
-    )
-    versions: int = field(metadata=says("How many of the purged contents the file had."))
-    bytes: int = field(metadata=says("The total size of these contents, in bytes."))
-    in_folder: bool = field(
-        metadata=says("Whether the file in the folder has one of these contents now. Nothing is purged until none has.")
-    )
+    file: Annotated[str, "Relative to the workspace root, with `/` between its parts."]
+    uri: Annotated[str | None, "The exact, percent-encoded `file:` URI. Present if the name is not valid UTF-8."] = None
+    versions: Annotated[int, "How many of the purged contents the file had."]
+    bytes: Annotated[int, "The total size of these contents, in bytes."]
+    in_folder: Annotated[
+        bool, "Whether the file in the folder has one of these contents now. Nothing is purged until none has."
+    ]
 
 
 @attrs.frozen(kw_only=True)
 class PurgeResult:
     """The result of `snapshot/purge`."""
 
-    applied: bool = field(metadata=says("False for a dry run."))
-    files: list[PurgedFile] = field(
-        metadata=says("Every file that had any of the contents: the named ones, and others. Empty for `everything`.")
-    )
-    snapshots: int = field(metadata=says("The number of snapshots that had any of the contents."))
-    sessions: int = field(metadata=says("The number of removed sessions; 0 if `files` were named."))
-    freed_bytes: int = field(metadata=says("By how many bytes the store shrank; 0 for a dry run."))
-    still_in_git: bool = field(
-        metadata=says(
-            "Whether the project's own git still has any of the contents in a file that the store linked to. They stay "
-            "there."
-        )
-    )
+    applied: Annotated[bool, "False for a dry run."]
+    files: Annotated[
+        list[PurgedFile], "Every file that had any of the contents: the named ones, and others. Empty for `everything`."
+    ]
+    snapshots: Annotated[int, "The number of snapshots that had any of the contents."]
+    sessions: Annotated[int, "The number of removed sessions; 0 if `files` were named."]
+    freed_bytes: Annotated[int, "By how many bytes the store shrank; 0 for a dry run."]
+    still_in_git: Annotated[
+        bool,
+        "Whether the project's own git still has any of the contents in a file that the store linked to. They stay "
+        "there.",
+    ]

@@ -1,16 +1,17 @@
 """The values that params and results are made of.
 
 Fields are in snake_case here and in camelCase on the wire; a name that is a Python keyword ends in an underscore here.
-A field with a default is optional on the wire, and left out if it has its default. A field without a default is always
-present, as null if it is None.
+The annotation of a field has its type and its description (Markdown), from which the reference and the clients' types
+are generated. A field with a default is optional on the wire, and left out if it has its default. A field without a
+default is always present, as null if it is None.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from functools import cache
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 import attrs
-from attrs import field
 
 
 @attrs.frozen
@@ -56,23 +57,28 @@ _URI = (
 )
 
 
-def says(doc: str) -> dict[str, str]:
-    """Makes the metadata of a field from its description (Markdown), for the generated files."""
-    return {"doc": doc}
+@cache
+def fields_of(cls: type[attrs.AttrsInstance]) -> tuple[Any, ...]:
+    """The fields of a wire class, each with its plain type, and with its description in `metadata["doc"]`."""
+    return tuple(map(_split, attrs.fields(attrs.resolve_types(cls))))
+
+
+def _split(field: Any) -> Any:
+    base, *marks = get_args(field.type) if get_origin(field.type) is Annotated else (field.type,)
+    doc = marks.pop() if marks and isinstance(marks[-1], str) else ""
+    return field.evolve(type=Annotated[(base, *marks)] if marks else base, metadata={"doc": doc})
 
 
 @attrs.frozen(kw_only=True)
 class RequestParams:
     """The params that every request may have."""
 
-    workspace_uri: str | None = field(
-        default=None,
-        metadata=says("The workspace of the request. Required unless exactly one folder is open on this connection."),
-    )
-    work_done_token: str | int | None = field(
-        default=None,
-        metadata=says("The token for progress reports, which begin when the request takes more than half a second."),
-    )
+    workspace_uri: Annotated[
+        str | None, "The workspace of the request. Required unless exactly one folder is open on this connection."
+    ] = None
+    work_done_token: Annotated[
+        str | int | None, "The token for progress reports, which begin when the request takes more than half a second."
+    ] = None
 
 
 @attrs.frozen(kw_only=True)
@@ -83,100 +89,96 @@ class FileDiff:
     10 MB (10,485,760 bytes on either side), `before` and `after` are empty and the counts are 0.
     """
 
-    file: str = field(metadata=says(_FILE))
-    uri: str | None = field(default=None, metadata=says(_URI))
-    status: FileStatus = field(metadata=says("What happened to the file."))
-    before: str = field(metadata=says("The text before. Empty for an added file, and without `contents`."))
-    after: str = field(metadata=says("The text after. Empty for a deleted file, and without `contents`."))
-    additions: int = field(metadata=says("Lines added."))
-    deletions: int = field(metadata=says("Lines deleted."))
-    binary: bool = field(metadata=says("Whether the file is binary on either side."))
-    too_large: Literal[True] | None = field(
-        default=None, metadata=says("The text is over 10 MB on either side. `snapshot/fileAt` still returns its bytes.")
-    )
-    encoding: str | None = field(
-        default=None,
-        metadata=says('`"latin-1"` if the texts are not UTF-8; they are then shown byte by byte as Latin-1.'),
-    )
-    renamed_from: str | None = field(default=None, metadata=says("The name of the file before the rename."))
-    old_mode: str | None = field(default=None, metadata=says('The mode before, an octal string such as `"100644"`.'))
-    new_mode: str | None = field(default=None, metadata=says('The mode after, an octal string such as `"100755"`.'))
+    file: Annotated[str, _FILE]
+    uri: Annotated[str | None, _URI] = None
+    status: Annotated[FileStatus, "What happened to the file."]
+    before: Annotated[str, "The text before. Empty for an added file, and without `contents`."]
+    after: Annotated[str, "The text after. Empty for a deleted file, and without `contents`."]
+    additions: Annotated[int, "Lines added."]
+    deletions: Annotated[int, "Lines deleted."]
+    binary: Annotated[bool, "Whether the file is binary on either side."]
+    too_large: Annotated[
+        Literal[True] | None, "The text is over 10 MB on either side. `snapshot/fileAt` still returns its bytes."
+    ] = None
+    encoding: Annotated[
+        str | None, '`"latin-1"` if the texts are not UTF-8; they are then shown byte by byte as Latin-1.'
+    ] = None
+    renamed_from: Annotated[str | None, "The name of the file before the rename."] = None
+    old_mode: Annotated[str | None, 'The mode before, an octal string such as `"100644"`.'] = None
+    new_mode: Annotated[str | None, 'The mode after, an octal string such as `"100755"`.'] = None
 
 
 @attrs.frozen(kw_only=True)
 class FileChange:
     """One file that changed, without its contents."""
 
-    file: str = field(metadata=says(_FILE))
-    uri: str | None = field(default=None, metadata=says(_URI))
-    status: FileStatus = field(metadata=says("What happened to the file."))
-    additions: int = field(metadata=says("Lines added."))
-    deletions: int = field(metadata=says("Lines deleted."))
-    binary: bool = field(metadata=says("Whether the file is binary on either side."))
-    shared: Literal[True] | None = field(
-        default=None, metadata=says("Steps of other sessions were open too, so the change belongs to several sessions.")
-    )
+    file: Annotated[str, _FILE]
+    uri: Annotated[str | None, _URI] = None
+    status: Annotated[FileStatus, "What happened to the file."]
+    additions: Annotated[int, "Lines added."]
+    deletions: Annotated[int, "Lines deleted."]
+    binary: Annotated[bool, "Whether the file is binary on either side."]
+    shared: Annotated[
+        Literal[True] | None, "Steps of other sessions were open too, so the change belongs to several sessions."
+    ] = None
 
 
 @attrs.frozen(kw_only=True)
 class Skipped:
     """A file that is not ignored but could not be captured, or that was `purged` from the snapshot."""
 
-    file: str = field(metadata=says(_FILE))
-    uri: str | None = field(default=None, metadata=says(_URI))
-    reason: SkipReason = field(metadata=says("Why the file is not in the snapshot."))
+    file: Annotated[str, _FILE]
+    uri: Annotated[str | None, _URI] = None
+    reason: Annotated[SkipReason, "Why the file is not in the snapshot."]
 
 
 @attrs.frozen(kw_only=True)
 class Patch:
     """The files that differ from a snapshot: the result of `snapshot/patch`, and input for `snapshot/revert`."""
 
-    hash: TreeHash = field(metadata=says("The snapshot."))
-    files: list[str] = field(
-        metadata=says(
-            "The files. A response names them by absolute path, or by `file:` URI if the name is not valid UTF-8. A "
-            "request may use absolute paths, relative paths and `file:` URIs."
-        )
-    )
+    hash: Annotated[TreeHash, "The snapshot."]
+    files: Annotated[
+        list[str],
+        "The files. A response names them by absolute path, or by `file:` URI if the name is not valid UTF-8. A "
+        "request may use absolute paths, relative paths and `file:` URIs.",
+    ]
 
 
 @attrs.frozen(kw_only=True)
 class FileOutcome:
     """What an operation did with one file."""
 
-    file: str = field(metadata=says(_FILE))
-    uri: str | None = field(default=None, metadata=says(_URI))
-    outcome: OutcomeKind = field(metadata=says("What the operation did with the file, or would do in a dry run."))
-    reason: str | None = field(default=None, metadata=says("Why, if that is not what the request asked for."))
+    file: Annotated[str, _FILE]
+    uri: Annotated[str | None, _URI] = None
+    outcome: Annotated[OutcomeKind, "What the operation did with the file, or would do in a dry run."]
+    reason: Annotated[str | None, "Why, if that is not what the request asked for."] = None
 
 
 @attrs.frozen(kw_only=True)
 class Outcome:
     """What an operation that changes the working tree did."""
 
-    applied: bool = field(
-        metadata=says(
-            'False for a dry run, and if `onConflict: "fail"` met a conflict. True if there was nothing to do.'
-        )
-    )
-    before: TreeHash = field(
-        metadata=says("The snapshot of the working tree that the operation took first, so that nothing is lost.")
-    )
-    after: TreeHash = field(metadata=says("The working tree after the operation."))
-    files: list[FileOutcome] = field(metadata=says("The files that the operation considered."))
+    applied: Annotated[
+        bool, 'False for a dry run, and if `onConflict: "fail"` met a conflict. True if there was nothing to do.'
+    ]
+    before: Annotated[
+        TreeHash, "The snapshot of the working tree that the operation took first, so that nothing is lost."
+    ]
+    after: Annotated[TreeHash, "The working tree after the operation."]
+    files: Annotated[list[FileOutcome], "The files that the operation considered."]
 
 
 @attrs.frozen(kw_only=True)
 class FullLook:
     """A scan of all files of a workspace."""
 
-    at: str = field(metadata=says("When it began, as RFC 3339 in UTC."))
-    reason: str = field(metadata=says("Why it was not enough to look at the changed files."))
+    at: Annotated[str, "When it began, as RFC 3339 in UTC."]
+    reason: Annotated[str, "Why it was not enough to look at the changed files."]
 
 
 @attrs.frozen(kw_only=True)
 class StoreInfo:
     """The store that has the snapshots of a workspace."""
 
-    path: str = field(metadata=says("The directory of the store."))
-    bytes: int = field(metadata=says("The space that it takes on disk, in bytes."))
+    path: Annotated[str, "The directory of the store."]
+    bytes: Annotated[int, "The space that it takes on disk, in bytes."]

@@ -171,12 +171,12 @@ def shapes() -> list[type[attrs.AttrsInstance]]:
     return [
         *(cls for method in METHODS.values() for cls in (method.params, method.result)),
         *(notification.params for notification in NOTIFICATIONS.values()),
-        *(each for each in vars(values).values() if isinstance(each, type) and "doc" in metadata_of(each)),
+        *(each for each in vars(values).values() if isinstance(each, type) and is_described(each)),
     ]
 
 
-def metadata_of(cls: type) -> set[str]:
-    return {key for field in getattr(cls, "__attrs_attrs__", ()) for key in field.metadata}
+def is_described(cls: type) -> bool:
+    return attrs.has(cls) and any(field.metadata["doc"] for field in values.fields_of(cls))
 
 
 @pytest.mark.parametrize("wire", dict.fromkeys(shapes()), ids=lambda wire: wire.__name__)

@@ -14,6 +14,14 @@ if TYPE_CHECKING:
 ALL = Limits(large_bytes=0, large_lines=0)
 
 
+@pytest.fixture(scope="module")
+def shared_differ() -> Iterator[ProcessDiffer]:
+    """Compares nothing in this process, and is the same one for several tests."""
+    made = ProcessDiffer(ALL)
+    yield made
+    made.close()
+
+
 @pytest.fixture
 def differ() -> Iterator[ProcessDiffer]:
     """Compares nothing in this process."""

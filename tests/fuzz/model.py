@@ -12,7 +12,7 @@ import attrs
 
 from snapd.wire.converter import wire_name
 from snapd.wire.methods import METHODS
-from snapd.wire.values import AtLeast, Hexadecimal
+from snapd.wire.values import AtLeast, Hexadecimal, fields_of
 
 MAX_HEADER_BYTES = 16 << 10
 _LINE_BYTES = 4 * MAX_HEADER_BYTES
@@ -141,7 +141,7 @@ def fits(value: Any, annotation: Any) -> bool:
         fits(value[wire_name(each.name)], each.type)
         if value.get(wire_name(each.name)) is not None
         else each.default is not attrs.NOTHING
-        for each in attrs.fields(attrs.resolve_types(annotation))
+        for each in fields_of(annotation)
     )
 
 

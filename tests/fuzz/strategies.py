@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from snapd.wire.converter import wire_name
 from snapd.wire.methods import METHODS
-from snapd.wire.values import Hexadecimal
+from snapd.wire.values import Hexadecimal, fields_of
 from tests.rpc.machine import framed
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def value_of(annotation: Any, pool: Mapping[str, Sequence[Any]], name: str = "")
 def params_of(cls: Any, pool: Mapping[str, Sequence[Any]]) -> st.SearchStrategy[dict[str, Any]]:
     """Params of a class: mostly right, each field wrong or missing now and then, unknown ones among them."""
     required, optional = {}, {}
-    for each in attrs.fields(attrs.resolve_types(cls)):
+    for each in fields_of(cls):
         right = value_of(each.type, pool, each.name.rstrip("_"))
         (required if each.default is attrs.NOTHING else optional)[wire_name(each.name)] = st.one_of(right, right, JSON)
     if "workspaceUri" in optional:

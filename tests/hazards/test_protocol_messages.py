@@ -11,6 +11,7 @@ import pytest
 
 from snapd.wire.converter import wire_name
 from snapd.wire.methods import METHODS
+from snapd.wire.values import fields_of
 from tests.rpc.machine import Raw, error_of, framed, notification, request, tree_of
 
 if TYPE_CHECKING:
@@ -179,7 +180,7 @@ def wrong_values(annotation: Any) -> Iterator[Any]:
 FIELDS = [
     (method.name, each)
     for method in METHODS.values()
-    for each in attrs.fields(attrs.resolve_types(method.params))
+    for each in fields_of(method.params)
     if each.name not in ("workspace_uri", "work_done_token") or method.name in ("snapshot/track", "session/undo")
 ]
 

@@ -23,18 +23,18 @@ PARAMS_AND_RESULT = '''
 
 @attrs.frozen(kw_only=True)
 class CountLinesParams(RequestParams):
-    """The params of `snapshot/countLines`."""
+    """Counts the lines of a file in a snapshot."""
 
-    hash: TreeHash = field(metadata=says("The snapshot."))
-    file: str = field(metadata=says("The file to count in."))
+    hash: Annotated[TreeHash, "The snapshot."]
+    file: Annotated[str, "The file to count in."]
 
 
 @attrs.frozen(kw_only=True)
 class CountLinesResult:
     """The result of `snapshot/countLines`."""
 
-    lines: int = field(metadata=says("How many lines the file has."))
-    empty: Literal[True] | None = field(default=None, metadata=says("Present if it has none."))
+    lines: Annotated[int, "How many lines the file has."]
+    empty: Annotated[Literal[True] | None, "Present if it has none."] = None
 '''
 
 ROW = """
@@ -42,10 +42,8 @@ COUNT_LINES = Method(
     "snapshot/countLines",
     snapshot.CountLinesParams,
     snapshot.CountLinesResult,
-    "Counts the lines of a file in a snapshot.",
-    own_errors=("unknownSnapshot", "pathOutsideWorkspace", "fileNotInSnapshot"),
-    access="reads",
-    idempotent=True,
+    "reads",
+    ("unknownSnapshot", "pathOutsideWorkspace", "fileNotInSnapshot"),
 )
 
 METHODS: """

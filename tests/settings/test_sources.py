@@ -15,8 +15,6 @@ from snapd.settings.table import Settings
 if TYPE_CHECKING:
     from pathlib import Path
 
-KEYS = ("snapshot", "exclude", "max_file_size", "data_dir", "retention", "max_snapshots", "max_store_size", "watcher")
-
 WRONG: list[tuple[str, Any]] = [
     *(("snapshot", value) for value in (1, "true", [], 0.0)),
     *(("exclude", value) for value in ("*.log", [1], {"a": 1}, ["a\nb"], ["a\0b"], True)),
@@ -55,6 +53,10 @@ def toml(value: Any) -> str:
     return str(value)
 
 
+def camel(key: str) -> str:
+    return "".join(part.title() if at else part for at, part in enumerate(key.split("_")))
+
+
 def test_defaults() -> None:
     settings = Settings.of()
     assert settings == Settings(snapshot=True, exclude=(), max_file_size=64 * 1024 * 1024, data_dir=None, retention=7.0)
@@ -80,7 +82,8 @@ def test_right_values(tmp_path: Path, key: str, value: Any, expected: Any) -> No
     path = tmp_path / "config.toml"
     path.write_text(f"{key} = {toml(value)}\n")
     assert read_file(str(path)) == {key: expected}
-    assert read_options({key: value}, "options") == ({key: expected}, [])
+    for given in ({key: value}, {camel(key): value, "token": "secret"}, {"snapd": {key: value}, "other": 1}):
+        assert read_options(given, "options") == ({key: expected}, [])
     # and back
     assert read_options(as_options({key: expected}), "options") == ({key: expected}, [])
 
@@ -93,8 +96,7 @@ def test_wrong_values_name_file_and_key(tmp_path: Path, key: str, value: Any) ->
         read_file(str(path))
     assert caught.value.message.startswith(f"{path}: {key}: expected ")
     assert caught.value.data == {"field": key, "file": str(path)}
-    camel = "".join(part.title() if at else part for at, part in enumerate(key.split("_")))
-    for name in {key, camel}:
+    for name in {key, camel(key)}:
         with pytest.raises(InvalidParams) as caught:
             read_options({name: value}, "initializationOptions")
         assert caught.value.message.startswith(f"initializationOptions.{name}: ")
@@ -179,15 +181,6 @@ def test_environment_wrong(name: str, text: str) -> None:
 def test_variables_that_are_no_settings() -> None:
     names = ("SNAPD_DATA_DIR", "SNAPD_RUNTIME_DIR", "SNAPD_TOKEN", "SNAPDRAGON")
     assert read_environment(dict.fromkeys(names, "x")) == {}
-
-
-@pytest.mark.parametrize("key", KEYS)
-def test_options_in_both_cases(key: str) -> None:
-    value = next(value for name, value, _ in RIGHT if name == key)
-    camel = "".join(part.title() if at else part for at, part in enumerate(key.split("_")))
-    layer, unknown = read_options({camel: value, "token": "secret"}, "options")
-    assert (list(layer), unknown) == ([key], [])
-    assert read_options({"snapd": {key: value}, "other": 1}, "options") == (layer, [])
 
 
 def test_options_that_are_none() -> None:

@@ -16,16 +16,15 @@ from snapd.watch.inotify import Inotify, Unsupported
 from snapd.watch.inotify_clock import InotifyClock
 from snapd.watch.plain import HintClock, NoClock
 from tests.support.processes import descriptors
-from tests.watch.places import Spot, watch
+from tests.watch.places import Spot, opened, watch
 
 _SECONDS = 20.0
 
 
 @pytest.fixture
 def descriptor(tmp_path: Path) -> Iterator[int]:
-    descriptor = os.open(tmp_path, os.O_RDONLY)
-    yield descriptor
-    os.close(descriptor)
+    with opened(tmp_path) as descriptor:
+        yield descriptor
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="inotify is of Linux")

@@ -24,6 +24,7 @@ from snapd.watch.inotify import (
     Unsupported,
 )
 from tests.support.processes import descriptors
+from tests.watch.places import opened
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="inotify is of Linux")
 _DIRECTORY = 0x40000000
@@ -44,11 +45,8 @@ def folder(tmp_path: Path) -> Path:
 
 
 def add(queue: Inotify, folder: Path) -> int:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
+    with opened(folder) as descriptor:
         return queue.add(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def test_each_kind_of_change_is_an_event(queue: Inotify, folder: Path) -> None:

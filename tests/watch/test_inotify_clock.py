@@ -17,7 +17,7 @@ from snapd.watch.inotify import OVERFLOW, Event, Inotify
 from snapd.watch.inotify_clock import InotifyClock
 from snapd.watch.shared_queues import SharedQueues
 from tests.support.processes import descriptors
-from tests.watch.places import Spot, names, watch
+from tests.watch.places import Spot, names, opened, watch
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="inotify is of Linux")
 _SECONDS = 20.0
@@ -512,11 +512,8 @@ def test_a_tree_that_is_removed(clock: InotifyClock, root: Path) -> None:
 
 def added_elsewhere(queues: tuple[int, ...], folder: Path) -> int:
     """Adds a watch as another process would, to the queues that it was lent."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
+    with opened(folder) as descriptor:
         return SharedQueues(queues).add(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def lent(clock: InotifyClock) -> tuple[int, ...]:

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import pytest
 from snapd.watch import mounts
 from snapd.watch.mounts import Mounts, file_system, reports_all_changes
 from tests.support.processes import descriptors
+from tests.watch.places import opened, run_in_namespace
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="mounts are told of on Linux alone")
 
@@ -57,22 +57,11 @@ print("done")
 
 
 def test_a_mount_below_the_root_is_told(tmp_path: Path) -> None:
-    """In a namespace of its own: that needs no privileges and leaves no mount."""
     # the kernel writes space, backslash and newline in octal; the name beside begins like the root's
     root, beside = tmp_path / "r oot\\040", tmp_path / "r oot\\040 beside"
     (root / "in \\ner\n").mkdir(parents=True)
     beside.mkdir()
-    namespace = ("unshare", "--user", "--map-root-user", "--mount")
-    try:
-        tried = subprocess.run((*namespace, "true"), capture_output=True, check=False, timeout=60)
-    except FileNotFoundError:
-        pytest.skip("there is no unshare here")
-    if tried.returncode != 0:
-        pytest.skip(f"no namespaces here: {tried.stderr.decode(errors='replace').strip()}")
-    command = (*namespace, sys.executable, "-c", IN_A_NAMESPACE, str(root), str(beside))
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run(command, capture_output=True, check=False, timeout=60, env=environment)
-    assert done.stdout == b"done\n", done.stderr.decode(errors="replace")
+    run_in_namespace(IN_A_NAMESPACE, str(root), str(beside))
 
 
 @pytest.mark.parametrize(
@@ -98,11 +87,8 @@ def test_nothing_is_left_open(tmp_path: Path) -> None:
 
 
 def test_which_file_systems_tell_everything() -> None:
-    descriptor = os.open("/proc/self", os.O_RDONLY)
-    try:
+    with opened("/proc/self") as descriptor:
         assert file_system(descriptor) == "proc"
-    finally:
-        os.close(descriptor)
     for local in ("ext4", "btrfs", "xfs", "tmpfs", "overlay", "zfs"):
         assert reports_all_changes(local)
     for other in (None, "", "nfs", "nfs4", "cifs", "smb3", "fuse", "fuseblk", "fuse.sshfs", "9p", "virtiofs", "vboxsf"):
@@ -110,12 +96,9 @@ def test_which_file_systems_tell_everything() -> None:
 
 
 def test_a_file_system_that_is_hidden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    descriptor = os.open(tmp_path, os.O_RDONLY)
-    try:
+    with opened(tmp_path) as descriptor:
         assert file_system(descriptor) is not None
         monkeypatch.setattr(mounts, "_field", lambda *_: b"")
         assert file_system(descriptor) is None
-    finally:
-        os.close(descriptor)
     monkeypatch.undo()
     assert file_system(descriptor) is None

@@ -33,16 +33,6 @@ def test_every_kind_says_when() -> None:
     assert all(error.kind == kind and error.when.endswith(".") for kind, error in errors.ERRORS.items())
 
 
-def test_the_codes_of_json_rpc_and_lsp() -> None:
-    assert errors.PARSE_ERROR == -32700
-    assert errors.INVALID_REQUEST == -32600
-    assert errors.METHOD_NOT_FOUND == -32601
-    assert errors.INVALID_PARAMS == -32602
-    assert errors.INTERNAL_ERROR == -32603
-    assert errors.SERVER_NOT_INITIALIZED == -32002
-    assert errors.REQUEST_CANCELLED == -32800
-
-
 def test_methods_name_only_kinds_of_the_table() -> None:
     named = [kind for method in METHODS.values() for kind in method.errors]
 

@@ -133,11 +133,16 @@ run_job(sys.argv[1], {"what": "wait"}, in_background=False, check=lambda: None, 
 """
 
 
-@pytest.mark.parametrize("script", [IDLE, ASKS])
-def test_it_ends_with_the_process_that_asked(module: str, script: str) -> None:
+@pytest.mark.parametrize(("script", "other"), [(IDLE, None), (ASKS, None), (IDLE, "snapd.differ.worker")])
+def test_it_ends_with_the_process_that_asked(module: str, script: str, other: str | None) -> None:
     """Only the process has the other end of the standard error when its parent is gone."""
     with subprocess.Popen(
-        [sys.executable, "-c", f"import sys; sys.path[:] = {json.dumps([str(ROOT), *sys.path])}\n{script}", module],
+        [
+            sys.executable,
+            "-c",
+            f"import sys; sys.path[:] = {json.dumps([str(ROOT), *sys.path])}\n{script}",
+            other or module,
+        ],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     ) as parent:

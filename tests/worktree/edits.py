@@ -140,7 +140,8 @@ class Editor:
                     self._mapped[path] = mmap.mmap(descriptor, 0)
             finally:
                 os.close(descriptor)
-        if path in self._mapped:
+        # a store beyond the end of a file that was cut to nothing would kill the process
+        if path in self._mapped and self._mapped[path].size():
             self._mapped[path][0] = byte
 
     def _unmap(self, path: bytes) -> None:

@@ -12,10 +12,11 @@ from types import SimpleNamespace
 import pytest
 
 from snapd import failpoints
+from snapd.core.model import ObjectId
 from snapd.worktree.fs import rename
 from tests.support.renames import MODES, force
 from tests.support.sessions import Agents
-from tests.support.workspace import Executable, Items, Symlink, make, outcomes
+from tests.support.workspace import Bench, Executable, Items, Symlink, make, outcomes
 
 THEN: Items = {"a": b"one", "d/e/f": b"gone", "link": Symlink(b"a"), "run": Executable(b"#!"), "to": b"file"}
 NOW: Items = {"a": b"two", "d2/new": b"new", "link": b"no link", "run": b"#!", "to/be": b"a directory"}
@@ -41,6 +42,15 @@ def at(point: str, meanwhile: Callable[[], object]) -> None:
 
 def temporaries(folder: Path) -> list[str]:
     return [str(path) for path in folder.rglob(".snapd-*")]
+
+
+def changed(folder: Path, then: Items, now: Items) -> tuple[Bench, ObjectId]:
+    """A workspace that changed after a snapshot, which comes with it."""
+    bench = make(folder, then)
+    tree = bench.track()
+    bench.become(now)
+    bench.track()
+    return bench, tree
 
 
 def test_a_restore_there_and_back(tmp_path: Path) -> None:
@@ -69,10 +79,7 @@ def test_undo_and_redo(tmp_path: Path) -> None:
 
 
 def test_a_file_that_somebody_makes_where_one_is_to_come_back_stays(tmp_path: Path) -> None:
-    bench = make(tmp_path, {"a": b"one", "kept": b""})
-    then = bench.track()
-    bench.remove("a")
-    bench.track()
+    bench, then = changed(tmp_path, {"a": b"one", "kept": b""}, {"kept": b""})
     at("apply.move", lambda: bench.write({"a": b"theirs"}))
     assert outcomes(bench.restore(then)) == {"a": "failed:inTheWay"}
     assert bench.read() == {"a": b"theirs", "kept": b""}
@@ -81,20 +88,14 @@ def test_a_file_that_somebody_makes_where_one_is_to_come_back_stays(tmp_path: Pa
 
 @pytest.mark.parametrize("in_the_way", [os.mkdir, lambda path: os.symlink("nowhere", path)])
 def test_a_directory_or_a_link_to_nowhere_counts_as_taken(tmp_path: Path, in_the_way: Callable[[str], object]) -> None:
-    bench = make(tmp_path, {"a": b"one", "kept": b""})
-    then = bench.track()
-    bench.remove("a")
-    bench.track()
+    bench, then = changed(tmp_path, {"a": b"one", "kept": b""}, {"kept": b""})
     at("apply.move", lambda: in_the_way(bench.path("a")))
     assert outcomes(bench.restore(then)) == {"a": "failed:inTheWay"}
     assert not stat.S_ISREG(os.lstat(bench.path("a")).st_mode)
 
 
 def test_a_file_that_is_written_before_it_is_taken_away_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    bench = make(tmp_path, {"kept": b""})
-    then = bench.track()
-    bench.write({"new": b"1"})
-    bench.track()
+    bench, then = changed(tmp_path, {"kept": b""}, {"kept": b"", "new": b"1"})
     real = os.rename
 
     def late(old: bytes, new: bytes, **given: int) -> None:
@@ -111,10 +112,7 @@ def test_a_file_that_is_written_before_it_is_taken_away_stays(tmp_path: Path, mo
 
 
 def test_a_file_that_cannot_go_is_put_back(tmp_path: Path) -> None:
-    bench = make(tmp_path, {"kept": b""})
-    then = bench.track()
-    bench.write({"new": b"1"})
-    bench.track()
+    bench, then = changed(tmp_path, {"kept": b""}, {"kept": b"", "new": b"1"})
 
     def refuse() -> None:
         raise OSError(1, "Operation not permitted")
@@ -126,10 +124,7 @@ def test_a_file_that_cannot_go_is_put_back(tmp_path: Path) -> None:
 
 
 def test_a_file_that_cannot_go_and_whose_name_is_taken_meanwhile_is_kept(tmp_path: Path) -> None:
-    bench = make(tmp_path, {"kept": b""})
-    then = bench.track()
-    bench.write({"new": b"1"})
-    bench.track()
+    bench, then = changed(tmp_path, {"kept": b""}, {"kept": b"", "new": b"1"})
 
     def refuse() -> None:
         bench.write({"new": b"theirs"})
@@ -144,10 +139,7 @@ def test_a_file_that_cannot_go_and_whose_name_is_taken_meanwhile_is_kept(tmp_pat
 
 
 def test_what_a_dead_operation_left_and_somebody_wrote_to_gets_a_name(tmp_path: Path) -> None:
-    bench = make(tmp_path, {"a": b"one"})
-    then = bench.track()
-    bench.write({"a": b"two"})
-    bench.track()
+    bench, then = changed(tmp_path, {"a": b"one"}, {"a": b"two"})
 
     def die() -> None:
         raise KeyboardInterrupt

@@ -17,11 +17,23 @@ import pytest
 
 from snapd.watch.fanotify import Fanotify
 from snapd.watch.handles import Layout
-from snapd.watch.inotify import OVERFLOW, Event, Inotify
 from tests.support.workspace import Bench, Items, make
-from tests.worktree.snapshot.test_looks import check
-
-Edit = Callable[[Bench], object]
+from tests.worktree.changes import (
+    Edit,
+    append,
+    check,
+    copy_links,
+    disguise,
+    link,
+    lose_events,
+    make_executable,
+    play,
+    put,
+    remove,
+    rename,
+    save,
+    together,
+)
 
 WAYS = ["inodes", "names", "overflow", "none"]
 """`inodes`: the kernel says which files were written to; `names`: it says only through which names, as in most
@@ -31,13 +43,7 @@ containers; `overflow`: its queue has lost events whenever it had any; `none`: n
 @pytest.fixture(params=WAYS)
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     if request.param == "overflow":
-        read = Inotify.read
-
-        def overflowing(self: Inotify) -> Iterator[Event]:
-            if list(read(self)):
-                yield Event(-1, OVERFLOW, b"")
-
-        monkeypatch.setattr(Inotify, "read", overflowing)
+        lose_events(monkeypatch)
     if request.param == "names":
         without_inodes(monkeypatch)
     return str(request.param)
@@ -57,61 +63,6 @@ def begin(folder: Path, items: Items, way: str) -> Bench:
     return make(folder, items, inside="", watcher="none" if way == "none" else "auto")
 
 
-def put(name: str, data: bytes) -> Edit:
-    return lambda bench: bench.write({name: data})
-
-
-def append(name: str, data: bytes = b"+") -> Edit:
-    def write(bench: Bench) -> None:
-        with open(bench.path(name), "ab") as file:
-            file.write(data)
-
-    return write
-
-
-def disguise(name: str, data: bytes) -> Edit:
-    """Other bytes, the same size and the same mtime."""
-
-    def write(bench: Bench) -> None:
-        status = os.stat(bench.path(name))
-        with open(bench.path(name), "r+b") as file:
-            file.write(data)
-        os.utime(bench.path(name), ns=(status.st_atime_ns, status.st_mtime_ns))
-
-    return write
-
-
-def link(old: str, new: str) -> Edit:
-    return lambda bench: os.link(bench.path(old), bench.path(new), follow_symlinks=False)
-
-
-def remove(name: str) -> Edit:
-    return lambda bench: bench.remove(name)
-
-
-def move(old: str, new: str) -> Edit:
-    return lambda bench: os.rename(bench.path(old), bench.path(new))
-
-
-def copy_links(old: str, new: str) -> Edit:
-    """`cp -al`."""
-    return lambda bench: shutil.copytree(bench.path(old), bench.path(new), copy_function=os.link)
-
-
-def executable(name: str) -> Edit:
-    return lambda bench: os.chmod(bench.path(name), 0o755)
-
-
-def save(name: str, data: bytes) -> Edit:
-    """As most editors do."""
-
-    def write(bench: Bench) -> None:
-        bench.write({"d/save~": data})
-        os.rename(bench.path("d/save~"), bench.path(name))
-
-    return write
-
-
 FILES: Items = {
     "a": b"0",
     "b": b"1",
@@ -125,23 +76,23 @@ FILES: Items = {
 BURSTS: dict[str, list[list[Edit]]] = {
     "link, write, remove": [[link("a", "t"), append("t"), remove("t")], [link("d/a", "t"), append("t"), remove("t")]],
     "link, same size and time, remove": [[link("a", "d/t"), disguise("d/t", b"x"), remove("d/t")]],
-    "link, mode, remove": [[link("a", "d/t"), executable("d/t"), remove("d/t")]],
-    "link, write, move out": [[link("a", "t"), append("t"), move("t", "../outside/t")]],
-    "link, write, move into an ignored directory": [[link("a", "t"), append("t"), move("t", "ignored/t")]],
+    "link, mode, remove": [[link("a", "d/t"), make_executable("d/t"), remove("d/t")]],
+    "link, write, move out": [[link("a", "t"), append("t"), rename("t", "../outside/t")]],
+    "link, write, move into an ignored directory": [[link("a", "t"), append("t"), rename("t", "ignored/t")]],
     "link, write, move onto an ignored name": [
-        [link("a", "t"), append("t"), move("t", "d/t.log")],
+        [link("a", "t"), append("t"), rename("t", "d/t.log")],
         [append("d/t.log")],
     ],
     "link, write, replaced by another": [[link("a", "d/t"), append("d/t"), save("d/t", b"other")]],
-    "link, write, replaced by one that was there": [[link("a", "d/t"), append("d/t"), move("b", "d/t")]],
+    "link, write, replaced by one that was there": [[link("a", "d/t"), append("d/t"), rename("b", "d/t")]],
     "link, write, rename, rename, remove": [
-        [link("a", "d/t"), append("d/t"), move("d/t", "u"), move("u", "d/e/t"), append("d/e/t"), remove("d/e/t")]
+        [link("a", "d/t"), append("d/t"), rename("d/t", "u"), rename("u", "d/e/t"), append("d/e/t"), remove("d/e/t")]
     ],
     "link, write, rename onto a name, twice": [
-        [link("a", "d/t"), append("d/t"), move("d/t", "b"), save("b", b"new"), save("b", b"newer")]
+        [link("a", "d/t"), append("d/t"), rename("d/t", "b"), save("b", b"new"), save("b", b"newer")]
     ],
     "made outside, moved in, written, removed": [
-        [link("a", "../outside/t"), move("../outside/t", "t"), append("t"), remove("t")]
+        [link("a", "../outside/t"), rename("../outside/t", "t"), append("t"), remove("t")]
     ],
     "a name that was another file": [[remove("d/b"), link("a", "d/b"), append("d/b"), remove("d/b")]],
     "the name is a new file afterwards": [[link("a", "t"), append("t"), remove("t"), put("t", b"new")]],
@@ -154,7 +105,7 @@ BURSTS: dict[str, list[list[Edit]]] = {
     ],
     "renamed onto a name with several": [
         [link("b", "d/t")],
-        [link("a", "u"), move("u", "b"), append("b")],
+        [link("a", "u"), rename("u", "b"), append("b")],
         [append("b")],
         [remove("b"), append("a")],
     ],
@@ -169,24 +120,24 @@ BURSTS: dict[str, list[list[Edit]]] = {
     "a tree of links that stays": [[copy_links("d", "copy"), append("copy/a")], [append("copy/e/a"), append("copy/a")]],
     "a tree of links, written to, removed": [[copy_links("d", "copy"), append("copy/a"), remove("copy")]],
     "a tree of links, written to, moved out": [
-        [copy_links("d", "copy"), append("copy/e/a"), move("copy", "../outside/copy")]
+        [copy_links("d", "copy"), append("copy/e/a"), rename("copy", "../outside/copy")]
     ],
     "a tree of links, written to, moved into an ignored directory": [
-        [copy_links("d", "copy"), append("copy/e/a"), move("copy", "ignored/copy")]
+        [copy_links("d", "copy"), append("copy/e/a"), rename("copy", "ignored/copy")]
     ],
-    "a tree of links, renamed": [[copy_links("d", "copy"), append("copy/e/a"), move("copy", "g/copy")]],
+    "a tree of links, renamed": [[copy_links("d", "copy"), append("copy/e/a"), rename("copy", "g/copy")]],
     "a directory with a link leaves": [
-        [link("a", "d/t"), append("d/t"), move("d", "../outside/d")],
+        [link("a", "d/t"), append("d/t"), rename("d", "../outside/d")],
         [append("../outside/d/t")],
-        [move("../outside/d", "d"), append("d/t")],
+        [rename("../outside/d", "d"), append("d/t")],
         [append("d/t"), remove("d")],
     ],
-    "a directory below leaves with a new link": [[link("a", "d/e/t"), append("d/e/t"), move("d/e", "../outside/e")]],
+    "a directory below leaves with a new link": [[link("a", "d/e/t"), append("d/e/t"), rename("d/e", "../outside/e")]],
     "a directory with links comes": [
         [lambda bench: os.mkdir(bench.path("../outside/n")), link("a", "../outside/n/t")],
-        [move("../outside/n", "n"), append("n/t")],
+        [rename("../outside/n", "n"), append("n/t")],
         [append("n/t")],
-        [append("n/t"), move("n", "../outside/n")],
+        [append("n/t"), rename("n", "../outside/n")],
         [append("../outside/n/t")],
     ],
     "an ignored name": [
@@ -209,7 +160,7 @@ BURSTS: dict[str, list[list[Edit]]] = {
         [lambda bench: os.symlink("a", bench.path("s"))],
         [link("s", "d/s"), remove("s")],
         [link("d/s", "s"), append("s"), remove("d/s")],
-        [move("s", "d/s")],
+        [rename("s", "d/s")],
     ],
     "too large, then cut through another name": [
         [put("big", b"x" * (1 << 21))],
@@ -226,12 +177,7 @@ def test_what_was_written_through_any_name_is_in_the_next_snapshot(
 ) -> None:
     bench = begin(tmp_path, FILES, way)
     check(bench)
-    for burst in bursts:
-        for edit in burst:
-            edit(bench)
-        if not at_once:
-            check(bench)
-    check(bench)
+    play(bench, [together(*burst) for burst in bursts], at_once=at_once)
     for name in ("a", "d/a"):
         if os.path.exists(bench.path(name)):
             append(name, b"at last")(bench)
@@ -344,9 +290,9 @@ class Player:
         inode = self._status(path).st_ino
         if self._is_hidden(path) and inode not in self.known:
             return
-        kind = self.dice.choice((append, append, disguise, put, executable))
+        kind = self.dice.choice((append, append, disguise, put, make_executable))
         data = bytes((self.dice.randrange(256),))
-        edit = kind(path) if kind is executable else kind(path, data)  # type: ignore[operator]
+        edit = kind(path) if kind is make_executable else kind(path, data)  # type: ignore[operator]
         self._do(f"{kind.__name__} {path} {data!r}", lambda: edit(self.bench))
         self._tell(path)
         if not self._is_hidden(path):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import re
+from collections.abc import Callable, Mapping
 from types import NoneType, UnionType
-from typing import Any, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import attrs
 
@@ -56,8 +58,7 @@ def reachable_classes() -> list[WireClass]:
 
 def own_fields(cls: WireClass) -> list[attrs.Attribute[Any]]:
     """The fields of a class without those of its base."""
-    attrs.resolve_types(cls)
-    return [field for field in attrs.fields(cls) if not field.inherited]
+    return [field for field in values.fields_of(cls) if not field.inherited]
 
 
 def base_of(cls: WireClass) -> WireClass | None:
@@ -79,9 +80,50 @@ def type_of(field: attrs.Attribute[Any]) -> Any:
     return annotation
 
 
-def alias_of(annotation: Any) -> str | None:
-    """The name of a type in `values.ALIASES`, None if it is not there."""
-    return next((name for name, alias in values.ALIASES.items() if annotation == alias), None)
+def doc_of(cls: WireClass) -> str:
+    """What clients read about a class: its docstring, or for params, which says what the method does, its name."""
+    requests = {method.params: name for name, method in METHODS.items()}
+    sender = (requests | {each.params: name for name, each in NOTIFICATIONS.items()}).get(cls)
+    return f"The params of `{sender}`." if sender else inspect.cleandoc(cls.__doc__ or "")
+
+
+def one_line(text: str) -> str:
+    """A text of several lines as one."""
+    return " ".join(text.split())
+
+
+@attrs.frozen
+class Notation:
+    """How a language writes the types of fields.
+
+    Attributes:
+        names: of the plain types. A class is written by its own name.
+        array: the type of an array, with `{}` for that of its members.
+        literal: writes the type that has only the given values.
+        aliases: the types that it writes by name, as in `values.ALIASES`.
+    """
+
+    names: Mapping[Any, str]
+    array: str
+    literal: Callable[[tuple[Any, ...]], str]
+    aliases: Mapping[str, Any]
+
+    def write(self, annotation: Any, *, named: bool = True) -> str:
+        """Writes a type; `named` says whether it may be one of the aliases."""
+        for name, alias in self.aliases.items():
+            if named and annotation == alias:
+                return name
+        origin, arguments = get_origin(annotation), get_args(annotation)
+        if origin is Annotated:
+            return self.write(arguments[0])
+        if origin is Literal:
+            return self.literal(arguments)
+        if origin in (Union, UnionType):
+            # two types of the wire may be one of the language
+            return " | ".join(dict.fromkeys(map(self.write, arguments)))
+        if origin is list:
+            return self.array.format(self.write(arguments[0]))
+        return self.names.get(annotation) or str(annotation.__name__)
 
 
 def without_links(markdown: str) -> str:

@@ -2,33 +2,40 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import re
 from pathlib import Path
-from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from types import NoneType
+from typing import Any
 
 from snapd.wire import errors
 from snapd.wire.converter import wire_name
 from snapd.wire.methods import COMMON_ERRORS, METHODS, NOTIFICATIONS, PROTOCOL_VERSION, Method
 from snapd.wire.notifications import NotificationParams
-from snapd.wire.values import RequestParams
+from snapd.wire.values import RequestParams, TreeHash
 
 from .classes import (
     BANNER,
     RPC_CODES,
+    Notation,
     WireClass,
-    alias_of,
     base_of,
+    doc_of,
     is_optional,
+    one_line,
     own_fields,
     reachable_classes,
     type_of,
 )
 
 _PROSE = Path(__file__).parents[1] / "prose.md"
-_NAMES = {str: "string", bool: "boolean", float: "number", int: "integer", NoneType: "null"}
+_NOTATION = Notation(
+    {str: "string", bool: "boolean", float: "number", int: "integer", NoneType: "null"},
+    "{}[]",
+    lambda values: " | ".join(map(json.dumps, values)),
+    {"TreeHash": TreeHash},
+)
+"""The notation of TypeScript, but with integers, and with the values of a literal spelt out."""
 
 
 def protocol_markdown() -> str:
@@ -40,7 +47,8 @@ def protocol_markdown() -> str:
         "methods": "\n\n".join(_method(method) for method in METHODS.values()),
         "notification_params": _table(NotificationParams),
         "notifications": "\n\n".join(
-            f"### `{each.name}`\n\n{each.doc}\n\n{_table(each.params)}" for each in NOTIFICATIONS.values()
+            f"### `{each.name}`\n\n{one_line(each.params.__doc__ or '')}\n\n{_table(each.params)}"
+            for each in NOTIFICATIONS.values()
         ),
         "common_errors": _kinds(COMMON_ERRORS),
         "errors": "\n".join(
@@ -70,8 +78,7 @@ def _is_shared(result: WireClass) -> bool:
 
 
 def _value(cls: WireClass) -> str:
-    paragraphs = inspect.cleandoc(cls.__doc__ or "").split("\n\n")
-    return "\n\n".join([f"### {cls.__name__}", *(" ".join(each.split()) for each in paragraphs), _table(cls)])
+    return "\n\n".join([f"### {cls.__name__}", *map(one_line, doc_of(cls).split("\n\n")), _table(cls)])
 
 
 def _method(method: Method[Any, Any]) -> str:
@@ -79,7 +86,7 @@ def _method(method: Method[Any, Any]) -> str:
     return "\n\n".join(
         [
             f"### `{method.name}`",
-            method.doc,
+            one_line(method.params.__doc__ or ""),
             f"Params:\n\n{_table(method.params)}" if own_fields(method.params) else "No params of its own.",
             _result(method.result),
             f"May be sent again: {again}.",
@@ -113,23 +120,9 @@ def _table(cls: WireClass) -> str:
     rows = ["| field | type | meaning |", "|---|---|---|"]
     for field in own_fields(cls):
         name = wire_name(field.name) + ("?" if is_optional(field) else "")
-        kind = _type(type_of(field)).replace("|", "\\|")
+        kind = _NOTATION.write(type_of(field)).replace("|", "\\|")
         doc = field.metadata["doc"]
         if isinstance(field.default, bool):
             doc += f" Default: {str(field.default).lower()}."
         rows.append(f"| `{name}` | `{kind}` | {doc} |")
     return "\n".join(rows)
-
-
-def _type(annotation: Any) -> str:
-    """The type in the notation of TypeScript, but with integers, and with the values of a literal spelt out."""
-    origin, arguments = get_origin(annotation), get_args(annotation)
-    if origin is Annotated:
-        return alias_of(annotation) or _type(arguments[0])
-    if origin is Literal:
-        return " | ".join(json.dumps(each) for each in arguments)
-    if origin in (Union, UnionType):
-        return " | ".join(map(_type, arguments))
-    if origin is list:
-        return f"{_type(arguments[0])}[]"
-    return _NAMES.get(annotation) or str(annotation.__name__)

@@ -6,12 +6,11 @@ and optional fields gets a base for the required ones.
 
 from __future__ import annotations
 
-import inspect
 import json
 import keyword
 import textwrap
-from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from types import NoneType
+from typing import Any
 
 import attrs
 
@@ -22,9 +21,10 @@ from snapd.wire.methods import METHODS
 from .classes import (
     BANNER,
     MEANING_OF_IDEMPOTENT,
+    Notation,
     WireClass,
-    alias_of,
     base_of,
+    doc_of,
     is_optional,
     own_fields,
     reachable_classes,
@@ -33,6 +33,9 @@ from .classes import (
 )
 
 _WIDTH = 120
+_NOTATION = Notation(
+    {NoneType: "None"}, "list[{}]", lambda literals: f"Literal[{', '.join(map(_literal, literals))}]", values.ALIASES
+)
 
 
 def protocol_python() -> str:
@@ -52,7 +55,7 @@ def protocol_python() -> str:
             *(f'    "{name}",' for name in names),
             "]",
             "",
-            *(f"{name} = {_type(alias, named=False)}" for name, alias in values.ALIASES.items()),
+            *(f"{name} = {_NOTATION.write(alias, named=False)}" for name, alias in values.ALIASES.items()),
         ]
     )
     return "\n\n\n".join([head, *(_class(cls) for cls in classes)]) + "\n"
@@ -84,7 +87,7 @@ def _class(cls: WireClass) -> str:
     keywords = [field for field in required if keyword.iskeyword(wire_name(field.name))]
     if keywords:
         # only the functional form can have such a field
-        shape = ", ".join(f'"{wire_name(field.name)}": {_type(type_of(field))}' for field in keywords)
+        shape = ", ".join(f'"{wire_name(field.name)}": {_NOTATION.write(type_of(field))}' for field in keywords)
         blocks.append(f'_{name}Keywords = TypedDict("_{name}Keywords", {{{shape}}})')
         base_name = f"_{name}Keywords, TypedDict" if base is None else f"{base_name}, _{name}Keywords"
         required = [field for field in required if field not in keywords]
@@ -92,7 +95,7 @@ def _class(cls: WireClass) -> str:
         blocks.append(_lines(f"class _{name}Required({base_name}):", required))
         base_name, required = f"_{name}Required", []
     total = ", total=False" if optional else ""
-    doc = textwrap.indent(f'"""{inspect.cleandoc(cls.__doc__ or "")}', "    ")
+    doc = textwrap.indent(f'"""{doc_of(cls)}', "    ")
     doc += '\n    """' if "\n" in doc else '"""'
     blocks.append(_lines(f"class {name}({base_name}{total}):\n{doc}", optional or required, blank=True))
     return "\n\n\n".join(blocks)
@@ -101,29 +104,13 @@ def _class(cls: WireClass) -> str:
 def _lines(head: str, fields: list[attrs.Attribute[Any]], *, blank: bool = False) -> str:
     lines = [head, *([""] if blank and fields else [])]
     for field in fields:
-        line = f"    {wire_name(field.name)}: {_type(type_of(field))}"
+        line = f"    {wire_name(field.name)}: {_NOTATION.write(type_of(field))}"
         if len(line) > _WIDTH:
             # a literal with many members
             line = line.replace("[", "[\n        ").replace(", ", ",\n        ").replace("]", ",\n    ]")
         lines.append(line)
         lines.append(_doc(field.metadata["doc"], "    "))
     return "\n".join(lines)
-
-
-def _type(annotation: Any, *, named: bool = True) -> str:
-    origin, arguments = get_origin(annotation), get_args(annotation)
-    alias = alias_of(annotation) if named else None
-    if alias is not None:
-        return alias
-    if origin is Annotated:
-        return _type(arguments[0])
-    if origin is Literal:
-        return f"Literal[{', '.join(map(_literal, arguments))}]"
-    if origin in (Union, UnionType):
-        return " | ".join(map(_type, arguments))
-    if origin is list:
-        return f"list[{_type(arguments[0])}]"
-    return "None" if annotation is NoneType else str(annotation.__name__)
 
 
 def _literal(value: bool | str) -> str:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import inspect
 import json
-from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from types import NoneType
+from typing import Literal, get_origin
 
 from snapd.wire import errors, values
 from snapd.wire.converter import wire_name
@@ -15,17 +14,24 @@ from .classes import (
     BANNER,
     MEANING_OF_IDEMPOTENT,
     RPC_CODES,
+    Notation,
     WireClass,
-    alias_of,
     base_of,
+    doc_of,
     is_optional,
+    one_line,
     own_fields,
     reachable_classes,
     type_of,
     without_links,
 )
 
-_NAMES = {str: "string", bool: "boolean", float: "number", int: "number", NoneType: "null"}
+_NOTATION = Notation(
+    {str: "string", bool: "boolean", float: "number", int: "number", NoneType: "null"},
+    "{}[]",
+    lambda literals: " | ".join(map(json.dumps, literals)),
+    values.ALIASES,
+)
 
 
 def protocol_typescript() -> str:
@@ -35,7 +41,7 @@ def protocol_typescript() -> str:
         f"export const PROTOCOL_VERSION = {PROTOCOL_VERSION};",
         "/** The id of a git tree: 40 lower-case hexadecimal digits. */\nexport type TreeHash = string;",
         *(
-            f"export type {name} = {_members(get_args(alias))};"
+            f"export type {name} = {_NOTATION.write(alias, named=False)};"
             for name, alias in values.ALIASES.items()
             if get_origin(alias) is Literal
         ),
@@ -76,8 +82,7 @@ def protocol_typescript() -> str:
 
 def _class(cls: WireClass) -> str:
     base, fields = base_of(cls), own_fields(cls)
-    paragraphs = inspect.cleandoc(cls.__doc__ or "").split("\n\n")
-    doc = _doc("\n\n".join(" ".join(each.split()) for each in paragraphs))
+    doc = _doc("\n\n".join(map(one_line, doc_of(cls).split("\n\n"))))
     if base is not None and not fields:
         return f"{doc}\nexport type {cls.__name__} = {base.__name__};"
     extends = f" extends {base.__name__}" if base is not None else ""
@@ -85,29 +90,8 @@ def _class(cls: WireClass) -> str:
     for field in fields:
         lines.append(_doc(field.metadata["doc"], "  "))
         mark = "?" if is_optional(field) else ""
-        lines.append(f"  {wire_name(field.name)}{mark}: {_type(type_of(field))};")
+        lines.append(f"  {wire_name(field.name)}{mark}: {_NOTATION.write(type_of(field))};")
     return "\n".join([*lines, "}"])
-
-
-def _type(annotation: Any) -> str:
-    origin, arguments = get_origin(annotation), get_args(annotation)
-    alias = alias_of(annotation)
-    if alias is not None:
-        return alias
-    if origin is Annotated:
-        return _type(arguments[0])
-    if origin is Literal:
-        return _members(arguments)
-    if origin in (Union, UnionType):
-        # several types of the wire may be one of TypeScript
-        return " | ".join(dict.fromkeys(map(_type, arguments)))
-    if origin is list:
-        return f"{_type(arguments[0])}[]"
-    return _NAMES.get(annotation) or str(annotation.__name__)
-
-
-def _members(literals: tuple[str | bool, ...]) -> str:
-    return " | ".join(json.dumps(each) for each in literals)
 
 
 def _doc(markdown: str, indent: str = "") -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import stat
 import struct
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Container
@@ -20,58 +20,18 @@ _FRAME = struct.Struct("<iQQqq?i8I")
 SIGNATURE_BYTES = SIGNATURE.size
 
 
-class FileStatus(Protocol):
-    """The part of an `os.stat_result` that snapd uses."""
-
-    @property
-    def st_mode(self) -> int:
-        """Type and permissions."""
-
-    @property
-    def st_ino(self) -> int:
-        """Inode number."""
-
-    @property
-    def st_dev(self) -> int:
-        """Device number."""
-
-    @property
-    def st_nlink(self) -> int:
-        """Number of names."""
-
-    @property
-    def st_uid(self) -> int:
-        """Owner."""
-
-    @property
-    def st_gid(self) -> int:
-        """Group."""
-
-    @property
-    def st_size(self) -> int:
-        """Bytes."""
-
-    @property
-    def st_mtime_ns(self) -> int:
-        """Nanoseconds."""
-
-    @property
-    def st_ctime_ns(self) -> int:
-        """Nanoseconds."""
-
-
 class ListedFile(NamedTuple):
-    """A `FileStatus` from a listing."""
+    """The part of an `os.stat_result` that snapd uses, from a listing."""
 
     st_mode: int
     st_size: int
     st_mtime_ns: int
     st_ctime_ns: int
     st_ino: int
-    st_dev: int
     st_nlink: int
-    st_uid: int
-    st_gid: int
+
+
+FileStatus = os.stat_result | ListedFile
 
 
 class Listing(NamedTuple):
@@ -123,12 +83,11 @@ class Listing(NamedTuple):
         for at, name in enumerate(self.names.split(b"\0")[:-1]):
             if name not in without:
                 fields = SIGNATURE.unpack_from(self.signatures, at * SIGNATURE_BYTES)
-                owner = _OWNER.unpack_from(self.owners, at * _OWNER.size)
-                result[name] = ListedFile._make((*fields, self.device, 2 if name in several else 1, *owner))
+                result[name] = ListedFile._make((*fields, 2 if name in several else 1))
         for name, fields in zip(
             self.directories.split(b"\0")[:-1], SIGNATURE.iter_unpack(self.directory_signatures), strict=True
         ):
-            result[name] = ListedFile._make((*fields, self.device, 2, 0, 0))
+            result[name] = ListedFile._make((*fields, 2))
         return result
 
 

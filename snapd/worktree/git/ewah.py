@@ -8,19 +8,19 @@ _WORD = struct.Struct(">I")
 
 
 def read_bitmap(data: bytes, at: int, bound: int) -> tuple[list[int], int]:
-    """Read one EWAH bitmap.
+    """Reads one EWAH bitmap.
 
     Args:
-        data: The bytes that hold it.
-        at: Where it begins.
-        bound: What every position must be less than.
+        data: the bytes that contain it.
+        at: the offset of its beginning.
+        bound: every position must be less than this.
 
     Returns:
-        The positions of the bits that are set, ascending, and where the bitmap ends.
+        The positions of the bits that are set, ascending, and the offset of the bitmap's end.
 
     Raises:
-        OverflowError: A position is too great.
-        struct.error: The bytes end too early.
+        OverflowError: a position is too great.
+        struct.error: the bytes end too early.
     """
     _, count = struct.unpack_from(">II", data, at)
     at += 8

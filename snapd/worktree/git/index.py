@@ -9,7 +9,7 @@ import hashlib
 import os
 import struct
 from bisect import bisect_left
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import attrs
 
@@ -20,24 +20,17 @@ from .ewah import read_bitmap
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-GITLINK = 0o160000
-"""The mode of an entry that stands for the commit of a nested repository."""
-
-SPARSE_DIRECTORY = 0o040000
-"""The mode of an entry that stands for a whole directory of a sparse index."""
-
-_ASSUME_VALID = 0x8000
 _EXTENDED = 0x4000
-_STAGE_SHIFT = 12
 _STAGE = 0x30
 """The bits of the stage in the first byte of the flags."""
 _STAGE_STEP = 0x10
 _LENGTH = 0x0FFF
 _LONG_OR_EXTENDED = (_LENGTH | _EXTENDED) >> 8
-_SKIP_WORKTREE = 0x4000 << 16
-_INTENT_TO_ADD = 0x2000 << 16
 
-_NO_FILE = (GITLINK >> 8, SPARSE_DIRECTORY >> 8)
+_GITLINK = 0o160000 >> 8
+"""The kind of an entry that stands for the commit of a nested repository."""
+_SPARSE_DIRECTORY = 0o040000 >> 8
+"""The kind of an entry that stands for a whole directory of a sparse index."""
 
 _HEADER = struct.Struct(">4sII")
 _EXTENSION = struct.Struct(">4sI")
@@ -49,11 +42,11 @@ _KNOWN_REQUIRED = (b"link", b"sdir")
 
 
 class MalformedIndex(ValueError):
-    """An index file that does not say what an index file must.
+    """An index file is damaged, or has an unknown format.
 
     Attributes:
-        path: The file.
-        why: What is wrong with it.
+        path: the file.
+        why: what is wrong with it.
     """
 
     def __init__(self, path: str | bytes, why: str) -> None:
@@ -62,106 +55,30 @@ class MalformedIndex(ValueError):
         self.why = why
 
 
-class IndexEntry(NamedTuple):
-    """One entry of an index.
-
-    The fields of the stat data are what git saw when it last looked, each cut to 32 bits; they are zero where
-    git did not look.
-
-    Attributes:
-        path: The path relative to the root of the repository; that of a sparse directory ends in '/'.
-        ctime_s: Time of the last change of the inode, in whole seconds since the epoch.
-        ctime_ns: The nanoseconds that belong to it.
-        mtime_s: Time of the last change of the content, in whole seconds since the epoch.
-        mtime_ns: The nanoseconds that belong to it.
-        dev: Number of the device.
-        ino: Number of the inode.
-        mode: Type and permissions as git keeps them, e.g. 0o100644.
-        uid: Owner.
-        gid: Group.
-        size: Size of the file in bytes.
-        oid: Name of the object, as 20 or 32 raw bytes.
-        flags: The flags as stored, the extended ones shifted left by 16 bits.
-    """
-
-    path: bytes
-    ctime_s: int
-    ctime_ns: int
-    mtime_s: int
-    mtime_ns: int
-    dev: int
-    ino: int
-    mode: int
-    uid: int
-    gid: int
-    size: int
-    oid: bytes
-    flags: int
-
-    @property
-    def stage(self) -> int:
-        """0, or in an unresolved merge 1 (base), 2 (ours) or 3 (theirs)."""
-        return self.flags >> _STAGE_SHIFT & 3
-
-    @property
-    def assume_valid(self) -> bool:
-        """Whether the user promised that the file does not change."""
-        return bool(self.flags & _ASSUME_VALID)
-
-    @property
-    def skip_worktree(self) -> bool:
-        """Whether the file need not be in the work tree."""
-        return bool(self.flags & _SKIP_WORKTREE)
-
-    @property
-    def intent_to_add(self) -> bool:
-        """Whether the path is tracked, but no content was added yet."""
-        return bool(self.flags & _INTENT_TO_ADD)
-
-
 @attrs.frozen
 class GitIndex:
-    """The content of an index. Its entries are kept as they are stored, and taken apart when they are asked for.
+    """The entries of an index, as they are stored.
 
     Attributes:
-        version: The version of the format: 2, 3 or 4.
-        paths: The path of each entry, sorted by path and stage, those of a shared index included.
-        heads: What stands before the path of each entry: 40 bytes of stat data and mode, the name of the object,
-            two bytes of flags, and the two of the extended flags where the entry has them.
-        hash_size: Size of an object name in bytes.
-        mtime_ns: Time of the last change of the index file itself, in nanoseconds since the epoch.
-        device: Number of the device that the index file lies on.
-        sparse: Whether entries may stand for whole directories.
+        paths: the path of each entry, sorted by path and stage, those of a shared index included.
+        heads: what stands before the path of each entry: 40 bytes of stat data and mode, the object id, two bytes of
+            flags, and the two of the extended flags if the entry has them.
+        mtime_ns: when the index file was last changed, nanoseconds since 1970.
+        device: number of the device that the index file lies on.
+        sparse: whether entries may stand for whole directories.
     """
 
-    version: int
     paths: list[bytes] = attrs.field(repr=False)
     heads: list[bytes] = attrs.field(repr=False)
-    hash_size: int
     mtime_ns: int
     device: int
     sparse: bool
 
-    @property
-    def entries(self) -> tuple[IndexEntry, ...]:
-        """All entries, taken apart."""
-        return tuple(map(_entry, self.paths, self.heads))
-
-
-def _entry(path: bytes, head: bytes) -> IndexEntry:
-    hash_size = 32 if len(head) >= _STAT.size + 32 else 20
-    flags = _HALF.unpack_from(head, _STAT.size + hash_size)[0]
-    if flags & _EXTENDED:
-        flags |= _HALF.unpack_from(head, len(head) - _HALF.size)[0] << 16
-    oid = head[_STAT.size : _STAT.size + hash_size]
-    return IndexEntry._make((path, *_STAT.unpack_from(head), oid, flags))
-
 
 @attrs.frozen
 class _Raw:
-    """One index file by itself: the fields of `GitIndex`, and what the file says of a shared index."""
+    """One index file alone: fields of `GitIndex`, and what says which shared index it rests on."""
 
-    version: int
     paths: list[bytes]
     heads: list[bytes]
     mtime_ns: int
@@ -175,18 +92,15 @@ class _BrokenError(Exception):
 
 
 def read_index(path: str | bytes, *, hash_size: int = 20) -> GitIndex:
-    """Read an index file, and the shared index beside it that it may rest on.
+    """Reads an index file, and the shared index beside it that it may rest on.
 
     Args:
-        path: The index file.
-        hash_size: Size of an object name in bytes: 20 for SHA-1, 32 for SHA-256.
-
-    Returns:
-        What the index holds.
+        path: the index file.
+        hash_size: size of an object id, bytes: 20 for SHA-1, 32 for SHA-256.
 
     Raises:
-        MalformedIndex: The file or its shared index is damaged, or of a format not known here.
-        OSError: The file cannot be read; FileNotFoundError where nothing was ever added to the repository.
+        MalformedIndex: the file or its shared index is damaged, or has an unknown format.
+        OSError: the file cannot be read; FileNotFoundError if nothing was ever added to the repository.
     """
     raw = _read_raw(path, hash_size)
     paths, heads = raw.paths, raw.heads
@@ -197,7 +111,7 @@ def read_index(path: str | bytes, *, hash_size: int = 20) -> GitIndex:
             raise _BrokenError("an entry has no path")
     except _BrokenError as error:
         raise MalformedIndex(path, str(error)) from None
-    return GitIndex(raw.version, paths, heads, hash_size, raw.mtime_ns, raw.device, b"sdir" in raw.extensions)
+    return GitIndex(paths, heads, raw.mtime_ns, raw.device, b"sdir" in raw.extensions)
 
 
 def _read_raw(path: str | bytes, hash_size: int) -> _Raw:
@@ -227,11 +141,11 @@ def _parse(data: bytes, hash_size: int, status: os.stat_result) -> _Raw:
     read = _compressed_entries if version == 4 else _padded_entries
     paths, heads, end = read(content, count, size)
     extensions = dict(_extensions(content, end))
-    return _Raw(version, paths, heads, status.st_mtime_ns, status.st_dev, checksum, extensions)
+    return _Raw(paths, heads, status.st_mtime_ns, status.st_dev, checksum, extensions)
 
 
 def _verify(content: bytes, checksum: bytes) -> None:
-    """Compare the checksum, unless git was told to write none (index.skipHash)."""
+    """Compares the checksum, unless git is configured to write none (`index.skipHash`)."""
     if not any(checksum):
         return
     actual = hashlib.sha1(content) if len(checksum) == 20 else hashlib.sha256(content)
@@ -240,7 +154,7 @@ def _verify(content: bytes, checksum: bytes) -> None:
 
 
 def _padded_entries(data: bytes, count: int, size: int) -> tuple[list[bytes], list[bytes], int]:
-    """Read the paths and heads of version 2 or 3; the last answer is where they end."""
+    """The paths and heads of version 2 or 3, and the offset of their end."""
     paths, heads = [], []
     flags_at = size - _HALF.size
     at = _HEADER.size
@@ -264,7 +178,7 @@ def _padded_entries(data: bytes, count: int, size: int) -> tuple[list[bytes], li
 
 
 def _compressed_entries(data: bytes, count: int, size: int) -> tuple[list[bytes], list[bytes], int]:
-    """Read the paths and heads of version 4; the last answer is where they end."""
+    """The paths and heads of version 4, and the offset of their end."""
     paths, heads = [], []
     extended = _EXTENDED >> 8
     flags_at = size - _HALF.size
@@ -289,7 +203,7 @@ def _compressed_entries(data: bytes, count: int, size: int) -> tuple[list[bytes]
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """Read a number of variable length; the second answer is where it ends."""
+    """A number of variable length, and the offset of its end."""
     value = -1
     while at < len(data):
         byte = data[at]
@@ -314,7 +228,7 @@ def _extensions(data: bytes, at: int) -> Iterator[tuple[bytes, bytes]]:
 
 
 def _joined(path: str | bytes, link: bytes, own: _Raw, hash_size: int) -> tuple[list[bytes], list[bytes]]:
-    """Join the entries of a split index with those of the shared index that it names."""
+    """Joins the entries of a split index with those of the shared index that it names."""
     name = link[:hash_size]
     if len(name) < hash_size:
         raise _BrokenError("extension 'link' is too short")
@@ -359,7 +273,7 @@ def _shared(path: str | bytes, name: bytes) -> _Raw:
 
 
 def _bitmaps(data: bytes, bound: int) -> tuple[list[int], list[int]]:
-    """Read the positions of the deleted and of the replaced entries."""
+    """The positions of the deleted and of the replaced entries."""
     if not data:
         return [], []
     try:
@@ -376,13 +290,18 @@ def _bitmaps(data: bytes, bound: int) -> tuple[list[int], list[int]]:
 class TrackedPaths:
     """The paths that an index holds, for quick questions. One sorted tuple answers them all and is compact.
 
-    A sparse index may stand a directory for everything in it. Whether one file in it is tracked cannot be said
-    without the objects of the repository: `holds` then says no and `below` says yes.
+    In a sparse index, a directory may stand for everything in it. Only the objects of the repository say whether one
+    file in it is tracked: `holds` then says no and `below` says yes.
+
+    Args:
+        files: files and symlinks, in any order.
+        links: as the attribute.
+        sparse: as the attribute.
 
     Attributes:
-        paths: Every path once, ascending: those of files and symlinks, `links` and `sparse`.
-        links: Nested repositories that the index holds as a commit (gitlinks).
-        sparse: Directories that stand for everything in them, without a slash at the end.
+        paths: every path once, ascending: those of files and symlinks, `links` and `sparse`.
+        links: nested repositories that the index holds as a commit (gitlinks).
+        sparse: directories that stand for everything in them, without a slash at the end.
     """
 
     paths: tuple[bytes, ...] = attrs.field(repr=False)
@@ -390,38 +309,26 @@ class TrackedPaths:
     sparse: frozenset[bytes]
 
     def __init__(self, files: Iterable[bytes], *, links: Iterable[bytes] = (), sparse: Iterable[bytes] = ()) -> None:
-        """Gather paths, which may be given in any order.
-
-        Args:
-            files: Files and symlinks.
-            links: As the attribute.
-            sparse: As the attribute.
-        """
         links, sparse = frozenset(links), frozenset(sparse)
         # most often the files are in order, which a dict keeps and a set does not
         self.__attrs_init__(tuple(sorted(dict.fromkeys((*files, *links, *sparse)))), links, sparse)
 
     @classmethod
     def from_index(cls, index: GitIndex, *, strip: bytes = b"", add: bytes = b"") -> TrackedPaths:
-        """Gather the paths of an index as they are seen from a work space.
+        """The paths of an index relative to a workspace.
 
         Args:
-            index: The index.
-            strip: The directory of the repository that is the work space, b"" for its root: entries that are
-                not below it do not count, and of the others it is taken off.
-            add: The directory of the work space that is the root of the repository, b"" for the root of the
-                work space: it is put in front of each path.
-
-        Returns:
-            The paths.
+            index: the index.
+            strip: the workspace relative to the repository, b"" for its root; entries outside of it do not count.
+            add: the repository relative to the workspace, b"" for its root.
         """
         cut = strip + b"/" if strip else b""
         front = add + b"/" if add else b""
         links: list[bytes] = []
         sparse: list[bytes | None] = []
-        for at in [at for at, head in enumerate(index.heads) if head[_KIND_AT] in _NO_FILE]:
+        for at in [at for at, head in enumerate(index.heads) if head[_KIND_AT] in (_GITLINK, _SPARSE_DIRECTORY)]:
             path = index.paths[at]
-            if index.heads[at][_KIND_AT] == SPARSE_DIRECTORY >> 8:
+            if index.heads[at][_KIND_AT] == _SPARSE_DIRECTORY:
                 sparse.append(_sparse_path(path, cut, front))
             elif path.startswith(cut):
                 links.append(front + path[len(cut) :])
@@ -434,33 +341,16 @@ class TrackedPaths:
         files = (path for path in paths if not path.endswith(b"/")) if index.sparse else paths
         return cls(files, links=links, sparse=(path for path in sparse if path is not None))
 
-    @property
-    def files(self) -> frozenset[bytes]:
-        """The paths of files and symlinks."""
-        return frozenset(self.paths).difference(self.links, self.sparse)
-
     def holds(self, path: bytes) -> bool:
-        """Tell whether the index holds a path as a file or symlink.
-
-        Args:
-            path: The path.
-
-        Returns:
-            Whether it is there; False for a gitlink and for a directory.
-        """
+        """Whether the index holds a path as a file or symlink, not as a gitlink or a directory."""
         at = bisect_left(self.paths, path)
         found = at < len(self.paths) and self.paths[at] == path
         return found and path not in self.links and path not in self.sparse
 
     def below(self, directory: bytes) -> bool:
-        """Tell whether the index holds something below a directory.
+        """Whether the index holds something below a directory, b"" for the root.
 
-        Args:
-            directory: The directory; b"" is the root.
-
-        Returns:
-            Whether a path below it is there, or the directory itself as a gitlink, or it or a directory above
-            it as a sparse directory.
+        A gitlink counts as below itself. A sparse directory has something below it and below all its directories.
         """
         if directory in self.links or (self.sparse and self._in_sparse(directory)):
             return True
@@ -475,7 +365,7 @@ class TrackedPaths:
 
 
 def _sparse_path(path: bytes, cut: bytes, front: bytes) -> bytes | None:
-    """Give a sparse directory as seen from the work space; None if it has no part in it."""
+    """A sparse directory relative to the workspace; None if the two have nothing in common."""
     if cut.startswith(path):
         return front[:-1]
     return front + path[len(cut) : -1] if path.startswith(cut) else None

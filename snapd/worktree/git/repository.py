@@ -73,10 +73,10 @@ class Repository:
     """Where a repository keeps its parts. Every path is absolute.
 
     Attributes:
-        root: The directory that holds `.git`, without symlinks.
-        git_dir: The directory of this work tree's own files: HEAD, the index.
-        common_dir: The directory of what all work trees of the repository share: objects, configuration.
-        hash_size: Size of an object name in bytes: 20, or 32 in a SHA-256 repository.
+        root: the directory that has `.git`, without symlinks.
+        git_dir: the directory of this work tree's own files: HEAD, the index.
+        common_dir: the directory of what all work trees of the repository share: objects, configuration.
+        hash_size: size of an object id, bytes: 20, or 32 in a SHA-256 repository.
     """
 
     root: bytes
@@ -91,7 +91,7 @@ class Repository:
 
     @property
     def exclude_path(self) -> bytes:
-        """The file of the repository's own ignore patterns; there need not be one."""
+        """The file with the repository's own ignore patterns; it need not exist."""
         return os.path.join(self.common_dir, b"info", b"exclude")
 
 
@@ -100,20 +100,17 @@ class _BadGitFileError(Exception):
 
 
 def find_repository(folder: bytes, stats: StatCache | None = None) -> Repository | None:
-    """Find the repository whose work tree a folder is in, as git run in that folder would.
+    """The repository whose work tree a folder is in, as git run in that folder would find it.
 
     It ignores a directory `.git` that is no repository. A file `.git` that leads to none ends the search, as does the
     edge of the file system; and a folder inside a git directory has no work tree.
 
     Args:
-        folder: An absolute path. Symlinks in it are resolved first.
-        stats: Takes in what is looked at.
-
-    Returns:
-        The repository, None if there is none.
+        folder: absolute; symlinks in it are resolved first.
+        stats: notes the files that the answer rests on.
 
     Raises:
-        OSError: The folder cannot be read.
+        OSError: the folder cannot be read.
     """
     stats = stats or StatCache()
     current = os.path.realpath(folder)
@@ -130,14 +127,11 @@ def find_repository(folder: bytes, stats: StatCache | None = None) -> Repository
 
 
 def nested_repository(directory: bytes | int, stats: StatCache | None = None) -> Repository | None:
-    """Read the repository whose `.git` is in a directory, without looking further up.
+    """The repository whose `.git` is in a directory; None if there is no valid one.
 
     Args:
-        directory: The directory: an absolute path, or an open descriptor.
-        stats: Takes in what is looked at.
-
-    Returns:
-        The repository; None if the directory holds no valid `.git`.
+        directory: an absolute path, or an open descriptor.
+        stats: as for `find_repository`.
     """
     try:
         if isinstance(directory, int):
@@ -149,18 +143,17 @@ def nested_repository(directory: bytes | int, stats: StatCache | None = None) ->
 
 
 def user_excludes(user: GitUser, repository: Repository | None, stats: StatCache | None = None) -> bytes | None:
-    """Read the file of the user's own ignore patterns: the one that `core.excludesFile` names, or the default.
+    """The text of the user's own ignore patterns, in the file that `core.excludesFile` names, or the default one.
 
-    A configuration file that is malformed is passed over with a warning in the log. Sections `includeIf` have
-    no effect.
+    A malformed configuration file only causes a warning in the log. Sections `includeIf` have no effect.
 
     Args:
-        user: Whose configuration counts.
-        repository: The repository whose configuration counts too; None if there is none.
-        stats: Takes in what is looked at.
+        user: whose configuration counts.
+        repository: its configuration counts too.
+        stats: as for `find_repository`.
 
     Returns:
-        The text of the file; None if there is none or it cannot be read.
+        None if there is no such file, or it cannot be read.
     """
     stats = stats or StatCache()
     configs = user.configs
@@ -178,11 +171,11 @@ def user_excludes(user: GitUser, repository: Repository | None, stats: StatCache
 
 @attrs.frozen
 class AttributeSettings:
-    """What the configuration says of attributes.
+    """What the configuration says about attributes.
 
     Attributes:
-        files: The attribute files of the system and the user: every one that could be in force. They need not exist.
-        fold: Whether patterns may be matched without regard to case.
+        files: the attribute files of the system and the user: every one that could be in force. They need not exist.
+        fold: whether git may ignore case in patterns.
     """
 
     files: tuple[str, ...]
@@ -190,16 +183,11 @@ class AttributeSettings:
 
 
 def attribute_settings(repository: Repository, user: GitUser) -> AttributeSettings | None:
-    """Read where attributes come from besides the repository. What a condition includes counts in any case.
-
-    Args:
-        repository: The repository whose configuration counts.
-        user: Whose configuration counts too.
+    """Where attributes come from besides the repository; what a condition includes counts in any case.
 
     Returns:
-        What was found. None where a configuration file cannot be read, where attributes come from a tree
-        (`attr.tree`), or where drivers of filters are configured other than those of Git LFS: they may have been
-        in use under attributes that are gone.
+        None if a configuration file cannot be read, if attributes come from a tree (`attr.tree`), or if filters other
+        than those of Git LFS are configured: they may have been in use under attributes that are gone.
     """
     files = [user.system_attributes, os.path.join(user.config_folder, "attributes")]
     fold = False
@@ -240,11 +228,7 @@ def _variables(path: str, home: str) -> list[tuple[str, str]] | None:
 
 
 def _repository_at(root: bytes, stats: StatCache) -> Repository | None:
-    """Read the `.git` of a directory.
-
-    Raises:
-        _BadGitFileError: It is a file that leads to no repository.
-    """
+    """The repository of the `.git` in a directory; raises `_BadGitFileError` for a file that leads to none."""
     dot_git = os.path.join(root, b".git")
     status = stats.stat(dot_git)
     if status is None:
@@ -292,7 +276,7 @@ def _has_head(git_dir: bytes, stats: StatCache) -> bool:
 
 
 def _common_dir(git_dir: bytes, stats: StatCache) -> bytes:
-    """Follow the file `commondir`, which the git directory of an additional work tree has."""
+    """Follows the file `commondir`, which the git directory of an additional work tree has."""
     path = os.path.join(git_dir, b"commondir")
     stats.stat(path)
     try:
@@ -324,7 +308,7 @@ def _is_true(value: str | None) -> bool:
 
 @contextmanager
 def _home(home: str) -> Iterator[None]:
-    """Let '~/' in the include.path of a configuration file mean a given home, not that of the environment."""
+    """Lets `~/` in the `include.path` of a configuration file mean a given home, not that of the environment."""
     with _home_lock:
         before = pygit2.option(Option.GET_HOMEDIR)
         pygit2.option(Option.SET_HOMEDIR, home)
@@ -335,16 +319,13 @@ def _home(home: str) -> Iterator[None]:
 
 
 def _last_value(path: str, name: str, otherwise: str | None, stats: StatCache) -> str | None:
-    """Read one variable of one configuration file and of those that it includes.
+    """The last value of a variable in a configuration file and those that it includes.
 
     Args:
-        path: The file, which need not exist.
-        name: The variable, in lower case.
-        otherwise: What to give if the file does not set the variable, or is malformed.
-        stats: Takes in what is looked at.
-
-    Returns:
-        The last value.
+        path: the file, which need not exist.
+        name: the variable, in lower case.
+        otherwise: what to return if the file does not set the variable, or is malformed.
+        stats: as for `find_repository`.
     """
     status = stats.stat(path)
     # libgit2 would wait forever for a FIFO to be written to
@@ -376,7 +357,7 @@ def _mentions_include(path: str, *, conditional: bool = False) -> bool:
 
 
 def _expanded(value: str, home: str, repository: Repository | None) -> str | None:
-    """Give the path that a value of the configuration means; None if it means none."""
+    """The path that a value of the configuration means; None if it means none."""
     if value.startswith("~"):
         user, _, rest = value[1:].partition("/")
         folder = _home_of(user) if user else home

@@ -1,7 +1,8 @@
-"""What the user's index vouches for must be what `git hash-object --no-filters` says of the bytes on disk."""
+"""What the user's index vouches for must be the blob of the bytes on disk."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import random
 import time
@@ -10,11 +11,13 @@ from pathlib import Path
 
 import pytest
 
+from snapd.core.paths import parents
 from snapd.store.project_blobs import ProjectBlobs
 from snapd.worktree.fs.listing import list_directory
 from snapd.worktree.git.index_seed import IndexSeed
 from snapd.worktree.git.objects import object_directories
 from snapd.worktree.git.repository import GitUser, find_repository
+from tests.support.amounts import amount
 from tests.support.git import run_git
 
 NAMES = ("a.txt", "b.txt", "dir/one.txt", "dir/two.dat", "dir/sub/three.txt", "other/four.psd", "tool.sh")
@@ -64,15 +67,13 @@ def files_below(folder: Path) -> list[bytes]:
     return found
 
 
-def hashes(root: Path, folder: Path, paths: list[bytes]) -> dict[bytes, bytes]:
-    """Git's own names of what is on disk, with every conversion off."""
-    regular = [path for path in paths if not os.path.islink(os.path.join(at(folder), path))]
-    lines = b"".join(os.path.join(at(folder), path) + b"\n" for path in regular)
-    names = run_git(root, "hash-object", "--no-filters", "--stdin-paths", input=lines).split()
-    found = {path: bytes.fromhex(name.decode()) for path, name in zip(regular, names, strict=True)}
-    for path in set(paths).difference(regular):
-        target = os.readlink(os.path.join(at(folder), path))
-        found[path] = bytes.fromhex(run_git(root, "hash-object", "--stdin", input=target).decode())
+def hashes(folder: Path, paths: list[bytes]) -> dict[bytes, bytes]:
+    """The blobs of what is on disk, without any conversion."""
+    found = {}
+    for path in paths:
+        full = os.path.join(at(folder), path)
+        data = os.readlink(full) if os.path.islink(full) else Path(os.fsdecode(full)).read_bytes()
+        found[path] = hashlib.sha1(b"blob %d\0%s" % (len(data), data)).digest()
     return found
 
 
@@ -85,14 +86,14 @@ def load(root: Path, folder: Path | None = None, home: Path | None = None) -> In
 
 
 def vouched(root: Path, folder: Path | None = None, home: Path | None = None) -> set[bytes]:
-    """The paths that are vouched for, after each answer was compared with git's."""
+    """The paths that are vouched for, after each answer was compared with the disk."""
     seed = load(root, folder, home)
     if seed is None:
         return set()
     folder = folder or root
     paths = files_below(folder)
     found = {}
-    for directory in sorted({b"", *(part for path in paths for part in above(path))}):
+    for directory in sorted({b"", *(part for path in paths for part in parents(path))}):
         descriptor = os.open(os.path.join(at(folder), directory), os.O_RDONLY)
         listing = list_directory(descriptor)
         names = listing.names.split(b"\0")[:-1]
@@ -101,16 +102,11 @@ def vouched(root: Path, folder: Path | None = None, home: Path | None = None) ->
         for name, oid in zip(names, seed.oids(directory, listing), strict=True):
             if oid is not None:
                 found[directory + b"/" + name if directory else name] = oid
-    actual = hashes(root, folder, paths)
+    actual = hashes(folder, paths)
     assert found == {path: actual[path] for path in found}
     assert set(found.values()) <= seed.wanted
     assert ProjectBlobs(seed.object_directories).sizes(set(found.values())).keys() == set(found.values())
     return set(found)
-
-
-def above(path: bytes) -> list[bytes]:
-    parts = path.split(b"/")
-    return [b"/".join(parts[:depth]) for depth in range(1, len(parts))]
 
 
 def checked_out_again(root: Path, *options: str) -> None:
@@ -178,7 +174,7 @@ def test_a_copy_has_other_inodes(repo: Path, tmp_path: Path) -> None:
 def test_a_rewrite_in_the_tick_of_the_add(repo: Path, set_back: bool) -> None:
     """Nothing waits here: many rounds fall into one tick of the clock that stamps files."""
     path = repo / "a.txt"
-    for number in range(150):
+    for number in range(amount(75, 300)):
         path.write_bytes(b"%05d first" % number)
         old = 1_600_000_000_123_456_789
         if set_back:

@@ -76,7 +76,7 @@ def test_an_additional_work_tree(repo: Path, tmp_path: Path) -> None:
     repository = agrees_with_git(tmp_path / "other" / "sub")
     assert repository.root == at(tmp_path / "other")
     assert repository.common_dir == at(repo / ".git")
-    assert {entry.path for entry in read_index(repository.index_path).entries} == {b"sub/file"}
+    assert read_index(repository.index_path).paths == [b"sub/file"]
 
 
 @pytest.mark.parametrize("relative", [True, False])

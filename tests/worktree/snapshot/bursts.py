@@ -13,7 +13,7 @@ import signal
 import sys
 import tempfile
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Literal
@@ -32,6 +32,7 @@ from snapd.worktree.snapshot import walker
 from snapd.worktree.snapshot.lister_pool import ListerPool
 from tests.support.git import run_git
 from tests.support.workspace import close_all, make
+from tests.worktree.changes import stored_files
 from tests.worktree.edits import Editor, OtherProcess
 from tests.worktree.oracle import Oracle
 
@@ -141,6 +142,48 @@ class Generator:
         self.dice = random.Random(seed)
         self._case = case
         self._root = os.fsencode(root)
+        path, file, directory = self._path, self._file, self._directory
+        data, byte, pick = self._data, self._byte, self._one_of
+        self._edits: list[Step] = [
+            ("write", path, data),
+            ("write", file, data),
+            ("save", file, data),
+            ("nested", self._deep_file, data),
+            ("disguise", file, byte),
+            ("disguise", file, byte),
+            ("recreate", file, byte),
+            ("renew", directory, pick(_NAMES), data),
+            ("touch", file, pick((0, 10**18, 10**18 + 1))),
+            ("mkdir", directory),
+            ("mkdir", directory),
+            ("remove", file),
+            ("remove", directory),
+            ("rename", file, path),
+            ("rename", path, path),
+            ("rename", directory, directory),
+            ("rename", directory, directory),
+            ("away_and_back", directory, data),
+            ("away_and_back", file, data),
+            ("swap", directory, directory),
+            ("swap", file, file),
+            ("chmod", file, pick((0o644, 0o755, 0o600))),
+            ("chmod", directory, pick((0o755, 0o700))),
+            ("symlink", pick((b"a", b"..", b"d")), self._path_or_directory),
+            ("link", file, path),
+            ("link", file, path),
+            ("fifo", path),
+            ("append", file, data),
+            ("append", file, data),
+            ("map", file, byte),
+            ("map", file, byte),
+            ("write", self._rules, self._patterns),
+            ("write", self._rules, self._patterns),
+            ("save", self._rules, self._patterns),
+            ("remove", self._rules),
+            ("symlink", pick((b"a",)), self._rules),
+            ("mkdir", self._rules),
+        ]
+        """The edits, with functions that make their arguments."""
 
     def burst(self) -> Burst:
         """What happens between two snapshots."""
@@ -167,50 +210,24 @@ class Generator:
         return (kind,)
 
     def _edit(self) -> Step:
-        dice = self.dice
-        byte = dice.randrange(256)
-        data = bytes((byte,)) * dice.choice(_SIZES)
-        edits: list[Step] = [
-            ("write", self._path(), data),
-            ("write", self._file(), data),
-            ("save", self._file(), data),
-            ("nested", self._directory() + b"/%d/f/g" % dice.randrange(3), data),
-            ("disguise", self._file(), byte),
-            ("disguise", self._file(), byte),
-            ("recreate", self._file(), byte),
-            ("renew", self._directory(), dice.choice(_NAMES), data),
-            ("touch", self._file(), dice.choice((0, 10**18, 10**18 + 1))),
-            ("mkdir", self._directory()),
-            ("mkdir", self._directory()),
-            ("remove", self._file()),
-            ("remove", self._directory()),
-            ("rename", self._file(), self._path()),
-            ("rename", self._path(), self._path()),
-            ("rename", self._directory(), self._directory()),
-            ("rename", self._directory(), self._directory()),
-            ("away_and_back", self._directory(), data),
-            ("away_and_back", self._file(), data),
-            ("swap", self._directory(), self._directory()),
-            ("swap", self._file(), self._file()),
-            ("chmod", self._file(), dice.choice((0o644, 0o755, 0o600))),
-            ("chmod", self._directory(), dice.choice((0o755, 0o700))),
-            ("symlink", dice.choice((b"a", b"..", b"d")), dice.choice((self._path(), self._directory()))),
-            ("link", self._file(), self._path()),
-            ("link", self._file(), self._path()),
-            ("fifo", self._path()),
-            ("append", self._file(), data),
-            ("append", self._file(), data),
-            ("map", self._file(), byte),
-            ("map", self._file(), byte),
-            ("write", self._rules(), self._patterns()),
-            ("write", self._rules(), self._patterns()),
-            ("save", self._rules(), self._patterns()),
-            ("remove", self._rules()),
-            ("symlink", b"a", self._rules()),
-            ("mkdir", self._rules()),
-        ]
         # what is out of reach of the clocks: a mapping that is written to and not let go of, see `Run.edit`
-        return ("edit", dice.random() < 0.3, *dice.choice(edits))
+        name, *arguments = self.dice.choice(self._edits)
+        return ("edit", self.dice.random() < 0.3, name, *(make() for make in arguments))
+
+    def _one_of(self, values: tuple[Any, ...]) -> Callable[[], Any]:
+        return lambda: self.dice.choice(values)
+
+    def _byte(self) -> int:
+        return self.dice.randrange(256)
+
+    def _data(self) -> bytes:
+        return bytes((self._byte(),)) * self.dice.choice(_SIZES)
+
+    def _deep_file(self) -> bytes:
+        return self._directory() + b"/%d/f/g" % self.dice.randrange(3)
+
+    def _path_or_directory(self) -> bytes:
+        return self.dice.choice((self._path, self._directory))()
 
     def _patterns(self) -> bytes:
         return b"\n".join(self.dice.choice(_PATTERNS) for _ in range(self.dice.randrange(4)))
@@ -301,12 +318,8 @@ class Run:
             return f"skipped {skipped ^ oracle.skipped}"
         return None
 
-    def _files(self, tree: bytes) -> dict[bytes, bytes]:
-        rows = self.bench.git("ls-tree", "-r", "-z", tree.hex()).split(b"\0")[:-1]
-        return {path: entry for entry, path in (row.split(b"\t", 1) for row in rows)}
-
     def _difference(self, tree: bytes, oracle: Oracle) -> str:
-        held = self._files(tree)
+        held = stored_files(self.bench, tree)
         differing = {
             path: f"{held.get(path)!r} instead of {oracle.files.get(path)!r}"
             for path in sorted({*held, *oracle.files})
@@ -401,7 +414,7 @@ class Run:
             tracked = self._track()
         after_all = self.oracle()
         after_all.tree()
-        held = set(self._files(tracked.tree).values())
+        held = set(stored_files(self.bench, tracked.tree).values())
         lost = {before.files[path] for path in before.files} & set(after_all.files.values()) - held
         exact = self.bench.workspace._work_tree.watcher == "inotify"
         return f"lost {lost}" if lost and exact and b".gitignore" not in repr(edit).encode() else None

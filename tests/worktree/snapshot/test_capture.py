@@ -170,16 +170,6 @@ def test_a_name_that_some_system_takes_for_git_is_listed(tmp_path: Path, name: s
     }
 
 
-def test_a_large_file_is_listed_and_the_limit_may_move(tmp_path: Path) -> None:
-    bench = make(tmp_path, {"big": b"x" * 1001, "fits": b"x" * 1000})
-    bench.configure(max_file_size=1000)
-    tracked = bench.take()
-    assert bench.names(tracked.tree) == ["fits"]
-    assert [(skip.path, skip.reason) for skip in tracked.skipped] == [(b"big", SkipReason.TOO_LARGE)]
-    bench.configure(max_file_size=1001)
-    assert bench.names(bench.track()) == ["big", "fits"]
-
-
 def test_a_file_stored_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("snapd.worktree.snapshot.reader.STREAM_FROM", 1000)
     monkeypatch.setattr(disk, "CHUNK", 256)
@@ -219,21 +209,6 @@ def test_what_cannot_be_read_is_listed_and_left_alone(name: str, mode: int, list
         # it is readable now, and was there all the time
         bench.restore(tracked.tree)
         assert bench.read() == {"d/secret": b"1", "d/other": b"2", "a": b"3"}
-
-
-def test_same_size_and_time_is_still_seen(tmp_path: Path) -> None:
-    bench = make(tmp_path, {"a": b"one", "d/b": b"one"})
-    seen = {bench.track()}
-    for turn in range(10):
-        for name in ("a", "d/b"):
-            status = os.stat(bench.path(name))
-            with open(bench.path(name), "r+b") as file:
-                file.write(b"%03d" % turn)
-            os.utime(bench.path(name), ns=(status.st_atime_ns, status.st_mtime_ns))
-        tree = bench.track()
-        assert tree == git_tree_hash(tmp_path, {"a": b"%03d" % turn, "d/b": b"%03d" % turn})
-        seen.add(tree)
-    assert len(seen) == 11
 
 
 def test_a_write_within_the_same_clock_tick_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -297,19 +272,6 @@ def test_a_disk_error_gives_no_hash(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.undo()
     assert bench.workspace.status().last == first
     assert bench.track() == git_tree_hash(tmp_path, {"a": b"1", "b": b"3"})
-
-
-def test_directories_moved_in_and_out(tmp_path: Path) -> None:
-    bench = make(tmp_path, {"a/b/c": b"1", "a/d": b"2"})
-    bench.track()
-    away = tmp_path / "away"
-    os.rename(bench.path("a"), away)
-    assert bench.track() == git_tree_hash(tmp_path, {})
-    os.rename(away, bench.path("z"))
-    assert bench.track() == git_tree_hash(tmp_path, {"z/b/c": b"1", "z/d": b"2"})
-    os.rename(bench.path("z/b"), bench.path("b"))
-    bench.write({"z/b": b"now a file"})
-    assert bench.track() == git_tree_hash(tmp_path, {"b/c": b"1", "z/d": b"2", "z/b": b"now a file"})
 
 
 GONE = {

@@ -9,9 +9,7 @@ import errno
 import mmap
 import os
 import shutil
-import subprocess
 import sys
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,14 +20,30 @@ from snapd.core.call import Call
 from snapd.core.errors import Cancelled
 from snapd.core.model import SkipReason
 from snapd.watch.clock import Marks
-from snapd.watch.inotify import OVERFLOW, Event, Inotify
+from snapd.watch.inotify import Inotify
 from snapd.worktree.fs import listing
 from snapd.worktree.snapshot import walker
 from snapd.worktree.snapshot.walker import Walker
 from snapd.worktree.state.file_state import is_racy_record
 from tests.support.git import run_git
-from tests.support.workspace import Bench, Items, Symlink, make, outcomes, without_rights
-from tests.worktree.oracle import Oracle
+from tests.support.workspace import Bench, Items, make, outcomes, without_rights
+from tests.watch.places import run_in_namespace
+from tests.worktree.changes import (
+    Edit,
+    check,
+    disguise,
+    exchange,
+    git_inside,
+    link,
+    lose_events,
+    make_directory,
+    play,
+    put,
+    remove,
+    rename,
+    symlink,
+    together,
+)
 
 CLOCKS = ["auto", "none", "overflow"]
 """`overflow`: a queue that has lost events each time that it had any."""
@@ -37,14 +51,8 @@ CLOCKS = ["auto", "none", "overflow"]
 
 @pytest.fixture(params=CLOCKS)
 def clock(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    read = Inotify.read
-
-    def overflowing(self: Inotify) -> Iterator[Event]:
-        if list(read(self)):
-            yield Event(-1, OVERFLOW, b"")
-
     if request.param == "overflow":
-        monkeypatch.setattr(Inotify, "read", overflowing)
+        lose_events(monkeypatch)
     return str(request.param)
 
 
@@ -55,90 +63,9 @@ def begin(folder: Path, items: Items, clock: str = "auto", *, git: bool = False)
     return bench
 
 
-def check(bench: Bench, *forced: str, exclude: tuple[str, ...] = (), limit: int = 1 << 20) -> None:
-    """A snapshot is what is there: its tree, what was skipped, the empty directories."""
-    bench.configure(*exclude, max_file_size=limit)
-    held = frozenset[bytes]()
-    if os.path.isdir(bench.path(".git")):
-        held = frozenset(run_git(bench.root, "ls-files", "-z").split(b"\0")[:-1])
-    oracle = Oracle(
-        bench.root, limit, tuple(map(os.fsencode, exclude)), held, tuple(os.fsencode(name) for name in forced)
-    )
-    tracked = bench.take(*forced)
-    expected = oracle.tree()
-    rows = bench.git("ls-tree", "-r", "-z", tracked.tree.hex()).split(b"\0")[:-1]
-    found = {path: entry for entry, path in (row.split(b"\t", 1) for row in rows)}
-    assert found == oracle.files
-    assert tracked.tree == expected
-    assert {(skip.path, skip.reason.value) for skip in tracked.skipped} == oracle.skipped
-
-
-def put(name: str, data: bytes) -> Callable[[Bench], None]:
-    return lambda bench: bench.write({name: data})
-
-
-def rename(old: str, new: str) -> Callable[[Bench], None]:
-    def move(bench: Bench) -> None:
-        os.rename(bench.path(old), bench.path(new))
-
-    return move
-
-
-def remove(name: str) -> Callable[[Bench], None]:
-    return lambda bench: bench.remove(name)
-
-
-def exchange(one: str, other: str) -> Callable[[Bench], None]:
-    def swap(bench: Bench) -> None:
-        for old, new in ((one, "spare"), (other, one), ("spare", other)):
-            os.rename(bench.path(old), bench.path(new))
-
-    return swap
-
-
-def disguise(name: str, data: bytes) -> Callable[[Bench], None]:
-    """Other bytes, the same size and the same mtime."""
-
-    def write(bench: Bench) -> None:
-        status = os.stat(bench.path(name))
-        with open(bench.path(name), "r+b") as file:
-            file.write(data)
-        os.utime(bench.path(name), ns=(status.st_atime_ns, status.st_mtime_ns))
-
-    return write
-
-
-def link(old: str, new: str) -> Callable[[Bench], None]:
-    return lambda bench: os.link(bench.path(old), bench.path(new))
-
-
-def symlink(target: str, name: str) -> Callable[[Bench], None]:
-    return lambda bench: bench.write({name: Symlink(target)})
-
-
-def make_directory(name: str) -> Callable[[Bench], None]:
-    return lambda bench: os.makedirs(bench.path(name))
-
-
-def inside(name: str, *arguments: str) -> Callable[[Bench], None]:
-    def run(bench: Bench) -> None:
-        run_git(bench.path(name), *arguments)
-
-    return run
-
-
-def together(*edits: Callable[[Bench], object]) -> Callable[[Bench], None]:
-    def all_of_them(bench: Bench) -> None:
-        for edit in edits:
-            edit(bench)
-
-    return all_of_them
-
-
 RULES: Items = {"d/a.log": b"1", "d/b.log": b"2", "d/e/a.log": b"3", "c.log": b"4", "d/x": b"5"}
 TREE: Items = {"d/a": b"1", "d/b": b"2", "d/e/a": b"3", "d/e/f/a": b"4", "g/a": b"5", "g/h/b": b"6", "top": b"7"}
-Edits = list[Callable[[Bench], object]]
-SCENARIOS: dict[str, tuple[Items, Edits]] = {
+SCENARIOS: dict[str, tuple[Items, list[Edit]]] = {
     "rules of two directories, the upper first": (
         RULES,
         [
@@ -264,7 +191,7 @@ SCENARIOS: dict[str, tuple[Items, Edits]] = {
     ),
     "repositories inside": (
         {"n/a.log": b"1", "n/b.log": b"2", "n/c": b"3", ".gitignore": b"\n"},
-        [inside("n", "init", "-q"), put("n/c", b"x"), remove("n/.git"), put("n/c", b"y")],
+        [git_inside("n", "init", "-q"), put("n/c", b"x"), remove("n/.git"), put("n/c", b"y")],
     ),
 }
 
@@ -272,15 +199,11 @@ SCENARIOS: dict[str, tuple[Items, Edits]] = {
 @pytest.mark.parametrize("at_once", [False, True], ids=["one by one", "at once"])
 @pytest.mark.parametrize(("items", "edits"), SCENARIOS.values(), ids=SCENARIOS.keys())
 def test_each_edit_is_in_the_snapshot_that_follows_it(
-    tmp_path: Path, clock: str, items: Items, edits: Edits, at_once: bool
+    tmp_path: Path, clock: str, items: Items, edits: list[Edit], at_once: bool
 ) -> None:
     bench = begin(tmp_path, items, clock)
     check(bench)
-    for edit in edits:
-        edit(bench)
-        if not at_once:
-            check(bench)
-    check(bench)
+    play(bench, edits, at_once=at_once)
     check(bench)
 
 
@@ -649,15 +572,4 @@ print("done")
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="namespaces are of Linux")
 @pytest.mark.parametrize("watcher", ["auto", "none"])
 def test_what_is_mounted_inside_is_not_crossed_into(tmp_path: Path, watcher: str) -> None:
-    """In a namespace of its own: that needs no privileges and leaves no mount."""
-    namespace = ("unshare", "--user", "--map-root-user", "--mount")
-    try:
-        tried = subprocess.run((*namespace, "true"), capture_output=True, check=False, timeout=60)
-    except FileNotFoundError:
-        pytest.skip("there is no unshare here")
-    if tried.returncode != 0:
-        pytest.skip(f"no namespaces here: {tried.stderr.decode(errors='replace').strip()}")
-    command = (*namespace, sys.executable, "-c", IN_A_NAMESPACE, str(tmp_path), watcher)
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run(command, capture_output=True, check=False, timeout=60, env=environment)
-    assert done.stdout == b"done\n", done.stderr.decode(errors="replace")[-2000:]
+    run_in_namespace(IN_A_NAMESPACE, str(tmp_path), watcher)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from snapd.worktree.snapshot import walker
 from snapd.worktree.snapshot.lister_pool import ListerPool
 from tests.support.git import run_git
 from tests.support.workspace import Bench, make
-from tests.worktree.oracle import Oracle
+from tests.worktree.changes import Edit, check, exchange, put, put_all, remove, rename, symlink, together
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="inotify is of Linux")
 
@@ -27,71 +27,23 @@ FILES: dict[str, bytes] = {
     f"d{at}/e{number}/f{size}": b"x" * size for at in range(4) for number in range(4) for size in (1, 2)
 }
 
-Change = Callable[[Bench], None]
-
-
-def edit(bench: Bench) -> None:
-    """A file gets another content of the same size."""
-    bench.write({"d1/e1/f1": b"y"})
-
-
-def remove(bench: Bench) -> None:
-    """A directory goes."""
-    bench.remove("d1")
-
-
-def replace(bench: Bench) -> None:
-    """Another directory takes the place of one, with others below it by the same names."""
-    bench.write({"d9/e1/f1": b"z", "d9/e2/new": b"new"})
-    os.rename(bench.path("d1"), bench.path("old"))
-    os.rename(bench.path("d9"), bench.path("d1"))
-
-
-def replace_from_outside(bench: Bench) -> None:
-    """As before, and what was there is in the work tree no more."""
-    bench.write({"d9/e1/f1": b"z", "d9/e2/new": b"new"})
-    os.rename(bench.path("d1"), f"{bench.root}-gone")
-    os.rename(bench.path("d9"), bench.path("d1"))
-
-
-def swap(bench: Bench) -> None:
-    """Two directories change places, and what is in them changes after that."""
-    os.rename(bench.path("d1"), bench.path("aside"))
-    os.rename(bench.path("d2"), bench.path("d1"))
-    os.rename(bench.path("aside"), bench.path("d2"))
-    bench.write({"d1/e1/f1": b"1", "d2/e1/f2": b"22", "d2/e3/more": b"more"})
-
-
-def move_inside(bench: Bench) -> None:
-    """A directory moves below another, by its old name, and gets a file."""
-    bench.remove("d2/e1")
-    os.rename(bench.path("d1/e1"), bench.path("d2/e1"))
-    bench.write({"d2/e1/later": b"later"})
-
-
-def recreate(bench: Bench) -> None:
-    """A directory is made anew: it may get the inode of the one that went."""
-    bench.remove("d1/e1")
-    bench.write({"d1/e1/only": b"only"})
-
-
-def ignore(bench: Bench) -> None:
-    """A directory is ignored by now."""
-    bench.write({"d1/.gitignore": b"e1/\n", ".gitignore": b"d3/\n"})
-
-
-def link(bench: Bench) -> None:
-    """A symlink takes the place of a directory."""
-    os.rename(bench.path("d1"), bench.path("real"))
-    os.symlink("real", bench.path("d1"))
-
-
-CHANGES = (edit, remove, replace, replace_from_outside, swap, move_inside, recreate, ignore, link)
-
-
-@pytest.fixture(autouse=True)
-def _help_for_few(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(walker, "_LISTER_FROM", 1)
+REPLACED = put_all({"d9/e1/f1": b"z", "d9/e2/new": b"new"})
+CHANGES: dict[str, Edit] = {
+    "a file gets another content of the same size": put("d1/e1/f1", b"y"),
+    "a directory goes": remove("d1"),
+    "another directory takes the place of one": together(REPLACED, rename("d1", "old"), rename("d9", "d1")),
+    "another takes the place of one that leaves": together(REPLACED, rename("d1", "../gone"), rename("d9", "d1")),
+    "two directories change places, then change": together(
+        exchange("d1", "d2"), put_all({"d1/e1/f1": b"1", "d2/e1/f2": b"22", "d2/e3/more": b"more"})
+    ),
+    "a directory moves below another by its old name": together(
+        remove("d2/e1"), rename("d1/e1", "d2/e1"), put("d2/e1/later", b"later")
+    ),
+    # it may get the inode of the one that went
+    "a directory is made anew": together(remove("d1/e1"), put("d1/e1/only", b"only")),
+    "a directory is ignored by now": put_all({"d1/.gitignore": b"e1/\n", ".gitignore": b"d3/\n"}),
+    "a symlink takes the place of a directory": together(rename("d1", "real"), symlink("real", "d1")),
+}
 
 
 @attrs.define
@@ -99,18 +51,25 @@ class Between:
     """What is done, once, when directories are listed and watched by other processes and not yet taken in here.
 
     Attributes:
+        patch: restored after the test.
         round: 0 for when the directories of the root are listed, 1 for those below them.
         step: what is done.
     """
 
+    patch: pytest.MonkeyPatch
     round: int
     step: Callable[[], None] | None = None
+
+    def do(self, step: Callable[[], None]) -> None:
+        """Has processes list the directories from now on, and something done in between."""
+        self.patch.setattr(walker, "_LISTER_FROM", 1)
+        self.step = step
 
 
 @pytest.fixture(params=[0, 1], ids=["first", "below"])
 def between(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Between]:
     """The moment at which something changes."""
-    between = Between(request.param)
+    between = Between(monkeypatch, request.param)
     real = ListerPool.answers
     rounds = [0]
 
@@ -130,8 +89,8 @@ def between(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     assert between.step is None
 
 
-def make_change(bench: Bench, change: Change, *, heard: bool) -> None:
-    """Changes something; where it is heard, a listener's thread takes in at once what the queue has to tell."""
+def make_change(bench: Bench, change: Edit, *, heard: bool) -> None:
+    """Changes something; if it is heard, a listener's thread takes in at once what the queue has."""
     change(bench)
     clock = bench.workspace._work_tree._clock  # type: ignore[attr-defined]
     # where all queues of the user are in use there is none
@@ -139,33 +98,30 @@ def make_change(bench: Bench, change: Change, *, heard: bool) -> None:
         clock._gather()
 
 
-def check(bench: Bench, held: Iterable[str] = ()) -> None:
-    """A snapshot is what is there, also after one more change to whatever is watched; `held` is in the user's index."""
-    oracle = Oracle(bench.root, 1 << 20, tracked=frozenset(map(os.fsencode, held)))
-    assert bench.track() == oracle.tree()
+def check_twice(bench: Bench) -> None:
+    """Checks a snapshot, and another after one more change to everything that is watched."""
+    check(bench)
     for above, _, names in list(os.walk(bench.root)):
         if ".git" not in Path(above).parts:
             for name in names:
                 if not os.path.islink(os.path.join(above, name)) and name.startswith("f"):
                     Path(above, name).write_bytes(b"afterwards")
-    assert bench.track() == oracle.tree()
-
-
-@pytest.mark.parametrize("heard", [False, True])
-@pytest.mark.parametrize("change", CHANGES)
-def test_what_changes_while_a_new_process_looks(tmp_path: Path, between: Between, change: Change, heard: bool) -> None:
-    bench = make(tmp_path, FILES)
-    bench.track()
-    bench.reopen()
-    between.step = lambda: make_change(bench, change, heard=heard)
     check(bench)
 
 
 @pytest.mark.parametrize("heard", [False, True])
-@pytest.mark.parametrize("change", CHANGES)
-def test_what_changes_while_a_first_look_is_taken(
-    tmp_path: Path, between: Between, change: Change, heard: bool
-) -> None:
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_what_changes_while_a_new_process_looks(tmp_path: Path, between: Between, change: Edit, heard: bool) -> None:
+    bench = make(tmp_path, FILES)
+    bench.track()
+    bench.reopen()
+    between.do(lambda: make_change(bench, change, heard=heard))
+    check_twice(bench)
+
+
+@pytest.mark.parametrize("heard", [False, True])
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_what_changes_while_a_first_look_is_taken(tmp_path: Path, between: Between, change: Edit, heard: bool) -> None:
     bench = Bench(tmp_path, "")
     bench.write(FILES)
     run_git(bench.root, "init", "-q")
@@ -173,8 +129,8 @@ def test_what_changes_while_a_first_look_is_taken(
     later = time.time_ns() + 10_000_000_000
     os.utime(bench.path(".git/index"), ns=(later, later))
     bench.open()
-    between.step = lambda: make_change(bench, change, heard=heard)
-    check(bench, FILES)
+    between.do(lambda: make_change(bench, change, heard=heard))
+    check_twice(bench)
 
 
 def test_a_process_that_dies_at_once_is_done_without(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -185,6 +141,7 @@ def test_a_process_that_dies_at_once_is_done_without(tmp_path: Path, monkeypatch
     def lost(lister: ListerPool[Any], path: bytes, tag: Any) -> None:
         raise WorkerLost
 
+    monkeypatch.setattr(walker, "_LISTER_FROM", 1)
     monkeypatch.setattr(ListerPool, "list_directory", lost)
     assert bench.track() == tree
-    check(bench)
+    check_twice(bench)

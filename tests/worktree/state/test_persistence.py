@@ -5,27 +5,38 @@ from __future__ import annotations
 import os
 import random
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from snapd.core.model import ObjectId, SkipReason
+from snapd.core.model import SkipReason
 from snapd.core.rules.ignore import IgnoreStack
 from snapd.worktree.fs import stable_read as disk
 from snapd.worktree.fs.listing import SIGNATURE
 from snapd.worktree.ignore.directory_rules import DirectoryRules, Scope
-from snapd.worktree.snapshot import scanner as scan
 from snapd.worktree.state.file_state import seeded_record
 from snapd.worktree.state.nodes import DirectoryNode, Uncaptured
 from snapd.worktree.state.persistence import Saved, load, save
 from snapd.worktree.state.tree_state import TreeState
 from tests.support.git import run_git
-from tests.support.workspace import Bench, Symlink, make, write
-from tests.worktree.oracle import Oracle
+from tests.support.workspace import Symlink, make, write
+from tests.worktree.changes import (
+    Edit,
+    check,
+    disguise,
+    exchange,
+    link,
+    make_executable,
+    put,
+    put_all,
+    remove,
+    rename,
+    scanner_of,
+    together,
+)
 
-LIMIT = 1 << 16
+LIMIT = 1 << 20
 TREE, RULES = b"t" * 20, b"r" * 20
 ODD = (b"\xff\xfe", b"new\nline", b" ", b"-", b"caf\xe9", b"caf\xc3\xa9", b"\x01", b"n" * 255, b"a.b", b"a-b", b"a0")
 
@@ -170,102 +181,32 @@ def _old_files(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(disk, "_COARSE_NS", 0)
 
 
-def same_size(bench: Bench) -> None:
-    times = os.stat(bench.path("src/a.py"))
-    bench.write({"src/a.py": b"AAAA\n"})
-    os.utime(bench.path("src/a.py"), ns=(times.st_atime_ns, times.st_mtime_ns))
-
-
-def replaced_by_another_with_the_same_times(bench: Bench) -> None:
-    times = os.stat(bench.path("src/a.py"))
-    bench.write({"aside": b"BBBB\n"})
-    os.utime(bench.path("aside"), ns=(times.st_atime_ns, times.st_mtime_ns))
-    os.rename(bench.path("aside"), bench.path("src/a.py"))
-
-
-def directory_renamed(bench: Bench) -> None:
-    os.rename(bench.path("src"), bench.path("moved"))
-
-
-def directories_swapped(bench: Bench) -> None:
-    os.rename(bench.path("src"), bench.path("aside"))
-    os.rename(bench.path("lib"), bench.path("src"))
-    os.rename(bench.path("aside"), bench.path("lib"))
-
-
-def files_swapped(bench: Bench) -> None:
-    os.rename(bench.path("src/a.py"), bench.path("aside"))
-    os.rename(bench.path("src/b.py"), bench.path("src/a.py"))
-    os.rename(bench.path("aside"), bench.path("src/b.py"))
-
-
-def nested(bench: Bench) -> None:
-    bench.write({"new/er/still/deep.txt": b"deep\n", "src/sub/empty/": None, "src/sub/x": b"x"})
-
-
-def deleted(bench: Bench) -> None:
-    bench.remove("src/a.py", "lib", "link")
-
-
-def ignored_by_now(bench: Bench) -> None:
-    bench.write({".gitignore": b"*.log\nlib\n"})
-
-
-def not_ignored_any_more(bench: Bench) -> None:
-    bench.write({".gitignore": b"\n"})
-
-
-def ignore_file_gone(bench: Bench) -> None:
-    bench.remove(".gitignore")
-
-
-def ignore_file_below(bench: Bench) -> None:
-    bench.write({"src/.gitignore": b"b.py\nsub\n"})
-
-
-def kinds(bench: Bench) -> None:
-    bench.remove("src/a.py", "lib", "link")
-    bench.write(
-        {"src/a.py/now": b"a directory\n", "lib": b"a file\n", "link": b"no link\n", "src/b.py": Symlink(b"a.py")}
-    )
-
-
-def mode(bench: Bench) -> None:
-    os.chmod(bench.path("src/a.py"), 0o755)
-
-
-def grown(bench: Bench) -> None:
-    bench.write({"src/a.py": bytes(LIMIT + 1), "large": b"small by now\n"})
-
-
-def second_name(bench: Bench) -> None:
-    os.link(bench.path("src/a.py"), bench.path("second"))
-    with open(bench.path("second"), "r+b") as file:
-        file.write(b"ZZ")
-
-
-def nothing(_: Bench) -> None:
-    pass
-
-
-EDITS: list[Callable[[Bench], None]] = [
-    same_size,
-    replaced_by_another_with_the_same_times,
-    directory_renamed,
-    directories_swapped,
-    files_swapped,
-    nested,
-    deleted,
-    ignored_by_now,
-    not_ignored_any_more,
-    ignore_file_gone,
-    ignore_file_below,
-    kinds,
-    mode,
-    grown,
-    second_name,
-    nothing,
-]
+EDITS: dict[str, Edit] = {
+    "same size": disguise("src/a.py", b"AAAA\n"),
+    "replaced by another with the same times": together(
+        lambda bench: shutil.copy2(bench.path("src/a.py"), bench.path("aside")),
+        disguise("aside", b"BBBB\n"),
+        rename("aside", "src/a.py"),
+    ),
+    "directory renamed": rename("src", "moved"),
+    "directories swapped": exchange("src", "lib"),
+    "files swapped": exchange("src/a.py", "src/b.py"),
+    "nested": put_all({"new/er/still/deep.txt": b"deep\n", "src/sub/empty/": None, "src/sub/x": b"x"}),
+    "deleted": remove("src/a.py", "lib", "link"),
+    "ignored by now": put(".gitignore", b"*.log\nlib\n"),
+    "not ignored any more": put(".gitignore", b"\n"),
+    "ignore file gone": remove(".gitignore"),
+    "ignore file below": put("src/.gitignore", b"b.py\nsub\n"),
+    "kinds": together(
+        remove("src/a.py", "lib", "link"),
+        put_all({"src/a.py/now": b"a directory\n", "lib": b"a file\n", "link": b"no link\n"}),
+        put_all({"src/b.py": Symlink(b"a.py")}),
+    ),
+    "mode": make_executable("src/a.py"),
+    "grown": put_all({"src/a.py": bytes(LIMIT + 1), "large": b"small by now\n"}),
+    "second name": together(link("src/a.py", "second"), disguise("second", b"ZZ")),
+    "nothing": together(),
+}
 
 ITEMS: dict[str, Any] = {
     ".gitignore": b"*.log\nbuild/\n",
@@ -282,33 +223,10 @@ ITEMS: dict[str, Any] = {
 }
 
 
-def check(bench: Bench, *forced: str, tracked: frozenset[bytes] = frozenset()) -> ObjectId:
-    """A snapshot is what the disk alone says; so is all that it tells beside the tree."""
-    bench.configure(max_file_size=LIMIT)
-    tree = bench.track(*forced)
-    oracle = Oracle(bench.root, LIMIT, tracked=tracked, forced=tuple(map(os.fsencode, forced)))
-    assert tree == oracle.tree()
-    scanner = scanner_of(bench)
-    assert scanner.captured is not None
-    coverage = scanner.captured.coverage
-    assert {(skip.path, skip.reason.value) for skip in coverage.skipped} == oracle.skipped
-    assert set(coverage.empty_dirs) == oracle.empty
-    assert scanner.state.count == len(oracle.files)
-    return tree
-
-
-def scanner_of(bench: Bench) -> scan.Scanner:
-    """What has the memory."""
-    scanner: scan.Scanner = bench.workspace._work_tree._scanner  # type: ignore[attr-defined]
-    return scanner
-
-
 @pytest.mark.usefixtures("_old_files")
-@pytest.mark.parametrize("edit", EDITS, ids=lambda edit: edit.__name__)
+@pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS)
 @pytest.mark.parametrize("watcher", ["auto", "none"])
-def test_what_changed_while_nobody_looked_is_in_the_first_snapshot(
-    tmp_path: Path, edit: Callable[[Bench], None], watcher: Any
-) -> None:
+def test_what_changed_while_nobody_looked_is_in_the_first_snapshot(tmp_path: Path, edit: Edit, watcher: Any) -> None:
     bench = make(tmp_path, ITEMS, watcher=watcher)
     check(bench)
     bench.close()
@@ -328,7 +246,7 @@ def test_many_changes_in_a_row_each_with_a_new_process(tmp_path: Path, seed: int
     check(bench)
     for _ in range(12):
         bench.close()
-        for edit in dice.sample(EDITS, k=2):
+        for edit in dice.sample([*EDITS.values()], k=2):
             try:
                 edit(bench)
             except OSError:
@@ -346,7 +264,7 @@ def test_what_the_index_holds_by_now_is_captured(tmp_path: Path) -> None:
     bench.close()
     run_git(bench.root, "add", "-f", "src/kept.log", "build/out")
     bench.open()
-    check(bench, tracked=frozenset((b"src/kept.log", b"build/out")))
+    check(bench)
     bench.close()
     run_git(bench.root, "rm", "-q", "--cached", "src/kept.log", "build/out")
     bench.open()
@@ -440,7 +358,7 @@ def test_expired_snapshots_make_it_worth_nothing(tmp_path: Path, read_names: lis
     check(bench)
     store = bench.store
     bench.close()
-    for line in bench_references(store):
+    for line in run_git(store, "--git-dir=.", "for-each-ref", "--format=%(refname)").decode().split():
         run_git(store, "--git-dir=.", "update-ref", "-d", line)
     run_git(store, "--git-dir=.", "prune", "--expire=now")
     del read_names[:]
@@ -448,11 +366,6 @@ def test_expired_snapshots_make_it_worth_nothing(tmp_path: Path, read_names: lis
     check(bench)
     assert set(read_names) == FILES
     bench.git("fsck", "--strict", "--no-dangling")
-
-
-def bench_references(store: str) -> list[str]:
-    """All references of a store."""
-    return run_git(store, "--git-dir=.", "for-each-ref", "--format=%(refname)").decode().split()
 
 
 @pytest.mark.usefixtures("_old_files")
