@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from snapd.core.feed.event_log import EventLog
-    from snapd.core.operations.unsaved import Unsaved
+    from snapd.core.operations.editors import Editors
     from snapd.core.ports.differ import TextDiffer
     from snapd.core.ports.policy import Policy
     from snapd.core.ports.store import Store
@@ -42,7 +42,7 @@ class Workspace:
         store: holds its snapshots and events.
         policy: says what to capture, and what to keep for how long.
         texts: compares texts.
-        unsaved: knows which files have unsaved text in an editor.
+        editors: knows what editors have open.
 
     Attributes:
         track, file_at, names, entry, status: see `Snapshots`.
@@ -66,13 +66,13 @@ class Workspace:
         store: Store,
         policy: Policy,
         texts: TextDiffer,
-        unsaved: Unsaved,
+        editors: Editors,
     ) -> None:
         self.project_id = project_id
         self.policy = policy
         self._work_tree = work_tree
         self._store = store
-        self._writer = writer = Writer(work_tree, store, policy, texts, unsaved)
+        self._writer = writer = Writer(work_tree, store, policy, texts, editors)
         snapshots = Snapshots(writer, store)
         self.track, self.status = snapshots.track, snapshots.status
         self.file_at, self.names, self.entry = snapshots.file_at, snapshots.names, snapshots.entry
@@ -114,6 +114,18 @@ class Workspace:
             RuntimeError: no thread is left for it.
         """
         self._writer.feed.listen(wanted)
+
+    def look_at_edits(self, path: bytes) -> None:
+        """Looks at a file that somebody began to type into, or has saved, in an editor: what was typed is the user's.
+
+        If that fails, `listen_to_trouble` is called, and the next look at the folder counts.
+
+        Args:
+            path: of the file, absolute and canonical.
+        """
+        prefix = self.root.rstrip(b"/") + b"/"
+        if path.startswith(prefix):
+            self._writer.look_at_edits(path[len(prefix) :])
 
     def check_present(self) -> None:
         """Makes sure that folder and store are still those that were opened.

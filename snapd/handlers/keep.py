@@ -11,6 +11,7 @@ from snapd.wire import methods
 from snapd.wire.snapshot import (
     CleanupParams,
     CleanupResult,
+    OpenStep,
     PurgedFile,
     PurgeParams,
     PurgeResult,
@@ -25,6 +26,8 @@ from .binding import handles
 from .history import moment
 
 if TYPE_CHECKING:
+    from snapd.core.answers import StepView
+
     from .context import Context
 
 
@@ -47,9 +50,22 @@ def status(context: Context, _: StatusParams) -> StatusResult:
         full_look=None if look is None else FullLook(at=moment(look.at), reason=look.why),
         last_hash=None if found.last is None else found.last.hex(),
         store=StoreInfo(path=found.store_path, bytes=found.store_bytes),
+        open_steps=[_open_step(view) for view in workspace.sessions.open(context.call)],
         settings=[Setting(name=each.name, value=_json(each.value), source=each.source) for each in in_use],
         settings_problems=[said for said in (workspace.policy.problem, found.folder_problem) if said is not None]
         or None,
+    )
+
+
+def _open_step(view: StepView) -> OpenStep:
+    begun = view.step.begun
+    return OpenStep(
+        session_id=begun.session_id,
+        step_id=begun.step_id,
+        agent=view.agent,
+        tool=begun.tool,
+        description=begun.description,
+        started_at=moment(view.step.started),
     )
 
 

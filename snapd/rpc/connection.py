@@ -146,7 +146,7 @@ class Connection(JsonRPCServer):
         self._max_message_bytes = max_message_bytes
         self._token = token
         self._folders = Folders(workspaces, queues, self._options, executor, self._opened, self._closed)
-        self._documents = Documents(workspaces.unsaved, self._folders, executor, self._spawn)
+        self._documents = Documents(workspaces.editors, self._folders, executor, self._spawn)
         self._pending: dict[MessageId, _Pending] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
         self._taking_bytes = 0

@@ -200,6 +200,18 @@ class Setting:
 
 
 @attrs.frozen(kw_only=True)
+class OpenStep:
+    """A step that goes on: what changes now is its own."""
+
+    session_id: str = field(metadata=says("Its session."))
+    step_id: str = field(metadata=says("The step."))
+    agent: str | None = field(default=None, metadata=says("The agent of the session."))
+    tool: str | None = field(default=None, metadata=says("The tool that the agent uses in it."))
+    description: str | None = field(default=None, metadata=says("What it does, for people."))
+    started_at: str = field(metadata=says("When it began, as RFC 3339 in UTC with milliseconds."))
+
+
+@attrs.frozen(kw_only=True)
 class StatusResult:
     """The result of `snapshot/status`."""
 
@@ -221,6 +233,9 @@ class StatusResult:
     )
     last_hash: TreeHash | None = field(default=None, metadata=says("The last snapshot, if there is one."))
     store: StoreInfo = field(metadata=says("Where the snapshots are stored."))
+    open_steps: list[OpenStep] = field(
+        metadata=says("The steps that are open, of all sessions, in the order in which they began.")
+    )
     settings: list[Setting] | None = field(default=None, metadata=says("The settings in effect, each with its source."))
     settings_problems: list[str] | None = field(
         default=None,

@@ -83,7 +83,7 @@ def carry_out(
     """
     # each step gets a notification, which must be possible even if the disk is full by then
     writer.event_log.prepare(len(operation.tasks) + OTHER_NOTICES)
-    prepared = writer.prepare(writer.look((), call), wanted_by_tasks(operation.tasks), options, call)
+    prepared = writer.prepare(writer.seen(call), wanted_by_tasks(operation.tasks), options, call)
     plan, turned = planner.plan(operation.tasks, prepared, call)
     event = attrs.evolve(
         writer.operation(operation.kind, prepared.seen),
