@@ -57,6 +57,14 @@ class Editor:
             return
         reports, self._waiting = self._waiting, []
         path = os.fsencode(self._path)
-        disk = FileOnDisk(self._path.read_bytes() if self._path.exists() else None, changed_ago)
+        disk = FileOnDisk(self._utf8(), changed_ago)
         if self._bench.workspaces.editors.take(self, path, reports, disk):
             self._bench.workspace.look_at_edits(path)
+
+    def _utf8(self) -> bytes | None:
+        try:
+            data = self._path.read_bytes()
+            data.decode()
+        except (FileNotFoundError, UnicodeDecodeError):
+            return None
+        return data

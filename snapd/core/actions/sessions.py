@@ -168,7 +168,7 @@ class Sessions:
     ) -> Step:
         """Begins a step, with a snapshot of the work tree as it is now.
 
-        If the session has a step for the same part already, returns that one: two hooks may report the same call.
+        If the session has a step for the same part already, returns that one: two hooks may report one call.
 
         Args:
             session_id: its session.
@@ -192,7 +192,7 @@ class Sessions:
         try:
             with self._writer.turn(call):
                 session = self._going_on(session_id)
-                known = None if part_id is None else self._timeline.step_of_part(session_id, part_id)
+                known = None if part_id is None else self._timeline.step_of_part(session_id, message_id, part_id)
                 if known is not None:
                     return known
                 if parent is not None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from snapd.core.model import RelPath
 
 _BOM = b"\xef\xbb\xbf"
-_RELOAD_SECONDS = 0.05
+_FRESH_SECONDS = 0.05
 """An editor that reads a file again reports it at least this long after the file changed: it waits for quiet first."""
 _MOST_BYTES = 4 << 20
 """Longer texts are not kept; what was typed into them is taken from the disk when they are saved."""
@@ -35,6 +35,11 @@ class FileOnDisk:
 
     data: bytes | None
     changed_ago: float
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether it may have changed after the reports were sent."""
+        return self.changed_ago <= _FRESH_SECONDS
 
 
 @attrs.frozen
@@ -76,7 +81,7 @@ class _Document:
         is_typed: whether it had some since `shown_at`, so that somebody must have typed it.
         saved: whether the editor has saved it, and nobody has looked at the file since.
         saved_text: the text that it saved; None if unknown.
-        is_exact: whether the file has been seen with just the bytes of the text, so that its encoding is UTF-8.
+        is_exact: whether the bytes of the file are those of the text, because its encoding is UTF-8.
     """
 
     shown: bytes | None = None
@@ -99,11 +104,12 @@ class _Document:
         match report:
             case Opened(text):
                 self.text = _kept(text)
-                # a file with a text that comes later was saved since; with any other, the editor restored unsaved text
-                is_on_disk = self._agrees(disk, text) or self._agrees_with_any(disk, to_come)
-                if is_on_disk:
+                # if the file has another text, it was saved since, or the editor restored unsaved text
+                was_saved = disk.is_fresh or Saved() in to_come or self._agrees_with_any(disk, to_come)
+                was_on_disk = self._agrees(disk, text) or was_saved
+                if was_on_disk:
                     self.show(self.text)
-                self._note_unsaved(disk.data is not None and not is_on_disk)
+                self._note_unsaved(disk.data is not None and not was_on_disk)
             case Changed(text):
                 self._change(text, disk, to_come)
             case Saved():
@@ -126,7 +132,7 @@ class _Document:
             self._note_unsaved(not self._agrees_with_any(disk, to_come))
         else:
             self.is_unsaved = False
-            if was_clean and disk.changed_ago > _RELOAD_SECONDS and Saved() not in to_come:
+            if was_clean and not disk.is_fresh and Saved() not in to_come:
                 self.show(self.text)
 
     def _note_unsaved(self, is_unsaved: bool) -> None:
@@ -139,10 +145,12 @@ class _Document:
         self.is_typed = False
 
     def _agrees(self, disk: FileOnDisk, text: bytes | None) -> bool:
-        if disk.data is None or text is None or disk.data.removeprefix(_BOM) != text.removeprefix(_BOM):
+        if disk.data is None or text is None:
             return False
-        self.is_exact = True
-        return True
+        is_same = disk.data.removeprefix(_BOM) == text.removeprefix(_BOM)
+        # the other encodings whose bytes are valid UTF-8 have control characters: UTF-16 and ISO 2022
+        self.is_exact = self.is_exact or is_same or not any(byte in disk.data for byte in (b"\0", b"\x1b"))
+        return is_same
 
     def _agrees_with_any(self, disk: FileOnDisk, reports: tuple[Report, ...]) -> bool:
         return any(self._agrees(disk, report.text) for report in reports if isinstance(report, Changed))
@@ -201,7 +209,10 @@ class Editors:
                 del documents[path]
             if not documents:
                 del self._of[editor]
-            return document.saved or (document.is_typed and not was_typed)
+            if document.saved:
+                return True
+            # the file may have been saved already, and somebody may have written it again: the next report says so
+            return document.is_typed and not was_typed and not (disk.data is not None and disk.is_fresh)
 
     def drop(self, editor: Hashable) -> None:
         """Forgets an editor that is gone."""

@@ -365,11 +365,10 @@ class Database:
         steps = self._steps("WHERE step_id = ?", step_id)
         return steps[0] if steps else None
 
-    def step_of_part(self, session_id: SessionId, part_id: str) -> Step | None:
+    def step_of_part(self, session_id: SessionId, message_id: str | None, part_id: str) -> Step | None:
         """The first step of a part of a message."""
-        return next(
-            iter(self._steps("WHERE session_id = ? AND part_id = ? ORDER BY seq LIMIT 1", session_id, part_id)), None
-        )
+        which = "WHERE session_id = ? AND part_id = ? AND message_id IS ? ORDER BY seq LIMIT 1"
+        return next(iter(self._steps(which, session_id, part_id, message_id)), None)
 
     def steps(self, session_id: SessionId) -> tuple[Step, ...]:
         """The steps of a session."""

@@ -101,6 +101,19 @@ def test_all_reports_can_come_after_the_agent_has_written_again(agents: Agents) 
     assert users_lines(agents.bench) == {b"user"}
 
 
+def test_even_if_the_editor_reports_all_at_once(agents: Agents) -> None:
+    step = agents.begin("one")
+    agents.bench.write({"a.txt": text(l1=b"agent 1")})
+    editor = Editor(agents.bench, "a.txt")
+    editor.type(text(l1=b"agent 1", l10=b"user"))
+    editor.save()
+    agents.bench.write({"a.txt": text(l1=b"agent 1", l10=b"user", l20=b"agent 2")})
+    editor.deliver()
+    agents.end(step)
+    assert lines_of(agents.bench, step) == {b"agent 1", b"agent 2"}
+    assert users_lines(agents.bench) == {b"user"}
+
+
 def test_a_claim_does_not_take_it(agents: Agents) -> None:
     editor = Editor(agents.bench, "a.txt")
     step = agents.begin("one")
