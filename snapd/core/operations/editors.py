@@ -105,11 +105,13 @@ class _Document:
             case Opened(text):
                 self.text = _kept(text)
                 # if the file has another text, it was saved since, or the editor restored unsaved text
-                was_saved = disk.is_fresh or Saved() in to_come or self._agrees_with_any(disk, to_come)
+                was_saved = Saved() in to_come or self._agrees_with_any(disk, to_come)
                 was_on_disk = self._agrees(disk, text) or was_saved
-                if was_on_disk:
+                self.is_unsaved = disk.data is not None and not was_on_disk
+                if was_on_disk or disk.is_fresh:
                     self.show(self.text)
-                self._note_unsaved(disk.data is not None and not was_on_disk)
+                else:
+                    self.is_typed = self.is_unsaved
             case Changed(text):
                 self._change(text, disk, to_come)
             case Saved():
