@@ -12,7 +12,7 @@ import attrs
 
 from snapd.core.compare.text import DirectDiffer
 from snapd.core.errors import StoreCorrupt, WorkspaceGone
-from snapd.core.operations.unsaved import Unsaved
+from snapd.core.operations.editors import Editors
 from snapd.core.workspace import Workspace
 from snapd.locations import check_private, store_directories, store_path
 from snapd.refusal import canonical_root, check_root, project_id
@@ -78,7 +78,7 @@ class Workspaces:
         texts: compares texts; None to compare them in the calling thread.
 
     Attributes:
-        unsaved: the files with unsaved text in an editor, as editors report them.
+        editors: what editors have open, as they report it.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class Workspaces:
         self._user = GitUser(locations.home, xdg_config_home)
         self._umask = umask
         self._socket = socket
-        self.unsaved = Unsaved()
+        self.editors = Editors()
         self._texts = texts if texts is not None else DirectDiffer()
         self._lock = threading.Lock()
         self._open: dict[str, _Open] = {}
@@ -302,7 +302,7 @@ class Workspaces:
                     store,
                     policy,
                     self._texts,
-                    self.unsaved,
+                    self.editors,
                 )
             except BaseException:
                 store.close()

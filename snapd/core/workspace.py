@@ -23,7 +23,7 @@ from snapd.core.actions.undo_steps import UndoSteps
 from snapd.core.operations.writer import Writer
 
 if TYPE_CHECKING:
-    from snapd.core.operations.unsaved import Unsaved
+    from snapd.core.operations.editors import Editors
     from snapd.core.ports.differ import TextDiffer
     from snapd.core.ports.policy import Policy
     from snapd.core.ports.store import Store
@@ -39,7 +39,7 @@ class Workspace:
         store: holds its snapshots and events.
         policy: says what to capture, and what to keep for how long.
         texts: compares texts.
-        unsaved: knows which files have unsaved text in an editor.
+        editors: knows what editors have open.
 
     Attributes:
         root: the folder, absolute and canonical.
@@ -67,13 +67,13 @@ class Workspace:
         store: Store,
         policy: Policy,
         texts: TextDiffer,
-        unsaved: Unsaved,
+        editors: Editors,
     ) -> None:
         self.project_id = project_id
         self.policy = policy
         self._work_tree = work_tree
         self._store = store
-        self._writer = writer = Writer(work_tree, store, policy, texts, unsaved)
+        self._writer = writer = Writer(work_tree, store, policy, texts, editors)
         self.root, self.event_log = work_tree.root, writer.event_log
         self.watch_changes, self.listen_to_trouble = writer.feed.listen, writer.listen
         snapshots = Snapshots(writer, store)
@@ -94,6 +94,18 @@ class Workspace:
         self.session_diff = NetPages(store, store.timeline, self.step_changes, self.sessions, texts).page
         self.store_check = StoreCheck(writer, store, store)
         self.purge = Purge(writer, store, store, store)
+
+    def look_at_edits(self, path: bytes) -> None:
+        """Looks at a file that somebody began to type into, or has saved, in an editor: what was typed is the user's.
+
+        If that fails, `listen_to_trouble` is called, and the next look at the folder counts.
+
+        Args:
+            path: of the file, absolute and canonical.
+        """
+        prefix = self.root.rstrip(b"/") + b"/"
+        if path.startswith(prefix):
+            self._writer.look_at_edits(path[len(prefix) :])
 
     def check_present(self) -> None:
         """Makes sure that folder and store are still those that were opened.

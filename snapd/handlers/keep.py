@@ -16,6 +16,8 @@ from .binding import handles
 from .history import moment
 
 if TYPE_CHECKING:
+    from snapd.core.answers import StepView
+
     from .context import Context
 
 
@@ -38,9 +40,22 @@ def status(context: Context, _: wire.StatusParams) -> wire.StatusResult:
         full_look=None if look is None else FullLook(at=moment(look.at), reason=look.why),
         last_hash=None if found.last is None else found.last.hex(),
         store=StoreInfo(path=found.store_path, bytes=found.store_bytes),
+        open_steps=[_open_step(view) for view in workspace.sessions.open(context.call)],
         settings=[wire.Setting(name=each.name, value=_json(each.value), source=each.source) for each in in_use],
         settings_problems=[said for said in (workspace.policy.problem, found.folder_problem) if said is not None]
         or None,
+    )
+
+
+def _open_step(view: StepView) -> wire.OpenStep:
+    begun = view.step.begun
+    return wire.OpenStep(
+        session_id=begun.session_id,
+        step_id=begun.step_id,
+        agent=view.agent,
+        tool=begun.tool,
+        description=begun.description,
+        started_at=moment(view.step.started),
     )
 
 

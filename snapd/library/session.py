@@ -86,10 +86,9 @@ class Step:
         return self
 
     def wrote(self, *files: FileName) -> None:
-        """Names the files that the agent wrote, for when steps of several agents overlap.
+        """Names the files that the agent wrote: the step then owns the changes of these files and no others.
 
-        The step then owns the changes of these files and no others. Call it as often as needed until the step ends;
-        without a file, it says that the agent has written nothing so far.
+        Call it as often as needed until the step ends. Without a file, it says that the agent has written nothing yet.
 
         Args:
             files: absolute, or relative to the project; a directory stands for everything in it.

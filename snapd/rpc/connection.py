@@ -272,8 +272,8 @@ class Connection(JsonRPCServer):
             lsp.WORKSPACE_DID_CHANGE_CONFIGURATION: self._change_configuration,
             lsp.TEXT_DOCUMENT_DID_OPEN: self._documents.did_open,
             lsp.TEXT_DOCUMENT_DID_CHANGE: self._documents.did_change,
-            lsp.TEXT_DOCUMENT_DID_SAVE: self._documents.did_save_or_close,
-            lsp.TEXT_DOCUMENT_DID_CLOSE: self._documents.did_save_or_close,
+            lsp.TEXT_DOCUMENT_DID_SAVE: self._documents.did_save,
+            lsp.TEXT_DOCUMENT_DID_CLOSE: self._documents.did_close,
             **{method: partial(self._request, method) for method in METHODS},
         }
         for method, feature in features.items():

@@ -1,4 +1,4 @@
-"""Three-way merges of a file, by libgit2, in memory.
+"""Three-way merges of a file, by libgit2, in memory; changes that only touch are joined here.
 
 In the repository itself, libgit2 would touch the time of an object that exists already, even if that is a link to one
 of the user's own git, and it would write objects that the journal does not know.
@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING
 import pygit2
 from pygit2.enums import FileMode, MergeFlag
 
+from snapd.core.compare.adjacent import Edit, join
+from snapd.core.compare.text import is_binary
 from snapd.core.errors import StoreCorrupt
-from snapd.core.model import Entry
+from snapd.core.model import SYMLINK, Entry
 from snapd.store.batch import ObjectBatch
 from snapd.store.objects.codec import NUMBERS
 from snapd.store.objects.libgit2 import Supplied, supplied
@@ -24,7 +26,9 @@ if TYPE_CHECKING:
 
 
 def merge(repository: ShadowRepository, base: Entry | None, ours: Entry, theirs: Entry) -> Entry | None:
-    """Merges two changes of a file, mode and text, as git does, and stores the result through the journal.
+    """Merges two changes of a file, mode and text, and stores the result through the journal.
+
+    As git does, but for changes that only touch: for git these are a conflict.
 
     Args:
         repository: where the blobs are.
@@ -55,11 +59,40 @@ def merge(repository: ShadowRepository, base: Entry | None, ours: Entry, theirs:
         index = handle.merge_trees(tree_of(base), tree_of(ours), tree_of(theirs), flags=MergeFlag(0))
     except pygit2.GitError as error:
         raise StoreCorrupt(f"object {ours.oid.hex()} cannot be merged: {error}", object=ours.oid.hex()) from error
-    if index.conflicts is not None:
+    if index.conflicts is None:
+        merged = index["file"]
+        return Entry(int(merged.mode), _stored(repository, memory.objects[bytes(merged.id.raw)][1]))
+    if base is None or SYMLINK in (base.mode, ours.mode, theirs.mode):
         return None
-    merged = index["file"]
-    oid: ObjectId = bytes(merged.id.raw)
+    text = _joined(*(memory.objects[entry.oid][1] for entry in (base, ours, theirs)))
+    mode = ours.mode if theirs.mode == base.mode else theirs.mode
+    return None if text is None else Entry(mode, _stored(repository, text))
+
+
+def _stored(repository: ShadowRepository, data: bytes) -> ObjectId:
     with ObjectBatch(repository) as batch:
-        batch.blob(memory.objects[oid][1])
+        oid = batch.blob(data)
         batch.commit()
-    return Entry(int(merged.mode), oid)
+    return oid
+
+
+def _joined(base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
+    if any(is_binary(data) for data in (base, ours, theirs)):
+        return None
+    return join(_lines(base), _edits(base, ours), _edits(base, theirs))
+
+
+def _edits(old: bytes, new: bytes) -> list[Edit]:
+    lines = _lines(new)
+    patch = pygit2.Patch.create_from(old, new, context_lines=0)
+    found = []
+    for hunk in patch.hunks:
+        # a hunk without lines on one side names the line before it
+        start = hunk.old_start - (1 if hunk.old_lines else 0)
+        begin = hunk.new_start - (1 if hunk.new_lines else 0)
+        found.append(Edit(start, start + hunk.old_lines, tuple(lines[begin : begin + hunk.new_lines])))
+    return found
+
+
+def _lines(data: bytes) -> list[bytes]:
+    return [line + b"\n" for line in data.split(b"\n")[:-1]] + [data.rpartition(b"\n")[2]] * (not data.endswith(b"\n"))

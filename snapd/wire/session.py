@@ -274,8 +274,8 @@ class StepEndParams(RequestParams):
     step_id: Annotated[str, _STEP]
     files: Annotated[
         list[str] | None,
-        "The files that the agent knows it wrote, for steps that overlap. A directory stands for everything in it. "
-        "Of the changes during the step, it owns those to these files and no others.",
+        "The files that the agent knows it wrote. A directory stands for everything in it. Of the changes during the "
+        "step, it owns those to these files and no others; with an empty list, none.",
     ] = None
 
 

@@ -202,6 +202,18 @@ class Setting:
 
 
 @attrs.frozen(kw_only=True)
+class OpenStep:
+    """A step that goes on: what changes now is its own."""
+
+    session_id: Annotated[str, "Its session."]
+    step_id: Annotated[str, "The step."]
+    agent: Annotated[str | None, "The agent of the session."] = None
+    tool: Annotated[str | None, "The tool that the agent uses in it."] = None
+    description: Annotated[str | None, "What it does, for people."] = None
+    started_at: Annotated[str, "When it began, as RFC 3339 in UTC with milliseconds."]
+
+
+@attrs.frozen(kw_only=True)
 class StatusResult:
     """The result of `snapshot/status`."""
 
@@ -220,6 +232,7 @@ class StatusResult:
     full_look: Annotated[FullLook | None, "This daemon's latest scan of all files, and the reason for it."] = None
     last_hash: Annotated[TreeHash | None, "The last snapshot, if there is one."] = None
     store: Annotated[StoreInfo, "Where the snapshots are stored."]
+    open_steps: Annotated[list[OpenStep], "The steps that are open, of all sessions, in the order in which they began."]
     settings: Annotated[list[Setting] | None, "The settings in effect, each with its source."] = None
     settings_problems: Annotated[
         list[str] | None,

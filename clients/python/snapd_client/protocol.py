@@ -37,6 +37,7 @@ __all__ = [
     "ListFilesResult",
     "NotificationParams",
     "OnConflict",
+    "OpenStep",
     "Outcome",
     "OutcomeKind",
     "Patch",
@@ -419,6 +420,26 @@ class StoreInfo(TypedDict):
     """The space that it takes on disk, in bytes."""
 
 
+class _OpenStepRequired(TypedDict):
+    sessionId: str
+    """Its session."""
+    stepId: str
+    """The step."""
+    startedAt: str
+    """When it began, as RFC 3339 in UTC with milliseconds."""
+
+
+class OpenStep(_OpenStepRequired, total=False):
+    """A step that goes on: what changes now is its own."""
+
+    agent: str
+    """The agent of the session."""
+    tool: str
+    """The tool that the agent uses in it."""
+    description: str
+    """What it does, for people."""
+
+
 class Setting(TypedDict):
     """A setting in effect for the workspace."""
 
@@ -448,6 +469,8 @@ class _StatusResultRequired(TypedDict):
     """
     store: StoreInfo
     """Where the snapshots are stored."""
+    openSteps: list[OpenStep]
+    """The steps that are open, of all sessions, in the order in which they began."""
 
 
 class StatusResult(_StatusResultRequired, total=False):
@@ -1112,8 +1135,8 @@ class StepEndParams(_StepEndParamsRequired, total=False):
     """The params of `step/end`."""
 
     files: list[str]
-    """The files that the agent knows it wrote, for steps that overlap. A directory stands for everything in it. Of the
-    changes during the step, it owns those to these files and no others.
+    """The files that the agent knows it wrote. A directory stands for everything in it. Of the changes during the step,
+    it owns those to these files and no others; with an empty list, none.
     """
 
 

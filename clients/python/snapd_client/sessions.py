@@ -259,7 +259,7 @@ class SessionRequests(Requests):
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
     ) -> types.StepEnded:
-        """Ends a step. For steps that overlap, `files` names the files that the agent knows it wrote."""
+        """Ends a step. If the agent knows which files it wrote, `files` names them: the step owns no others."""
         params = {"stepId": step_id, "files": self._names(files, workspace_uri)}
         result: types.StepEnded = self._ask("step/end", params, workspace_uri, timeout, on_progress)
         return result

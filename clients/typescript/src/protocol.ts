@@ -264,6 +264,22 @@ export interface StoreInfo {
   bytes: number;
 }
 
+/** A step that goes on: what changes now is its own. */
+export interface OpenStep {
+  /** Its session. */
+  sessionId: string;
+  /** The step. */
+  stepId: string;
+  /** The agent of the session. */
+  agent?: string;
+  /** The tool that the agent uses in it. */
+  tool?: string;
+  /** What it does, for people. */
+  description?: string;
+  /** When it began, as RFC 3339 in UTC with milliseconds. */
+  startedAt: string;
+}
+
 /** A setting in effect for the workspace. */
 export interface Setting {
   /** The name, as in `config.toml`. */
@@ -294,6 +310,8 @@ export interface StatusResult {
   lastHash?: TreeHash;
   /** Where the snapshots are stored. */
   store: StoreInfo;
+  /** The steps that are open, of all sessions, in the order in which they began. */
+  openSteps: OpenStep[];
   /** The settings in effect, each with its source. */
   settings?: Setting[];
   /** What is wrong with `config.toml` (its last good values stay in effect), or with the folder's `.snapd.toml` (no snapshot is taken until it is right). */
@@ -792,7 +810,7 @@ export interface StepBeginResult {
 export interface StepEndParams extends RequestParams {
   /** The step. */
   stepId: string;
-  /** The files that the agent knows it wrote, for steps that overlap. A directory stands for everything in it. Of the changes during the step, it owns those to these files and no others. */
+  /** The files that the agent knows it wrote. A directory stands for everything in it. Of the changes during the step, it owns those to these files and no others; with an empty list, none. */
   files?: string[];
 }
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from snapd.cli.requests.names import short
 from snapd.cli.terminal.layout import columns, fit, fit_name, one_line, pad
 from snapd.cli.terminal.output import LETTERS, printable
-from snapd.cli.terminal.times import day, moment
+from snapd.cli.terminal.times import day, lasting, moment
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -137,7 +137,7 @@ class _Picture:
         elif step["state"] == "partly":
             texts.append(("partly undone", "yellow"))
         elif step["state"] == "open":
-            texts.append(("open", "green"))
+            texts.append((f"open for {lasting(moment(step['startedAt']), self._now)}", "green"))
         elif not step["files"]:
             texts.append(("nothing changed", "dim"))
         mark = ("○", "dim") if undone else (_MARKS.get(step["state"], "●"), style)

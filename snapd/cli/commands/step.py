@@ -9,7 +9,7 @@ from snapd.cli.exit_codes import DONE
 from snapd.cli.requests.connection import ask, backend, in_folder
 from snapd.cli.requests.names import all_sessions, short, step_id
 from snapd.cli.terminal.output import Painter, print_error, print_json, printable, summary
-from snapd.core.errors import PathOutsideWorkspace, SnapdError, UnknownSession
+from snapd.core.errors import InvalidParams, PathOutsideWorkspace, SnapdError, UnknownSession
 
 if TYPE_CHECKING:
     import argparse
@@ -73,13 +73,36 @@ def _whole(found: Backend, word: str) -> str:
 
 
 def _end(options: argparse.Namespace) -> int:
-    """Shows what changed."""
+    """Ends a step, or all that are open, and shows what they changed."""
+    if options.all == (options.step is not None):
+        raise InvalidParams("expected either a step or --all", hint="'snapd status' lists the open steps", field="STEP")
+    if options.all:
+        return _end_all(options)
     with backend(options) as found:
         result = _ended(found, step_id(found, options.step), _named(options))
     if options.json:
         print_json(result)
     else:
         print(summary(Painter(options), result["files"]))
+    return DONE
+
+
+def _end_all(options: argparse.Namespace) -> int:
+    if options.files is not None:
+        raise InvalidParams("--file: not together with --all", field="--file")
+    with backend(options) as found:
+        # the last one first: a part ends before the step that it belongs to
+        steps = ask(found, "snapshot/status", {})["openSteps"][::-1]
+        ended = [{"stepId": step["stepId"], **_ended(found, step["stepId"], None)} for step in steps]
+    if options.json:
+        print_json({"steps": ended})
+        return DONE
+    painter = Painter(options)
+    for step in ended:
+        print(f"{painter.paint('ended', 'cyan')} {painter.paint(short(step['stepId']), 'yellow')}")
+        print(summary(painter, step["files"]))
+    if not ended:
+        print("snapd: no step is open", file=sys.stderr)
     return DONE
 
 

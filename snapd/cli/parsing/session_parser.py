@@ -69,13 +69,14 @@ def _add_step(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     begin.add_argument("--part", metavar="ID", help="the part of that message")
     begin.add_argument("--parent", metavar="STEP", help="the step that this one is a part of")
     end = actions.add_parser("end", parents=[shared], help="end a step and show what changed")
-    end.add_argument("step", metavar="STEP", help=_STEP)
+    end.add_argument("step", metavar="STEP", nargs="?", help=_STEP)
+    end.add_argument("--all", action="store_true", help="end all open steps, such as those of agents that crashed")
     end.add_argument(
         "--file",
         action="append",
         metavar="FILE",
         dest="files",
-        help="a file that the agent wrote, for steps that overlap (repeatable)",
+        help="a file that the agent wrote; the step then owns no others (repeatable)",
     )
 
 

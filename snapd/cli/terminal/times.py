@@ -17,6 +17,16 @@ def moment(text: str) -> datetime:
     return datetime.fromisoformat(text.replace("Z", "+00:00")).astimezone()
 
 
+def lasting(since: datetime, now: datetime) -> str:
+    """How long something has gone on, in the largest unit that fits."""
+    amount = max(0, int((now - since).total_seconds()))
+    for size, unit in _UNITS:
+        if amount < size or unit == "day":
+            return f"{amount} {unit}{'' if amount == 1 else 's'}"
+        amount //= size
+    raise AssertionError("unreachable")
+
+
 def ago(when: datetime, now: datetime) -> str:
     """How long ago something was; its date where that is more than a week."""
     amount = int((now - when).total_seconds())

@@ -28,7 +28,7 @@ class HistoryEntry:
 
     Attributes:
         seq: the number of its event.
-        kind: a step, an operation, or "user" for what changed while no step was open.
+        kind: a step, an operation, or "user" for what belongs to no step.
         milliseconds: when it began, since 1970; for "user", when snapd noticed it.
         before: the work tree before it.
         after: the work tree after it; None while the step is open.
@@ -104,9 +104,10 @@ class History:
                 session_id=what.session_id,
                 turned=tuple(dict.fromkeys(turn.step_id for turn in what.turned)),
             )
-        if seen is not None and not seen.steps:
-            files = self._step_changes.between(seen.before.tree, seen.after.tree, call)
-            yield HistoryEntry(event.seq, "user", event.milliseconds, seen.before.tree, seen.after.tree, files)
+        if seen is not None:
+            files = self._step_changes.users(seen, call)
+            if files or not seen.steps:
+                yield HistoryEntry(event.seq, "user", event.milliseconds, seen.before.tree, seen.after.tree, files)
 
     def _step(self, event: Event, begun: StepBegun, call: Call) -> Iterator[HistoryEntry]:
         step = self._timeline.step(begun.step_id)

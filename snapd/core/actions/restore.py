@@ -41,7 +41,7 @@ class Restore:
         """
         with self._writer.turn(call):
             target = Target(self._objects, self._log.find(tree))
-            seen = self._writer.look((), call)
+            seen = self._writer.seen(call)
             wanted = wanted_by_restore(self._objects, seen.tree, tree)
             prepared = self._writer.prepare(seen, wanted, options, call, forced=target.snapshot.coverage.forced)
             plan = prepared.planner.restore(target, call)
@@ -63,7 +63,7 @@ class Restore:
         with self._writer.turn(call):
             targets = [(Target(self._objects, self._log.find(tree)), names) for tree, names in patches]
             forced = {path for target, _ in targets for path in target.snapshot.coverage.forced}
-            seen = self._writer.look((), call)
+            seen = self._writer.seen(call)
             wanted = wanted_by_patches(self._objects, patches)
             prepared = self._writer.prepare(seen, wanted, options, call, forced=forced)
             plan = prepared.planner.revert(targets, call)

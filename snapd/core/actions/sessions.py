@@ -168,6 +168,8 @@ class Sessions:
     ) -> Step:
         """Begins a step, with a snapshot of the work tree as it is now.
 
+        If the session has a step for the same part already, returns that one: two hooks may report one call.
+
         Args:
             session_id: its session.
             call: the request.
@@ -190,11 +192,14 @@ class Sessions:
         try:
             with self._writer.turn(call):
                 session = self._going_on(session_id)
+                known = None if part_id is None else self._timeline.step_of_part(session_id, message_id, part_id)
+                if known is not None:
+                    return known
                 if parent is not None:
                     self.known_step(parent)
                 before = None if ends is None else self._to_end(ends, session_id, parent)
                 self._writer.work_tree.check_present()
-                snapshot = self._writer.look((), call)
+                snapshot = self._writer.seen(call)
                 if before is not None and before.state == "open":
                     ended = self._end_on(snapshot, before, None, call, spoken_for=True)
                 step_id = secrets.token_hex(8)
@@ -286,7 +291,7 @@ class Sessions:
             WorkspaceGone, StoreCorrupt, StorageFull, IoError, Cancelled: the step is still open.
         """
         self._writer.work_tree.check_present()
-        return self._end_on(self._writer.look((), call), step, claims, call, spoken_for=spoken_for)
+        return self._end_on(self._writer.seen(call), step, claims, call, spoken_for=spoken_for)
 
     def _end_on(
         self, snapshot: Snapshot, step: Step, claims: tuple[RelPath, ...] | None, call: Call, *, spoken_for: bool
@@ -312,7 +317,7 @@ class Sessions:
             WorkspaceGone, StoreCorrupt, StorageFull, IoError, Cancelled: the work tree could not be captured.
         """
         self._writer.work_tree.check_present()
-        snapshot = self._writer.look((), call)
+        snapshot = self._writer.seen(call)
         with self._timeline.supposing():
             for step in steps:
                 self._writer.suppose(snapshot, self._end_of(step, snapshot, None, spoken_for=False))
@@ -325,6 +330,10 @@ class Sessions:
         seen = self._writer.span(self._log.identify(snapshot))
         own = self._step_changes.ended_with(step, seen, claims, spoken_for=spoken_for)
         return StepEnded(step.step_id, claims, bool(own.files or own.directories), spoken_for)
+
+    def open(self, call: Call) -> tuple[StepView, ...]:
+        """Lists the open steps of all sessions, in the order in which they were begun."""
+        return tuple(self.shown(step, call) for step in self._timeline.open_steps())
 
     def unattended(self, session_id: SessionId) -> tuple[Step, ...]:
         """Lists the open steps of a session whose client is gone."""
@@ -355,7 +364,7 @@ class Sessions:
             with self._writer.turn(call):
                 steps = attendance.of(client)
                 self._writer.work_tree.check_present()
-                snapshot = self._writer.look((), call)
+                snapshot = self._writer.seen(call)
                 if steps and self._writer.span(self._log.identify(snapshot)) is not None:
                     self._writer.track(snapshot, StepsLeft(steps), call)
                 attendance.drop(steps)

@@ -9,7 +9,7 @@ import attrs
 from snapd.core.answers import StepView
 from snapd.core.compare.file_diff import describe
 from snapd.core.compare.threeway import net
-from snapd.core.timeline.attribution import Author, OwnChanges, own_changes
+from snapd.core.timeline.attribution import Author, OwnChanges, own_changes, users_changes
 from snapd.core.timeline.model import FileSummary, Summary, working
 from snapd.core.trees import changes
 
@@ -90,9 +90,16 @@ class StepChanges:
 
     def between(self, old: ObjectId, new: ObjectId, call: Call) -> tuple[FileSummary, ...]:
         """Summarizes what differs between two trees, file by file."""
+        return self._summaries(self._changes(old, new), call)
+
+    def users(self, seen: Span, call: Call) -> tuple[FileSummary, ...]:
+        """Summarizes what the user changed in a span."""
+        return self._summaries(users_changes(seen, self._authors(seen.steps), self._changes), call)
+
+    def _summaries(self, changed: Iterable[Change], call: Call) -> tuple[FileSummary, ...]:
         deltas = [
             describe(self._objects, change.path, change.old, change.new, self._texts, call, contents=False)
-            for change in self._changes(old, new)
+            for change in changed
         ]
         return tuple(
             FileSummary(delta.path, delta.status, delta.additions, delta.deletions, delta.binary, False)
@@ -162,12 +169,16 @@ class StepChanges:
         return net(chains, self._objects.merge)
 
     def _own(self, step_id: StepId, spans: Sequence[Span], known: dict[StepId, Author]) -> OwnChanges:
-        authors = dict(known)
-        for other in {step for span in spans for step in (*span.steps, *span.left)} - authors.keys():
-            step = self._timeline.step(other)
-            assert step is not None
-            authors[other] = _author(step, step.claims)
+        authors = self._authors({step for span in spans for step in span.steps} - known.keys()) | known
         return own_changes(step_id, spans, authors, self._changes, self._empty_directories)
+
+    def _authors(self, step_ids: Iterable[StepId]) -> dict[StepId, Author]:
+        authors = {}
+        for step_id in step_ids:
+            step = self._timeline.step(step_id)
+            assert step is not None
+            authors[step_id] = _author(step, step.claims)
+        return authors
 
     def _changes(self, old: ObjectId, new: ObjectId) -> Iterable[Change]:
         return changes(self._objects.read_tree, old, new, differing=self._objects.differing)

@@ -91,7 +91,7 @@ class UndoOperation:
             step_ids = {step_id: None for step_id in step_ids if step_id in recorded}
         # each step gets a notification, which must be possible even if the disk is full by then
         writer.event_log.prepare(len(tasks) + OTHER_NOTICES)
-        prepared = writer.prepare(writer.look((), call), wanted_by_tasks(tasks), options, call)
+        prepared = writer.prepare(writer.seen(call), wanted_by_tasks(tasks), options, call)
         plan, turned = self._planner.plan(tasks, prepared, call)
         event = attrs.evolve(
             writer.operation(kind, prepared.seen),

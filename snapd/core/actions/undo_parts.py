@@ -103,7 +103,7 @@ class UndoParts(UndoOperation):
             step = self._sessions.known_step(step_id)
             wanted = set(paths)
             # if an older snapd took a step back, only the files as they are show what is left of it
-            self._writer.look((), call)
+            self._writer.seen(call)
             opened = [part for part in self._step_changes.with_parts(step) if part.state == "open"]
             # an open step goes on; what it changed so far is what it would own if it ended now
             with self._sessions.supposing_ended(reversed(opened), call):

@@ -149,7 +149,7 @@ class UndoSteps(UndoOperation):
         """Finds what there is to take back of one step and its parts."""
         step = self._sessions.step_of(session_id, step_id)
         # if an older snapd took a step back, only the files as they are show what is left of it
-        self._writer.look((), call)
+        self._writer.seen(call)
         with self._ended([part for part in self._step_changes.with_parts(step) if part.state == "open"], options, call):
             parts = self._step_changes.with_parts(self._sessions.known_step(step_id))
             tasks = [self._planner.to_undo(part, call) for part in reversed(parts)]

@@ -59,10 +59,10 @@ def without_concurrent_edits(
     with objects.batch() as batch:
         tree = amended(objects.read_tree, tree, restored, batch.encoded_tree)
         batch.commit()
-    return Snapshot(tree, _agreeing(objects.entry_in, tree, after.coverage))
+    return Snapshot(tree, agreeing(objects.entry_in, tree, after.coverage))
 
 
-def _agreeing(find: Find, tree: ObjectId, coverage: Coverage) -> Coverage:
+def agreeing(find: Find, tree: ObjectId, coverage: Coverage) -> Coverage:
     """Drops from a coverage the paths at which the tree has something: what it says of them was somebody else's."""
 
     def is_absent(path: RelPath) -> bool:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from snapd.core.call import Call, IdleCall
-from snapd.core.errors import Cancelled, Interrupted, StoreCorrupt, WorkspaceNotOpen
+from snapd.core.errors import Cancelled, Interrupted, SnapdError, StoreCorrupt, WorkspaceNotOpen
 from snapd.core.feed.change_feed import ChangeFeed, DriftNotifier
 from snapd.core.feed.event_log import EventLog
 from snapd.core.feed.events import Reverted, Tracked
@@ -21,6 +21,7 @@ from snapd.core.timeline.model import Event, Operated, SnapshotId, Span
 from snapd.failpoints import failpoint
 
 from .concurrent_edits import without_concurrent_edits
+from .editor_saves import EditorSaves
 from .ignored_targets import ignored_files
 from .planner import Planner
 from .recovery import abandoned, directories, done, finished, intent_of, remaining
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from snapd.core.ports.work_tree import WorkTree
     from snapd.core.timeline.model import EventPayload, Intent, OperationKind
 
-    from .unsaved import Unsaved
+    from .editors import Editors
 
 _LOCK_POLL_SECONDS = 0.1
 
@@ -89,7 +90,7 @@ class Writer:
         store: holds its snapshots and events.
         policy: says what to capture.
         texts: compares texts.
-        unsaved: knows which files have unsaved text in an editor.
+        editors: knows what editors have open.
 
     Attributes:
         event_log: the notifications.
@@ -98,11 +99,15 @@ class Writer:
         files: how many files the last capture found; None before the first.
     """
 
-    def __init__(self, work_tree: WorkTree, store: Store, policy: Policy, texts: TextDiffer, unsaved: Unsaved) -> None:
+    def __init__(self, work_tree: WorkTree, store: Store, policy: Policy, texts: TextDiffer, editors: Editors) -> None:
         self.work_tree = work_tree
         self._store = store
         self._policy = policy
-        self.unsaved = unsaved
+        self._editors = editors
+        self._editor_saves = EditorSaves(
+            work_tree.root, editors, store, self._append_edit, self.span, lambda: self._head_at
+        )
+        self._looked_at = self._head_at = 0.0
         self.event_log = EventLog(store.timeline.reserve)
         self.attendance = Attendance()
         self.files: int | None = None
@@ -232,9 +237,29 @@ class Writer:
 
     # -- capturing
 
+    def seen(self, call: Call) -> Snapshot:
+        """Captures the work tree as it is now, without a record yet, and gives the user what editors have saved."""
+        snapshot = self.look((), call)
+        self._editor_saves.settle(snapshot)
+        return snapshot
+
+    def look_at_edits(self, path: RelPath) -> None:
+        """Looks at a file that somebody began to type into, or has saved; reports as trouble why that failed."""
+        try:
+            if not self._store.timeline.open_steps():
+                self._editor_saves.forget()
+                return
+            call = Call()
+            with self.turn(call):
+                self.work_tree.check_present()
+                self._editor_saves.begin(path, self.seen(call))
+        except SnapdError as error:
+            self.report_trouble(error)
+
     def look(self, forced: tuple[RelPath, ...], call: Call) -> Snapshot:
         """Captures the work tree, without a record yet."""
         self._store.check_present()
+        self._looked_at = time.monotonic()
         try:
             with self._store.batch() as batch:
                 snapshot = self.work_tree.capture(self.settings, forced, batch, call)
@@ -266,6 +291,7 @@ class Writer:
         head = self._store.identify(snapshot)
         call.commit()
         self._store.append_event(self._event(head, self.span(head), what), snapshot)
+        self._head_at = self._looked_at
         failpoint("writer.tracked")
         self.notify_snapshot(Tracked(snapshot.tree, previous, snapshot.coverage.skipped))
 
@@ -303,7 +329,7 @@ class Writer:
         """
         forced = tuple(sorted(ignored_files(self.work_tree, wanted, call).union(forced)))
         before = self.look(forced, call) if forced else seen
-        unsaved = self.unsaved.below(self.work_tree.root) if options.respects_editors else frozenset()
+        unsaved = self._editors.unsaved(self.work_tree.root) if options.respects_editors else frozenset()
         planner = Planner(
             self._store,
             self.work_tree,
@@ -409,10 +435,16 @@ class Writer:
         else:
             self._store.append(after, kind)
             self._store.append_event(event, None if self._store.knows(head.tree) else head, RecordKind.LOOK)
+        self._head_at = self._looked_at
         failpoint("writer.forget")
         self._store.forget_intent()
         self._settled = True
         return after
+
+    def _append_edit(self, snapshot: Snapshot, seen: Span | None, what: EventPayload) -> None:
+        event = self._event(self._store.identify(snapshot), seen, what)
+        self._store.append_event(event, None if self._store.knows(snapshot.tree) else snapshot, RecordKind.LOOK)
+        self._head_at = self._looked_at
 
     def _event(self, head: SnapshotId | None, seen: Span | None, what: EventPayload) -> Event:
         return Event(self._store.timeline.next_seq, time.time_ns() // 1_000_000, head, seen, what)

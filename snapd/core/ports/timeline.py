@@ -44,6 +44,9 @@ class Timeline(Protocol):
     def step(self, step_id: StepId) -> Step | None:
         """A step by its name."""
 
+    def step_of_part(self, session_id: SessionId, message_id: str | None, part_id: str) -> Step | None:
+        """The first step of a session that was begun for a part of a message."""
+
     def steps(self, session_id: SessionId) -> tuple[Step, ...]:
         """The steps of a session, in the order in which they were begun."""
 

@@ -8,8 +8,6 @@ import attrs
 
 from snapd.core.paths import parents
 
-from .model import around
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
 
@@ -95,14 +93,13 @@ def own_changes(
 ) -> OwnChanges:
     """Decides what a step itself changed.
 
-    If only one step was open, it owns all changes, whatever it claims. A step whose client was gone does not count as
-    the only one while somebody may still speak for another such step. If several steps were open, a file belongs to
-    those that claim it; if none does, to those that claim nothing at all. If there is no such step, it was the user.
+    A file belongs to those of the open steps that claim it; if none does, to those that claim nothing at all. If there
+    is no such step, it was the user.
 
     Args:
         step_id: the step.
         spans: the spans in which it was open, in the order of time.
-        authors: every step in these spans, including those in `Span.left`.
+        authors: every step that was at work in these spans.
         changes: lists what differs between two trees.
         empty_directories: lists the empty directories of a snapshot.
 
@@ -112,8 +109,7 @@ def own_changes(
     files: dict[RelPath, list[Delta]] = {}
     directories: dict[RelPath, list[DirectoryDelta]] = {}
     for span in spans:
-        accompanied = step_id in span.left and bool(_silent(step_id, span, authors))
-        owners = _Owners(step_id, {step: authors[step] for step in span.steps}, accompanied)
+        owners = _Owners(step_id, {step: authors[step] for step in span.steps})
         for change in changes(span.before.tree, span.after.tree):
             shared = owners.is_shared(change.path, Author.names)
             if shared is not None:
@@ -128,6 +124,19 @@ def own_changes(
         {path: tuple(files[path]) for path in sorted(files) if files[path]},
         {path: net for path in sorted(directories) if (net := _net(directories[path])) is not None},
     )
+
+
+def users_changes(
+    span: Span, authors: Mapping[StepId, Author], changes: Callable[[ObjectId, ObjectId], Iterable[Change]]
+) -> list[Change]:
+    """Lists what the user changed in a span: the files that no step owns. Arguments and errors as of `own_changes`."""
+    if any(authors[step].claims is None for step in span.steps):
+        return []
+    return [
+        change
+        for change in changes(span.before.tree, span.after.tree)
+        if not any(authors[step].names(change.path) for step in span.steps)
+    ]
 
 
 def own_moves(
@@ -153,30 +162,17 @@ def own_moves(
     return {new: old for new, old in found.items() if new != old}
 
 
-def _silent(step_id: StepId, span: Span, authors: Mapping[StepId, Author]) -> set[StepId]:
-    """Finds the other steps without a client that somebody may still speak for: the changes may turn out to be theirs.
-
-    Leaves out the step's own parts and the steps around it: of those, the innermost one that is named owns all.
-    """
-    parents = {step: authors[step].parent for step in span.left}
-    inside = {step for step in span.left if step_id in around((step,), parents)}
-    return set(span.left) - set(span.steps) - around((step_id,), parents) - inside
-
-
 class _Owners:
     """Decides which steps own the changes of one span."""
 
-    def __init__(self, step_id: StepId, authors: Mapping[StepId, Author], accompanied: bool) -> None:
+    def __init__(self, step_id: StepId, authors: Mapping[StepId, Author]) -> None:
         self._step_id = step_id
         self._authors = authors
-        self._accompanied = accompanied
 
     def is_shared(self, path: RelPath, names: Callable[[Author, RelPath], bool]) -> bool | None:
         """Whether a step of another session may have changed a path as well; None if the step does not own it."""
-        owners = set(self._authors)
-        if len(owners) > 1 or self._accompanied:
-            owners = {step for step, author in self._authors.items() if names(author, path)}
-            owners = owners or {step for step, author in self._authors.items() if author.claims is None}
+        owners = {step for step, author in self._authors.items() if names(author, path)}
+        owners = owners or {step for step, author in self._authors.items() if author.claims is None}
         if self._step_id not in owners:
             return None
         return len({self._authors[step].session_id for step in owners}) > 1

@@ -44,7 +44,7 @@ class Span:
         before: the work tree at the first capture.
         after: the work tree at the second.
         steps: the steps that were at work in between, innermost ones only, in the order in which they were begun; if
-            there is none, it was the user.
+            there is none, it was the user, who may have saved a file in an editor while steps were open.
         left: the other open steps, whose client was gone, except those around one of `steps`. Once somebody ends such a
             step by name, the changes are its own as well; then it is among `steps` too, if it is an innermost one.
     """
@@ -107,6 +107,21 @@ class StepsLeft:
     """
 
     steps: tuple[StepId, ...]
+
+
+@attrs.frozen
+class Edited:
+    """Somebody began to type into files, or saved them, in an editor, while steps were open.
+
+    Attributes:
+        paths: the files, ordered.
+        steps: the open steps, in the order in which they were begun.
+        saved: whether the files were saved: then `Event.seen` has what was typed, and no step owns it.
+    """
+
+    paths: tuple[RelPath, ...]
+    steps: tuple[StepId, ...]
+    saved: bool
 
 
 @attrs.frozen
@@ -229,7 +244,7 @@ class Intent:
     linked: tuple[tuple[RelPath, ...], ...] = ()
 
 
-EventPayload = SessionStarted | SessionEnded | StepBegun | StepsLeft | StepEnded | Operated
+EventPayload = SessionStarted | SessionEnded | StepBegun | StepsLeft | Edited | StepEnded | Operated
 
 
 @attrs.frozen

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from snapd.core.errors import StoreCorrupt
 from snapd.core.timeline.model import (
+    Edited,
     Effect,
     Event,
     EventPayload,
@@ -36,14 +37,15 @@ if TYPE_CHECKING:
 
     from snapd.core.model import ObjectId, RelPath
 
-VERSION = 3
-"""Version 2 added steps that are left; version 3, what was not undone or redone of a step."""
+VERSION = 4
+"""Version 2 added steps that are left; 3, what was not undone or redone of a step; 4, what editors saved."""
 
 _NAMES: dict[type[EventPayload], str] = {
     SessionStarted: "sessionStarted",
     SessionEnded: "sessionEnded",
     StepBegun: "stepBegun",
     StepsLeft: "stepsLeft",
+    Edited: "edited",
     StepEnded: "stepEnded",
     Operated: "operated",
 }
@@ -231,6 +233,12 @@ def _shown_happening(what: EventPayload) -> dict[str, Any]:
             }
         case StepsLeft():
             return {"steps": [shown_text(step, "stepId") for step in what.steps]}
+        case Edited():
+            return {
+                "paths": [shown_path(path) for path in what.paths],
+                "steps": [shown_text(step, "stepId") for step in what.steps],
+                "saved": what.saved,
+            }
         case StepEnded():
             return {
                 "stepId": shown_text(what.step_id, "stepId"),
@@ -312,6 +320,17 @@ def _steps_left(value: object) -> StepsLeft:
     return happening
 
 
+def _edited(value: object) -> Edited:
+    read = Fields(value)
+    happening = Edited(
+        paths=read.take("paths", fields.several(fields.path)),
+        steps=read.take("steps", fields.several(fields.text)),
+        saved=read.take("saved", fields.boolean),
+    )
+    read.end()
+    return happening
+
+
 def _step_ended(value: object) -> StepEnded:
     read = Fields(value)
     happening = StepEnded(
@@ -378,6 +397,7 @@ _READERS: dict[str, Callable[[object], EventPayload]] = {
     "sessionEnded": _session_ended,
     "stepBegun": _step_begun,
     "stepsLeft": _steps_left,
+    "edited": _edited,
     "stepEnded": _step_ended,
     "operated": _operated,
 }

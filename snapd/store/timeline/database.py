@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from snapd.core.timeline.model import (
+    Edited,
     Event,
     Operated,
     Session,
@@ -160,7 +161,7 @@ class Database:
                 self._one("UPDATE sessions SET ended = ? WHERE session_id = ?", event.milliseconds, session_id)
             case StepBegun() as what:
                 self._begin_step(event, what)
-            case StepsLeft():
+            case StepsLeft() | Edited():
                 # the event only records the look at the work tree
                 pass
             case StepEnded() as what:
@@ -344,7 +345,7 @@ class Database:
 
     def session_of(self, what: EventPayload) -> SessionId | None:
         """The session of an event; None if it has none, or if its step is unknown."""
-        if isinstance(what, StepsLeft):
+        if isinstance(what, StepsLeft | Edited):
             return None
         if isinstance(what, StepEnded):
             session_id: str | None = self._value("SELECT session_id FROM steps WHERE step_id = ?", what.step_id)
@@ -363,6 +364,11 @@ class Database:
         """A step."""
         steps = self._steps("WHERE step_id = ?", step_id)
         return steps[0] if steps else None
+
+    def step_of_part(self, session_id: SessionId, message_id: str | None, part_id: str) -> Step | None:
+        """The first step of a part of a message."""
+        which = "WHERE session_id = ? AND part_id = ? AND message_id IS ? ORDER BY seq LIMIT 1"
+        return next(iter(self._steps(which, session_id, part_id, message_id)), None)
 
     def steps(self, session_id: SessionId) -> tuple[Step, ...]:
         """The steps of a session."""

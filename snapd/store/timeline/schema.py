@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-VERSION = 4
+VERSION = 5
 """The version of the tables: a database of another version is rebuilt from the events."""
 
 TABLES = (
@@ -60,6 +60,7 @@ TABLES = (
         UNIQUE (session_id, place)
     )
     """,
+    "CREATE INDEX steps_of_a_part ON steps (session_id, part_id) WHERE part_id IS NOT NULL",
     "CREATE INDEX steps_of_a_step ON steps (parent, seq) WHERE parent IS NOT NULL",
     "CREATE INDEX open_steps ON steps (seq) WHERE state = 'open'",
     # the steps of `Event.seen`, including those that were left

@@ -349,6 +349,10 @@ class Timeline:
         """A step by its id."""
         return self._ask(lambda database: database.step(step_id))
 
+    def step_of_part(self, session_id: SessionId, message_id: str | None, part_id: str) -> Step | None:
+        """The first step of a session that was begun for a part of a message."""
+        return self._ask(lambda database: database.step_of_part(session_id, message_id, part_id))
+
     def steps(self, session_id: SessionId) -> tuple[Step, ...]:
         """The steps of a session, in the order in which they were begun."""
         return self._ask(lambda database: database.steps(session_id))

@@ -81,12 +81,12 @@ def test_a_step_that_names_nothing_shares_what_was_written_beside_it(agents: Age
     assert agents.files(whole) == agents.files(other) == {"f": "added:shared"}
 
 
-def test_alone_all_is_the_steps_own_whatever_it_names(agents: Agents) -> None:
+def test_alone_too_it_owns_only_what_it_names(agents: Agents) -> None:
     whole, _ = with_part(agents)
     killed(agents)
-    agents.bench.write({"f": b"f\n"})
-    agents.end(whole, ["elsewhere"])
-    assert agents.files(whole) == {"f": "added"}
+    agents.bench.write({"f": b"f\n", "g": b"g\n"})
+    agents.end(whole, ["g"])
+    assert agents.files(whole) == {"g": "added"}
 
 
 def test_another_step_that_was_left_may_still_be_spoken_for(agents: Agents) -> None:

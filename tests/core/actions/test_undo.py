@@ -10,6 +10,7 @@ import pytest
 from snapd.core.call import Call
 from snapd.core.errors import NothingToRedo, NothingToUndo, UnknownSession, UnknownStep
 from snapd.core.feed.event_log import KEPT_FILES
+from snapd.core.operations.editors import Changed, FileOnDisk
 from tests.support.sessions import TEXT, Agents, refused, stats, text
 
 # -- several steps
@@ -305,7 +306,8 @@ def test_a_part_of_another_session(agents: Agents) -> None:
 def unsaved(agents: Agents, *names: str) -> object:
     editor = object()
     for name in names:
-        agents.bench.workspaces.unsaved.mark(editor, os.fsencode(agents.bench.path(name)), True)
+        path = os.fsencode(agents.bench.path(name))
+        agents.bench.workspaces.editors.take(editor, path, [Changed(b"typed")], FileOnDisk(b"saved", 0.0))
     return editor
 
 
@@ -320,7 +322,7 @@ def test_unsaved_text(agents: Agents) -> None:
     assert agents.undo("one") == said
     assert bench.read() == {"a.txt": b"1", "b.txt": b"b\n", "new": b"3"}
     # only what was done is done again
-    bench.workspaces.unsaved.drop(editor)
+    bench.workspaces.editors.drop(editor)
     bench.write({"a.txt": b"4"})
     agents.redo("one")
     assert bench.read() == {"a.txt": b"4", "b.txt": b"2", "new": b"3"}
@@ -340,7 +342,7 @@ def test_unsaved_text_of_a_file_that_moved(agents: Agents) -> None:
         conflict = "conflict:unsavedInEditor"
         assert agents.undo("one") == {"a.txt": conflict, "moved": conflict}
         assert bench.read() == {"moved": TEXT, "b.txt": b"b\n"}
-        bench.workspaces.unsaved.drop(editor)
+        bench.workspaces.editors.drop(editor)
         os.rename(bench.path("moved"), bench.path("a.txt"))
 
 

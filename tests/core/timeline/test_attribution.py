@@ -80,8 +80,8 @@ def silent(session: str) -> Author:
 OWNERS: dict[str, tuple[str, dict[str, Author], dict[str, str]]] = {
     "alone": ("A", {"A": silent("1")}, {"A": "f x>y"}),
     "alone, claiming it": ("A", {"A": author("1", "f")}, {"A": "f x>y"}),
-    "alone, claiming something else": ("A", {"A": author("1", "g")}, {"A": "f x>y"}),
-    "alone, claiming nothing": ("A", {"A": author("1")}, {"A": "f x>y"}),
+    "alone, claiming another: the user's": ("A", {"A": author("1", "g")}, {"A": ""}),
+    "alone, claiming nothing: the user's": ("A", {"A": author("1")}, {"A": ""}),
     "nobody": ("", {"A": silent("1")}, {"A": ""}),
     "another alone": ("B", {"A": silent("1"), "B": silent("2")}, {"A": "", "B": "f x>y"}),
     "two silent": ("AB", {"A": silent("1"), "B": silent("2")}, {"A": "f x>y?", "B": "f x>y?"}),

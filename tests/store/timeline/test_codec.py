@@ -29,6 +29,7 @@ from snapd.core.timeline.model import (
     Summary,
 )
 from snapd.store.timeline.codec import (
+    VERSION,
     decode_claims,
     decode_event,
     decode_intent,
@@ -233,7 +234,7 @@ def test_an_operation_of_the_second_version() -> None:
 
 
 def test_an_event_of_a_newer_version_says_so() -> None:
-    document = {**json.loads(encode_event(EXAMPLE, 6)), "version": 4, "more": 1}
+    document = {**json.loads(encode_event(EXAMPLE, 6)), "version": VERSION + 1, "more": 1}
     with pytest.raises(StoreCorrupt, match="newer snapd"):
         decode_event(json.dumps(document), COMMIT)
 

@@ -1,0 +1,164 @@
+"""Gives the user what editors save while steps are open: in the timeline, a span in which no step was at work."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from snapd.core.model import SYMLINK, Entry, Snapshot
+from snapd.core.timeline.model import Edited, Span
+from snapd.core.trees import file_at
+
+from .concurrent_edits import agreeing, amended
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from snapd.core.model import RelPath
+    from snapd.core.ports.store import Store
+    from snapd.core.timeline.model import EventPayload, SnapshotId
+
+    from .editors import Editors, Typed
+
+_BOM = b"\xef\xbb\xbf"
+
+
+class EditorSaves:
+    """Records what editors saved in one folder.
+
+    A save divides what changed since the last event into two spans: up to the text on which the user typed, the steps
+    were at work, and from there to the text that was saved, the user was. Both ends are known from the editor, so it
+    does not matter how long after the save somebody looks, and what an agent has written into the file by then.
+
+    Args:
+        root: the folder, absolute and canonical.
+        editors: knows what was typed.
+        store: holds the snapshots and events.
+        append: adds an event whose head is a snapshot, with what changed before it.
+        span: finds what changed since the last event.
+        looked_at: gives when the last event was recorded, by `time.monotonic`.
+    """
+
+    def __init__(
+        self,
+        root: bytes,
+        editors: Editors,
+        store: Store,
+        append: Callable[[Snapshot, Span | None, EventPayload], None],
+        span: Callable[[SnapshotId], Span | None],
+        looked_at: Callable[[], float],
+    ) -> None:
+        self._root = root
+        self._editors = editors
+        self._store = store
+        self._append = append
+        self._span = span
+        self._looked_at = looked_at
+
+    def settle(self, now: Snapshot) -> None:
+        """Records what was saved since the last event.
+
+        Args:
+            now: the work tree, as just captured.
+
+        Raises:
+            StoreCorrupt, StorageFull, IoError: some of it was not recorded; the next call does that.
+        """
+        typed = self._editors.typed(self._root)
+        if not typed:
+            return
+        timeline = self._store.timeline
+        head, steps = timeline.head, tuple(step.step_id for step in timeline.open_steps())
+        if head is None or not steps:
+            self.forget()
+            return
+        before: dict[RelPath, Entry | None] = {}
+        saved: dict[RelPath, Entry] = {}
+        for one in typed:
+            entry = self._saved(one, now)
+            if entry is not None:
+                before[one.path] = self._before(one, head, entry)
+                saved[one.path] = entry
+        if saved:
+            paths = tuple(sorted(saved))
+            earlier = self._with(now, before)
+            self._record(earlier, Edited(paths, steps, saved=False))
+            later = self._with(now, saved)
+            if later != earlier:
+                span = Span(self._store.identify(earlier), self._store.identify(later), ())
+                self._append(later, span, Edited(paths, steps, saved=True))
+        for one in typed:
+            if one.is_saved or one.path in saved:
+                self._editors.settle(one)
+
+    def forget(self) -> None:
+        """Notes that nobody has to look at what was saved, because no step was open: whatever changed is the user's."""
+        for one in self._editors.typed(self._root):
+            if one.is_saved:
+                self._editors.settle(one)
+
+    def begin(self, path: RelPath, now: Snapshot) -> None:
+        """Records what the steps have changed so far, if they changed a file that somebody begins to type into.
+
+        Args:
+            path: the file.
+            now: the work tree, as just captured, after `settle`.
+
+        Raises:
+            StoreCorrupt, StorageFull, IoError: nothing was recorded.
+        """
+        timeline = self._store.timeline
+        head, steps = timeline.head, tuple(step.step_id for step in timeline.open_steps())
+        if head is None or not steps:
+            return
+        if file_at(self._store.entry_in, head.tree, path) != file_at(self._store.entry_in, now.tree, path):
+            self._record(now, Edited((path,), steps, saved=False))
+
+    def _record(self, snapshot: Snapshot, what: Edited) -> None:
+        span = self._span(self._store.identify(snapshot))
+        if span is not None:
+            self._append(snapshot, span, what)
+
+    def _saved(self, typed: Typed, now: Snapshot) -> Entry | None:
+        """Finds the file as the editor saved it; None if it did not, or if nothing of that is left."""
+        entry = file_at(self._store.entry_in, now.tree, typed.path)
+        if entry is None or entry.mode == SYMLINK:
+            return None
+        text = typed.saved
+        if text is None or not typed.is_exact:
+            return entry if typed.is_saved else None
+        data = self._store.read_blob(entry.oid)
+        if data.removeprefix(_BOM) == text:
+            return entry
+        if not typed.is_saved:
+            return None
+        if _is_the_same_but_for_line_ends(data, text):
+            return entry
+        # somebody wrote the file after it was saved
+        return self._stored(entry.mode, text, like=data)
+
+    def _before(self, typed: Typed, head: SnapshotId, saved: Entry) -> Entry | None:
+        """Finds the file on which the saved text was typed."""
+        recorded = file_at(self._store.entry_in, head.tree, typed.path)
+        if typed.before is None or not typed.is_exact or self._looked_at() > typed.before_at:
+            return recorded
+        return self._stored(saved.mode, typed.before, like=self._store.read_blob(saved.oid))
+
+    def _stored(self, mode: int, text: bytes, *, like: bytes) -> Entry:
+        with self._store.batch() as batch:
+            oid = batch.blob(_BOM + text if like.startswith(_BOM) else text)
+            batch.commit()
+        return Entry(mode, oid)
+
+    def _with(self, snapshot: Snapshot, entries: Mapping[RelPath, Entry | None]) -> Snapshot:
+        """Makes a snapshot that differs from another in some files."""
+        with self._store.batch() as batch:
+            tree = amended(self._store.read_tree, snapshot.tree, entries, batch.encoded_tree)
+            batch.commit()
+        return Snapshot(tree, agreeing(self._store.entry_in, tree, snapshot.coverage))
+
+
+def _is_the_same_but_for_line_ends(data: bytes, text: bytes) -> bool:
+    def plain(lines: bytes) -> bytes:
+        return lines.replace(b"\r\n", b"\n").rstrip(b"\n")
+
+    return plain(data.removeprefix(_BOM)) == plain(text)

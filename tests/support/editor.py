@@ -1,0 +1,70 @@
+"""An editor at work in a workspace, as the core hears of it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from snapd.core.operations.editors import Changed, Closed, FileOnDisk, Opened, Report, Saved
+
+from .workspace import Bench
+
+
+class Editor:
+    """One document that somebody types into. What it reports arrives when `deliver` is called, like messages do.
+
+    Args:
+        bench: the workspace.
+        name: of the file.
+    """
+
+    def __init__(self, bench: Bench, name: str) -> None:
+        self._bench = bench
+        self._path = Path(bench.path(name))
+        self._waiting: list[Report] = []
+        self.text = self._path.read_bytes() if self._path.exists() else b""
+        self.is_dirty = False
+        self._waiting.append(Opened(self.text))
+
+    def type(self, text: bytes) -> None:
+        """Changes the text, without saving it."""
+        self.text = text
+        self.is_dirty = True
+        self._waiting.append(Changed(text))
+
+    def save(self) -> None:
+        """Writes the file, then reports that."""
+        self._path.write_bytes(self.text)
+        self.is_dirty = False
+        self._waiting.append(Saved())
+
+    def reload(self) -> None:
+        """Reads the file again, as an editor does that has nothing unsaved, some time after somebody wrote it."""
+        assert not self.is_dirty
+        self.deliver()
+        self.text = self._path.read_bytes()
+        self._waiting.append(Changed(self.text))
+        self.deliver(changed_ago=1.0)
+
+    def close(self) -> None:
+        """Closes the document without saving it."""
+        self.is_dirty = False
+        self._waiting.append(Closed())
+
+    def deliver(self, changed_ago: float = 0.0) -> None:
+        """Has the reports arrive, all at once."""
+        if not self._waiting:
+            return
+        reports, self._waiting = self._waiting, []
+        path = os.fsencode(self._path)
+        disk = FileOnDisk(self._utf8(), changed_ago)
+        if self._bench.workspaces.editors.take(self, path, reports, disk):
+            self._bench.workspace.look_at_edits(path)
+
+    def _utf8(self) -> bytes | None:
+        try:
+            data = self._path.read_bytes()
+            data.decode()
+        except (FileNotFoundError, UnicodeDecodeError):
+            return None
+        return data
