@@ -13,7 +13,7 @@ import pygit2
 from snapd.core.errors import StoreCorrupt, os_errors
 from snapd.store.files.disk_errors import Damaged, reading
 from snapd.store.files.durable import make_directories, write_file
-from snapd.store.files.walking import walked
+from snapd.store.files.walking import files_below, read_if_there
 from snapd.store.journal.journal import JOURNAL, Journal
 from snapd.store.objects.codec import decode_commit, decode_tree, differing_entries
 from snapd.store.objects.loose import describe, object_path, read_chunks, read_whole
@@ -209,16 +209,7 @@ class ShadowRepository:
         Raises:
             IoError: a part of it cannot be listed.
         """
-        total = 0
-        for directory, directories, files in walked(self.path):
-            if directory == self.path and JOURNAL in directories:
-                directories.remove(JOURNAL)
-            for name in files:
-                try:
-                    total += os.lstat(os.path.join(directory, name)).st_size
-                except FileNotFoundError:
-                    continue
-        return total
+        return sum(status.st_size for _, status in files_below(self.path, without=JOURNAL))
 
     def remember_root(self, root: bytes, device: int, inode: int) -> bool:
         """Writes down which folder the store belongs to.
@@ -233,8 +224,8 @@ class ShadowRepository:
         now = {"path": os.fsdecode(root), "device": device, "inode": inode}
         known = None
         try:
-            with os_errors(path), contextlib.suppress(FileNotFoundError), open(path, encoding="ascii") as file:
-                known = json.load(file)
+            data = read_if_there(path)
+            known = json.loads(data) if data is not None else None
         except ValueError:
             logger.warning("%s is damaged; it is written again", path)
         if known != now:

@@ -20,6 +20,7 @@ from snapd.store.files.durable import (
     write_file,
 )
 from snapd.store.files.quarantine import QUARANTINE
+from snapd.store.files.walking import names_if_there
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,7 +63,7 @@ def erase_noted(path: str) -> bool:
             remove_if_there(os.path.join(path, name))
         for name in _contents(path):
             remove_any(name)
-        for name in _in(os.path.join(path, "objects", "pack")):
+        for name in names_if_there(os.path.join(path, "objects", "pack")):
             remove_any(os.path.join(path, "objects", "pack", name))
         # an earlier attempt may have removed these
         make_directories(os.path.join(path, "objects", "info"))
@@ -75,18 +76,11 @@ def erase_noted(path: str) -> bool:
 
 def _contents(path: str) -> Iterator[str]:
     """What to remove: references first, so that nothing refers to a removed object."""
-    for name in _in(os.path.join(path, "refs", "snapd")):
+    for name in names_if_there(os.path.join(path, "refs", "snapd")):
         yield os.path.join(path, "refs", "snapd", name)
     for name in _DIRECTORIES:
         if os.path.isdir(os.path.join(path, name)):
             yield os.path.join(path, name)
-    for name in _in(os.path.join(path, "objects")):
+    for name in names_if_there(os.path.join(path, "objects")):
         if name != "pack":
             yield os.path.join(path, "objects", name)
-
-
-def _in(directory: str) -> list[str]:
-    try:
-        return sorted(os.listdir(directory))
-    except FileNotFoundError:
-        return []

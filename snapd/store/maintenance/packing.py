@@ -20,6 +20,7 @@ from snapd.core.model import ObjectId
 from snapd.failpoints import failpoint
 from snapd.store.files.disk_errors import EXHAUSTED
 from snapd.store.files.durable import make_directories
+from snapd.store.files.walking import status_if_there
 from snapd.store.objects.codec import KINDS, decode_commit, decode_tree
 from snapd.store.objects.libgit2 import with_packs
 from snapd.store.objects.loose import loose_files, read_whole
@@ -138,16 +139,16 @@ def survey(store: str) -> Packable:
     with os_errors(objects):
         failpoint("packing.find")
     loose = {
-        oid: entry.path
-        for oid, entry in loose_files(objects)
-        if (status := _status(entry.path)) is not None and status.st_nlink == 1 and status.st_size <= LARGE_BYTES
+        oid: file.path
+        for oid, file in loose_files(objects)
+        if (status := status_if_there(file.path)) is not None and status.st_nlink == 1 and status.st_size <= LARGE_BYTES
     }
     packs = {}
     directory = os.path.join(objects, "pack")
     names = pack_names(directory)
     for name in names:
         path = os.path.join(directory, name)
-        status = _status(f"{path}.pack")
+        status = status_if_there(f"{path}.pack")
         if status is None or status.st_nlink > 1 or status.st_size > CHEAP_BYTES or os.path.exists(f"{path}.keep"):
             continue
         index = PackIndex.load(f"{path}.idx", f"{path}.pack")
@@ -298,10 +299,3 @@ def _member(handle: pygit2.Repository, oid: ObjectId) -> tuple[ObjectKind, bytes
     key = pygit2.Oid(raw=oid)
     kind = KINDS[int(handle.odb.read_header(key)[0])]
     return (kind, b"") if kind == "blob" else (kind, bytes(handle.odb.read(key)[1]))
-
-
-def _status(path: str) -> os.stat_result | None:
-    try:
-        return os.lstat(path)
-    except FileNotFoundError:
-        return None

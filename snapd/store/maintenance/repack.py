@@ -18,6 +18,7 @@ from snapd.core.errors import StorageFull, os_errors
 from snapd.failpoints import failpoint
 from snapd.store.files.durable import PRIVATE_FILE, make_directories, remove_if_there, sync_directory, sync_if_there
 from snapd.store.files.free_space import free_bytes
+from snapd.store.files.walking import status_if_there
 from snapd.store.objects.loose import loose_files, object_path
 
 from .packing import Order
@@ -112,12 +113,9 @@ def ensure_space_to_pack(repository: ShadowRepository) -> None:
     """
     needed = RESERVE_BYTES
     for path, copies in _packable(repository):
-        try:
-            status = os.lstat(path)
-        except FileNotFoundError:
-            continue
+        status = status_if_there(path)
         # as in `packing.survey`
-        if status.st_nlink == 1 and status.st_size <= CHEAP_BYTES:
+        if status is not None and status.st_nlink == 1 and status.st_size <= CHEAP_BYTES:
             needed += int(copies * status.st_size)
     free = free_bytes(repository.path)
     if free < needed:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from snapd.core.errors import StoreCorrupt
-from snapd.store.files.walking import walked
+from snapd.store.files.walking import files_below, status_if_there
 from snapd.store.objects.codec import ID_BYTES
 from snapd.store.objects.loose import loose_files
 from snapd.store.objects.pack_index import PackIndex
@@ -45,11 +45,9 @@ def sizes(objects: str) -> Sizes:
     """
     found = Sizes()
     for oid, entry in loose_files(objects):
-        try:
-            status = entry.stat(follow_symlinks=False)
-        except FileNotFoundError:
-            continue
-        _add(found, status, oid, status.st_size)
+        status = status_if_there(entry.path)
+        if status is not None:
+            _add(found, status, oid, status.st_size)
     directory = os.path.join(objects, "pack")
     for name in pack_names(directory):
         _add_pack(found, os.path.join(directory, name))
@@ -58,25 +56,15 @@ def sizes(objects: str) -> Sizes:
 
 def own_bytes(path: str) -> int:
     """The bytes of all files in a directory that have no other hard link; raises `IoError`."""
-    total = 0
-    for directory, _, names in walked(path):
-        for name in names:
-            try:
-                status = os.lstat(os.path.join(directory, name))
-            except FileNotFoundError:
-                continue
-            if stat.S_ISREG(status.st_mode) and status.st_nlink == 1:
-                total += status.st_size
-    return total
+    return sum(
+        status.st_size for _, status in files_below(path) if stat.S_ISREG(status.st_mode) and status.st_nlink == 1
+    )
 
 
 def _add_pack(found: Sizes, path: str) -> None:
     index = PackIndex.load(f"{path}.idx", f"{path}.pack")
-    try:
-        status = os.lstat(f"{path}.pack")
-    except FileNotFoundError:
-        return
-    if index is None and not os.path.exists(f"{path}.idx"):
+    status = status_if_there(f"{path}.pack")
+    if status is None or (index is None and not os.path.exists(f"{path}.idx")):
         # it is being removed
         return
     if index is None:

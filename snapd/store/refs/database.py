@@ -27,7 +27,7 @@ from snapd.store.files.durable import (
     sync_if_there,
     write_all,
 )
-from snapd.store.files.walking import walked
+from snapd.store.files.walking import read_if_there, status_if_there, walked
 
 from .packed import OURS, PACKED, encode_packed, is_ours, read_packed, without
 
@@ -83,7 +83,7 @@ def read_references(store: str) -> References:
     damaged = set()
     # files first: one that is removed meanwhile was packed before
     for name in _files(store):
-        data = _read_file(os.path.join(store, name))
+        data = read_if_there(os.path.join(store, name))
         if data is None:
             continue
         found = _LINE.fullmatch(data)
@@ -251,7 +251,7 @@ class ReferenceDatabase:
         sync_directory(self._store)
 
     def _get(self, name: str) -> ObjectId | None:
-        data = _read_file(os.path.join(self._store, name))
+        data = read_if_there(os.path.join(self._store, name))
         if data is None:
             return read_packed(self._store).targets.get(name)
         found = _LINE.fullmatch(data)
@@ -281,11 +281,8 @@ def _take_lock(path: str, patience: float) -> int:
 
 
 def _identity(lock: str) -> tuple[int, int] | None:
-    try:
-        status = os.lstat(lock)
-    except FileNotFoundError:
-        return None
-    return status.st_ino, status.st_ctime_ns
+    status = status_if_there(lock)
+    return (status.st_ino, status.st_ctime_ns) if status is not None else None
 
 
 def _files(store: str) -> Iterator[str]:
@@ -300,12 +297,3 @@ def _files(store: str) -> Iterator[str]:
 def _locks(store: str) -> Iterator[str]:
     for above, _, files in walked(os.path.join(store, OURS)):
         yield from (os.path.join(above, file) for file in files if file.endswith(LOCK))
-
-
-def _read_file(path: str) -> bytes | None:
-    with os_errors(path):
-        try:
-            with open(path, "rb") as reference:
-                return reference.read(64)
-        except FileNotFoundError:
-            return None
