@@ -27,6 +27,7 @@ from snapd.store.fsck.checkers import check_closed
 from snapd.store.maintenance import packing
 from snapd.store.maintenance import worker as packer
 from snapd.store.maintenance.cancel_token import CancelToken
+from snapd.store.maintenance.packing import NOW
 from snapd.store.maintenance.repack import repack
 from snapd.store.objects.pack_index import PackIndexes
 from snapd.store.project_blobs import ProjectBlobs
@@ -165,7 +166,7 @@ def test_what_libgit2_has_only_words_for(
     monkeypatch.setattr(packer, "can_start", lambda: False)
     monkeypatch.setattr(packing._PackBuilder, "write", fails)
     with pytest.raises((IoError, StorageFull)) as caught:
-        repack(steps.store._repository, None, CancelToken())
+        repack(steps.store._repository, NOW, CancelToken())
     assert caught.value.data["errno"] == expected
     assert not list((steps.path / "packing").iterdir())
     steps.check()
@@ -264,7 +265,7 @@ def test_what_the_disk_could_not_read_once_is_read_again(
 
 
 def test_what_the_disk_has_lost_is_damaged(steps: Steps, monkeypatch: pytest.MonkeyPatch) -> None:
-    repack(steps.store._repository, None, CancelToken())
+    repack(steps.store._repository, NOW, CancelToken())
     steps.store.close()
     (pack,) = steps.path.glob("objects/pack/*.pack")
     for quick, kind in ((False, "damagedPack"), (True, "lostRecord")):

@@ -155,9 +155,9 @@ def _remove_reference(found: Examination, name: str, reason: str, quarantine: Qu
     """Removes a reference, packed or not, durably; keeps its file in quarantine."""
     path = os.path.join(found.store, name)
     quarantine.keep(path if os.path.lexists(path) else os.path.join(found.store, PACKED), reason)
-    ReferenceDatabase(found.store).delete(name)
-    with os_errors(path):
-        sync_directory(os.path.dirname(path))
+    database = ReferenceDatabase(found.store)
+    database.delete(name)
+    database.sync()
 
 
 @attrs.frozen

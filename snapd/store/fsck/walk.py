@@ -15,7 +15,7 @@ from snapd.core.paths import is_restorable_name
 from snapd.store.coverage import decode as decode_coverage
 from snapd.store.files.disk_errors import WrittenByNewer
 from snapd.store.log import COVERAGE, SNAPSHOTS, decode_record
-from snapd.store.objects.codec import commit_links, decode_tree
+from snapd.store.objects.codec import decode_commit, decode_tree
 from snapd.store.timeline.chain import OPERATIONS, SESSIONS, decode_link
 from snapd.store.timeline.pins import pins
 
@@ -190,7 +190,7 @@ class _Walker:
         """Walks the tree of a commit of a newer snapd, as git would; returns its parent."""
         chain.commits.append(commit)
         self.named.newer[commit] = chain.name
-        tree, above = commit_links(data)
+        tree, above = decode_commit(data, commit)
         self._tree(tree)
         return above
 

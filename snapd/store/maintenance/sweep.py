@@ -21,7 +21,7 @@ from snapd.store.objects.pack_index import PackIndex
 from .pack_rewrite import PackRewrite
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from snapd.core.call import Call
     from snapd.store.repository import ShadowRepository
@@ -57,7 +57,9 @@ def expire(
         StoreCorrupt: a snapshot that stays is damaged; nothing was removed.
         IoError, StorageFull, Cancelled: some unreachable objects may be left.
     """
-    held = held_by(repository, roots, keep, call)
+    held: set[ObjectId] = set()
+    for _ in reach(repository, roots, keep, held, call):
+        pass
     failpoint("expire.mark")
     drop_summaries(repository)
     try:
@@ -68,29 +70,34 @@ def expire(
         repository.forget_packs()
 
 
-def held_by(
-    repository: ShadowRepository, roots: Iterable[tuple[ObjectId, ...]], keep: ObjectId | None, call: Call
-) -> set[ObjectId]:
-    """The objects that are reachable. Arguments and errors as for `expire`."""
-    held: set[ObjectId] = set()
+def reach(
+    repository: ShadowRepository,
+    roots: Iterable[tuple[ObjectId, ...]],
+    keep: ObjectId | None,
+    held: set[ObjectId],
+    call: Call,
+) -> Iterator[ObjectId]:
+    """The reachable objects that are not in `held`; adds them to it. Other arguments and errors as for `expire`."""
     pending: list[ObjectId] = [keep] if keep is not None else []
     for commit, tree, *blobs in roots:
-        held.update((commit, *blobs))
         pending.append(tree)
+        for oid in (commit, *blobs):
+            if oid not in held:
+                held.add(oid)
+                yield oid
     while pending:
         tree = pending.pop()
         if tree in held:
             continue
         held.add(tree)
+        yield tree
         call.check()
-        if tree == EMPTY_TREE:
-            continue
-        for entry in repository.read_tree(tree):
+        for entry in repository.read_tree(tree) if tree != EMPTY_TREE else ():
             if entry.mode == TREE:
                 pending.append(entry.oid)
-            else:
+            elif entry.oid not in held:
                 held.add(entry.oid)
-    return held
+                yield entry.oid
 
 
 def drop_summaries(repository: ShadowRepository) -> None:

@@ -156,7 +156,7 @@ class ReferenceDatabase:
             self.settle(targets)
 
     def delete(self, name: str) -> None:
-        """Removes a reference, if it exists. The caller, who removes many, syncs its directory.
+        """Removes a reference, if it exists; `sync` makes that durable.
 
         Raises:
             StorageFull, IoError: it may still exist.
@@ -173,6 +173,12 @@ class ReferenceDatabase:
                 remove_if_there(path)
             finally:
                 remove_if_there(path + LOCK)
+
+    def sync(self) -> None:
+        """Makes all removals durable, those of a killed process too; raises `IoError`."""
+        for directory, _, _ in walked(os.path.join(self._store, OURS)):
+            with os_errors(directory):
+                sync_if_there(directory)
 
     def settle(self, names: Collection[str]) -> None:
         """Syncs references, packed or not, and moves those again that somebody else has changed.

@@ -9,15 +9,13 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-import os
 import re
 from typing import TYPE_CHECKING
 
 import attrs
 
-from snapd.core.errors import StoreCorrupt, os_errors
+from snapd.core.errors import StoreCorrupt
 from snapd.core.model import EMPTY_TREE
-from snapd.store.files.durable import sync_if_there
 from snapd.store.log import day_of
 from snapd.store.objects.codec import encode_commit, object_id
 from snapd.store.objects.loose import encode_loose
@@ -163,7 +161,7 @@ class Chains:
         return links
 
     def drop(self, names: Collection[str]) -> None:
-        """Removes chains, durably; a sweep removes their objects.
+        """Removes chains; a sweep removes their objects.
 
         Raises:
             IoError: some may be removed and others not.
@@ -171,11 +169,6 @@ class Chains:
         for name in names:
             self._repository.references.delete(name)
             del self.heads[name]
-        # their objects are removed next: a power cut must not bring the references back without them
-        for above in (SESSIONS, OPERATIONS):
-            path = os.path.join(self._repository.path, above)
-            with os_errors(path):
-                sync_if_there(path)
 
     def rewritten(self, change: Callable[[Event], Event]) -> tuple[dict[str, ObjectId], dict[ObjectId, bytes]]:
         """The chains with other events in place of their own; nothing is written.

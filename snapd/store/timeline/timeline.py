@@ -24,13 +24,12 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from snapd.core.errors import IoError, StoreCorrupt, os_errors
 from snapd.core.rules.retention import Chain
-from snapd.core.timeline.model import Operated
 from snapd.failpoints import failpoint
 
 from .chain import SESSIONS, Chains, supposed_link
 from .database import Database
 from .numbers import Numbers
-from .pins import snapshots
+from .pins import effect_blobs, snapshots
 from .sealed import fresh, is_sealed, remove, seal
 from .verify import rows, rows_of
 
@@ -302,12 +301,7 @@ class Timeline:
     def blobs(self) -> Iterator[tuple[RelPath, ObjectId]]:
         """The files in the effects of operations: the paths, with the blobs before and after."""
         for _, event, _ in self._ask(Database.chains):
-            if isinstance(event.what, Operated):
-                for turned in event.what.turned:
-                    for effect in turned.effects:
-                        for entry in (effect.old, effect.new):
-                            if entry is not None:
-                                yield effect.path, entry.oid
+            yield from effect_blobs(event)
 
     def roots(self) -> list[tuple[ObjectId, ObjectId]]:
         """The commit of each event, and its tree, which keeps all objects of the event."""

@@ -19,8 +19,8 @@ from snapd.store.maintenance import packing, scheduler
 from snapd.store.maintenance import repack as module
 from snapd.store.maintenance import worker as packer
 from snapd.store.maintenance.cancel_token import CancelToken, Revoked
-from snapd.store.maintenance.packing import survey
-from snapd.store.maintenance.repack import Due, repack
+from snapd.store.maintenance.packing import NOW, Due, survey
+from snapd.store.maintenance.repack import repack
 from snapd.store.objects.loose import object_path
 from snapd.store.repository import ShadowRepository
 from tests.store.steps import Steps, expire_nothing, read_files
@@ -66,7 +66,7 @@ def repository(steps: Steps) -> ShadowRepository:
 
 def run(steps: Steps, token: CancelToken | None = None) -> int:
     """Consolidates all there is, as a cleanup does, beside an open store."""
-    return repack(repository(steps), None, token or CancelToken()).packed
+    return repack(repository(steps), NOW, token or CancelToken()).count
 
 
 @pytest.fixture
@@ -173,7 +173,7 @@ def test_objects_are_packed_again_seldom(steps: Steps, monkeypatch: pytest.Monke
     for at in range(rounds):
         for inner in range(2):
             steps.take({f"{name}": b"%d %d %d\n" % (at, inner, name) * 3 for name in range(40)})
-        packed += repack(repository(steps), Due(-1, -1), CancelToken()).packed
+        packed += repack(repository(steps), Due(), CancelToken()).count
         counts = [index.count for index in survey(str(steps.path)).packs.values()]
         for place, count in enumerate(counts):
             assert place == 0 or count >= 2 * sum(counts[:place])
@@ -274,6 +274,7 @@ def test_the_pack_lasts_before_anything_goes(steps: Steps, monkeypatch: pytest.M
 
 CHILD = """
 import os, signal, sys
+from snapd.store.maintenance.packing import NOW
 from snapd.store.maintenance.repack import repack
 from snapd.store.maintenance.cancel_token import CancelToken
 from snapd.store.store import Store
@@ -289,7 +290,7 @@ def wrapped(real):
     return call
 for name in ("rename", "unlink"):
     setattr(os, name, wrapped(getattr(os, name)))
-repack(store._repository, None, CancelToken())
+repack(store._repository, NOW, CancelToken())
 """
 
 
