@@ -194,10 +194,6 @@ class SnapshotLog:
             self._heads[day] = commit
             self._take(record)
 
-    def roots(self) -> list[tuple[ObjectId, ObjectId, ObjectId]]:
-        """Commit, tree and coverage of every record."""
-        return [root for _, root in self.roots_by_seq()]
-
     def roots_by_seq(self) -> list[tuple[int, tuple[ObjectId, ObjectId, ObjectId]]]:
         """The `seq` of every record, with its commit, tree and coverage."""
         with self._read():

@@ -50,7 +50,7 @@ class Pack:
         IoError: it cannot be opened now.
     """
 
-    def __init__(self, path: str, index: PackIndex | RebuiltIndex) -> None:
+    def __init__(self, path: str, index: PackIndex) -> None:
         self.path = path
         self.name = os.path.basename(path)
         self.index = index
@@ -106,7 +106,7 @@ class Pack:
             return None
 
 
-def _read(file: PackReader, oid: ObjectId, index: PackIndex | RebuiltIndex) -> tuple[ObjectKind, bytes]:
+def _read(file: PackReader, oid: ObjectId, index: PackIndex) -> tuple[ObjectKind, bytes]:
     offset = index.offset_of(oid)
     assert offset is not None
     kind, data = file.object_at(offset, index.offset_of)

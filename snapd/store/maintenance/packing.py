@@ -151,10 +151,7 @@ def survey(store: str) -> Packable:
         status = status_if_there(f"{path}.pack")
         if status is None or status.st_nlink > 1 or status.st_size > CHEAP_BYTES or os.path.exists(f"{path}.keep"):
             continue
-        index = PackIndex.load(f"{path}.idx", f"{path}.pack")
-        if index is None:
-            raise StoreCorrupt(f"{path} is damaged, or its index is not of version 2", object=name)
-        packs[name] = index
+        packs[name] = PackIndex.load_or_raise(path)
     ascending = dict(sorted(packs.items(), key=lambda item: (item[1].count, item[0])))
     return Packable(loose, ascending, len(names) - len(packs))
 

@@ -12,10 +12,10 @@ import shutil
 import time
 from typing import TYPE_CHECKING
 
-from snapd.core.errors import StorageFull, os_errors
+from snapd.core.errors import os_errors
 from snapd.failpoints import failpoint
 from snapd.store.files.durable import PRIVATE_FILE, make_directories, remove_if_there, sync_directory, sync_if_there
-from snapd.store.files.free_space import free_bytes
+from snapd.store.files.free_space import ensure_space
 from snapd.store.files.walking import status_if_there
 from snapd.store.objects.loose import loose_files, object_path
 
@@ -83,13 +83,7 @@ def ensure_space_to_pack(repository: ShadowRepository) -> None:
         # as in `packing.survey`
         if status is not None and status.st_nlink == 1 and status.st_size <= CHEAP_BYTES:
             needed += int(copies * status.st_size)
-    free = free_bytes(repository.path)
-    if free < needed:
-        raise StorageFull(
-            f"{free} bytes are free and {needed} are needed to pack {repository.path}: free some space",
-            path=repository.path,
-            errno="ENOSPC",
-        )
+    ensure_space(repository.path, needed, f"pack {repository.path}")
 
 
 def _packable(repository: ShadowRepository) -> Iterator[tuple[str, float]]:

@@ -160,7 +160,7 @@ class Maintenance:
         self._log.drop_unused()
         # their objects are removed next: a power cut must not bring the references back without them
         repository.references.sync()
-        roots = [*self._log.roots(), *self._timeline.roots()]
+        roots = [root for _, root in (*self._log.roots_by_seq(), *self._timeline.roots_by_chain())]
         expire(repository, roots, keep, call, wholly=wholly)
         if drop_unindexed(repository) or not wholly:
             self._pending_sweep.forget()

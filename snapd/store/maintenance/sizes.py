@@ -62,13 +62,16 @@ def own_bytes(path: str) -> int:
 
 
 def _add_pack(found: Sizes, path: str) -> None:
-    index = PackIndex.load(f"{path}.idx", f"{path}.pack")
-    status = status_if_there(f"{path}.pack")
-    if status is None or (index is None and not os.path.exists(f"{path}.idx")):
+    try:
+        index = PackIndex.load_or_raise(path)
+    except StoreCorrupt:
+        if os.path.exists(f"{path}.idx") and os.path.exists(f"{path}.pack"):
+            raise
         # it is being removed
         return
-    if index is None:
-        raise StoreCorrupt(f"{path} is damaged, or its index is not of version 2", object=os.path.basename(path))
+    status = status_if_there(f"{path}.pack")
+    if status is None:
+        return
     entries = sorted(index.entries(), key=lambda entry: entry[1])
     ends = [offset for _, offset in entries[1:]] + [status.st_size - ID_BYTES]
     for (oid, offset), end in zip(entries, ends, strict=False):

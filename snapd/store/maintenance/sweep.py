@@ -10,11 +10,11 @@ import os
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from snapd.core.errors import StorageFull, StoreCorrupt, os_errors
+from snapd.core.errors import os_errors
 from snapd.core.model import EMPTY_TREE, TREE, ObjectId
 from snapd.failpoints import failpoint
 from snapd.store.files.durable import remove_any, remove_if_there
-from snapd.store.files.free_space import free_bytes
+from snapd.store.files.free_space import ensure_space, free_bytes
 from snapd.store.objects.loose import loose_files
 from snapd.store.objects.pack_index import PackIndex
 
@@ -120,9 +120,7 @@ def pack_names(directory: str) -> list[str]:
 def _sweep_pack(repository: ShadowRepository, name: str, held: set[ObjectId], call: Call, *, wholly: bool) -> None:
     call.check()
     path = os.path.join(repository.pack_directory, name)
-    index = PackIndex.load(f"{path}.idx", f"{path}.pack")
-    if index is None:
-        raise StoreCorrupt(f"{path} is damaged, or its index is not of version 2", object=name)
+    index = PackIndex.load_or_raise(path)
     staying = index.among(held)
     if len(staying) == index.count:
         return
@@ -130,14 +128,9 @@ def _sweep_pack(repository: ShadowRepository, name: str, held: set[ObjectId], ca
         return
     if staying:
         with closing(PackRewrite(repository, path, index, staying)) as repack:
-            free = free_bytes(repository.pack_directory)
-            if free < repack.needed + (0 if wholly else RESERVE_BYTES):
-                if wholly:
-                    raise StorageFull(
-                        f"{free} bytes are free and {repack.needed} are needed to rewrite a pack",
-                        path=path,
-                        errno="ENOSPC",
-                    )
+            if wholly:
+                ensure_space(repository.pack_directory, repack.needed, "rewrite a pack")
+            elif free_bytes(repository.pack_directory) < repack.needed + RESERVE_BYTES:
                 # a later sweep rewrites it
                 return
             repack.write(call)

@@ -9,15 +9,14 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-import threading
 import weakref
-from collections import OrderedDict
 from itertools import count
 from typing import TYPE_CHECKING
 
 from snapd.core.errors import from_os_error
 from snapd.store.files.disk_errors import EXHAUSTED, Damaged
 
+from .cache import RecentCache
 from .codec import ID_BYTES, KINDS, header, object_id
 from .compression import CHUNK_BYTES, ERRORS, MOST_EXPANDED, NoStream, expand, expanded, inflater
 from .pack_entry import DEEPEST, HEADER_BYTES, EntryHead, apply_delta, delta_size, read_head
@@ -46,8 +45,8 @@ _STREAM_FROM = 8 << 20
 """`check` hashes whole objects larger than this piece by piece."""
 
 
-class ObjectCache:
-    """The objects that were read last. Safe to use from several threads.
+class ObjectCache(RecentCache[tuple[int, int], "tuple[ObjectKind, bytes]"]):
+    """The objects that were read last, by the number of the reader and the offset in its pack.
 
     Args:
         capacity: bytes of all objects together.
@@ -55,37 +54,13 @@ class ObjectCache:
     """
 
     def __init__(self, capacity: int, largest: int) -> None:
-        self._capacity = capacity
+        super().__init__(capacity, lambda found: len(found[1]))
         self._largest = largest
-        self._lock = threading.Lock()
-        self._objects: OrderedDict[tuple[int, int], tuple[ObjectKind, bytes]] = OrderedDict()
-        self._bytes = 0
 
-    def get(self, key: tuple[int, int]) -> tuple[ObjectKind, bytes] | None:
-        """The object at (number of the reader, offset in its pack), or None."""
-        with self._lock:
-            found = self._objects.get(key)
-            if found is not None:
-                self._objects.move_to_end(key)
-        return found
-
-    def keep(self, key: tuple[int, int], found: tuple[ObjectKind, bytes]) -> None:
-        """Keeps an object, and drops those that were not used for the longest time."""
-        if len(found[1]) > self._largest:
-            return
-        with self._lock:
-            before = self._objects.pop(key, None)
-            self._objects[key] = found
-            self._bytes += len(found[1]) - (len(before[1]) if before is not None else 0)
-            while self._bytes > self._capacity:
-                _, (_, oldest) = self._objects.popitem(last=False)
-                self._bytes -= len(oldest)
-
-    def clear(self) -> None:
-        """Drops everything."""
-        with self._lock:
-            self._objects.clear()
-            self._bytes = 0
+    def keep(self, key: tuple[int, int], value: tuple[ObjectKind, bytes]) -> None:
+        """Keeps an object unless it is too large."""
+        if len(value[1]) <= self._largest:
+            super().keep(key, value)
 
 
 _numbers = count()

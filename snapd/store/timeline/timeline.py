@@ -303,10 +303,6 @@ class Timeline:
         for _, event, _ in self._ask(Database.chains):
             yield from effect_blobs(event)
 
-    def roots(self) -> list[tuple[ObjectId, ObjectId]]:
-        """The commit of each event, and its tree, which keeps all objects of the event."""
-        return [root for _, root in self.roots_by_chain()]
-
     roots_by_chain = _asked(Database.roots)
 
     # -- questions

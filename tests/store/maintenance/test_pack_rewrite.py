@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -16,6 +18,8 @@ from snapd.store.maintenance import sweep as expiry
 from snapd.store.maintenance.pack_rewrite import PackRewrite
 from snapd.store.maintenance.sweep import expire
 from snapd.store.objects import pack_writer as pack
+from snapd.store.objects.codec import object_id
+from snapd.store.objects.loose import encode_loose, write_loose
 from snapd.store.objects.pack_index import PackIndex
 from snapd.store.repository import ShadowRepository
 from tests.store.steps import Steps
@@ -35,16 +39,17 @@ def texts(chance: random.Random, files: int, versions: int) -> list[bytes]:
 
 def with_deltas(steps: Steps, contents: list[bytes], *options: str) -> tuple[str, list[ObjectId]]:
     """Has git make one pack with deltas of some blobs; gives its path without an ending, and what is in it."""
-    names = b"".join(
-        run_git(steps.path, "--git-dir=.", "hash-object", "-w", "--stdin", input=data) for data in contents
-    )
+    ids = [object_id("blob", data) for data in contents]
+    for oid, data in zip(ids, contents, strict=True):
+        write_loose(str(steps.path / "objects"), oid, encode_loose("blob", data))
+    names = b"".join(b"%s\n" % oid.hex().encode() for oid in ids)
     base = str(steps.path / "objects" / "pack" / "pack")
     name = run_git(steps.path, "--git-dir=.", *options, "pack-objects", "-q", "--depth=20", base, input=names).decode()
     run_git(steps.path, "--git-dir=.", "prune-packed", "-q")
     path = f"{base}-{name.strip()}"
     for ending in ("pack", "idx"):
         os.chmod(f"{path}.{ending}", 0o600)
-    return path, [bytes.fromhex(line) for line in names.decode().split()]
+    return path, ids
 
 
 def chains(steps: Steps, path: str) -> bool:
@@ -119,7 +124,7 @@ def test_without_room_nothing_is_written(steps: Steps, monkeypatch: pytest.Monke
     path, ids = with_deltas(steps, texts(random.Random(2), 3, 10))
     repository = steps.store._repository
     before = {name: Path(f"{path}.{name}").read_bytes() for name in ("pack", "idx")}
-    monkeypatch.setattr(expiry, "free_bytes", lambda _: 3000)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=3000))
     sweep(repository, set(ids[1:]))
     with pytest.raises(StorageFull, match="needed to rewrite a pack"):
         sweep(repository, set(ids[1:]), wholly=True)
