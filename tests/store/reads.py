@@ -1,9 +1,9 @@
 """Every place where objects are read, run on damaged ones: a program, so that one that never returns can be ended.
 
-    python -m tests.store.reads FOLDER {theirs,ours} {loose,packed} DAMAGE
+    python -m tests.store.reads FOLDER {theirs,ours} {loose,packed} DAMAGE...
 
-`theirs` damages what the project's own git has before the first snapshot, `ours` what the store has after some. What it
-prints is a line for each place, before it is run, and what came of it.
+`theirs` damages what the project's own git has before the first snapshot, `ours` what the store has after some. For
+each damage it prints a line for each place, before it is run, and what came of it.
 """
 
 from __future__ import annotations
@@ -280,16 +280,23 @@ def run(name: str, read: Callable[[], object]) -> None:
 
 
 def main() -> None:
-    where, side, form, damage = sys.argv[1:]
+    where, side, form, *damages = sys.argv[1:]
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    for damage in damages:
+        print(f"[{damage}]", flush=True)
+        read_all(Path(where) / damage, side, form, damage)
+
+
+def read_all(where: Path, side: str, form: str, damage: str) -> None:
+    where.mkdir(parents=True)
     if side == "theirs":
-        bench = theirs(Path(where), form == "packed", damage)
+        bench = theirs(where, form == "packed", damage)
         trees: list[bytes] = []
         run("first", lambda: trees.append(bench.track()))
         bench.write(edited(1))
         run("second", lambda: trees.append(bench.track()))
     else:
-        bench, store, trees = ours(Path(where), form == "packed", damage)
+        bench, store, trees = ours(where, form == "packed", damage)
         run("closed", lambda: check_closed(store, Call(), quick=False, mend=False))
         run("open", bench.open)
     if trees and bench._is_open:
