@@ -16,10 +16,10 @@ from snapd.core.errors import StoreCorrupt
 from snapd.core.timeline.model import Event, SessionStarted, StepBegun, StepEnded
 from snapd.store.files.disk_errors import WrittenByNewer
 from snapd.store.log import SNAPSHOTS, day_of, decode_record
-from snapd.store.objects.codec import decode_commit, encode_commit, object_id
+from snapd.store.objects.codec import decode_commit, object_id
 from snapd.store.refs.packed import PACKED
-from snapd.store.timeline.chain import OPERATIONS, SESSIONS, Link, chain_of, decode_link
-from snapd.store.timeline.codec import encode_event, name_of
+from snapd.store.timeline.chain import OPERATIONS, SESSIONS, Link, chain_of, decode_link, encode_link
+from snapd.store.timeline.codec import encode_event
 from snapd.store.timeline.database import Database
 from snapd.store.timeline.pins import pins
 
@@ -196,11 +196,11 @@ def _candidates(rebuilt: Rebuilt, asked: set[str], named: Named, stray: _Stray) 
 def _beginning(rebuilt: Rebuilt, chain: str, first: Link, seq: int) -> Link:
     """A new beginning of a session, with what its first step states."""
     assert isinstance(first.event.what, StepBegun)
-    what = SessionStarted(first.event.what.session_id, None, None)
-    event = Event(seq, first.event.milliseconds, None, None, what)
+    started = SessionStarted(first.event.what.session_id, None, None)
+    event = Event(seq, first.event.milliseconds, None, None, started)
     payload = encode_event(event, None)
     tree = pins(event).tree
-    data = encode_commit(tree, None, event.milliseconds // 1000, f"{name_of(what)}\n\n{payload}")
+    data = encode_link(event, payload, tree, None)
     commit = object_id("commit", data)
     rebuilt.commits[commit] = data
     return Link(chain, commit, tree, event, payload)

@@ -133,8 +133,7 @@ class Chains:
         kept = pins(event)
         self._check_stored(kept.named)
         chain = chain_of(event, session_id)
-        message = f"{name_of(event.what)}\n\n{payload}"
-        data = encode_commit(kept.tree, self.heads.get(chain), event.milliseconds // 1000, message)
+        data = encode_link(event, payload, kept.tree, self.heads.get(chain))
         commit = object_id("commit", data)
         objects = {oid: encode_loose("tree", tree) for oid, tree in kept.trees.items() if not self._is_stored(oid)}
         self._offered = {*kept.named, *kept.trees}
@@ -189,8 +188,7 @@ class Chains:
                 payload = encode_event(event, decode_event(link.payload, link.commit)[1])
             kept = pins(event)
             objects |= {oid: encode_loose("tree", tree) for oid, tree in kept.trees.items()}
-            message = f"{name_of(event.what)}\n\n{payload}"
-            data = encode_commit(kept.tree, heads.get(link.chain), event.milliseconds // 1000, message)
+            data = encode_link(event, payload, kept.tree, heads.get(link.chain))
             heads[link.chain] = object_id("commit", data)
             objects[heads[link.chain]] = encode_loose("commit", data)
         return {chain: head for chain, head in heads.items() if head != self.heads[chain]}, objects
@@ -212,6 +210,11 @@ class Chains:
         while commit is not None:
             link, commit = decode_link(chain, commit, self._repository.read_commit(commit))
             yield link
+
+
+def encode_link(event: Event, payload: str, tree: ObjectId, parent: ObjectId | None) -> bytes:
+    """The bytes of the commit of an event."""
+    return encode_commit(tree, parent, event.milliseconds // 1000, f"{name_of(event.what)}\n\n{payload}")
 
 
 def decode_link(chain: str, commit: ObjectId, data: bytes) -> tuple[Link, ObjectId | None]:

@@ -374,7 +374,11 @@ class Timeline:
     def _from_file(self, chains: Chains) -> Database:
         """The sealed database; otherwise a rebuilt one, in its file if possible."""
         try:
-            return self._sealed(chains) or self._rebuilt(chains)
+            database = self._sealed(chains)
+            if database is None:
+                fresh(self._path)
+                database = _new_database(self._path, chains)
+            return database
         except (OSError, sqlite3.Error) as error:
             self._go_on_in_memory(error)
             return _new_database(None, chains)
@@ -391,10 +395,6 @@ class Timeline:
             raise
         database.close()
         return None
-
-    def _rebuilt(self, chains: Chains) -> Database:
-        fresh(self._path)
-        return _new_database(self._path, chains)
 
     def _go_on_in_memory(self, error: OSError | sqlite3.Error) -> None:
         logger.warning(
