@@ -10,7 +10,7 @@ from snapd.store.files.disk_errors import Damaged, reading
 from snapd.store.objects.codec import ID_BYTES, object_id
 from snapd.store.objects.compression import CHUNK_BYTES
 from snapd.store.objects.pack_index import PackIndex
-from snapd.store.objects.pack_reader import ObjectCache, PackReader
+from snapd.store.objects.pack_reader import PackReader, object_cache
 from snapd.store.objects.pack_writer import encode_index
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class RebuiltIndex(PackIndex):
         self._found: dict[ObjectId, int] = {}
         self._lengths: dict[int, int] = {}
         with reading(path):
-            file = PackReader(path, ObjectCache(CACHED_BYTES, CACHED_BYTES))
+            file = PackReader(path, object_cache(CACHED_BYTES, CACHED_BYTES))
         try:
             self.is_whole = self._list(file, call) & self._resolve(file, call)
         finally:

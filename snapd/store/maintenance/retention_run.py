@@ -73,8 +73,7 @@ class Maintenance:
         """
         self._begin()
         before = self._repository.bytes_on_disk()
-        remove_tempfiles(self._repository.path)
-        removed = self._drop(expired(self._inventory(), limits, _trees(keep)), keep, call)
+        removed = self._drop_expired(limits, keep, call)
         self._pack(call)
         while (more := self._too_much(limits, keep, call)).snapshots or more.chains:
             removed += self._drop(more, keep, call)
@@ -100,8 +99,7 @@ class Maintenance:
         if self._scheduler.is_running:
             return 0
         self._begin()
-        remove_tempfiles(self._repository.path)
-        removed = self._drop(expired(self._inventory(), limits, _trees(keep)), keep, call)
+        removed = self._drop_expired(limits, keep, call)
         if not self._scheduler.catch_up(all_of_it=removed > 0):
             removed = self._drop(self._too_much(limits, keep, call), keep, call)
             self._scheduler.catch_up(all_of_it=removed > 0)
@@ -134,6 +132,10 @@ class Maintenance:
         times, chains, links = self._timeline.history()
         taken = [SnapshotDate(record.seq, record.seconds, record.tree) for record in self._log.records()]
         return Inventory(taken, self._log.newest, times, chains, links)
+
+    def _drop_expired(self, limits: Limits, keep: ObjectId | None, call: Call) -> int:
+        remove_tempfiles(self._repository.path)
+        return self._drop(expired(self._inventory(), limits, _trees(keep)), keep, call)
 
     def _drop(self, gone: Removal, keep: ObjectId | None, call: Call) -> int:
         if not gone and not self._pending_sweep:

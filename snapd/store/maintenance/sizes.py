@@ -63,14 +63,11 @@ def own_bytes(path: str) -> int:
 
 def _add_pack(found: Sizes, path: str) -> None:
     try:
-        index = PackIndex.load_or_raise(path)
-    except StoreCorrupt:
+        index, status = PackIndex.load_or_raise(path), os.lstat(f"{path}.pack")
+    except (StoreCorrupt, FileNotFoundError):
         if os.path.exists(f"{path}.idx") and os.path.exists(f"{path}.pack"):
             raise
         # it is being removed
-        return
-    status = status_if_there(f"{path}.pack")
-    if status is None:
         return
     entries = sorted(index.entries(), key=lambda entry: entry[1])
     ends = [offset for _, offset in entries[1:]] + [status.st_size - ID_BYTES]

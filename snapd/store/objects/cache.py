@@ -22,11 +22,13 @@ class RecentCache(Generic[K, V]):
     Args:
         capacity: the size of all values together; one that is larger alone is kept until there is another.
         measure: the size of a value.
+        largest: a value of a larger size is not kept at all; None to keep all.
     """
 
-    def __init__(self, capacity: int, measure: Callable[[V], int]) -> None:
+    def __init__(self, capacity: int, measure: Callable[[V], int], largest: int | None = None) -> None:
         self._capacity = capacity
         self._measure = measure
+        self._largest = largest
         self._lock = threading.Lock()
         self._values: OrderedDict[K, V] = OrderedDict()
         self._size = 0
@@ -41,6 +43,8 @@ class RecentCache(Generic[K, V]):
 
     def keep(self, key: K, value: V) -> None:
         """Keeps a value, and drops those that were not used for the longest time."""
+        if self._largest is not None and self._measure(value) > self._largest:
+            return
         with self._lock:
             before = self._values.pop(key, None)
             self._values[key] = value

@@ -427,10 +427,7 @@ class PackIndexes:
 
     def describe(self, oid: ObjectId) -> tuple[ObjectKind, int] | None:
         """The type and the size in bytes that a pack states for an object; returns None and raises as `read`."""
-        for index in self.now().indexes.values():
-            if (found := index.describe(oid)) is not None:
-                return found
-        return None
+        return next(filter(None, (index.describe(oid) for index in self.now().indexes.values())), None)
 
     def among(self, wanted: Collection[ObjectId]) -> set[ObjectId]:
         """The wanted objects that some pack has."""
@@ -479,10 +476,7 @@ class PackIndexes:
 
 
 def _read_first(seen: KnownPacks, oid: ObjectId, most: int | None) -> tuple[ObjectKind, bytes] | None:
-    for index in seen.indexes.values():
-        if (found := index.read(oid, most)) is not None:
-            return found
-    return None
+    return next(filter(None, (index.read(oid, most) for index in seen.indexes.values())), None)
 
 
 def directory_stamp(directory: str) -> tuple[int, int] | None:

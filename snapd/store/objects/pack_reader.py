@@ -45,26 +45,17 @@ _STREAM_FROM = 8 << 20
 """`check` hashes whole objects larger than this piece by piece."""
 
 
-class ObjectCache(RecentCache[tuple[int, int], "tuple[ObjectKind, bytes]"]):
-    """The objects that were read last, by the number of the reader and the offset in its pack.
+ObjectCache = RecentCache[tuple[int, int], "tuple[ObjectKind, bytes]"]
+"""The objects that were read last, by the number of the reader and the offset in its pack."""
 
-    Args:
-        capacity: bytes of all objects together.
-        largest: an object of more bytes is not kept: it would push out all the others.
-    """
 
-    def __init__(self, capacity: int, largest: int) -> None:
-        super().__init__(capacity, lambda found: len(found[1]))
-        self._largest = largest
-
-    def keep(self, key: tuple[int, int], value: tuple[ObjectKind, bytes]) -> None:
-        """Keeps an object unless it is too large."""
-        if len(value[1]) <= self._largest:
-            super().keep(key, value)
+def object_cache(capacity: int, largest: int) -> ObjectCache:
+    """A cache of so many bytes; an object of more than `largest` is not kept: it would push out all the others."""
+    return ObjectCache(capacity, lambda found: len(found[1]), largest)
 
 
 _numbers = count()
-_shared_cache = ObjectCache(8 << 20, 1 << 20)
+_shared_cache = object_cache(8 << 20, 1 << 20)
 """The bases of deltas, of all packs that the daemon has open: the next deltas need them again."""
 
 

@@ -7,7 +7,6 @@ and git-pack-refs in git's documentation).
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import os
 import re
@@ -27,7 +26,7 @@ from snapd.store.files.durable import (
     sync_if_there,
     write_all,
 )
-from snapd.store.files.walking import read_if_there, status_if_there, walked
+from snapd.store.files.walking import files_below, read_if_there, status_if_there, walked
 
 from .packed import OURS, PACKED, encode_packed, is_ours, read_packed, without
 
@@ -215,10 +214,10 @@ class ReferenceDatabase:
 
     def clear_locks(self) -> None:
         """Removes the locks that a dead process of snapd left; raises `IoError`."""
-        for path in _locks(self._store):
-            with os_errors(path), contextlib.suppress(FileNotFoundError):
-                # git's own are empty
-                if os.stat(path).st_size:
+        for path, status in files_below(os.path.join(self._store, OURS)):
+            # git's own are empty
+            if path.endswith(LOCK) and status.st_size:
+                with os_errors(path):
                     remove_if_there(path)
 
     def mend_packed(self) -> None:
@@ -298,8 +297,3 @@ def _files(store: str) -> Iterator[str]:
             name = os.path.relpath(os.path.join(above, file), store)
             if is_ours(name):
                 yield name
-
-
-def _locks(store: str) -> Iterator[str]:
-    for above, _, files in walked(os.path.join(store, OURS)):
-        yield from (os.path.join(above, file) for file in files if file.endswith(LOCK))

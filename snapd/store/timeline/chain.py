@@ -75,20 +75,6 @@ def chain_of(event: Event, session_id: SessionId | None) -> str:
     return SESSIONS + hashlib.sha1(session_id.encode()).hexdigest()[:_NAME_DIGITS]
 
 
-def supposed_link(event: Event, session_id: SessionId | None, previous: int | None) -> Link:
-    """A supposed event: it has a position in a chain, and no commit.
-
-    Args:
-        event: the event.
-        session_id: its session; None if it has none.
-        previous: the `seq` of the event before it in the timeline.
-
-    Raises:
-        InvalidParams: a text in the event is not valid Unicode.
-    """
-    return Link(chain_of(event, session_id), NO_OBJECT, NO_OBJECT, event, encode_event(event, previous))
-
-
 class Chains:
     """The chains of a repository. Only one thread at a time may use it.
 

@@ -26,7 +26,8 @@ from snapd.core.errors import IoError, StoreCorrupt, os_errors
 from snapd.core.rules.retention import Chain
 from snapd.failpoints import failpoint
 
-from .chain import SESSIONS, Chains, supposed_link
+from .chain import NO_OBJECT, SESSIONS, Chains, Link, chain_of
+from .codec import encode_event
 from .database import Database
 from .numbers import Numbers
 from .pins import effect_blobs, snapshots
@@ -39,8 +40,6 @@ if TYPE_CHECKING:
     from snapd.core.model import ObjectId, RelPath
     from snapd.core.timeline.model import Event, SnapshotId, StepId, Summary
     from snapd.store.repository import ShadowRepository
-
-    from .chain import Link
 
 logger = logging.getLogger(__name__)
 
@@ -200,7 +199,8 @@ class Timeline:
         if not self._supposing:
             raise ValueError("events can be supposed only inside a `supposing` block")
         previous = self._previous()
-        link = supposed_link(event, self._session_of(event.what), previous)
+        chain, payload = chain_of(event, self._session_of(event.what)), encode_event(event, previous)
+        link = Link(chain, NO_OBJECT, NO_OBJECT, event, payload)
         self._add(link, lambda database: database.add(link, previous))
 
     # -- summaries and numbers
