@@ -25,7 +25,6 @@ from snapd.core.timeline.model import Event, SessionStarted
 from snapd.store.files.disk_errors import EXHAUSTED
 from snapd.store.fsck.checkers import check_closed
 from snapd.store.maintenance import packing
-from snapd.store.maintenance import worker as packer
 from snapd.store.maintenance.cancel_token import CancelToken
 from snapd.store.maintenance.packing import NOW
 from snapd.store.maintenance.repack import repack
@@ -164,7 +163,6 @@ def test_what_libgit2_has_only_words_for(
     def fails(*_: object) -> None:
         raise pygit2.GitError(message)
 
-    monkeypatch.setattr(packer, "can_start", lambda: False)
     monkeypatch.setattr(packing._PackBuilder, "write", fails)
     with pytest.raises((IoError, StorageFull)) as caught:
         repack(steps.store._repository, NOW, CancelToken())

@@ -7,7 +7,6 @@ import os
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import attrs
 import pytest
@@ -35,8 +34,8 @@ def files(number: int) -> dict[str, bytes]:
 
 
 @pytest.fixture(autouse=True)
-def checks_run_here() -> None:
-    """Not here."""
+def jobs_run_here() -> None:
+    """They do not."""
 
 
 @pytest.fixture
@@ -45,20 +44,6 @@ def steps(steps: Steps) -> Steps:
         steps.take(files(number))
     add_session(steps, "S", 2)
     return steps
-
-
-@pytest.fixture
-def children(monkeypatch: pytest.MonkeyPatch) -> list[ChildProcess]:
-    """The processes that were started."""
-    found: list[ChildProcess] = []
-
-    class Noted(ChildProcess):
-        def __init__(self, *args: Any, **more: Any) -> None:
-            super().__init__(*args, **more)
-            found.append(self)
-
-    monkeypatch.setattr(job, "ChildProcess", Noted)
-    return found
 
 
 def is_gone(child: ChildProcess) -> bool:

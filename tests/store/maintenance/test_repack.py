@@ -70,9 +70,9 @@ def run(steps: Steps, token: CancelToken | None = None) -> int:
 
 
 @pytest.fixture
-def here(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Packs in this process, as where no other can be started: what it does can be looked at and disturbed."""
-    monkeypatch.setattr(packer, "can_start", lambda: False)
+def apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Packs in another process, as the daemon does."""
+    monkeypatch.setattr(packer, "can_start", lambda: True)
 
 
 def size(path: Path) -> tuple[int, int]:
@@ -164,7 +164,6 @@ def test_it_runs_by_itself_when_it_is_due(steps: Steps, monkeypatch: pytest.Monk
     steps.check()
 
 
-@pytest.mark.usefixtures("here")
 def test_objects_are_packed_again_seldom(steps: Steps, monkeypatch: pytest.MonkeyPatch) -> None:
     """All work together is some multiple of n log n: here, an object is packed about five times and not forty."""
     monkeypatch.setattr(scheduler, "PACK_LIMIT", 10**9)
@@ -189,7 +188,6 @@ class Boom(OSError):
 CALLS = ("rename", "unlink", "fsync", "mkdir", "rmdir", "chmod")
 
 
-@pytest.mark.usefixtures("here")
 def test_it_may_end_at_any_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each call that changes the disk fails in its turn; then the store is opened anew."""
     template = Steps(tmp_path / "template")
@@ -242,6 +240,7 @@ def test_it_may_end_at_any_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     template.store.close()
 
 
+@pytest.mark.usefixtures("apart")
 def test_the_pack_lasts_before_anything_goes(steps: Steps, monkeypatch: pytest.MonkeyPatch) -> None:
     session(steps, 5)
     before = {path.name for path in packs(steps)}
@@ -341,7 +340,6 @@ def test_a_damaged_pack_stops_it(steps: Steps) -> None:
     steps.check()
 
 
-@pytest.mark.usefixtures("here")
 def test_a_pack_that_lacks_an_object_replaces_nothing(steps: Steps, monkeypatch: pytest.MonkeyPatch) -> None:
     session(steps, 5)
     real = packing._PackBuilder.add_named
@@ -377,7 +375,6 @@ def test_what_the_user_s_git_has_too_stays(steps: Steps, tmp_path: Path) -> None
     steps.check()
 
 
-@pytest.mark.usefixtures("here")
 def test_a_large_loose_object_stays(steps: Steps, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(packing, "LARGE_BYTES", 10_000)
     big = os.urandom(20_000)
@@ -387,7 +384,6 @@ def test_a_large_loose_object_stays(steps: Steps, monkeypatch: pytest.MonkeyPatc
     steps.check()
 
 
-@pytest.mark.usefixtures("here")
 def test_a_revoked_one_changes_nothing(steps: Steps, monkeypatch: pytest.MonkeyPatch) -> None:
     session(steps, 5)
     before = [*loose(steps), *packs(steps)]
@@ -406,6 +402,7 @@ def test_a_revoked_one_changes_nothing(steps: Steps, monkeypatch: pytest.MonkeyP
     steps.check()
 
 
+@pytest.mark.usefixtures("apart")
 def test_reads_and_steps_go_on_beside_it(steps: Steps) -> None:
     session(steps, 10)
     known = list(steps.answered.items())

@@ -27,25 +27,16 @@ LAST = "ff" * 20
 ALWAYS = Due()
 
 
+@pytest.fixture(autouse=True)
+def jobs_run_here() -> None:
+    """They do not."""
+
+
 @pytest.fixture
 def steps(steps: Steps) -> Steps:
     for at in range(6):
         steps.take({"a": b"%d\n" % at * 40, "b/c": b"%d\n" % (at // 2) * 50})
     return steps
-
-
-@pytest.fixture
-def children(monkeypatch: pytest.MonkeyPatch) -> list[ChildProcess]:
-    """The processes that were started."""
-    started = []
-
-    class Noted(ChildProcess):
-        def __init__(self, *args: Any, **more: Any) -> None:
-            super().__init__(*args, **more)
-            started.append(self)
-
-    monkeypatch.setattr(job, "ChildProcess", Noted)
-    return started
 
 
 class Obstacle:
