@@ -26,6 +26,7 @@ from tests.rpc.machine import wait_until
 from tests.store.fsck import damage
 from tests.store.fsck.damage import blob_id, loose
 from tests.store.fsck.test_chains import add_session
+from tests.store.maintenance.test_worker import is_gone
 from tests.store.steps import Steps
 
 
@@ -44,10 +45,6 @@ def steps(steps: Steps) -> Steps:
         steps.take(files(number))
     add_session(steps, "S", 2)
     return steps
-
-
-def is_gone(child: ChildProcess) -> bool:
-    return not os.path.exists(f"/proc/{child.pid}")
 
 
 HARM: dict[str, Callable[[Steps], object]] = {

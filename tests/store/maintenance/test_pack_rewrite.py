@@ -13,7 +13,7 @@ import pytest
 
 from snapd.core.call import Call
 from snapd.core.errors import StorageFull, StoreCorrupt
-from snapd.core.model import ObjectId
+from snapd.core.model import EMPTY_TREE, ObjectId
 from snapd.store.maintenance import sweep as expiry
 from snapd.store.maintenance.pack_rewrite import PackRewrite
 from snapd.store.maintenance.sweep import expire
@@ -91,13 +91,7 @@ def test_what_stays_is_as_git_reads_it(steps: Steps, seed: int, named: bool) -> 
 
 
 def sweep(repository: ShadowRepository, held: set[ObjectId], *, wholly: bool = False) -> None:
-    expire(
-        repository,
-        [(oid, b"\x4b\x82\x5d\xc6\x42\xcb\x6e\xb9\xa0\x60\xe5\x4b\xf8\xd6\x92\x88\xfb\xee\x49\x04") for oid in held],
-        None,
-        Call(),
-        wholly=wholly,
-    )
+    expire(repository, [(oid, EMPTY_TREE) for oid in held], None, Call(), wholly=wholly)
 
 
 def test_a_sweep_keeps_deltas_and_looks_for_the_room_that_it_takes(
