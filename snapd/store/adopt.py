@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 from snapd.core.errors import FULL, StoreCorrupt, os_errors
 from snapd.core.model import ObjectId
 from snapd.failpoints import failpoint
+from snapd.store.files.disk_errors import ignoring_unreadable
 from snapd.store.files.durable import PRIVATE_FILE, remove_if_there, sync_directory, sync_if_there
-from snapd.store.objects.codec import ID_BYTES
-from snapd.store.objects.loose import move_in, object_path, read_whole
+from snapd.store.objects.loose import loose_files, move_in, object_path, read_whole
 from snapd.store.objects.pack_index import PackIndex
 
 if TYPE_CHECKING:
@@ -142,21 +142,13 @@ def _adopt_loose(repository: ShadowRepository, source: str, missing: set[ObjectI
 
 
 def loose_among(objects: str, wanted: Collection[ObjectId]) -> Iterator[ObjectId]:
-    """Those of `wanted` with a loose file, damaged or not. Lists the directories instead of trying each id."""
-    if not wanted:
-        return
-    for above in _names(objects):
-        if len(above) != 2:
-            continue
-        for name in _names(os.path.join(objects, above)):
-            if len(name) != 2 * (ID_BYTES - 1):
-                continue
-            try:
-                oid = bytes.fromhex(above + name)
-            except ValueError:
-                continue
-            if oid in wanted:
-                yield oid
+    """Those of `wanted` with a loose file, damaged or not. Lists the directories instead of trying each id.
+
+    Raises:
+        IoError: too few file descriptors or too little memory.
+    """
+    with ignoring_unreadable():
+        yield from (oid for oid, _ in (loose_files(objects) if wanted else ()) if oid in wanted)
 
 
 def _is_sound(path: str, oid: ObjectId) -> bool:

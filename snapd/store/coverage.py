@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from snapd.core.errors import StoreCorrupt
 from snapd.core.model import Coverage, ObjectId, RuleText, Skip, SkipReason
+from snapd.store.objects.cache import RecentCache
 from snapd.store.objects.codec import object_id
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ class Coverages:
 
     def __init__(self) -> None:
         self._last: tuple[Coverage, ObjectId] | None = None
-        self._decoded: dict[ObjectId, Coverage] = {}
+        self._decoded: RecentCache[ObjectId, Coverage] = RecentCache(_AT_HAND, lambda _: 1)
 
     def blob_id(self, coverage: Coverage) -> ObjectId:
         """The id of the blob of a coverage."""
@@ -29,7 +30,7 @@ class Coverages:
             oid = last[1] if last is not None and last[0] == coverage else object_id("blob", encode(coverage))
             last = self._last = (coverage, oid)
         oid = last[1]
-        self._remember(oid, coverage)
+        self._decoded.keep(oid, coverage)
         return oid
 
     def decoded(self, oid: ObjectId, read: Callable[[ObjectId], bytes]) -> Coverage:
@@ -48,14 +49,8 @@ class Coverages:
                 coverage = decode(read(oid))
             except (ValueError, KeyError, TypeError) as error:
                 raise StoreCorrupt(f"blob {oid.hex()} is not a coverage", object=oid.hex()) from error
-        self._remember(oid, coverage)
+            self._decoded.keep(oid, coverage)
         return coverage
-
-    def _remember(self, oid: ObjectId, coverage: Coverage) -> None:
-        self._decoded.pop(oid, None)
-        self._decoded[oid] = coverage
-        if len(self._decoded) > _AT_HAND:
-            del self._decoded[next(iter(self._decoded))]
 
 
 def encode(coverage: Coverage) -> bytes:

@@ -8,7 +8,6 @@ sequence number gives the order, never the clock; the day only groups snapshots 
 from __future__ import annotations
 
 import datetime
-import os
 import re
 import threading
 import time
@@ -18,13 +17,12 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from snapd.core.errors import StoreCorrupt, UnknownSnapshot, os_errors
+from snapd.core.errors import StoreCorrupt, UnknownSnapshot
 from snapd.core.model import ObjectId, RecordKind, Snapshot
 from snapd.core.timeline.model import SnapshotId
 from snapd.failpoints import failpoint
 from snapd.store.batch import ObjectBatch
 from snapd.store.files.disk_errors import WrittenByNewer
-from snapd.store.files.durable import sync_if_there
 from snapd.store.objects.codec import encode_commit, object_id
 from snapd.store.objects.loose import encode_loose, prepare
 from snapd.store.refs.database import read_references
@@ -196,10 +194,6 @@ class SnapshotLog:
             self._heads[day] = commit
             self._take(record)
 
-    def roots(self) -> list[tuple[ObjectId, ObjectId, ObjectId]]:
-        """Commit, tree and coverage of every record."""
-        return [root for _, root in self.roots_by_seq()]
-
     def roots_by_seq(self) -> list[tuple[int, tuple[ObjectId, ObjectId, ObjectId]]]:
         """The `seq` of every record, with its commit, tree and coverage."""
         with self._read():
@@ -281,17 +275,12 @@ class SnapshotLog:
             self._is_read = False
 
     def drop_unused(self) -> None:
-        """Removes the references of coverages that no record uses, durably."""
+        """Removes the references of coverages that no record uses."""
         with self._read():
             used = {record.coverage for head in self._heads.values() for _, record in self._chain(head)}
             for coverage in self._coverage_known - used:
-                self._delete(COVERAGE + coverage.hex())
+                self._repository.references.delete(COVERAGE + coverage.hex())
             self._coverage_known &= used
-        # their objects are removed next: a power cut must not bring the references back without them
-        for above in (SNAPSHOTS, COVERAGE):
-            path = os.path.join(self._repository.path, above)
-            with os_errors(path):
-                sync_if_there(path)
 
     def _store(self, coverage: Coverage) -> None:
         with ObjectBatch(self._repository) as batch:
@@ -307,12 +296,9 @@ class SnapshotLog:
             batch.commit()
         self._repository.journal.flush()
         if head is None:
-            self._delete(SNAPSHOTS + day)
+            self._repository.references.delete(SNAPSHOTS + day)
         else:
             self._repository.references.move({SNAPSHOTS + day: head}, durable=True)
-
-    def _delete(self, name: str) -> None:
-        self._repository.references.delete(name)
 
     def _take(self, record: Record) -> None:
         self._seq = max(self._seq, record.seq)

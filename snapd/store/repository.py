@@ -6,31 +6,36 @@ import contextlib
 import json
 import logging
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import pygit2
 
 from snapd.core.errors import StoreCorrupt, os_errors
+from snapd.core.model import EMPTY_TREE
 from snapd.store.files.disk_errors import Damaged, reading
 from snapd.store.files.durable import make_directories, write_file
-from snapd.store.files.walking import walked
+from snapd.store.files.walking import files_below, read_if_there
 from snapd.store.journal.journal import JOURNAL, Journal
+from snapd.store.objects.cache import RecentCache
 from snapd.store.objects.codec import decode_commit, decode_tree, differing_entries
 from snapd.store.objects.loose import describe, object_path, read_chunks, read_whole
 from snapd.store.objects.pack_index import PackIndexes
-from snapd.store.objects.tree_index import EntryIndex
 from snapd.store.refs.database import ReferenceDatabase
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from snapd.core.model import ObjectId, TreeEntry
     from snapd.store.objects.codec import ObjectKind
     from snapd.store.objects.pack_index import KnownPacks
 
+T = TypeVar("T")
+
 logger = logging.getLogger(__name__)
 
 FORMAT_VERSION = 1
+_KEPT_ENTRIES = 32_768
+"""The most entries of directories that are kept for lookups, about 10 MB."""
 _OPEN_AGAIN = "close the folder in every client and open it again: snapd then begins a new store"
 
 _CONFIG = f"""[core]
@@ -82,7 +87,7 @@ class ShadowRepository:
             status = os.stat(path)
         self._identity = (status.st_dev, status.st_ino)
         self.packs = PackIndexes(self.pack_directory)
-        self._entries = EntryIndex()
+        self._directories: RecentCache[ObjectId, dict[bytes, TreeEntry]] = RecentCache(_KEPT_ENTRIES, len)
         self.references = ReferenceDatabase(path)
         self.references.clear_locks()
         self.journal = Journal(path, self.references)
@@ -152,9 +157,18 @@ class ShadowRepository:
         """The entry of a directory with a name, or None. Many names of one directory cost one read.
 
         Raises:
-            StoreCorrupt: the directory is missing, damaged, or not a tree.
+            StoreCorrupt: the directory is missing, damaged, or not a tree, or has a name twice, so it was forged.
         """
-        return self._entries.find(tree, name, self.read_tree)
+        if tree == EMPTY_TREE:
+            return None
+        directory = self._directories.get(tree)
+        if directory is None:
+            entries = self.read_tree(tree)
+            directory = {entry.name: entry for entry in entries}
+            if len(directory) < len(entries):
+                raise StoreCorrupt(f"tree {tree.hex()} has a name twice", object=tree.hex())
+            self._directories.keep(tree, directory)
+        return directory.get(name)
 
     def differing(self, old: ObjectId, new: ObjectId) -> list[tuple[TreeEntry | None, TreeEntry | None]]:
         """The entries in which two directories differ, each as (old, new), in no order.
@@ -201,7 +215,7 @@ class ShadowRepository:
         """Has every thread list the packs again: some were removed, or are about to be."""
         self._sweeps += 1
         self.packs.forget()
-        self._entries.forget()
+        self._directories.clear()
 
     def bytes_on_disk(self) -> int:
         """The bytes of all files of the store, except those of the journal, which is small and soon removed.
@@ -209,16 +223,7 @@ class ShadowRepository:
         Raises:
             IoError: a part of it cannot be listed.
         """
-        total = 0
-        for directory, directories, files in walked(self.path):
-            if directory == self.path and JOURNAL in directories:
-                directories.remove(JOURNAL)
-            for name in files:
-                try:
-                    total += os.lstat(os.path.join(directory, name)).st_size
-                except FileNotFoundError:
-                    continue
-        return total
+        return sum(status.st_size for _, status in files_below(self.path, without=JOURNAL))
 
     def remember_root(self, root: bytes, device: int, inode: int) -> bool:
         """Writes down which folder the store belongs to.
@@ -233,8 +238,8 @@ class ShadowRepository:
         now = {"path": os.fsdecode(root), "device": device, "inode": inode}
         known = None
         try:
-            with os_errors(path), contextlib.suppress(FileNotFoundError), open(path, encoding="ascii") as file:
-                known = json.load(file)
+            data = read_if_there(path)
+            known = json.loads(data) if data is not None else None
         except ValueError:
             logger.warning("%s is damaged; it is written again", path)
         if known != now:
@@ -253,30 +258,27 @@ class ShadowRepository:
             StoreCorrupt: missing or damaged.
             IoError: it cannot be read now.
         """
-        self._flush_if_pending(oid)
-        sweeps = self._sweeps
-        found = self.packs.read(oid) or read_whole(object_path(self.objects, oid), oid)
-        # a git command run on the store may just have put it into a pack
-        found = found or self.packs.read(oid)
-        if found is not None:
-            return found
-        # its file was removed meanwhile, and it is in another one now
-        if self._sweeps != sweeps:
-            return self.read(oid)
-        self.check_present()
-        raise self._damaged(oid)
+        return self._find(oid, self.packs.read, read_whole)
 
     def describe(self, oid: ObjectId) -> tuple[ObjectKind, int]:
         """The type and the size in bytes that an object states; raises as `read`."""
+        return self._find(oid, self.packs.describe, describe)
+
+    def _find(
+        self, oid: ObjectId, in_packs: Callable[[ObjectId], T | None], loose: Callable[[str, ObjectId], T | None]
+    ) -> T:
+        """What either finds for an object; raises as `read`."""
         self._flush_if_pending(oid)
-        sweeps = self._sweeps
-        found = self.packs.describe(oid) or describe(object_path(self.objects, oid), oid) or self.packs.describe(oid)
-        if found is not None:
-            return found
-        if self._sweeps != sweeps:
-            return self.describe(oid)
-        self.check_present()
-        raise self._damaged(oid)
+        while True:
+            sweeps = self._sweeps
+            # packs again: a git command run on the store may just have put it into one
+            found = in_packs(oid) or loose(object_path(self.objects, oid), oid) or in_packs(oid)
+            if found is not None:
+                return found
+            # else its file was removed meanwhile, and it is in another one now
+            if self._sweeps == sweeps:
+                self.check_present()
+                raise self._damaged(oid)
 
     def _read(self, oid: ObjectId, kind: ObjectKind) -> bytes:
         found, data = self.read(oid)

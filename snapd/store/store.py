@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from snapd.core.errors import SnapdError
 from snapd.core.model import RecordKind
@@ -25,18 +26,36 @@ from .repository import ShadowRepository, refuse_newer
 from .timeline import IntentFile, Timeline
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from snapd.core.call import Call
     from snapd.core.check_report import CheckReport
-    from snapd.core.model import Entry, ObjectId, RelPath, Snapshot, TreeEntry
+    from snapd.core.model import Entry, ObjectId, RelPath, Snapshot
     from snapd.core.ports import project as project_ports
     from snapd.core.ports.maintenance import PurgePlan as AnyPurgePlan
-    from snapd.core.rules.retention import Limits
-    from snapd.core.timeline.model import Event, Intent, SnapshotId
+    from snapd.core.timeline.model import Event, Intent
 
 
 logger = logging.getLogger(__name__)
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _part(name: str, method: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[Store, P], T]:
+    """The method of `Store` that calls a method of one of its parts.
+
+    Args:
+        name: of the attribute that holds the part.
+        method: of the class of the part.
+    """
+
+    @wraps(method)
+    def call(store: Store, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return method(getattr(store, name), *args, **kwargs)
+
+    return call
 
 
 class Store:
@@ -97,9 +116,19 @@ class Store:
         """Writes down which folder the store belongs to, for `snapd` commands that list stores."""
         self._repository.remember_root(root, *identity)
 
-    def check_present(self) -> None:
-        """Raises `StoreCorrupt` if the store was deleted or replaced."""
-        self._repository.check_present()
+    check_present = _part("_repository", ShadowRepository.check_present)
+    bytes_on_disk = _part("_repository", ShadowRepository.bytes_on_disk)
+    read_tree = _part("_repository", ShadowRepository.read_tree)
+    entry_in = _part("_repository", ShadowRepository.entry_in)
+    differing = _part("_repository", ShadowRepository.differing)
+    read_blob = _part("_repository", ShadowRepository.read_blob)
+    read_small_blob = _part("_repository", ShadowRepository.read_small_blob)
+    blob_size = _part("_repository", ShadowRepository.blob_size)
+    blob_chunks = _part("_repository", ShadowRepository.blob_chunks)
+    find = _part("_log", SnapshotLog.find)
+    knows = _part("_log", SnapshotLog.knows)
+    identify = _part("_log", SnapshotLog.identify)
+    load = _part("_log", SnapshotLog.load)
 
     def batch(self) -> ObjectBatch:
         """A batch of objects to be stored together."""
@@ -124,34 +153,6 @@ class Store:
         """The blobs in `objects` directories of the user's own git; they are only read, and only when needed."""
         return ProjectBlobs(directories)
 
-    def read_tree(self, oid: ObjectId) -> tuple[TreeEntry, ...]:
-        """The entries of a directory; raises `StoreCorrupt`."""
-        return self._repository.read_tree(oid)
-
-    def entry_in(self, tree: ObjectId, name: bytes) -> TreeEntry | None:
-        """The entry of a directory with a name, if there is one; raises `StoreCorrupt`."""
-        return self._repository.entry_in(tree, name)
-
-    def differing(self, old: ObjectId, new: ObjectId) -> list[tuple[TreeEntry | None, TreeEntry | None]]:
-        """The entries in which two directories differ, each as (old, new); raises `StoreCorrupt`."""
-        return self._repository.differing(old, new)
-
-    def read_blob(self, oid: ObjectId) -> bytes:
-        """The bytes of a file; raises `StoreCorrupt`."""
-        return self._repository.read_blob(oid)
-
-    def read_small_blob(self, oid: ObjectId, most: int) -> bytes | None:
-        """The bytes of a file; None if there are more than `most`. Raises `StoreCorrupt`."""
-        return self._repository.read_small_blob(oid, most)
-
-    def blob_size(self, oid: ObjectId) -> int:
-        """The size of a file in bytes; raises `StoreCorrupt`."""
-        return self._repository.blob_size(oid)
-
-    def blob_chunks(self, oid: ObjectId) -> Iterator[bytes]:
-        """The bytes of a file, piece by piece; raises `StoreCorrupt` before the last piece if they are damaged."""
-        return self._repository.blob_chunks(oid)
-
     def renames(self, old: ObjectId, new: ObjectId) -> dict[RelPath, RelPath]:
         """The old path of each file that was moved, by its new one."""
         return renames(self._repository, old, new)
@@ -159,14 +160,6 @@ class Store:
     def merge(self, base: Entry | None, ours: Entry, theirs: Entry) -> Entry | None:
         """Merges a file three ways and stores the result; None if the changes overlap."""
         return merge(self._repository, base, ours, theirs)
-
-    def find(self, tree: ObjectId) -> Snapshot:
-        """The latest snapshot with this tree; raises `UnknownSnapshot`."""
-        return self._log.find(tree)
-
-    def knows(self, tree: ObjectId) -> bool:
-        """Whether there is a snapshot with this tree."""
-        return self._log.knows(tree)
 
     @property
     def last(self) -> ObjectId | None:
@@ -181,14 +174,6 @@ class Store:
         """Records a snapshot; makes it and everything that was stored before durable."""
         self._log.append(snapshot, kind)
         self._scheduler.consider()
-
-    def identify(self, snapshot: Snapshot) -> SnapshotId:
-        """The id by which an event refers to a snapshot; raises `StorageFull`, `IoError`."""
-        return self._log.identify(snapshot)
-
-    def load(self, snapshot: SnapshotId) -> Snapshot:
-        """The snapshot that an event refers to; raises `StoreCorrupt`."""
-        return self._log.load(snapshot)
 
     def append_event(self, event: Event, snapshot: Snapshot | None = None, kind: RecordKind = RecordKind.TRACK) -> None:
         """Appends an event to the timeline and records the snapshot that is its head: both or neither, with one sync.
@@ -235,13 +220,8 @@ class Store:
         """Removes the intent, durably; raises `IoError`."""
         self._intent.forget()
 
-    def expire(self, limits: Limits, keep: ObjectId | None, call: Call) -> tuple[int, int]:
-        """Drops snapshots and events beyond the limits, and repacks the rest: see `Maintenance.clean`."""
-        return self._maintenance.clean(limits, keep, call)
-
-    def expire_in_background(self, limits: Limits, keep: ObjectId | None, call: Call) -> int:
-        """The same in the background, until somebody else wants to write: see `Maintenance.clean_in_background`."""
-        return self._maintenance.clean_in_background(limits, keep, call)
+    expire = _part("_maintenance", Maintenance.clean)
+    expire_in_background = _part("_maintenance", Maintenance.clean_in_background)
 
     def purge_plan(self, paths: Collection[RelPath], call: Call) -> PurgePlan:
         """Finds the contents of some files in all snapshots and events; raises as `PurgePlan`."""
@@ -383,7 +363,3 @@ class Store:
             self.timeline.forget()
             self._log.reload()
         return found
-
-    def bytes_on_disk(self) -> int:
-        """The size of the store on disk, in bytes."""
-        return self._repository.bytes_on_disk()

@@ -1,9 +1,9 @@
 """Every place where objects are read, run on damaged ones: a program, so that one that never returns can be ended.
 
-    python -m tests.store.reads FOLDER {theirs,ours} {loose,packed} DAMAGE
+    python -m tests.store.reads FOLDER {theirs,ours} {loose,packed} DAMAGE...
 
-`theirs` damages what the project's own git has before the first snapshot, `ours` what the store has after some. What it
-prints is a line for each place, before it is run, and what came of it.
+`theirs` damages what the project's own git has before the first snapshot, `ours` what the store has after some. For
+each damage it prints a line for each place, before it is run, and what came of it.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from snapd.core.errors import SnapdError
 from snapd.store.fsck.checkers import check_closed
 from snapd.store.objects.compression import deflater
 from snapd.store.objects.loose import encode_loose, loose_files, write_loose
+from snapd.store.objects.pack_entry import entry_start
 from snapd.store.objects.pack_index import PackIndex
 from snapd.store.objects.pack_writer import write_index
 from snapd.store.usage.usage import usage
@@ -76,16 +77,6 @@ LOOSE: dict[str, Callable[[Path], None]] = {
 # -- packs
 
 
-def head(number: int, size: int) -> bytes:
-    """What stands before an entry's stream."""
-    byte, size = number << 4 | size & 15, size >> 4
-    found = bytearray()
-    while size:
-        found.append(byte | 0x80)
-        byte, size = size & 0x7F, size >> 7
-    return bytes([*found, byte])
-
-
 def varint(value: int) -> bytes:
     found = bytearray()
     while value > 0x7F:
@@ -102,15 +93,15 @@ Made = dict[bytes, bytes]
 
 def circle(ids: list[bytes]) -> Made:
     """Each a delta of the next, and the last of the first."""
-    return {oid: head(7, len(COPY)) + ids[at - 1] + zlib.compress(COPY) for at, oid in enumerate(ids)}
+    return {oid: entry_start(7, len(COPY)) + ids[at - 1] + zlib.compress(COPY) for at, oid in enumerate(ids)}
 
 
 def itself(ids: list[bytes]) -> Made:
-    return {oid: head(7, len(COPY)) + oid + zlib.compress(COPY) for oid in ids}
+    return {oid: entry_start(7, len(COPY)) + oid + zlib.compress(COPY) for oid in ids}
 
 
 def huge(ids: list[bytes]) -> Made:
-    return {oid: head(3, 1 << 60) + zlib.compress(b"hello") for oid in ids}
+    return {oid: entry_start(3, 1 << 60) + zlib.compress(b"hello") for oid in ids}
 
 
 def endless(ids: list[bytes]) -> Made:
@@ -120,22 +111,22 @@ def endless(ids: list[bytes]) -> Made:
 def greedy(ids: list[bytes]) -> Made:
     """A delta that says that it makes a terabyte."""
     base = bytes(20)
-    deltas = {oid: head(7, len(GREEDY)) + base + zlib.compress(GREEDY) for oid in ids}
-    return {base: head(3, 5) + zlib.compress(b"hello"), **deltas}
+    deltas = {oid: entry_start(7, len(GREEDY)) + base + zlib.compress(GREEDY) for oid in ids}
+    return {base: entry_start(3, 5) + zlib.compress(b"hello"), **deltas}
 
 
 def torn(ids: list[bytes]) -> Made:
-    return {oid: head(3, 50_000) + zlib.compress(os.urandom(50_000))[:300] for oid in ids}
+    return {oid: entry_start(3, 50_000) + zlib.compress(os.urandom(50_000))[:300] for oid in ids}
 
 
 def nothing(ids: list[bytes]) -> Made:
     """A delta of what lies before the pack."""
-    return {oid: head(6, len(COPY)) + b"\xff\xff\x7f" + zlib.compress(COPY) for oid in ids}
+    return {oid: entry_start(6, len(COPY)) + b"\xff\xff\x7f" + zlib.compress(COPY) for oid in ids}
 
 
 def stranger(ids: list[bytes]) -> Made:
     """Of a type that there is not."""
-    return {oid: head(5, 5) + zlib.compress(b"hello") for oid in ids}
+    return {oid: entry_start(5, 5) + zlib.compress(b"hello") for oid in ids}
 
 
 PACKS: dict[str, Callable[[list[bytes]], Made]] = {
@@ -216,19 +207,8 @@ def ours(path: Path, packed: bool, damage: str) -> tuple[Bench, str, list[bytes]
         bench.workspace.cleanup(9999, Call())
     bench.close()
     # so that the store can be opened, and there is something left to look at
-    heads = (
-        run_git(
-            store,
-            "--git-dir=.",
-            "for-each-ref",
-            "--format=%(objectname)",
-            "refs/snapd/snapshots",
-            "refs/snapd/sessions",
-        )
-        .decode()
-        .split()
-    )
-    kept = [bytes.fromhex(oid) for oid in run_git(store, "--git-dir=.", "rev-list", *heads).decode().split()]
+    named = ("--glob=refs/snapd/snapshots", "--glob=refs/snapd/sessions")
+    kept = [bytes.fromhex(oid) for oid in run_git(store, "--git-dir=.", "rev-list", *named).decode().split()]
     harm(store / "objects", packed, damage, kept)
     return bench, str(store), trees
 
@@ -280,16 +260,23 @@ def run(name: str, read: Callable[[], object]) -> None:
 
 
 def main() -> None:
-    where, side, form, damage = sys.argv[1:]
+    where, side, form, *damages = sys.argv[1:]
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    for damage in damages:
+        print(f"[{damage}]", flush=True)
+        read_all(Path(where) / damage, side, form, damage)
+
+
+def read_all(where: Path, side: str, form: str, damage: str) -> None:
+    where.mkdir(parents=True)
     if side == "theirs":
-        bench = theirs(Path(where), form == "packed", damage)
+        bench = theirs(where, form == "packed", damage)
         trees: list[bytes] = []
         run("first", lambda: trees.append(bench.track()))
         bench.write(edited(1))
         run("second", lambda: trees.append(bench.track()))
     else:
-        bench, store, trees = ours(Path(where), form == "packed", damage)
+        bench, store, trees = ours(where, form == "packed", damage)
         run("closed", lambda: check_closed(store, Call(), quick=False, mend=False))
         run("open", bench.open)
     if trees and bench._is_open:

@@ -6,7 +6,7 @@ import errno
 import os
 import shutil
 
-from snapd.core.errors import from_os_error, os_errors
+from snapd.core.errors import StorageFull, from_os_error, os_errors
 
 BYTES = 128 << 10
 """The space to record an operation, beside its entries for files: commits, trees, a frame of the journal."""
@@ -37,6 +37,20 @@ def ensure_space_to_record(directory: str, size: int) -> None:
     # a file system without a limit of inodes has 0 of 0 left
     if too_small or (found.f_files and found.f_favail < FILES):
         raise from_os_error(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), directory)
+
+
+def ensure_space(directory: str, needed: int, purpose: str) -> None:
+    """Raises `StorageFull` if fewer than `needed` bytes are free on the file system of a directory, and `IoError`.
+
+    Args:
+        directory: as given in the error.
+        needed: bytes.
+        purpose: a verb and its object, for the message.
+    """
+    free = free_bytes(directory)
+    if free < needed:
+        message = f"{free} bytes are free and {needed} are needed to {purpose}: free some space"
+        raise StorageFull(message, path=directory, errno="ENOSPC")
 
 
 def free_bytes(directory: str) -> int:

@@ -9,12 +9,12 @@ import stat
 from typing import TYPE_CHECKING
 
 from snapd.core.check_report import Leftovers, Problem
-from snapd.core.errors import StoreCorrupt, os_errors
+from snapd.core.errors import StoreCorrupt
 from snapd.store.files.disk_errors import Damaged, WrittenByNewer, reading, twice
 from snapd.store.files.quarantine import QUARANTINE
-from snapd.store.files.walking import walked
+from snapd.store.files.walking import files_below, status_if_there, walked
 from snapd.store.journal.frames import decode_frames, has_gap, newer_format
-from snapd.store.journal.journal import JOURNAL
+from snapd.store.journal.journal import JOURNAL, journal_numbers
 from snapd.store.maintenance.repack import PACKING
 from snapd.store.repository import check_version
 from snapd.store.timeline.intent import NAME as INTENT
@@ -89,15 +89,9 @@ def check_files(store: str) -> list[Problem]:
 
 def journal_files(store: str) -> Iterator[tuple[str, bytes]]:
     """The journal files, oldest first, each with its path in the store and its bytes; raises `IoError`."""
-    directory = os.path.join(store, JOURNAL)
-    if _is_other(directory):
+    if _is_other(os.path.join(store, JOURNAL)):
         return
-    with os_errors(directory):
-        try:
-            names = os.listdir(directory)
-        except FileNotFoundError:
-            return
-    for number in sorted(int(name) for name in names if name.isdecimal()):
+    for number in journal_numbers(store):
         name = os.path.join(JOURNAL, str(number))
         data = _read(store, name)
         if data is not None:
@@ -127,42 +121,24 @@ def check_access(store: str) -> list[Problem]:
     """
     found = []
     for above, _, files in walked(store):
-        with os_errors(above):
-            try:
-                wrong = _wrong(os.lstat(above), _OTHERS)
-            except FileNotFoundError:
+        for path, others in ((above, _OTHERS), *((os.path.join(above, file), _OTHERS_WRITE) for file in files)):
+            status = status_if_there(path)
+            if status is None or (path != above and status.st_nlink > 1):
                 continue
-            if wrong:
-                found.append(_refused(store, above, wrong))
-            for file in files:
-                path = os.path.join(above, file)
-                try:
-                    status = os.lstat(path)
-                except FileNotFoundError:
-                    continue
-                wrong = _wrong(status, _OTHERS_WRITE) if status.st_nlink == 1 else ""
-                if wrong:
-                    found.append(_refused(store, path, wrong))
+            if wrong := _wrong(status, others):
+                found.append(_refused(store, path, wrong))
     return found
 
 
 def find_leftovers(store: str) -> Leftovers:
     """The temporary files that crashes left in a store; raises `IoError`."""
-    count = size = 0
-    for above, directories, files in walked(store):
-        if above == store and QUARANTINE in directories:
-            directories.remove(QUARANTINE)
-        in_packing = os.path.relpath(above, store).split(os.sep)[0] == PACKING
-        for file in files:
-            if in_packing or _LEFTOVER.fullmatch(file):
-                with os_errors(above):
-                    try:
-                        status = os.lstat(os.path.join(above, file))
-                    except FileNotFoundError:
-                        continue
-                count += 1
-                size += status.st_size
-    return Leftovers(count, size)
+    packing = os.path.join(store, PACKING, "")
+    sizes = [
+        status.st_size
+        for path, status in files_below(store, without=QUARANTINE)
+        if path.startswith(packing) or _LEFTOVER.fullmatch(os.path.basename(path))
+    ]
+    return Leftovers(len(sizes), sum(sizes))
 
 
 def _wrong(status: os.stat_result, others: int) -> str:
@@ -188,11 +164,8 @@ def _is_root(data: bytes) -> bool:
 
 def _is_other(directory: str) -> bool:
     """Whether the path exists and is not a directory."""
-    with os_errors(directory):
-        try:
-            return not stat.S_ISDIR(os.lstat(directory).st_mode)
-        except FileNotFoundError:
-            return False
+    status = status_if_there(directory)
+    return status is not None and not stat.S_ISDIR(status.st_mode)
 
 
 def _read(store: str, name: str) -> bytes | None:

@@ -11,7 +11,7 @@ from snapd.store.files.disk_errors import Damaged, ignoring_unreadable, is_there
 from snapd.store.objects.codec import object_id
 from snapd.store.objects.loose import check_loose, expand_loose, loose_files, object_path, read_loose
 from snapd.store.objects.pack_index import PackIndex
-from snapd.store.objects.pack_reader import ObjectCache, PackReader
+from snapd.store.objects.pack_reader import PackReader, object_cache
 
 from .rebuilt_index import CACHED_BYTES, RebuiltIndex
 
@@ -50,7 +50,7 @@ class Pack:
         IoError: it cannot be opened now.
     """
 
-    def __init__(self, path: str, index: PackIndex | RebuiltIndex) -> None:
+    def __init__(self, path: str, index: PackIndex) -> None:
         self.path = path
         self.name = os.path.basename(path)
         self.index = index
@@ -59,7 +59,7 @@ class Pack:
         self.file: PackReader | None = None
         try:
             with reading(f"{path}.pack"):
-                self.file = PackReader(f"{path}.pack", ObjectCache(CACHED_BYTES, CACHED_BYTES))
+                self.file = PackReader(f"{path}.pack", object_cache(CACHED_BYTES, CACHED_BYTES))
         except FileNotFoundError:
             self.flaw = WITHOUT_PACK
         except Damaged as error:
@@ -106,7 +106,7 @@ class Pack:
             return None
 
 
-def _read(file: PackReader, oid: ObjectId, index: PackIndex | RebuiltIndex) -> tuple[ObjectKind, bytes]:
+def _read(file: PackReader, oid: ObjectId, index: PackIndex) -> tuple[ObjectKind, bytes]:
     offset = index.offset_of(oid)
     assert offset is not None
     kind, data = file.object_at(offset, index.offset_of)

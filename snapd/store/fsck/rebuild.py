@@ -16,10 +16,10 @@ from snapd.core.errors import StoreCorrupt
 from snapd.core.timeline.model import Event, SessionStarted, StepBegun, StepEnded
 from snapd.store.files.disk_errors import WrittenByNewer
 from snapd.store.log import SNAPSHOTS, day_of, decode_record
-from snapd.store.objects.codec import commit_links, encode_commit, object_id
+from snapd.store.objects.codec import decode_commit, object_id
 from snapd.store.refs.packed import PACKED
-from snapd.store.timeline.chain import OPERATIONS, SESSIONS, Link, chain_of, decode_link
-from snapd.store.timeline.codec import encode_event, name_of
+from snapd.store.timeline.chain import OPERATIONS, SESSIONS, Link, chain_of, decode_link, encode_link
+from snapd.store.timeline.codec import encode_event
 from snapd.store.timeline.database import Database
 from snapd.store.timeline.pins import pins
 
@@ -60,12 +60,12 @@ class _Stray:
     Attributes:
         records: the records of snapshots.
         links: the events.
-        followed: the parents of commits of a newer snapd.
+        followed: the parents of commits of a newer snapd; None for those without one.
     """
 
     records: dict[ObjectId, Record] = attrs.field(factory=dict)
     links: dict[ObjectId, Link] = attrs.field(factory=dict)
-    followed: set[ObjectId] = attrs.field(factory=set)
+    followed: set[ObjectId | None] = attrs.field(factory=set)
 
 
 def lost_references(
@@ -196,11 +196,11 @@ def _candidates(rebuilt: Rebuilt, asked: set[str], named: Named, stray: _Stray) 
 def _beginning(rebuilt: Rebuilt, chain: str, first: Link, seq: int) -> Link:
     """A new beginning of a session, with what its first step states."""
     assert isinstance(first.event.what, StepBegun)
-    what = SessionStarted(first.event.what.session_id, None, None)
-    event = Event(seq, first.event.milliseconds, None, None, what)
+    started = SessionStarted(first.event.what.session_id, None, None)
+    event = Event(seq, first.event.milliseconds, None, None, started)
     payload = encode_event(event, None)
     tree = pins(event).tree
-    data = encode_commit(tree, None, event.milliseconds // 1000, f"{name_of(what)}\n\n{payload}")
+    data = encode_link(event, payload, tree, None)
     commit = object_id("commit", data)
     rebuilt.commits[commit] = data
     return Link(chain, commit, tree, event, payload)
@@ -239,11 +239,6 @@ def _linked(rebuilt: Rebuilt, ordered: list[ObjectId], commits: Mapping[ObjectId
     return before
 
 
-def _before(commit: bytes) -> set[ObjectId]:
-    _, above = commit_links(commit)
-    return set() if above is None else {above}
-
-
 def _stray(named: Named, commits: Mapping[ObjectId, bytes]) -> _Stray:
     found = _Stray()
     events: list[tuple[ObjectId, Link]] = []
@@ -257,12 +252,12 @@ def _stray(named: Named, commits: Mapping[ObjectId, bytes]) -> _Stray:
         try:
             found.records[commit] = decode_record(data, commit)[0]
         except WrittenByNewer:
-            found.followed |= _before(data)
+            found.followed.add(decode_commit(data, commit)[1])
         except StoreCorrupt:
             try:
                 link, _ = decode_link("", commit, data)
             except WrittenByNewer:
-                found.followed |= _before(data)
+                found.followed.add(decode_commit(data, commit)[1])
                 continue
             except StoreCorrupt:
                 # a commit of somebody else is not part of our chains

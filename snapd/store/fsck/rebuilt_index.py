@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from snapd.store.files.disk_errors import Damaged, reading
 from snapd.store.objects.codec import ID_BYTES, object_id
 from snapd.store.objects.compression import CHUNK_BYTES
-from snapd.store.objects.pack_reader import ObjectCache, PackReader
+from snapd.store.objects.pack_index import PackIndex
+from snapd.store.objects.pack_reader import PackReader, object_cache
+from snapd.store.objects.pack_writer import encode_index
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from snapd.core.call import Call
     from snapd.core.model import ObjectId
 
@@ -23,8 +23,8 @@ CACHED_BYTES = 32 << 20
 _FIRST = 12
 
 
-class RebuiltIndex:
-    """The offsets of the objects of a pack, found in the pack itself.
+class RebuiltIndex(PackIndex):
+    """The index of a pack, made of what was found in the pack itself; it states no CRC-32.
 
     Args:
         path: the `.pack` file.
@@ -32,7 +32,6 @@ class RebuiltIndex:
 
     Attributes:
         is_whole: whether every entry of the pack is an object.
-        checksum: the last 20 bytes of the pack.
 
     Raises:
         FileNotFoundError: there is none.
@@ -42,44 +41,18 @@ class RebuiltIndex:
 
     def __init__(self, path: str, call: Call) -> None:
         self._path = path
-        self._offsets: dict[ObjectId, int] = {}
-        self._positions: dict[ObjectId, int] = {}
+        self._found: dict[ObjectId, int] = {}
         self._lengths: dict[int, int] = {}
         with reading(path):
-            file = PackReader(path, ObjectCache(CACHED_BYTES, CACHED_BYTES))
+            file = PackReader(path, object_cache(CACHED_BYTES, CACHED_BYTES))
         try:
             self.is_whole = self._list(file, call) & self._resolve(file, call)
         finally:
             file.close()
-        self._positions = {oid: position for position, oid in enumerate(self._offsets)}
-        self._entries = list(self._offsets.items())
         with reading(path), open(path, "rb") as pack:
             pack.seek(max(0, os.fstat(pack.fileno()).st_size - ID_BYTES))
-            self.checksum = pack.read()
-
-    @property
-    def count(self) -> int:
-        """The objects in the pack."""
-        return len(self._offsets)
-
-    def __contains__(self, oid: ObjectId) -> bool:
-        return oid in self._offsets
-
-    def offset_of(self, oid: ObjectId) -> int | None:
-        """The offset of an object in bytes; None if the pack does not have it."""
-        return self._offsets.get(oid)
-
-    def position(self, oid: ObjectId) -> int:
-        """The position of an object among all; -1 if the pack does not have it."""
-        return self._positions.get(oid, -1)
-
-    def entry(self, position: int) -> tuple[ObjectId, int]:
-        """The object at a position, and its offset."""
-        return self._entries[position]
-
-    def entries(self) -> Iterator[tuple[ObjectId, int]]:
-        """All objects with their offsets."""
-        yield from self._offsets.items()
+            checksum = pack.read()
+        super().__init__(encode_index(((oid, 0, offset) for oid, offset in self._found.items()), checksum), path)
 
     def lines(self) -> list[tuple[ObjectId, int, int]]:
         """What an index states for each object: its id, the CRC-32 of its entry, and its offset.
@@ -89,7 +62,7 @@ class RebuiltIndex:
         """
         found = []
         with reading(self._path), open(self._path, "rb") as pack:
-            for oid, offset in self._offsets.items():
+            for oid, offset in self._found.items():
                 pack.seek(offset)
                 checksum, left = 0, self._lengths[offset]
                 while left and (data := pack.read(min(CHUNK_BYTES, left))):
@@ -120,11 +93,11 @@ class RebuiltIndex:
                 call.check()
                 try:
                     with reading(self._path):
-                        kind, data = file.object_at(offset, self.offset_of)
+                        kind, data = file.object_at(offset, self._found.get)
                 except Damaged:
                     left.append(offset)
                     continue
-                self._offsets[object_id(kind, data)] = offset
+                self._found[object_id(kind, data)] = offset
             if len(left) == len(pending):
                 return False
             pending = left

@@ -7,7 +7,6 @@ quarantine; only then is it removed, or replaced by a rename.
 from __future__ import annotations
 
 import os
-import secrets
 import stat
 from typing import TYPE_CHECKING
 
@@ -15,14 +14,14 @@ import attrs
 
 from snapd.core.check_report import Problem
 from snapd.core.errors import StoreCorrupt, os_errors
-from snapd.store.files.durable import make_directories, remove_if_there, sync_directory
+from snapd.store.files.durable import make_directories, write_file
 from snapd.store.files.quarantine import Quarantine, remove
 from snapd.store.journal.journal import JOURNAL
 from snapd.store.log import COVERAGE
 from snapd.store.objects.codec import ObjectKind, decode_tree, object_id
 from snapd.store.objects.loose import object_path
 from snapd.store.objects.pack_encoding import pack_object
-from snapd.store.objects.pack_writer import PackWriter, write_index
+from snapd.store.objects.pack_writer import PackWriter, encode_index
 from snapd.store.refs.database import ReferenceDatabase
 from snapd.store.refs.packed import PACKED
 from snapd.store.repository import write_config
@@ -155,9 +154,9 @@ def _remove_reference(found: Examination, name: str, reason: str, quarantine: Qu
     """Removes a reference, packed or not, durably; keeps its file in quarantine."""
     path = os.path.join(found.store, name)
     quarantine.keep(path if os.path.lexists(path) else os.path.join(found.store, PACKED), reason)
-    ReferenceDatabase(found.store).delete(name)
-    with os_errors(path):
-        sync_directory(os.path.dirname(path))
+    database = ReferenceDatabase(found.store)
+    database.delete(name)
+    database.sync()
 
 
 @attrs.frozen
@@ -311,7 +310,7 @@ def _write_commits(holdings: Holdings, commits: Mapping[ObjectId, bytes]) -> Non
 
 def _can_be_indexed(pack: Pack, call: Call) -> bool:
     """Whether only the index of a pack is damaged."""
-    if not isinstance(pack.index, RebuiltIndex) or not pack.index.is_whole or pack.damaged:
+    if not _is_only_its_index(pack):
         return False
     return flaw_of(f"{pack.path}.pack", call, count=pack.index.count, checksum=pack.index.checksum) is None
 
@@ -336,16 +335,7 @@ def _is_only_its_index(pack: Pack) -> bool:
 
 def _index(pack: Pack) -> None:
     assert isinstance(pack.index, RebuiltIndex)
-    path = f"{pack.path}.idx"
-    temporary = os.path.join(os.path.dirname(path), f"tmp_pack_{secrets.token_hex(8)}")
-    with os_errors(path):
-        try:
-            write_index(temporary, pack.index.lines(), pack.index.checksum)
-            os.rename(temporary, path)
-        except BaseException:
-            remove_if_there(temporary)
-            raise
-        sync_directory(os.path.dirname(path))
+    write_file(f"{pack.path}.idx", encode_index(pack.index.lines(), pack.index.checksum))
 
 
 def _remove_if_there(path: str) -> None:

@@ -8,7 +8,7 @@ import attrs
 
 from snapd.core.check_report import TouchedFile, TouchedStep
 from snapd.core.timeline.model import Edited, Operated, StepBegun, StepEnded, StepsLeft
-from snapd.store.timeline.pins import snapshots
+from snapd.store.timeline.pins import effect_blobs, snapshots
 
 if TYPE_CHECKING:
     from snapd.core.model import ObjectId, RelPath
@@ -90,11 +90,8 @@ def touched(named: Named) -> Touched:
 def _touch_steps(
     found: dict[ObjectId, Touches], of_snapshot: dict[ObjectId, list[ObjectId]], named: Named, link: Link
 ) -> None:
-    what = link.event.what
     oids = [oid for snapshot in snapshots(link.event).values() for oid in of_snapshot.get(snapshot.tree, ())]
-    if isinstance(what, Operated):
-        entries = [entry for turned in what.turned for effect in turned.effects for entry in (effect.old, effect.new)]
-        oids += [entry.oid for entry in entries if entry is not None and entry.oid in found]
+    oids += [oid for _, oid in effect_blobs(link.event) if oid in found]
     if oids:
         for step in named_by(link, named.sessions.get(link.chain)):
             for oid in oids:

@@ -15,12 +15,12 @@ from snapd.core.paths import is_restorable_name
 from snapd.store.coverage import decode as decode_coverage
 from snapd.store.files.disk_errors import WrittenByNewer
 from snapd.store.log import COVERAGE, SNAPSHOTS, decode_record
-from snapd.store.objects.codec import commit_links, decode_tree
+from snapd.store.objects.codec import decode_commit, decode_tree
 from snapd.store.timeline.chain import OPERATIONS, SESSIONS, decode_link
 from snapd.store.timeline.pins import pins
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from snapd.core.call import Call
     from snapd.core.model import ObjectId, TreeEntry
@@ -137,61 +137,47 @@ class _Walker:
             self.named.coverages.add(target)
             self._coverage(target)
         elif name.startswith(SNAPSHOTS):
-            self._records(Chain(name, target))
+            self._chain(Chain(name, target), self._record)
         elif name.startswith((SESSIONS, OPERATIONS)):
-            self._events(Chain(name, target))
+            self.named.sessions[name] = None
+            self._chain(Chain(name, target), self._event)
 
-    def _records(self, chain: Chain) -> None:
+    def _chain(self, chain: Chain, follow: Callable[[str, ObjectId, bytes], ObjectId | None]) -> None:
+        """Walks a chain; `follow` takes its name, a commit and the bytes of that, and returns the parent."""
         self.named.chains.append(chain)
         commit: ObjectId | None = chain.target
         while commit is not None:
             data = self._commit(commit)
             try:
-                record, above = decode_record(data, commit)
+                above = follow(chain.name, commit, data)
             except WrittenByNewer:
-                commit = self._newer(chain, commit, data)
-                continue
+                # its tree is walked, as git would
+                self.named.newer[commit] = chain.name
+                tree, above = decode_commit(data, commit)
+                self._tree(tree)
             except StoreCorrupt:
                 chain.lost = commit
                 return
             chain.commits.append(commit)
-            self.named.records[commit] = record
-            self._tree(record.tree)
-            self._coverage(record.coverage)
             commit = above
 
-    def _events(self, chain: Chain) -> None:
-        self.named.chains.append(chain)
-        self.named.sessions[chain.name] = None
-        commit: ObjectId | None = chain.target
-        while commit is not None:
-            data = self._commit(commit)
-            try:
-                link, above = decode_link(chain.name, commit, data)
-            except WrittenByNewer:
-                commit = self._newer(chain, commit, data)
-                continue
-            except StoreCorrupt:
-                chain.lost = commit
-                return
-            chain.commits.append(commit)
-            self.named.links[commit] = link
-            session = getattr(link.event.what, "session_id", None)
-            self.named.sessions[chain.name] = session or self.named.sessions[chain.name]
-            kept = pins(link.event)
-            if kept.tree != link.tree:
-                self.named.loosely.append(commit)
-                for oid in kept.named:
-                    self._either(oid)
-            self._tree(link.tree)
-            commit = above
+    def _record(self, _: str, commit: ObjectId, data: bytes) -> ObjectId | None:
+        record, above = decode_record(data, commit)
+        self.named.records[commit] = record
+        self._tree(record.tree)
+        self._coverage(record.coverage)
+        return above
 
-    def _newer(self, chain: Chain, commit: ObjectId, data: bytes) -> ObjectId | None:
-        """Walks the tree of a commit of a newer snapd, as git would; returns its parent."""
-        chain.commits.append(commit)
-        self.named.newer[commit] = chain.name
-        tree, above = commit_links(data)
-        self._tree(tree)
+    def _event(self, chain: str, commit: ObjectId, data: bytes) -> ObjectId | None:
+        link, above = decode_link(chain, commit, data)
+        self.named.links[commit] = link
+        self.named.sessions[chain] = getattr(link.event.what, "session_id", None) or self.named.sessions[chain]
+        kept = pins(link.event)
+        if kept.tree != link.tree:
+            self.named.loosely.append(commit)
+            for oid in kept.named:
+                self._either(oid)
+        self._tree(link.tree)
         return above
 
     def _commit(self, oid: ObjectId) -> bytes:

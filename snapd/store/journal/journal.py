@@ -32,6 +32,7 @@ from snapd.store.files.durable import (
     write_all,
 )
 from snapd.store.files.quarantine import Quarantine
+from snapd.store.files.walking import names_if_there, read_if_there
 from snapd.store.objects.loose import kind_of, loose_files, object_path, write_loose
 
 from .frames import FORMAT_BYTES, Frame, decode_frames, encode_frame, file_start, has_gap, newer_format
@@ -318,7 +319,7 @@ class Journal:
         self._references.settle(file.references)
 
     def _write_again(self, file: _File) -> None:
-        for frame in decode_frames(_read(file.path)):
+        for frame in decode_frames(read_if_there(file.path) or b""):
             for oid, compressed in frame.objects.items():
                 write_loose(self._objects, oid, compressed, durable=True)
         self._references.rewrite(file.references)
@@ -341,7 +342,7 @@ class Journal:
             for number in journal_numbers(self._store):
                 failpoint("journal.replay")
                 file = _File(os.path.join(self._directory, str(number)))
-                data = _read(file.path)
+                data = read_if_there(file.path) or b""
                 # a file with a second name is in quarantine already: a repair opens the store
                 if has_gap(data) and os.stat(file.path).st_nlink == 1:
                     logger.warning(
@@ -381,33 +382,20 @@ def _heads(frame: Frame) -> frozenset[ObjectId]:
     return frozenset(oid for oid in targets if kind_of(frame.objects[oid]) == "commit")
 
 
-def _read(path: str) -> bytes:
-    try:
-        with open(path, "rb") as file:
-            return file.read()
-    except FileNotFoundError:
-        return b""
-
-
 def journal_numbers(store: str) -> Collection[int]:
-    """The numbers of the journal files of a store, ascending; raises `OSError`."""
-    try:
-        names = os.listdir(os.path.join(store, JOURNAL))
-    except FileNotFoundError:
-        return []
+    """The numbers of the journal files of a store, ascending; raises `IoError`."""
+    names = names_if_there(os.path.join(store, JOURNAL))
     return sorted(int(name) for name in names if name.isdecimal())
 
 
 def refuse_newer_journal(store: str) -> None:
     """Raises `WrittenByNewer` if a newer snapd wrote a part of the journal of a store, and `IoError`."""
     directory = os.path.join(store, JOURNAL)
+    if os.path.lexists(directory) and not os.path.isdir(directory):
+        # this damage is found later
+        return
     with os_errors(directory):
-        try:
-            numbers = journal_numbers(store)
-        except NotADirectoryError:
-            # this damage is found later
-            return
-        for number in numbers:
+        for number in journal_numbers(store):
             name = os.path.join(JOURNAL, str(number))
             try:
                 with open(os.path.join(store, name), "rb") as file:

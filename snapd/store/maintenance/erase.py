@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-from typing import TYPE_CHECKING
 
 from snapd.core.errors import os_errors
 from snapd.store.files.durable import (
@@ -20,9 +19,7 @@ from snapd.store.files.durable import (
     write_file,
 )
 from snapd.store.files.quarantine import QUARANTINE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from snapd.store.files.walking import names_if_there
 
 NOTE = "erasing"
 
@@ -58,12 +55,12 @@ def erase_noted(path: str) -> bool:
     with os_errors(path):
         if not os.path.exists(note):
             return False
-        for name in _FILES:
-            remove_if_there(os.path.join(path, name))
-        for name in _contents(path):
-            remove_any(name)
-        for name in _in(os.path.join(path, "objects", "pack")):
-            remove_any(os.path.join(path, "objects", "pack", name))
+        # references first, so that nothing refers to a removed object
+        for name in (*_FILES, *_below(path, "refs/snapd"), *_DIRECTORIES, *_below(path, "objects")):
+            if name != "objects/pack":
+                remove_any(os.path.join(path, name))
+        for name in _below(path, "objects/pack"):
+            remove_any(os.path.join(path, name))
         # an earlier attempt may have removed these
         make_directories(os.path.join(path, "objects", "info"))
         for above in ("refs/snapd", "objects/pack", "objects", ""):
@@ -73,20 +70,5 @@ def erase_noted(path: str) -> bool:
     return True
 
 
-def _contents(path: str) -> Iterator[str]:
-    """What to remove: references first, so that nothing refers to a removed object."""
-    for name in _in(os.path.join(path, "refs", "snapd")):
-        yield os.path.join(path, "refs", "snapd", name)
-    for name in _DIRECTORIES:
-        if os.path.isdir(os.path.join(path, name)):
-            yield os.path.join(path, name)
-    for name in _in(os.path.join(path, "objects")):
-        if name != "pack":
-            yield os.path.join(path, "objects", name)
-
-
-def _in(directory: str) -> list[str]:
-    try:
-        return sorted(os.listdir(directory))
-    except FileNotFoundError:
-        return []
+def _below(path: str, directory: str) -> list[str]:
+    return [os.path.join(directory, name) for name in names_if_there(os.path.join(path, directory))]

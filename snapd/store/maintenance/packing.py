@@ -20,6 +20,7 @@ from snapd.core.model import ObjectId
 from snapd.failpoints import failpoint
 from snapd.store.files.disk_errors import EXHAUSTED
 from snapd.store.files.durable import make_directories
+from snapd.store.files.walking import status_if_there
 from snapd.store.objects.codec import KINDS, decode_commit, decode_tree
 from snapd.store.objects.libgit2 import with_packs
 from snapd.store.objects.loose import loose_files, read_whole
@@ -42,26 +43,24 @@ SOURCES = "sources"
 
 
 @attrs.frozen
-class Order:
-    """What is to be packed.
+class Due:
+    """What makes a repack worthwhile, and how it is done.
 
     Attributes:
-        store: the git directory.
-        directory: an empty directory for the new pack.
-        due_loose: with no more loose objects than this, and
-        due_packs: no more packs than this, nothing is done; -1 for both packs in any case.
-        roll_up: whether to take only packs that are small compared with the rest; else all.
-        threads: how many look for deltas; 0 for one on each processor.
-        behind: whether to give way to other processes.
+        loose: more loose objects than this, or
+        packs: more packs than this; with -1 for both, a repack is always due.
+        everything: whether to put all packs together, and not only those that are small compared with the rest.
+        in_background: whether to give way to other processes, and look for deltas in one thread only.
     """
 
-    store: str
-    directory: str
-    due_loose: int
-    due_packs: int
-    roll_up: bool
-    threads: int
-    in_background: bool
+    loose: int = -1
+    packs: int = -1
+    everything: bool = False
+    in_background: bool = True
+
+
+NOW = Due(everything=True, in_background=False)
+"""Everything is packed while somebody waits."""
 
 
 @attrs.frozen
@@ -74,7 +73,7 @@ class PackResult:
         loose: those of them that were loose.
         packs: the names of the packs that it replaces; its own may be among them.
         loose_left: the number of loose objects that could have been packed and were not.
-        packs_left: the number of other packs.
+        packs_left: the number of packs afterwards.
     """
 
     name: str
@@ -101,27 +100,29 @@ class Packable:
     others: int
 
 
-def pack(order: Order, check: Callable[[], None]) -> PackResult:
+def pack(store: str, directory: str, due: Due, check: Callable[[], None]) -> PackResult:
     """Packs what is due.
 
     Args:
-        order: what that is.
+        store: the git directory.
+        directory: an empty directory for the new pack.
+        due: what is to be packed.
         check: is called now and then; what it raises ends the work.
 
     Raises:
         StoreCorrupt: an object or a pack is damaged.
         StorageFull, IoError: the new pack could not be written.
     """
-    packable = survey(order.store)
+    packable = survey(store)
     check()
     total = len(packable.packs) + packable.others
-    chosen = rolled_up(packable) if order.roll_up else list(packable.packs)
-    if len(packable.loose) <= order.due_loose and len(packable.packs) <= order.due_packs:
+    chosen = list(packable.packs) if due.everything else rolled_up(packable)
+    if len(packable.loose) <= due.loose and len(packable.packs) <= due.packs:
         return PackResult("", 0, [], [], len(packable.loose), packable.others)
-    name, count, loose = _write(order, packable, chosen, check)
+    name, count, loose = _write(store, directory, 1 if due.in_background else 0, packable, chosen, check)
     if not count:
         return PackResult("", 0, [], [], 0, total)
-    return PackResult(name, count, loose, chosen, 0, total - len(chosen))
+    return PackResult(name, count, loose, chosen, 0, total - len(chosen) + 1)
 
 
 def survey(store: str) -> Packable:
@@ -138,22 +139,19 @@ def survey(store: str) -> Packable:
     with os_errors(objects):
         failpoint("packing.find")
     loose = {
-        oid: entry.path
-        for oid, entry in loose_files(objects)
-        if (status := _status(entry.path)) is not None and status.st_nlink == 1 and status.st_size <= LARGE_BYTES
+        oid: file.path
+        for oid, file in loose_files(objects)
+        if (status := status_if_there(file.path)) is not None and status.st_nlink == 1 and status.st_size <= LARGE_BYTES
     }
     packs = {}
     directory = os.path.join(objects, "pack")
     names = pack_names(directory)
     for name in names:
         path = os.path.join(directory, name)
-        status = _status(f"{path}.pack")
+        status = status_if_there(f"{path}.pack")
         if status is None or status.st_nlink > 1 or status.st_size > CHEAP_BYTES or os.path.exists(f"{path}.keep"):
             continue
-        index = PackIndex.load(f"{path}.idx", f"{path}.pack")
-        if index is None:
-            raise StoreCorrupt(f"{path} is damaged, or its index is not of version 2", object=name)
-        packs[name] = index
+        packs[name] = PackIndex.load_or_raise(path)
     ascending = dict(sorted(packs.items(), key=lambda item: (item[1].count, item[0])))
     return Packable(loose, ascending, len(names) - len(packs))
 
@@ -180,10 +178,13 @@ class _PackBuilder(pygit2.PackBuilder):
 
 
 def _write(
-    order: Order, packable: Packable, chosen: list[str], check: Callable[[], None]
+    store: str, directory: str, threads: int, packable: Packable, chosen: list[str], check: Callable[[], None]
 ) -> tuple[str, int, list[ObjectId]]:
-    """Writes the pack; returns its name without an ending, its number of objects, and those that were loose."""
-    packs = [os.path.join(order.store, "objects", "pack", name) for name in chosen]
+    """Writes the pack; returns its name without an ending, its number of objects, and those that were loose.
+
+    As many threads look for deltas as `threads` says; with 0, one on each processor.
+    """
+    packs = [os.path.join(store, "objects", "pack", name) for name in chosen]
     members: set[ObjectId] = set()
     for name in chosen:
         check()
@@ -191,7 +192,7 @@ def _write(
             raise StoreCorrupt(f"pack {name} is damaged: an entry is not an object", object=name)
         members |= packable.packs[name].ids()
     # below the directory of the result, so that both are removed together
-    sources = os.path.join(order.directory, SOURCES)
+    sources = os.path.join(directory, SOURCES)
     loose: list[ObjectId] = []
     if packable.loose:
         path, loose = _pack_loose(packable, sources, check)
@@ -200,22 +201,22 @@ def _write(
     if not members:
         return "", 0, []
     try:
-        handle = with_packs(order.store, packs, os.path.join(sources, "chosen"))
+        handle = with_packs(store, packs, os.path.join(sources, "chosen"))
         builder = _PackBuilder(handle)
-        builder.set_threads(order.threads)
+        builder.set_threads(threads)
         for oid, called in _in_order(handle, members, check).items():
             check()
             builder.add_named(oid, called)
-        builder.write(order.directory)
+        builder.write(directory)
     except (KeyError, pygit2.GitError, MemoryError) as error:
         check()
-        raise _typed_error(order, error) from error
-    with os_errors(order.directory):
+        raise _typed_error(store, directory, error) from error
+    with os_errors(directory):
         failpoint("packing.check")
-        names = [entry[:-4] for entry in os.listdir(order.directory) if entry.endswith(".idx")]
+        names = [entry[:-4] for entry in os.listdir(directory) if entry.endswith(".idx")]
     if len(names) != 1:
-        raise StoreCorrupt(f"{order.directory} holds {len(names)} packs instead of one", object=order.directory)
-    path = os.path.join(order.directory, names[0])
+        raise StoreCorrupt(f"{directory} holds {len(names)} packs instead of one", object=directory)
+    path = os.path.join(directory, names[0])
     # libgit2 made the index from the bytes of the pack, not from its list of objects
     index = PackIndex.load(f"{path}.idx", f"{path}.pack")
     if index is None or index.among(members) != members:
@@ -223,14 +224,14 @@ def _write(
     return names[0], len(members), loose
 
 
-def _typed_error(order: Order, error: Exception) -> SnapdError:
+def _typed_error(store: str, directory: str, error: Exception) -> SnapdError:
     """The typed error for one of libgit2, which states the error of the system only as text."""
     if isinstance(error, MemoryError):
-        return from_os_error(OSError(errno.ENOMEM, os.strerror(errno.ENOMEM)), order.store)
+        return from_os_error(OSError(errno.ENOMEM, os.strerror(errno.ENOMEM)), store)
     for number in (*FULL, *EXHAUSTED):
         if str(error).endswith(os.strerror(number)):
-            return from_os_error(OSError(number, os.strerror(number)), order.directory)
-    return StoreCorrupt(f"{order.store} cannot be packed: {error}", object=order.store)
+            return from_os_error(OSError(number, os.strerror(number)), directory)
+    return StoreCorrupt(f"{store} cannot be packed: {error}", object=store)
 
 
 def _pack_loose(packable: Packable, directory: str, check: Callable[[], None]) -> tuple[str, list[ObjectId]]:
@@ -298,10 +299,3 @@ def _member(handle: pygit2.Repository, oid: ObjectId) -> tuple[ObjectKind, bytes
     key = pygit2.Oid(raw=oid)
     kind = KINDS[int(handle.odb.read_header(key)[0])]
     return (kind, b"") if kind == "blob" else (kind, bytes(handle.odb.read(key)[1]))
-
-
-def _status(path: str) -> os.stat_result | None:
-    try:
-        return os.lstat(path)
-    except FileNotFoundError:
-        return None

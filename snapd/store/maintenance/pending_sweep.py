@@ -9,6 +9,7 @@ import os
 
 from snapd.core.errors import os_errors
 from snapd.store.files.durable import remove_if_there, sync_directory, write_file
+from snapd.store.files.walking import read_if_there
 
 NAME = "unswept"
 
@@ -46,12 +47,7 @@ class PendingSweep:
     @property
     def wholly(self) -> bool:
         """Whether a sweep is pending that was noted with `wholly`; raises `IoError`."""
-        with os_errors(self._path):
-            try:
-                with open(self._path, "rb") as file:
-                    return file.read() == _WHOLLY
-            except FileNotFoundError:
-                return False
+        return read_if_there(self._path) == _WHOLLY
 
     def forget(self) -> None:
         """Removes the note, after a sweep; raises `IoError`."""

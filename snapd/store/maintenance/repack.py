@@ -12,15 +12,13 @@ import shutil
 import time
 from typing import TYPE_CHECKING
 
-import attrs
-
-from snapd.core.errors import StorageFull, os_errors
+from snapd.core.errors import os_errors
 from snapd.failpoints import failpoint
 from snapd.store.files.durable import PRIVATE_FILE, make_directories, remove_if_there, sync_directory, sync_if_there
-from snapd.store.files.free_space import free_bytes
+from snapd.store.files.free_space import ensure_space
+from snapd.store.files.walking import status_if_there
 from snapd.store.objects.loose import loose_files, object_path
 
-from .packing import Order
 from .sweep import CHEAP_BYTES, PACK_ENDINGS, RESERVE_BYTES, drop_summaries, pack_names
 from .worker import pack
 
@@ -30,7 +28,7 @@ if TYPE_CHECKING:
     from snapd.store.repository import ShadowRepository
 
     from .cancel_token import CancelToken
-    from .packing import PackResult
+    from .packing import Due, PackResult
 
 PACKING = "packing"
 """The directory of the store in which new packs are written."""
@@ -41,45 +39,14 @@ _LOOSE_COPIES = 2.25
 """A copy in the new pack, and a larger one in the pack that libgit2 reads, which is compressed for speed."""
 
 
-@attrs.frozen
-class Due:
-    """How many files make a repack in the background worthwhile.
-
-    Attributes:
-        loose: more loose objects than this, or
-        packs: more packs than this; with -1 for both, a repack is always due.
-        everything: whether to put all packs together, and not only those that are small compared with the rest.
-    """
-
-    loose: int
-    packs: int
-    everything: bool = False
-
-
-@attrs.frozen
-class RepackResult:
-    """What a repack did and left.
-
-    Attributes:
-        packed: the number of objects that were packed.
-        loose: the number of loose objects that were not packed and could be.
-        packs: the number of packs afterwards.
-    """
-
-    packed: int
-    loose: int
-    packs: int
-
-
-def repack(repository: ShadowRepository, due: Due | None, token: CancelToken) -> RepackResult:
+def repack(repository: ShadowRepository, due: Due, token: CancelToken) -> PackResult:
     """Writes one pack of the loose objects and of some packs, and drops those.
 
     Others may read and write meanwhile. Whenever it ends, even by a crash, each object is in a durable file.
 
     Args:
         repository: the repository.
-        due: what makes it worthwhile; small packs are rolled up, by one thread in the background. None to pack
-            everything now.
+        due: what makes it worthwhile.
         token: is checked before each phase.
 
     Raises:
@@ -94,13 +61,13 @@ def repack(repository: ShadowRepository, due: Due | None, token: CancelToken) ->
             failpoint("consolidate.directory")
             make_directories(directory)
     try:
-        result = pack(_order(repository, directory, due), token)
+        result = pack(repository.path, directory, due, token)
         if result.name:
             _replace(repository, result, directory, token)
     finally:
         # the next repack removes what cannot be removed now
         shutil.rmtree(directory, ignore_errors=True)
-    return RepackResult(result.count, result.loose_left, result.packs_left + bool(result.name))
+    return result
 
 
 def ensure_space_to_pack(repository: ShadowRepository) -> None:
@@ -112,20 +79,11 @@ def ensure_space_to_pack(repository: ShadowRepository) -> None:
     """
     needed = RESERVE_BYTES
     for path, copies in _packable(repository):
-        try:
-            status = os.lstat(path)
-        except FileNotFoundError:
-            continue
+        status = status_if_there(path)
         # as in `packing.survey`
-        if status.st_nlink == 1 and status.st_size <= CHEAP_BYTES:
+        if status is not None and status.st_nlink == 1 and status.st_size <= CHEAP_BYTES:
             needed += int(copies * status.st_size)
-    free = free_bytes(repository.path)
-    if free < needed:
-        raise StorageFull(
-            f"{free} bytes are free and {needed} are needed to pack {repository.path}: free some space",
-            path=repository.path,
-            errno="ENOSPC",
-        )
+    ensure_space(repository.path, needed, f"pack {repository.path}")
 
 
 def _packable(repository: ShadowRepository) -> Iterator[tuple[str, float]]:
@@ -168,14 +126,6 @@ def drop_unindexed(repository: ShadowRepository) -> bool:
                 else:
                     os.unlink(entry.path)
     return is_done
-
-
-def _order(repository: ShadowRepository, directory: str, due: Due | None) -> Order:
-    if due is None:
-        return Order(repository.path, directory, -1, -1, roll_up=False, threads=0, in_background=False)
-    return Order(
-        repository.path, directory, due.loose, due.packs, roll_up=not due.everything, threads=1, in_background=True
-    )
 
 
 def _replace(repository: ShadowRepository, result: PackResult, directory: str, token: CancelToken) -> None:

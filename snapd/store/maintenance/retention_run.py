@@ -11,7 +11,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from snapd.core.errors import StorageFull
-from snapd.core.model import EMPTY_TREE, TREE, ObjectId
+from snapd.core.model import ObjectId
 from snapd.core.rules.retention import Inventory, Removal, SnapshotDate, droppable, expired, union
 from snapd.failpoints import failpoint
 from snapd.store.files.quarantine import remove_quarantine
@@ -20,7 +20,7 @@ from .cancel_token import Revoked
 from .pending_sweep import PendingSweep
 from .repack import drop_packing, drop_unindexed
 from .sizes import own_bytes, sizes
-from .sweep import expire, held_by
+from .sweep import expire, reach
 from .tempfiles import remove_tempfiles
 
 if TYPE_CHECKING:
@@ -73,8 +73,7 @@ class Maintenance:
         """
         self._begin()
         before = self._repository.bytes_on_disk()
-        remove_tempfiles(self._repository.path)
-        removed = self._drop(expired(self._inventory(), limits, _trees(keep)), keep, call)
+        removed = self._drop_expired(limits, keep, call)
         self._pack(call)
         while (more := self._too_much(limits, keep, call)).snapshots or more.chains:
             removed += self._drop(more, keep, call)
@@ -100,8 +99,7 @@ class Maintenance:
         if self._scheduler.is_running:
             return 0
         self._begin()
-        remove_tempfiles(self._repository.path)
-        removed = self._drop(expired(self._inventory(), limits, _trees(keep)), keep, call)
+        removed = self._drop_expired(limits, keep, call)
         if not self._scheduler.catch_up(all_of_it=removed > 0):
             removed = self._drop(self._too_much(limits, keep, call), keep, call)
             self._scheduler.catch_up(all_of_it=removed > 0)
@@ -135,6 +133,10 @@ class Maintenance:
         taken = [SnapshotDate(record.seq, record.seconds, record.tree) for record in self._log.records()]
         return Inventory(taken, self._log.newest, times, chains, links)
 
+    def _drop_expired(self, limits: Limits, keep: ObjectId | None, call: Call) -> int:
+        remove_tempfiles(self._repository.path)
+        return self._drop(expired(self._inventory(), limits, _trees(keep)), keep, call)
+
     def _drop(self, gone: Removal, keep: ObjectId | None, call: Call) -> int:
         if not gone and not self._pending_sweep:
             return 0
@@ -158,7 +160,9 @@ class Maintenance:
             remove_quarantine(repository.path)
         # a process that was killed before this may have left some
         self._log.drop_unused()
-        roots = [*self._log.roots(), *self._timeline.roots()]
+        # their objects are removed next: a power cut must not bring the references back without them
+        repository.references.sync()
+        roots = [root for _, root in (*self._log.roots_by_seq(), *self._timeline.roots_by_chain())]
         expire(repository, roots, keep, call, wholly=wholly)
         if drop_unindexed(repository) or not wholly:
             self._pending_sweep.forget()
@@ -203,33 +207,13 @@ class Maintenance:
         for name, event in self._timeline.roots_by_chain():
             roots.setdefault(chains.get(name, len(pieces)), []).append(event)
         size = sizes(self._repository.objects).own
-        seen = held_by(self._repository, roots.get(len(pieces), ()), keep, call)
-        found = []
-        for at in reversed(range(len(pieces))):
-            new = self._new(roots.get(at, ()), seen, call)
-            found.append(sum(size.get(oid, 0) for oid in new))
-        return found[::-1]
-
-    def _new(self, roots: Sequence[tuple[ObjectId, ...]], seen: set[ObjectId], call: Call) -> set[ObjectId]:
-        """The reachable objects that are not in `seen`; adds them to it."""
-        new: set[ObjectId] = set()
-        pending: list[ObjectId] = []
-        for commit, tree, *blobs in roots:
-            new.update(oid for oid in (commit, *blobs) if oid not in seen)
-            pending.append(tree)
-        while pending:
-            tree = pending.pop()
-            if tree in seen or tree in new or tree == EMPTY_TREE:
-                continue
-            new.add(tree)
-            call.check()
-            for entry in self._repository.read_tree(tree):
-                if entry.mode == TREE:
-                    pending.append(entry.oid)
-                elif entry.oid not in seen:
-                    new.add(entry.oid)
-        seen |= new
-        return new
+        seen: set[ObjectId] = set()
+        # from the end: what stays, then each piece before that is dropped
+        found = [
+            sum(size.get(oid, 0) for oid in reach(self._repository, roots.get(at, ()), keep, seen, call))
+            for at in reversed(range(len(pieces) + 1))
+        ]
+        return found[:0:-1]
 
 
 def _trees(keep: ObjectId | None) -> tuple[ObjectId, ...]:

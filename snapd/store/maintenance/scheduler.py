@@ -12,7 +12,8 @@ from snapd.core.errors import SnapdError
 from snapd.heap import give_back
 
 from .cancel_token import CancelToken, Revoked
-from .repack import Due, ensure_space_to_pack, repack, tidy
+from .packing import NOW, Due
+from .repack import ensure_space_to_pack, repack, tidy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -97,7 +98,7 @@ class MaintenanceScheduler:
             Whether a repack runs now.
         """
         if all_of_it:
-            self._start(Due(-1, -1, everything=True))
+            self._start(Due(everything=True))
         elif self._is_due(IDLE_LOOSE_LIMIT, IDLE_PACK_LIMIT):
             self._start(Due(IDLE_LOOSE_LIMIT, IDLE_PACK_LIMIT))
         return self.is_running
@@ -140,9 +141,9 @@ class MaintenanceScheduler:
         loose_written = self._repository.journal.loose_written
         token = CancelToken()
         with call.ended_by(token.cancel):
-            done = repack(self._repository, None, token)
+            done = repack(self._repository, NOW, token)
         tidy(self._repository)
-        self._settle(loose_written, 0, done.packs)
+        self._settle(loose_written, 0, done.packs_left)
         give_back()
 
     def _is_due(self, loose_limit: int, pack_limit: int) -> bool:
@@ -158,7 +159,7 @@ class MaintenanceScheduler:
             with contextlib.suppress(Revoked), _queue.turn(token):
                 ensure_space_to_pack(self._repository)
                 done = repack(self._repository, due, token)
-                loose, packs = done.loose, done.packs
+                loose, packs = done.loose_left, done.packs_left
         except SnapdError as error:
             # nothing is lost: the next repack is due when as much was added again
             if not token.revoked:

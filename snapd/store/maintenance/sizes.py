@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from snapd.core.errors import StoreCorrupt
-from snapd.store.files.walking import walked
+from snapd.store.files.walking import files_below, status_if_there
 from snapd.store.objects.codec import ID_BYTES
 from snapd.store.objects.loose import loose_files
 from snapd.store.objects.pack_index import PackIndex
@@ -45,11 +45,9 @@ def sizes(objects: str) -> Sizes:
     """
     found = Sizes()
     for oid, entry in loose_files(objects):
-        try:
-            status = entry.stat(follow_symlinks=False)
-        except FileNotFoundError:
-            continue
-        _add(found, status, oid, status.st_size)
+        status = status_if_there(entry.path)
+        if status is not None:
+            _add(found, status, oid, status.st_size)
     directory = os.path.join(objects, "pack")
     for name in pack_names(directory):
         _add_pack(found, os.path.join(directory, name))
@@ -58,29 +56,19 @@ def sizes(objects: str) -> Sizes:
 
 def own_bytes(path: str) -> int:
     """The bytes of all files in a directory that have no other hard link; raises `IoError`."""
-    total = 0
-    for directory, _, names in walked(path):
-        for name in names:
-            try:
-                status = os.lstat(os.path.join(directory, name))
-            except FileNotFoundError:
-                continue
-            if stat.S_ISREG(status.st_mode) and status.st_nlink == 1:
-                total += status.st_size
-    return total
+    return sum(
+        status.st_size for _, status in files_below(path) if stat.S_ISREG(status.st_mode) and status.st_nlink == 1
+    )
 
 
 def _add_pack(found: Sizes, path: str) -> None:
-    index = PackIndex.load(f"{path}.idx", f"{path}.pack")
     try:
-        status = os.lstat(f"{path}.pack")
-    except FileNotFoundError:
-        return
-    if index is None and not os.path.exists(f"{path}.idx"):
+        index, status = PackIndex.load_or_raise(path), os.lstat(f"{path}.pack")
+    except (StoreCorrupt, FileNotFoundError):
+        if os.path.exists(f"{path}.idx") and os.path.exists(f"{path}.pack"):
+            raise
         # it is being removed
         return
-    if index is None:
-        raise StoreCorrupt(f"{path} is damaged, or its index is not of version 2", object=os.path.basename(path))
     entries = sorted(index.entries(), key=lambda entry: entry[1])
     ends = [offset for _, offset in entries[1:]] + [status.st_size - ID_BYTES]
     for (oid, offset), end in zip(entries, ends, strict=False):

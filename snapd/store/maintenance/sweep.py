@@ -10,18 +10,18 @@ import os
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from snapd.core.errors import StorageFull, StoreCorrupt, os_errors
+from snapd.core.errors import os_errors
 from snapd.core.model import EMPTY_TREE, TREE, ObjectId
 from snapd.failpoints import failpoint
 from snapd.store.files.durable import remove_any, remove_if_there
-from snapd.store.files.free_space import free_bytes
+from snapd.store.files.free_space import ensure_space, free_bytes
 from snapd.store.objects.loose import loose_files
 from snapd.store.objects.pack_index import PackIndex
 
 from .pack_rewrite import PackRewrite
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from snapd.core.call import Call
     from snapd.store.repository import ShadowRepository
@@ -57,7 +57,9 @@ def expire(
         StoreCorrupt: a snapshot that stays is damaged; nothing was removed.
         IoError, StorageFull, Cancelled: some unreachable objects may be left.
     """
-    held = held_by(repository, roots, keep, call)
+    held: set[ObjectId] = set()
+    for _ in reach(repository, roots, keep, held, call):
+        pass
     failpoint("expire.mark")
     drop_summaries(repository)
     try:
@@ -68,29 +70,34 @@ def expire(
         repository.forget_packs()
 
 
-def held_by(
-    repository: ShadowRepository, roots: Iterable[tuple[ObjectId, ...]], keep: ObjectId | None, call: Call
-) -> set[ObjectId]:
-    """The objects that are reachable. Arguments and errors as for `expire`."""
-    held: set[ObjectId] = set()
+def reach(
+    repository: ShadowRepository,
+    roots: Iterable[tuple[ObjectId, ...]],
+    keep: ObjectId | None,
+    held: set[ObjectId],
+    call: Call,
+) -> Iterator[ObjectId]:
+    """The reachable objects that are not in `held`; adds them to it. Other arguments and errors as for `expire`."""
     pending: list[ObjectId] = [keep] if keep is not None else []
     for commit, tree, *blobs in roots:
-        held.update((commit, *blobs))
         pending.append(tree)
+        for oid in (commit, *blobs):
+            if oid not in held:
+                held.add(oid)
+                yield oid
     while pending:
         tree = pending.pop()
         if tree in held:
             continue
         held.add(tree)
+        yield tree
         call.check()
-        if tree == EMPTY_TREE:
-            continue
-        for entry in repository.read_tree(tree):
+        for entry in repository.read_tree(tree) if tree != EMPTY_TREE else ():
             if entry.mode == TREE:
                 pending.append(entry.oid)
-            else:
+            elif entry.oid not in held:
                 held.add(entry.oid)
-    return held
+                yield entry.oid
 
 
 def drop_summaries(repository: ShadowRepository) -> None:
@@ -113,9 +120,7 @@ def pack_names(directory: str) -> list[str]:
 def _sweep_pack(repository: ShadowRepository, name: str, held: set[ObjectId], call: Call, *, wholly: bool) -> None:
     call.check()
     path = os.path.join(repository.pack_directory, name)
-    index = PackIndex.load(f"{path}.idx", f"{path}.pack")
-    if index is None:
-        raise StoreCorrupt(f"{path} is damaged, or its index is not of version 2", object=name)
+    index = PackIndex.load_or_raise(path)
     staying = index.among(held)
     if len(staying) == index.count:
         return
@@ -123,14 +128,9 @@ def _sweep_pack(repository: ShadowRepository, name: str, held: set[ObjectId], ca
         return
     if staying:
         with closing(PackRewrite(repository, path, index, staying)) as repack:
-            free = free_bytes(repository.pack_directory)
-            if free < repack.needed + (0 if wholly else RESERVE_BYTES):
-                if wholly:
-                    raise StorageFull(
-                        f"{free} bytes are free and {repack.needed} are needed to rewrite a pack",
-                        path=path,
-                        errno="ENOSPC",
-                    )
+            if wholly:
+                ensure_space(repository.pack_directory, repack.needed, "rewrite a pack")
+            elif free_bytes(repository.pack_directory) < repack.needed + RESERVE_BYTES:
                 # a later sweep rewrites it
                 return
             repack.write(call)

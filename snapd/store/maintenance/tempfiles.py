@@ -10,17 +10,14 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 import time
-from typing import TYPE_CHECKING
 
 from snapd.core.errors import os_errors
 from snapd.store.files.durable import remove_if_there
 from snapd.store.files.lock import OWNER
-from snapd.store.files.walking import walked
+from snapd.store.files.walking import names_if_there, status_if_there, walked
 from snapd.store.refs.database import LOCK
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 AGE = 3600
 """How long files of git are left, in seconds."""
@@ -49,30 +46,25 @@ def remove_tempfiles(path: str, *, at_once: bool = False) -> int:
     count = 0
     with os_errors(path):
         owned = os.stat(os.path.join(path, OWNER)).st_ctime_ns
-        for entry in list(_temporary_files(path)):
-            try:
-                made = entry.stat(follow_symlinks=False).st_ctime_ns
-            except FileNotFoundError:
+        for file, name in _files(path):
+            is_own = _OWN.fullmatch(name)
+            status = status_if_there(file) if is_own or _GITS.fullmatch(name) else None
+            if status is None or not stat.S_ISREG(status.st_mode):
                 continue
-            if _OWN.fullmatch(entry.name):
-                is_left = made < owned or not entry.name.startswith(_BESIDE)
+            made = status.st_ctime_ns
+            if is_own:
+                is_left = made < owned or not name.startswith(_BESIDE)
             else:
                 is_old = made < time.time_ns() - AGE * 10**9
-                is_left = is_old or (at_once and not entry.name.endswith(LOCK))
+                is_left = is_old or (at_once and not name.endswith(LOCK))
             if is_left:
-                remove_if_there(entry.path)
+                remove_if_there(file)
                 count += 1
     return count
 
 
-def _temporary_files(path: str) -> Iterator[os.DirEntry[str]]:
-    above = [path, *(os.path.join(path, *parts) for parts in (("info",), ("objects",), ("objects", "pack")))]
+def _files(path: str) -> list[tuple[str, str]]:
+    """The paths and names of the files among which temporary ones can be."""
+    above = [path, *(os.path.join(path, name) for name in ("info", "objects", os.path.join("objects", "pack")))]
     above += [directory for directory, _, _ in walked(os.path.join(path, "refs"))]
-    for directory in above:
-        try:
-            entries = list(os.scandir(directory))
-        except FileNotFoundError:
-            continue
-        for entry in entries:
-            if (_OWN.fullmatch(entry.name) or _GITS.fullmatch(entry.name)) and entry.is_file(follow_symlinks=False):
-                yield entry
+    return [(os.path.join(directory, name), name) for directory in above for name in names_if_there(directory)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import signal
 import sys
 from typing import TYPE_CHECKING, Any
@@ -16,7 +15,7 @@ from snapd.workers.job import WorkerEnded, run_job, serve
 from snapd.workers.processes import can_start
 
 from . import packing
-from .packing import Order, PackResult
+from .packing import Due, PackResult
 from .sweep import RESERVE_BYTES
 
 if TYPE_CHECKING:
@@ -28,11 +27,13 @@ _BUS_ERROR = getattr(signal, "SIGBUS", None)
 """libgit2 writes through maps: if the disk is full, it gets this signal and no error."""
 
 
-def pack(order: Order, token: CancelToken) -> PackResult:
+def pack(store: str, directory: str, due: Due, token: CancelToken) -> PackResult:
     """Does the same as `packing.pack`; in this process only if no other can be started.
 
     Args:
-        order: what to pack.
+        store: the git directory.
+        directory: an empty directory for the new pack.
+        due: what is to be packed.
         token: ends the process when it is revoked.
 
     Raises:
@@ -41,24 +42,17 @@ def pack(order: Order, token: CancelToken) -> PackResult:
             ended before it had answered.
     """
     if not can_start():
-        return packing.pack(order, token.check)
+        return packing.pack(store, directory, due, token.check)
     with os_errors(sys.executable):
         failpoint("packer.start")
     try:
-        packed = run_job(
-            __name__,
-            attrs.asdict(order),
-            in_background=order.in_background,
-            check=token.check,
-        )
+        question = {"store": store, "directory": directory, "due": attrs.asdict(due)}
+        packed = run_job(__name__, question, in_background=due.in_background, check=token.check)
     except WorkerEnded as error:
-        if -error.status == _BUS_ERROR and free_bytes(order.directory) < RESERVE_BYTES:
-            raise StorageFull(
-                f"no space left to pack {order.store}", path=order.store, errno=errno.errorcode[errno.ENOSPC]
-            ) from error
-        raise IoError(
-            f"the process that packs {order.store} ended with {error.status}", hint="try again", path=order.store
-        ) from error
+        if -error.status == _BUS_ERROR and free_bytes(directory) < RESERVE_BYTES:
+            raise StorageFull(f"no space left to pack {store}", path=store, errno="ENOSPC") from error
+        message = f"the process that packs {store} ended with {error.status}"
+        raise IoError(message, hint="try again", path=store) from error
     return PackResult(**{**packed, "loose": [bytes.fromhex(oid) for oid in packed["loose"]]})
 
 
@@ -69,4 +63,4 @@ def main(_: str) -> None:
 
 def _pack(question: dict[str, Any], _: Report) -> PackResult:
     # a cancelled job ends the process
-    return packing.pack(Order(**question), lambda: None)
+    return packing.pack(question["store"], question["directory"], Due(**question["due"]), lambda: None)

@@ -92,20 +92,8 @@ def _decode_line(line: bytes) -> TreeEntry:
 
 _LINE = re.compile(rb"[0-7]+ [^\0/]+\0.{20}", re.DOTALL)
 _ENTRY = re.compile(rb"([0-7]+) ([^\0/]+)\0(.{20})", re.DOTALL)
-_COMMIT_START = re.compile(rb"tree ([0-9a-f]{40})\n(?:parent ([0-9a-f]{40})\n)?author ")
+_COMMIT = re.compile(rb"tree ([0-9a-f]{40})\n(?:parent ([0-9a-f]{40})\n)?")
 _ENTRIES = re.compile(rb"(?:[0-7]+ [^\0/]+\0.{20})*", re.DOTALL)
-
-
-def commit_links(data: bytes) -> tuple[ObjectId, ObjectId | None]:
-    """The tree of a commit and its first parent, whoever wrote it.
-
-    Raises:
-        ValueError: it is not a commit.
-    """
-    found = _COMMIT_START.match(data)
-    if found is None:
-        raise ValueError("it is not a commit")
-    return bytes.fromhex(found[1].decode()), bytes.fromhex(found[2].decode()) if found[2] else None
 
 
 def encode_commit(tree: ObjectId, parent: ObjectId | None, seconds: int, message: str) -> bytes:
@@ -126,7 +114,7 @@ def encode_commit(tree: ObjectId, parent: ObjectId | None, seconds: int, message
 
 
 def decode_commit(data: bytes, oid: ObjectId) -> tuple[ObjectId, ObjectId | None]:
-    """The tree of a commit, and its first parent.
+    """The tree of a commit, whoever wrote it, and its first parent.
 
     Raises:
         StoreCorrupt: the bytes are not a commit.
@@ -136,6 +124,3 @@ def decode_commit(data: bytes, oid: ObjectId) -> tuple[ObjectId, ObjectId | None
         raise StoreCorrupt(f"commit {oid.hex()} is damaged", object=oid.hex())
     parent = found[2]
     return bytes.fromhex(found[1].decode()), bytes.fromhex(parent.decode()) if parent else None
-
-
-_COMMIT = re.compile(rb"tree ([0-9a-f]{40})\n(?:parent ([0-9a-f]{40})\n)?")

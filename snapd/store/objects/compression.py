@@ -9,10 +9,14 @@ from __future__ import annotations
 
 import zlib
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+    # ISA-L has the same methods
+    Deflater = zlib._Compress
+    Inflater = zlib._Decompress
 
 
 def _load() -> tuple[Any, int]:
@@ -36,35 +40,6 @@ MOST_EXPANDED = 1040
 
 ERRORS: tuple[type[Exception], ...] = (zlib.error, _fast.error)
 """The exceptions for damaged streams."""
-
-
-class Deflater(Protocol):
-    """Compresses a stream piece by piece."""
-
-    def compress(self, data: bytes, /) -> bytes:
-        """Compresses a piece; returns the output so far."""
-
-    def flush(self) -> bytes:
-        """Ends the stream; returns the rest of the output."""
-
-
-class Inflater(Protocol):
-    """Expands a stream piece by piece."""
-
-    @property
-    def eof(self) -> bool:
-        """Whether the stream has ended."""
-
-    @property
-    def unconsumed_tail(self) -> bytes:
-        """The input that the last `decompress` left because of `max_length`."""
-
-    @property
-    def unused_data(self) -> bytes:
-        """The input after the end of the stream."""
-
-    def decompress(self, data: bytes, max_length: int = ..., /) -> bytes:
-        """Expands a piece; returns at most `max_length` bytes unless that is 0."""
 
 
 class NoStream(Exception):

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from snapd.core.errors import from_os_error, os_errors
+from snapd.core.errors import StoreCorrupt, from_os_error, os_errors
 from snapd.core.model import ObjectId
 from snapd.store.files.disk_errors import EXHAUSTED, Damaged, reading, twice
 
@@ -27,7 +27,7 @@ from .compression import CHUNK_BYTES
 from .pack_reader import PackReader
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
+    from collections.abc import Collection, Iterator
 
     from .codec import ObjectKind
 
@@ -55,24 +55,28 @@ _FEW_IDS = 1024
 
 
 class PackIndex:
-    """The index of one pack; made by `load`.
+    """The index of one pack.
+
+    Args:
+        data: the bytes of the index, of version 2; at least its header.
+        pack: the `.pack` file.
 
     Attributes:
         count: the number of objects in the pack.
         checksum: the last 20 bytes of the pack.
     """
 
-    def __init__(self, data: mmap.mmap | bytes, fanout: tuple[int, ...], checksum: bytes, pack: str) -> None:
+    def __init__(self, data: mmap.mmap | bytes, pack: str) -> None:
         self._data = data
         self._pack = pack
         self._reader: PackReader | None = None
-        self._fanout = fanout
+        self._fanout: tuple[int, ...] = _FANOUT.unpack_from(data, len(_MAGIC))
         self._few: frozenset[ObjectId] | None = None
-        self.count = fanout[-1]
-        self.checksum = checksum
+        self.count = self._fanout[-1]
+        self.checksum = data[-_CHECKSUMS:-ID_BYTES]
 
     @classmethod
-    def load(cls, index: str, pack: str) -> PackIndex | None:
+    def load(cls, index: str, pack: str, *, is_old: bool = False) -> PackIndex | None:
         """Reads an index, and checks that it belongs to its pack.
 
         The sizes, the counts and the checksum in both are compared; the objects are not read.
@@ -80,40 +84,43 @@ class PackIndex:
         Args:
             index: the `.idx` file.
             pack: the `.pack` file.
+            is_old: whether the index is of version 1, which a git command run by hand may have written.
 
         Returns:
-            None if either is missing, unreadable or damaged, or the index is not of version 2 with 20-byte ids.
+            None if either is missing, unreadable or damaged, or the index is of another version than 2 (or 1), or has
+            other ids than those of 20 bytes.
 
         Raises:
             IoError: too few file descriptors or too little memory.
         """
-        return cls._loaded(_map, index, pack)
-
-    @classmethod
-    def load_old(cls, index: str, pack: str) -> PackIndex | None:
-        """As `load`, for an index of version 1, which a git command run by hand may have written.
-
-        Raises:
-            IoError: as `load`.
-        """
-        return cls._loaded(_as_version_2, index, pack)
-
-    @classmethod
-    def _loaded(cls, open_index: Callable[[str], mmap.mmap | bytes | None], index: str, pack: str) -> PackIndex | None:
         try:
-            data = open_index(index)
-            if data is None:
-                return None
-            fanout = _FANOUT.unpack_from(data, len(_MAGIC))
-            checksum = data[-_CHECKSUMS:-ID_BYTES]
-            if not _is_sized(len(data), fanout) or not _is_pack(pack, fanout[-1], checksum):
+            data = _as_version_2(index) if is_old else _map(index)
+            found = cls(data, pack) if data is not None else None
+            if found is None or not found._is_sized() or not _is_pack(pack, found.count, found.checksum):
                 return None
         except OSError as error:
             if error.errno in EXHAUSTED:
                 # that says nothing about the pack, so the pack must not count as unusable
                 raise from_os_error(error, index) from error
             return None
-        return cls(data, fanout, checksum, pack)
+        return found
+
+    @classmethod
+    def load_or_raise(cls, path: str) -> PackIndex:
+        """As `load`, for a pack that must be sound.
+
+        Args:
+            path: of both files, without an ending.
+
+        Raises:
+            StoreCorrupt: it is not.
+            IoError: as `load`.
+        """
+        found = cls.load(f"{path}.idx", f"{path}.pack")
+        if found is None:
+            message = f"{path} is damaged, or its index is not of version 2"
+            raise StoreCorrupt(message, object=os.path.basename(path))
+        return found
 
     @classmethod
     def load_alone(cls, index: str, pack: str) -> PackIndex | None:
@@ -130,11 +137,17 @@ class PackIndex:
             IoError: the index cannot be read now.
         """
         try:
-            data = twice(lambda: _map_checked(index))
+            found = cls(twice(lambda: _map_checked(index)), pack)
         except (FileNotFoundError, Damaged):
             return None
-        fanout = _FANOUT.unpack_from(data, len(_MAGIC))
-        return cls(data, fanout, data[-_CHECKSUMS:-ID_BYTES], pack) if _is_sized(len(data), fanout) else None
+        return found if found._is_sized() else None
+
+    def _is_sized(self) -> bool:
+        """Whether an index of this size can have this fan-out table."""
+        # offsets beyond 2 GiB are in a table of 8 bytes each
+        large = len(self._data) - _IDS_AT - _PER_OBJECT * self.count - _CHECKSUMS
+        is_ascending = all(a <= b for a, b in pairwise(self._fanout))
+        return 0 <= large <= 8 * self.count and large % 8 == 0 and is_ascending
 
     def __contains__(self, oid: ObjectId) -> bool:
         if self.count > _FEW_IDS:
@@ -337,14 +350,6 @@ def _map_checked(path: str) -> mmap.mmap:
     return data
 
 
-def _is_sized(size: int, fanout: tuple[int, ...]) -> bool:
-    """Whether an index of `size` bytes can have this fan-out table."""
-    count = fanout[-1]
-    # offsets beyond 2 GiB are in a table of 8 bytes each
-    large = size - _IDS_AT - _PER_OBJECT * count - _CHECKSUMS
-    return 0 <= large <= 8 * count and large % 8 == 0 and all(a <= b for a, b in pairwise(fanout))
-
-
 def _is_pack(path: str, count: int, checksum: bytes) -> bool:
     """Whether a file starts and ends as a pack with this number of objects and this checksum."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -422,10 +427,7 @@ class PackIndexes:
 
     def describe(self, oid: ObjectId) -> tuple[ObjectKind, int] | None:
         """The type and the size in bytes that a pack states for an object; returns None and raises as `read`."""
-        for index in self.now().indexes.values():
-            if (found := index.describe(oid)) is not None:
-                return found
-        return None
+        return next(filter(None, (index.describe(oid) for index in self.now().indexes.values())), None)
 
     def among(self, wanted: Collection[ObjectId]) -> set[ObjectId]:
         """The wanted objects that some pack has."""
@@ -466,7 +468,7 @@ class PackIndexes:
             # git names a pack after its contents, so a pack of the same name has the same objects
             index = known.get(name) if pack in names else None
             file = os.path.join(self._directory, pack)
-            index = index or PackIndex.load(path, file) or PackIndex.load_old(path, file)
+            index = index or PackIndex.load(path, file) or PackIndex.load(path, file, is_old=True)
             if index is not None:
                 indexes[name] = index
         settled = now - max(stamp) > _TICK_NS
@@ -474,10 +476,7 @@ class PackIndexes:
 
 
 def _read_first(seen: KnownPacks, oid: ObjectId, most: int | None) -> tuple[ObjectKind, bytes] | None:
-    for index in seen.indexes.values():
-        if (found := index.read(oid, most)) is not None:
-            return found
-    return None
+    return next(filter(None, (index.read(oid, most) for index in seen.indexes.values())), None)
 
 
 def directory_stamp(directory: str) -> tuple[int, int] | None:

@@ -9,15 +9,14 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-import threading
 import weakref
-from collections import OrderedDict
 from itertools import count
 from typing import TYPE_CHECKING
 
 from snapd.core.errors import from_os_error
 from snapd.store.files.disk_errors import EXHAUSTED, Damaged
 
+from .cache import RecentCache
 from .codec import ID_BYTES, KINDS, header, object_id
 from .compression import CHUNK_BYTES, ERRORS, MOST_EXPANDED, NoStream, expand, expanded, inflater
 from .pack_entry import DEEPEST, HEADER_BYTES, EntryHead, apply_delta, delta_size, read_head
@@ -46,50 +45,17 @@ _STREAM_FROM = 8 << 20
 """`check` hashes whole objects larger than this piece by piece."""
 
 
-class ObjectCache:
-    """The objects that were read last. Safe to use from several threads.
+ObjectCache = RecentCache[tuple[int, int], "tuple[ObjectKind, bytes]"]
+"""The objects that were read last, by the number of the reader and the offset in its pack."""
 
-    Args:
-        capacity: bytes of all objects together.
-        largest: an object of more bytes is not kept: it would push out all the others.
-    """
 
-    def __init__(self, capacity: int, largest: int) -> None:
-        self._capacity = capacity
-        self._largest = largest
-        self._lock = threading.Lock()
-        self._objects: OrderedDict[tuple[int, int], tuple[ObjectKind, bytes]] = OrderedDict()
-        self._bytes = 0
-
-    def get(self, key: tuple[int, int]) -> tuple[ObjectKind, bytes] | None:
-        """The object at (number of the reader, offset in its pack), or None."""
-        with self._lock:
-            found = self._objects.get(key)
-            if found is not None:
-                self._objects.move_to_end(key)
-        return found
-
-    def keep(self, key: tuple[int, int], found: tuple[ObjectKind, bytes]) -> None:
-        """Keeps an object, and drops those that were not used for the longest time."""
-        if len(found[1]) > self._largest:
-            return
-        with self._lock:
-            before = self._objects.pop(key, None)
-            self._objects[key] = found
-            self._bytes += len(found[1]) - (len(before[1]) if before is not None else 0)
-            while self._bytes > self._capacity:
-                _, (_, oldest) = self._objects.popitem(last=False)
-                self._bytes -= len(oldest)
-
-    def clear(self) -> None:
-        """Drops everything."""
-        with self._lock:
-            self._objects.clear()
-            self._bytes = 0
+def object_cache(capacity: int, largest: int) -> ObjectCache:
+    """A cache of so many bytes; an object of more than `largest` is not kept: it would push out all the others."""
+    return ObjectCache(capacity, lambda found: len(found[1]), largest)
 
 
 _numbers = count()
-_shared_cache = ObjectCache(8 << 20, 1 << 20)
+_shared_cache = object_cache(8 << 20, 1 << 20)
 """The bases of deltas, of all packs that the daemon has open: the next deltas need them again."""
 
 

@@ -118,16 +118,12 @@ class PackWriter:
         return digest.digest()
 
 
-def write_index(path: str, lines: Iterable[tuple[ObjectId, int, int]], checksum: bytes) -> None:
-    """Writes the index of a pack, and syncs the file but not its name.
+def encode_index(lines: Iterable[tuple[ObjectId, int, int]], checksum: bytes) -> bytes:
+    """The bytes of the index of a pack.
 
     Args:
-        path: of the new file.
         lines: for each object its id, the CRC-32 of its entry, and its offset in bytes.
         checksum: the last 20 bytes of the pack.
-
-    Raises:
-        OSError: a part of the file may be left.
     """
     entries = sorted(lines)
     counts = [0] * 256
@@ -157,10 +153,18 @@ def write_index(path: str, lines: Iterable[tuple[ObjectId, int, int]], checksum:
             checksum,
         )
     )
+    return body + hashlib.sha1(body).digest()
+
+
+def write_index(path: str, lines: Iterable[tuple[ObjectId, int, int]], checksum: bytes) -> None:
+    """Writes the index of a pack, and syncs the file but not its name. Other arguments as for `encode_index`.
+
+    Raises:
+        OSError: a part of the file may be left.
+    """
     failpoint("pack.index")
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE)
     with os.fdopen(descriptor, "wb") as file:
-        file.write(body)
-        file.write(hashlib.sha1(body).digest())
+        file.write(encode_index(lines, checksum))
         file.flush()
         os.fsync(file.fileno())

@@ -7,7 +7,6 @@ and git-pack-refs in git's documentation).
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import os
 import re
@@ -27,7 +26,7 @@ from snapd.store.files.durable import (
     sync_if_there,
     write_all,
 )
-from snapd.store.files.walking import walked
+from snapd.store.files.walking import files_below, read_if_there, status_if_there, walked
 
 from .packed import OURS, PACKED, encode_packed, is_ours, read_packed, without
 
@@ -83,7 +82,7 @@ def read_references(store: str) -> References:
     damaged = set()
     # files first: one that is removed meanwhile was packed before
     for name in _files(store):
-        data = _read_file(os.path.join(store, name))
+        data = read_if_there(os.path.join(store, name))
         if data is None:
             continue
         found = _LINE.fullmatch(data)
@@ -156,7 +155,7 @@ class ReferenceDatabase:
             self.settle(targets)
 
     def delete(self, name: str) -> None:
-        """Removes a reference, if it exists. The caller, who removes many, syncs its directory.
+        """Removes a reference, if it exists; `sync` makes that durable.
 
         Raises:
             StorageFull, IoError: it may still exist.
@@ -173,6 +172,12 @@ class ReferenceDatabase:
                 remove_if_there(path)
             finally:
                 remove_if_there(path + LOCK)
+
+    def sync(self) -> None:
+        """Makes all removals durable, those of a killed process too; raises `IoError`."""
+        for directory, _, _ in walked(os.path.join(self._store, OURS)):
+            with os_errors(directory):
+                sync_if_there(directory)
 
     def settle(self, names: Collection[str]) -> None:
         """Syncs references, packed or not, and moves those again that somebody else has changed.
@@ -209,10 +214,10 @@ class ReferenceDatabase:
 
     def clear_locks(self) -> None:
         """Removes the locks that a dead process of snapd left; raises `IoError`."""
-        for path in _locks(self._store):
-            with os_errors(path), contextlib.suppress(FileNotFoundError):
-                # git's own are empty
-                if os.stat(path).st_size:
+        for path, status in files_below(os.path.join(self._store, OURS)):
+            # git's own are empty
+            if path.endswith(LOCK) and status.st_size:
+                with os_errors(path):
                     remove_if_there(path)
 
     def mend_packed(self) -> None:
@@ -251,7 +256,7 @@ class ReferenceDatabase:
         sync_directory(self._store)
 
     def _get(self, name: str) -> ObjectId | None:
-        data = _read_file(os.path.join(self._store, name))
+        data = read_if_there(os.path.join(self._store, name))
         if data is None:
             return read_packed(self._store).targets.get(name)
         found = _LINE.fullmatch(data)
@@ -281,11 +286,8 @@ def _take_lock(path: str, patience: float) -> int:
 
 
 def _identity(lock: str) -> tuple[int, int] | None:
-    try:
-        status = os.lstat(lock)
-    except FileNotFoundError:
-        return None
-    return status.st_ino, status.st_ctime_ns
+    status = status_if_there(lock)
+    return (status.st_ino, status.st_ctime_ns) if status is not None else None
 
 
 def _files(store: str) -> Iterator[str]:
@@ -295,17 +297,3 @@ def _files(store: str) -> Iterator[str]:
             name = os.path.relpath(os.path.join(above, file), store)
             if is_ours(name):
                 yield name
-
-
-def _locks(store: str) -> Iterator[str]:
-    for above, _, files in walked(os.path.join(store, OURS)):
-        yield from (os.path.join(above, file) for file in files if file.endswith(LOCK))
-
-
-def _read_file(path: str) -> bytes | None:
-    with os_errors(path):
-        try:
-            with open(path, "rb") as reference:
-                return reference.read(64)
-        except FileNotFoundError:
-            return None

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from snapd.core.errors import os_errors
+from snapd.store.files.walking import read_if_there
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -56,13 +56,9 @@ def read_packed(store: str) -> PackedReferences:
     Args:
         store: the directory of the store.
     """
-    path = os.path.join(store, PACKED)
-    with os_errors(path):
-        try:
-            with open(path, "rb") as file:
-                data = file.read()
-        except FileNotFoundError:
-            return PackedReferences({}, (), is_damaged=False)
+    data = read_if_there(os.path.join(store, PACKED))
+    if data is None:
+        return PackedReferences({}, (), is_damaged=False)
     targets: dict[str, ObjectId] = {}
     legible: list[bytes] = []
     *lines, rest = data.split(b"\n")

@@ -9,15 +9,13 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-import os
 import re
 from typing import TYPE_CHECKING
 
 import attrs
 
-from snapd.core.errors import StoreCorrupt, os_errors
+from snapd.core.errors import StoreCorrupt
 from snapd.core.model import EMPTY_TREE
-from snapd.store.files.durable import sync_if_there
 from snapd.store.log import day_of
 from snapd.store.objects.codec import encode_commit, object_id
 from snapd.store.objects.loose import encode_loose
@@ -77,20 +75,6 @@ def chain_of(event: Event, session_id: SessionId | None) -> str:
     return SESSIONS + hashlib.sha1(session_id.encode()).hexdigest()[:_NAME_DIGITS]
 
 
-def supposed_link(event: Event, session_id: SessionId | None, previous: int | None) -> Link:
-    """A supposed event: it has a position in a chain, and no commit.
-
-    Args:
-        event: the event.
-        session_id: its session; None if it has none.
-        previous: the `seq` of the event before it in the timeline.
-
-    Raises:
-        InvalidParams: a text in the event is not valid Unicode.
-    """
-    return Link(chain_of(event, session_id), NO_OBJECT, NO_OBJECT, event, encode_event(event, previous))
-
-
 class Chains:
     """The chains of a repository. Only one thread at a time may use it.
 
@@ -135,8 +119,7 @@ class Chains:
         kept = pins(event)
         self._check_stored(kept.named)
         chain = chain_of(event, session_id)
-        message = f"{name_of(event.what)}\n\n{payload}"
-        data = encode_commit(kept.tree, self.heads.get(chain), event.milliseconds // 1000, message)
+        data = encode_link(event, payload, kept.tree, self.heads.get(chain))
         commit = object_id("commit", data)
         objects = {oid: encode_loose("tree", tree) for oid, tree in kept.trees.items() if not self._is_stored(oid)}
         self._offered = {*kept.named, *kept.trees}
@@ -163,7 +146,7 @@ class Chains:
         return links
 
     def drop(self, names: Collection[str]) -> None:
-        """Removes chains, durably; a sweep removes their objects.
+        """Removes chains; a sweep removes their objects.
 
         Raises:
             IoError: some may be removed and others not.
@@ -171,11 +154,6 @@ class Chains:
         for name in names:
             self._repository.references.delete(name)
             del self.heads[name]
-        # their objects are removed next: a power cut must not bring the references back without them
-        for above in (SESSIONS, OPERATIONS):
-            path = os.path.join(self._repository.path, above)
-            with os_errors(path):
-                sync_if_there(path)
 
     def rewritten(self, change: Callable[[Event], Event]) -> tuple[dict[str, ObjectId], dict[ObjectId, bytes]]:
         """The chains with other events in place of their own; nothing is written.
@@ -196,8 +174,7 @@ class Chains:
                 payload = encode_event(event, decode_event(link.payload, link.commit)[1])
             kept = pins(event)
             objects |= {oid: encode_loose("tree", tree) for oid, tree in kept.trees.items()}
-            message = f"{name_of(event.what)}\n\n{payload}"
-            data = encode_commit(kept.tree, heads.get(link.chain), event.milliseconds // 1000, message)
+            data = encode_link(event, payload, kept.tree, heads.get(link.chain))
             heads[link.chain] = object_id("commit", data)
             objects[heads[link.chain]] = encode_loose("commit", data)
         return {chain: head for chain, head in heads.items() if head != self.heads[chain]}, objects
@@ -219,6 +196,11 @@ class Chains:
         while commit is not None:
             link, commit = decode_link(chain, commit, self._repository.read_commit(commit))
             yield link
+
+
+def encode_link(event: Event, payload: str, tree: ObjectId, parent: ObjectId | None) -> bytes:
+    """The bytes of the commit of an event."""
+    return encode_commit(tree, parent, event.milliseconds // 1000, f"{name_of(event.what)}\n\n{payload}")
 
 
 def decode_link(chain: str, commit: ObjectId, data: bytes) -> tuple[Link, ObjectId | None]:

@@ -42,11 +42,8 @@ if TYPE_CHECKING:
     from .chain import Link
 
 _OF_A_CHAIN = ("undone", "turns", "spans", "operations", "steps", "sessions")
-
-
-def _version() -> int:
-    # a database of another snapd may interpret the same events in another way
-    return VERSION << 8 | codec.VERSION
+# a database of another snapd may interpret the same events in another way
+_VERSION = VERSION << 8 | codec.VERSION
 
 
 class Database:
@@ -87,7 +84,7 @@ class Database:
         with self._transaction():
             for statement in TABLES:
                 self._connection.execute(statement)
-            self._connection.execute(f"PRAGMA user_version = {_version()}")
+            self._connection.execute(f"PRAGMA user_version = {_VERSION}")
             previous = None
             for link in links:
                 self.add(link, previous)
@@ -96,7 +93,7 @@ class Database:
     @property
     def is_current(self) -> bool:
         """Whether its tables and the format of its events are those of this version."""
-        return bool(self._value("PRAGMA user_version") == _version())
+        return bool(self._value("PRAGMA user_version") == _VERSION)
 
     def begin(self) -> None:
         """Begins a transaction."""
@@ -162,8 +159,7 @@ class Database:
             case StepBegun() as what:
                 self._begin_step(event, what)
             case StepsLeft() | Edited():
-                # the event only records the look at the work tree
-                pass
+                pass  # the event only records the look at the work tree
             case StepEnded() as what:
                 self._end_step(event, what)
             case Operated() as what:
@@ -345,25 +341,22 @@ class Database:
 
     def session_of(self, what: EventPayload) -> SessionId | None:
         """The session of an event; None if it has none, or if its step is unknown."""
-        if isinstance(what, StepsLeft | Edited):
-            return None
         if isinstance(what, StepEnded):
-            session_id: str | None = self._value("SELECT session_id FROM steps WHERE step_id = ?", what.step_id)
-            return session_id
-        return what.session_id
+            found: str | None = self._value("SELECT session_id FROM steps WHERE step_id = ?", what.step_id)
+            return found
+        return None if isinstance(what, StepsLeft | Edited) else what.session_id
 
     def session(self, session_id: SessionId) -> Session | None:
-        """See `Timeline`, as for the following methods."""
+        """A session by its id."""
         return next(iter(self._sessions("WHERE session_id = ?", session_id)), None)
 
     def sessions(self) -> tuple[Session, ...]:
-        """All sessions."""
+        """All sessions, in the order in which they were first begun."""
         return self._sessions("ORDER BY seq")
 
     def step(self, step_id: StepId) -> Step | None:
-        """A step."""
-        steps = self._steps("WHERE step_id = ?", step_id)
-        return steps[0] if steps else None
+        """A step by its id."""
+        return next(iter(self._steps("WHERE step_id = ?", step_id)), None)
 
     def step_of_part(self, session_id: SessionId, message_id: str | None, part_id: str) -> Step | None:
         """The first step of a part of a message."""
@@ -371,11 +364,11 @@ class Database:
         return next(iter(self._steps(which, session_id, part_id, message_id)), None)
 
     def steps(self, session_id: SessionId) -> tuple[Step, ...]:
-        """The steps of a session."""
+        """The steps of a session, in the order in which they were begun."""
         return self._steps("WHERE session_id = ? ORDER BY seq", session_id)
 
     def session_page(self, after: int | None, limit: int | None) -> tuple[tuple[Session, ...], int | None]:
-        """A page of sessions, and its end."""
+        """Up to `limit` sessions after the end of a page, and the end of this page, or None if it is the last."""
         sessions = self._sessions("WHERE seq > ? ORDER BY seq LIMIT ?", *bounds(after, limit))
         shown = sessions[:limit]
         if len(shown) == len(sessions):
@@ -385,33 +378,33 @@ class Database:
     def step_page(
         self, session_id: SessionId, after: int | None, limit: int | None
     ) -> tuple[tuple[Step, ...], int | None]:
-        """A page of the steps of a session, and its end."""
+        """Up to `limit` steps of a session after the end of a page, and the end of this page, or None."""
         clause = "WHERE session_id = ? AND place > ? ORDER BY place LIMIT ?"
         steps = self._steps(clause, session_id, *bounds(after, limit))
         return steps[:limit], steps[:limit][-1].begun.index if len(steps[:limit]) < len(steps) else None
 
     def find_steps(self, wanted: StepQuery, limit: int | None) -> tuple[Step, ...]:
-        """The steps that match."""
+        """Up to `limit` steps that match, the newest first."""
         clause, values = search(wanted, limit)
         return self._steps(clause, *values)
 
     def parts(self, step_id: StepId) -> tuple[Step, ...]:
-        """The parts of a step."""
+        """The steps that were begun as parts of a step, in that order."""
         return self._steps("WHERE parent = ? ORDER BY seq", step_id)
 
     def open_steps(self) -> tuple[Step, ...]:
-        """The open steps."""
+        """The steps that are open, in the order in which they were begun."""
         return self._steps("WHERE state = 'open' ORDER BY seq")
 
     def redoable(self, session_id: SessionId) -> tuple[Undone, ...]:
-        """What can be redone."""
+        """What can be redone of the steps of a session, the last undone first."""
         return self._undone(
             "JOIN steps USING (step_id) WHERE session_id = ? AND redoable ORDER BY undone.seq DESC, undone.place DESC",
             session_id,
         )
 
     def undone(self, step_id: StepId) -> tuple[Undone, ...]:
-        """What was undone of a step."""
+        """What was undone of a step and not redone, oldest first."""
         return self._undone("WHERE step_id = ? ORDER BY seq", step_id)
 
     def tally(self, session_id: SessionId) -> Tally:
@@ -427,8 +420,8 @@ class Database:
         )
         return Tally(int(undoable), int(redoable), unknown)
 
-    def spans(self, step_id: StepId, *, spoken_for: bool) -> tuple[Span, ...]:
-        """The spans of a step."""
+    def spans(self, step_id: StepId, *, spoken_for: bool = False) -> tuple[Span, ...]:
+        """The spans that have a step among their `steps`, in their order."""
         rows = self._rows(
             "SELECT payload, commit_id FROM spans JOIN events ON events.seq = spans.seq "
             "JOIN steps ON steps.step_id = spans.step_id "
@@ -441,7 +434,7 @@ class Database:
         return tuple([event.seen for event in events if event.seen is not None])
 
     def beside(self, step_id: StepId) -> tuple[StepId, ...]:
-        """The other steps in the spans of a step."""
+        """The other steps in the spans of a step, including spans in which it was left."""
         rows = self._rows(
             "SELECT there.step_id FROM spans AS here JOIN spans AS there USING (seq) "
             "WHERE here.step_id = ? AND there.step_id != here.step_id "
@@ -451,7 +444,7 @@ class Database:
         return tuple([step for (step,) in rows])
 
     def operation(self, operation_id: OperationId) -> Operated | None:
-        """An operation."""
+        """An operation by its id."""
         rows = self._rows(
             "SELECT payload, commit_id FROM operations JOIN events USING (seq) WHERE operation_id = ?", operation_id
         )
@@ -462,7 +455,7 @@ class Database:
         return event.what
 
     def events(self, before: int | None, limit: int) -> tuple[Event, ...]:
-        """The latest events."""
+        """At most `limit` events, the newest first, with a `seq` below `before` unless that is None."""
         where, values = ("", ()) if before is None else ("WHERE seq < ?", (before,))
         # the query is passed as values
         rows = self._rows(f"SELECT payload, commit_id FROM events {where} ORDER BY seq DESC LIMIT ?", *values, limit)  # noqa: S608

@@ -9,8 +9,8 @@ import threading
 import time
 import zlib
 
-from snapd.core.errors import os_errors
 from snapd.store.files.durable import write_file
+from snapd.store.files.walking import read_if_there
 
 logger = logging.getLogger(__name__)
 
@@ -55,12 +55,9 @@ class Numbers:
         return first
 
     def _read(self) -> int:
-        with os_errors(self._path):
-            try:
-                with open(self._path, "rb") as file:
-                    data = file.read()
-            except FileNotFoundError:
-                return 1
+        data = read_if_there(self._path)
+        if data is None:
+            return 1
         number = decode_numbers(data)
         if number is None:
             logger.warning("%s is damaged: notifications are numbered by the clock from now on", self._path)

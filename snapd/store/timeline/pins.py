@@ -15,9 +15,9 @@ from snapd.core.timeline.model import Operated
 from snapd.store.objects.codec import encode_tree, object_id
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
-    from snapd.core.model import ObjectId
+    from snapd.core.model import ObjectId, RelPath
     from snapd.core.timeline.model import Event, SnapshotId
 
 _EFFECTS = b"effects"
@@ -58,7 +58,7 @@ def pins(event: Event) -> Pins:
             TreeEntry(role + b".coverage", REGULAR, snapshot.coverage),
         )
     named = {entry.oid for entry in entries}
-    blobs = _effects(event)
+    blobs = {oid for _, oid in effect_blobs(event)}
     named |= blobs
     trees = {}
     if blobs:
@@ -72,13 +72,9 @@ def pins(event: Event) -> Pins:
     return Pins(tree, trees, named)
 
 
-def _effects(event: Event) -> set[ObjectId]:
-    if not isinstance(event.what, Operated):
-        return set()
-    return {
-        entry.oid
-        for turned in event.what.turned
-        for effect in turned.effects
-        for entry in (effect.old, effect.new)
-        if entry is not None
-    }
+def effect_blobs(event: Event) -> Iterator[tuple[RelPath, ObjectId]]:
+    """The files in the effects of an operation: the paths, with the blobs before and after."""
+    if isinstance(event.what, Operated):
+        for turned in event.what.turned:
+            for effect in turned.effects:
+                yield from ((effect.path, entry.oid) for entry in (effect.old, effect.new) if entry is not None)

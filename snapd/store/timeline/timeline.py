@@ -19,17 +19,18 @@ import os
 import sqlite3
 import threading
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TypeVar
+from functools import wraps
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from snapd.core.errors import IoError, StoreCorrupt, os_errors
 from snapd.core.rules.retention import Chain
-from snapd.core.timeline.model import Operated
 from snapd.failpoints import failpoint
 
-from .chain import SESSIONS, Chains, supposed_link
+from .chain import NO_OBJECT, SESSIONS, Chains, Link, chain_of
+from .codec import encode_event
 from .database import Database
 from .numbers import Numbers
-from .pins import snapshots
+from .pins import effect_blobs, snapshots
 from .sealed import fresh, is_sealed, remove, seal
 from .verify import rows, rows_of
 
@@ -37,29 +38,25 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
 
     from snapd.core.model import ObjectId, RelPath
-    from snapd.core.timeline.model import (
-        Event,
-        OperationId,
-        Session,
-        SessionId,
-        SnapshotId,
-        Span,
-        Step,
-        StepId,
-        StepQuery,
-        Summary,
-        Tally,
-        Undone,
-    )
+    from snapd.core.timeline.model import Event, SnapshotId, StepId, Summary
     from snapd.store.repository import ShadowRepository
-
-    from .chain import Link
 
 logger = logging.getLogger(__name__)
 
 NAME = "timeline.db"
 
+P = ParamSpec("P")
 T = TypeVar("T")
+
+
+def _asked(question: Callable[Concatenate[Database, P], T]) -> Callable[Concatenate[Timeline, P], T]:
+    """The method of `Timeline` that asks its database a question."""
+
+    @wraps(question)
+    def ask(timeline: Timeline, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return timeline._ask(lambda database: question(database, *args, **kwargs))
+
+    return ask
 
 
 class Timeline:
@@ -135,11 +132,8 @@ class Timeline:
         """Adds an event in a transaction of the database, and its commit to the waiting objects of the journal."""
         if event.seq != self.next_seq:
             raise ValueError(f"event {event.seq} is not the next one, which is {self.next_seq}")
-        last = self._ask(Database.last)
-        previous = last[0] if last is not None else None
-        session_id = self._ask(lambda database: database.session_of(event.what))
-        chains = self._opened_chains()
-        link = chains.prepare(event, session_id, previous)
+        chains, previous = self._opened_chains(), self._previous()
+        link = chains.prepare(event, self._session_of(event.what), previous)
         if self._in_file and not chains.heads:
             # no file is created before the first event
             self._close_database()
@@ -153,11 +147,14 @@ class Timeline:
                 database.roll_back()
                 raise
 
+        self._add(link, add)
+        return link
+
+    def _add(self, link: Link, add: Callable[[Database], None]) -> None:
         try:
             self._ask(add)
         except sqlite3.IntegrityError as error:
-            raise ValueError(f"event {event.seq} cannot follow: {error}") from error
-        return link
+            raise ValueError(f"event {link.event.seq} cannot follow: {error}") from error
 
     def _end(self, how: Callable[[Database], None]) -> None:
         """Ends the transaction; after an error the database goes on in memory."""
@@ -201,14 +198,10 @@ class Timeline:
         """
         if not self._supposing:
             raise ValueError("events can be supposed only inside a `supposing` block")
-        last = self._ask(Database.last)
-        previous = last[0] if last is not None else None
-        session_id = self._ask(lambda database: database.session_of(event.what))
-        link = supposed_link(event, session_id, previous)
-        try:
-            self._ask(lambda database: database.add(link, previous))
-        except sqlite3.IntegrityError as error:
-            raise ValueError(f"event {event.seq} cannot follow: {error}") from error
+        previous = self._previous()
+        chain, payload = chain_of(event, self._session_of(event.what)), encode_event(event, previous)
+        link = Link(chain, NO_OBJECT, NO_OBJECT, event, payload)
+        self._add(link, lambda database: database.add(link, previous))
 
     # -- summaries and numbers
 
@@ -268,7 +261,7 @@ class Timeline:
             )
             for name, (at, seconds, is_open) in last.items()
         ]
-        return times, chains, self._ask(lambda database: database.links())
+        return times, chains, self._ask(Database.links)
 
     def drop(self, names: Collection[str]) -> None:
         """Drops chains with their events; no other chain may be linked with them.
@@ -308,20 +301,9 @@ class Timeline:
     def blobs(self) -> Iterator[tuple[RelPath, ObjectId]]:
         """The files in the effects of operations: the paths, with the blobs before and after."""
         for _, event, _ in self._ask(Database.chains):
-            if isinstance(event.what, Operated):
-                for turned in event.what.turned:
-                    for effect in turned.effects:
-                        for entry in (effect.old, effect.new):
-                            if entry is not None:
-                                yield effect.path, entry.oid
+            yield from effect_blobs(event)
 
-    def roots(self) -> list[tuple[ObjectId, ObjectId]]:
-        """The commit of each event, and its tree, which keeps all objects of the event."""
-        return [root for _, root in self.roots_by_chain()]
-
-    def roots_by_chain(self) -> list[tuple[str, tuple[ObjectId, ObjectId]]]:
-        """The name of the chain of each event, with its commit and its tree."""
-        return self._ask(Database.roots)
+    roots_by_chain = _asked(Database.roots)
 
     # -- questions
 
@@ -334,78 +316,32 @@ class Timeline:
     @property
     def next_seq(self) -> int:
         """The number of the next event."""
+        return max(self._attempted, self._previous() or 0) + 1
+
+    def _previous(self) -> int | None:
+        """The `seq` of the last event."""
         last = self._ask(Database.last)
-        return max(self._attempted, last[0] if last is not None else 0) + 1
+        return last[0] if last is not None else None
 
-    def session(self, session_id: SessionId) -> Session | None:
-        """A session by its id."""
-        return self._ask(lambda database: database.session(session_id))
+    _session_of = _asked(Database.session_of)
 
-    def sessions(self) -> tuple[Session, ...]:
-        """All sessions, in the order in which they were first begun."""
-        return self._ask(Database.sessions)
-
-    def step(self, step_id: StepId) -> Step | None:
-        """A step by its id."""
-        return self._ask(lambda database: database.step(step_id))
-
-    def step_of_part(self, session_id: SessionId, message_id: str | None, part_id: str) -> Step | None:
-        """The first step of a session that was begun for a part of a message."""
-        return self._ask(lambda database: database.step_of_part(session_id, message_id, part_id))
-
-    def steps(self, session_id: SessionId) -> tuple[Step, ...]:
-        """The steps of a session, in the order in which they were begun."""
-        return self._ask(lambda database: database.steps(session_id))
-
-    def session_page(self, after: int | None, limit: int | None) -> tuple[tuple[Session, ...], int | None]:
-        """Up to `limit` sessions after the end of a page, and the end of this page, or None if it is the last."""
-        return self._ask(lambda database: database.session_page(after, limit))
-
-    def step_page(
-        self, session_id: SessionId, after: int | None, limit: int | None
-    ) -> tuple[tuple[Step, ...], int | None]:
-        """Up to `limit` steps of a session after the end of a page, and the end of this page, or None."""
-        return self._ask(lambda database: database.step_page(session_id, after, limit))
-
-    def find_steps(self, wanted: StepQuery, limit: int | None) -> tuple[Step, ...]:
-        """Up to `limit` steps that match, the newest first."""
-        return self._ask(lambda database: database.find_steps(wanted, limit))
-
-    def parts(self, step_id: StepId) -> tuple[Step, ...]:
-        """The steps that were begun as parts of a step, in that order."""
-        return self._ask(lambda database: database.parts(step_id))
-
-    def open_steps(self) -> tuple[Step, ...]:
-        """The steps that are open, in the order in which they were begun."""
-        return self._ask(Database.open_steps)
-
-    def spans(self, step_id: StepId, *, spoken_for: bool = False) -> tuple[Span, ...]:
-        """The spans that have a step among their `steps`, in their order."""
-        return self._ask(lambda database: database.spans(step_id, spoken_for=spoken_for))
-
-    def beside(self, step_id: StepId) -> tuple[StepId, ...]:
-        """The other steps in the spans of a step, including spans in which it was left."""
-        return self._ask(lambda database: database.beside(step_id))
-
-    def operation(self, operation_id: OperationId) -> Operated | None:
-        """An operation by its id."""
-        return self._ask(lambda database: database.operation(operation_id))
-
-    def redoable(self, session_id: SessionId) -> tuple[Undone, ...]:
-        """What can be redone of the steps of a session, the last undone first."""
-        return self._ask(lambda database: database.redoable(session_id))
-
-    def undone(self, step_id: StepId) -> tuple[Undone, ...]:
-        """What was undone of a step and not redone, oldest first."""
-        return self._ask(lambda database: database.undone(step_id))
-
-    def tally(self, session_id: SessionId) -> Tally:
-        """What can be done in a session."""
-        return self._ask(lambda database: database.tally(session_id))
-
-    def events(self, before: int | None, limit: int) -> tuple[Event, ...]:
-        """At most `limit` events, the newest first, with a `seq` below `before` unless that is None."""
-        return self._ask(lambda database: database.events(before, limit))
+    session = _asked(Database.session)
+    sessions = _asked(Database.sessions)
+    step = _asked(Database.step)
+    step_of_part = _asked(Database.step_of_part)
+    steps = _asked(Database.steps)
+    session_page = _asked(Database.session_page)
+    step_page = _asked(Database.step_page)
+    find_steps = _asked(Database.find_steps)
+    parts = _asked(Database.parts)
+    open_steps = _asked(Database.open_steps)
+    spans = _asked(Database.spans)
+    beside = _asked(Database.beside)
+    operation = _asked(Database.operation)
+    redoable = _asked(Database.redoable)
+    undone = _asked(Database.undone)
+    tally = _asked(Database.tally)
+    events = _asked(Database.events)
 
     # -- the database
 
@@ -439,7 +375,11 @@ class Timeline:
     def _from_file(self, chains: Chains) -> Database:
         """The sealed database; otherwise a rebuilt one, in its file if possible."""
         try:
-            return self._sealed(chains) or self._rebuilt(chains)
+            database = self._sealed(chains)
+            if database is None:
+                fresh(self._path)
+                database = _new_database(self._path, chains)
+            return database
         except (OSError, sqlite3.Error) as error:
             self._go_on_in_memory(error)
             return _new_database(None, chains)
@@ -456,10 +396,6 @@ class Timeline:
             raise
         database.close()
         return None
-
-    def _rebuilt(self, chains: Chains) -> Database:
-        fresh(self._path)
-        return _new_database(self._path, chains)
 
     def _go_on_in_memory(self, error: OSError | sqlite3.Error) -> None:
         logger.warning(

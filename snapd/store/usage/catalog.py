@@ -10,7 +10,7 @@ import attrs
 
 from snapd.core.errors import os_errors
 from snapd.store.files.lock import Ownership
-from snapd.store.files.walking import walked
+from snapd.store.files.walking import files_below, names_if_there
 from snapd.store.maintenance.erase import erase_noted, note_erasing
 
 
@@ -41,12 +41,7 @@ def stores(directory: str) -> list[Found]:
     Raises:
         IoError: it cannot be listed.
     """
-    with os_errors(directory):
-        try:
-            names = os.listdir(directory)
-        except FileNotFoundError:
-            return []
-    paths = [os.path.join(directory, name) for name in names]
+    paths = [os.path.join(directory, name) for name in names_if_there(directory)]
     found = [Found(path, _root(path)) for path in paths if os.path.exists(os.path.join(path, "HEAD"))]
     return sorted(found, key=lambda store: (store.root or "", store.path))
 
@@ -67,9 +62,7 @@ def remove(path: str) -> int:
     ownership = Ownership(path, None)
     try:
         with os_errors(path):
-            size = sum(
-                os.lstat(os.path.join(above, name)).st_size for above, _, names in walked(path) for name in names
-            )
+            size = sum(status.st_size for _, status in files_below(path))
             # if this is interrupted, the next opening of the rest finishes the erasing
             note_erasing(path)
             erase_noted(path)

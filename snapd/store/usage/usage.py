@@ -14,7 +14,7 @@ import attrs
 from snapd.core.errors import StoreCorrupt
 from snapd.core.model import EMPTY_TREE, TREE, ObjectId
 from snapd.core.timeline.model import SessionStarted
-from snapd.store.files.walking import walked
+from snapd.store.files.walking import files_below
 from snapd.store.log import SNAPSHOTS, decode_record
 from snapd.store.maintenance.sizes import sizes
 from snapd.store.objects.codec import decode_tree
@@ -79,7 +79,7 @@ def usage(path: str) -> Usage:
         else:
             no_session += count
     linked = sum(size.linked.values())
-    total = _total(path)
+    total = sum(status.st_size for _, status in files_below(path))
     counted = sum(sessions.values()) + no_session + shared + unused + linked
     return Usage(max(total, counted), sessions, no_session, shared, unused, linked, max(0, total - counted))
 
@@ -161,14 +161,3 @@ class _Owners:
         if found is None:
             raise StoreCorrupt(f"object {oid.hex()} is missing or damaged", object=oid.hex())
         return found[1]
-
-
-def _total(path: str) -> int:
-    total = 0
-    for above, _, names in walked(path):
-        for name in names:
-            try:
-                total += os.lstat(os.path.join(above, name)).st_size
-            except FileNotFoundError:
-                continue
-    return total

@@ -7,7 +7,6 @@ import os
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import attrs
 import pytest
@@ -27,11 +26,17 @@ from tests.rpc.machine import wait_until
 from tests.store.fsck import damage
 from tests.store.fsck.damage import blob_id, loose
 from tests.store.fsck.test_chains import add_session
+from tests.store.maintenance.test_worker import is_gone
 from tests.store.steps import Steps
 
 
 def files(number: int) -> dict[str, bytes]:
     return {"a": b"first\n" * 40, "d/e/c": b"step %d\n" % number * 30}
+
+
+@pytest.fixture(autouse=True)
+def jobs_run_here() -> None:
+    """They do not."""
 
 
 @pytest.fixture
@@ -40,24 +45,6 @@ def steps(steps: Steps) -> Steps:
         steps.take(files(number))
     add_session(steps, "S", 2)
     return steps
-
-
-@pytest.fixture
-def children(monkeypatch: pytest.MonkeyPatch) -> list[ChildProcess]:
-    """The processes that were started."""
-    found: list[ChildProcess] = []
-
-    class Noted(ChildProcess):
-        def __init__(self, *args: Any, **more: Any) -> None:
-            super().__init__(*args, **more)
-            found.append(self)
-
-    monkeypatch.setattr(job, "ChildProcess", Noted)
-    return found
-
-
-def is_gone(child: ChildProcess) -> bool:
-    return not os.path.exists(f"/proc/{child.pid}")
 
 
 HARM: dict[str, Callable[[Steps], object]] = {

@@ -16,6 +16,7 @@ from snapd.core.model import ObjectId
 from snapd.store.files.lock import Ownership
 from snapd.store.fsck.checkers import check, repair
 from snapd.store.maintenance.cancel_token import CancelToken
+from snapd.store.maintenance.packing import NOW
 from snapd.store.maintenance.repack import repack
 from snapd.store.repository import ShadowRepository
 from tests.store.fsck import damage
@@ -33,7 +34,7 @@ _STRIDE = amount(13, 3, "FSCK_KILL_STRIDE")
 def damaged_pack(steps: Steps) -> None:
     steps.take(many(0))
     steps.take(many(1))
-    repack(steps.store._repository, None, CancelToken())
+    repack(steps.store._repository, NOW, CancelToken())
     steps.take(step(0))
     steps.store.close()
     (pack,) = steps.path.glob("objects/pack/*.pack")

@@ -14,6 +14,7 @@ from snapd.core.model import ObjectId
 from snapd.store.files.quarantine import MANIFEST
 from snapd.store.fsck.checkers import check_closed
 from snapd.store.maintenance.cancel_token import CancelToken
+from snapd.store.maintenance.packing import NOW
 from snapd.store.maintenance.repack import repack
 from tests.store.fsck import damage
 from tests.store.fsck.damage import blob_id, git_finds, git_is_content, loose, places
@@ -69,7 +70,7 @@ def test_a_sound_store_is_clean_however_it_is_kept(steps: Steps) -> None:
     packed = int(run_git(steps.path, "--git-dir=.", "count-objects", "-v").decode().split("in-pack: ")[1].split()[0])
     assert before.objects == count + packed
     # with deltas, of both kinds
-    repack(steps.store._repository, None, CancelToken())
+    repack(steps.store._repository, NOW, CancelToken())
     assert check(steps).problems == ()
     steps.git("-c", "repack.useDeltaBaseOffset=false", "repack", "-adfq", "--depth=50")
     steps.git("pack-refs", "--all")
@@ -189,7 +190,7 @@ def packed(steps: Steps) -> Steps:
     for number in range(3):
         steps.take(many(number))
     steps.take(step(0))
-    repack(steps.store._repository, None, CancelToken())
+    repack(steps.store._repository, NOW, CancelToken())
     assert len(list(steps.path.glob("objects/pack/*.pack"))) == 1
     assert not list(steps.path.glob("objects/??/*"))
     return steps

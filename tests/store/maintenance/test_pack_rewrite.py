@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from snapd.core.call import Call
 from snapd.core.errors import StorageFull, StoreCorrupt
-from snapd.core.model import ObjectId
+from snapd.core.model import EMPTY_TREE, ObjectId
 from snapd.store.maintenance import sweep as expiry
 from snapd.store.maintenance.pack_rewrite import PackRewrite
 from snapd.store.maintenance.sweep import expire
 from snapd.store.objects import pack_writer as pack
+from snapd.store.objects.codec import object_id
+from snapd.store.objects.loose import encode_loose, write_loose
 from snapd.store.objects.pack_index import PackIndex
 from snapd.store.repository import ShadowRepository
 from tests.store.steps import Steps
@@ -35,16 +39,17 @@ def texts(chance: random.Random, files: int, versions: int) -> list[bytes]:
 
 def with_deltas(steps: Steps, contents: list[bytes], *options: str) -> tuple[str, list[ObjectId]]:
     """Has git make one pack with deltas of some blobs; gives its path without an ending, and what is in it."""
-    names = b"".join(
-        run_git(steps.path, "--git-dir=.", "hash-object", "-w", "--stdin", input=data) for data in contents
-    )
+    ids = [object_id("blob", data) for data in contents]
+    for oid, data in zip(ids, contents, strict=True):
+        write_loose(str(steps.path / "objects"), oid, encode_loose("blob", data))
+    names = b"".join(b"%s\n" % oid.hex().encode() for oid in ids)
     base = str(steps.path / "objects" / "pack" / "pack")
     name = run_git(steps.path, "--git-dir=.", *options, "pack-objects", "-q", "--depth=20", base, input=names).decode()
     run_git(steps.path, "--git-dir=.", "prune-packed", "-q")
     path = f"{base}-{name.strip()}"
     for ending in ("pack", "idx"):
         os.chmod(f"{path}.{ending}", 0o600)
-    return path, [bytes.fromhex(line) for line in names.decode().split()]
+    return path, ids
 
 
 def chains(steps: Steps, path: str) -> bool:
@@ -86,13 +91,7 @@ def test_what_stays_is_as_git_reads_it(steps: Steps, seed: int, named: bool) -> 
 
 
 def sweep(repository: ShadowRepository, held: set[ObjectId], *, wholly: bool = False) -> None:
-    expire(
-        repository,
-        [(oid, b"\x4b\x82\x5d\xc6\x42\xcb\x6e\xb9\xa0\x60\xe5\x4b\xf8\xd6\x92\x88\xfb\xee\x49\x04") for oid in held],
-        None,
-        Call(),
-        wholly=wholly,
-    )
+    expire(repository, [(oid, EMPTY_TREE) for oid in held], None, Call(), wholly=wholly)
 
 
 def test_a_sweep_keeps_deltas_and_looks_for_the_room_that_it_takes(
@@ -119,7 +118,7 @@ def test_without_room_nothing_is_written(steps: Steps, monkeypatch: pytest.Monke
     path, ids = with_deltas(steps, texts(random.Random(2), 3, 10))
     repository = steps.store._repository
     before = {name: Path(f"{path}.{name}").read_bytes() for name in ("pack", "idx")}
-    monkeypatch.setattr(expiry, "free_bytes", lambda _: 3000)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=3000))
     sweep(repository, set(ids[1:]))
     with pytest.raises(StorageFull, match="needed to rewrite a pack"):
         sweep(repository, set(ids[1:]), wholly=True)

@@ -19,8 +19,8 @@ from snapd.store.maintenance import packing, scheduler
 from snapd.store.maintenance import repack as module
 from snapd.store.maintenance import worker as packer
 from snapd.store.maintenance.cancel_token import CancelToken, Revoked
-from snapd.store.maintenance.packing import survey
-from snapd.store.maintenance.repack import Due, repack
+from snapd.store.maintenance.packing import NOW, Due, survey
+from snapd.store.maintenance.repack import repack
 from snapd.store.objects.loose import object_path
 from snapd.store.repository import ShadowRepository
 from tests.store.steps import Steps, expire_nothing, read_files
@@ -66,13 +66,13 @@ def repository(steps: Steps) -> ShadowRepository:
 
 def run(steps: Steps, token: CancelToken | None = None) -> int:
     """Consolidates all there is, as a cleanup does, beside an open store."""
-    return repack(repository(steps), None, token or CancelToken()).packed
+    return repack(repository(steps), NOW, token or CancelToken()).count
 
 
 @pytest.fixture
-def here(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Packs in this process, as where no other can be started: what it does can be looked at and disturbed."""
-    monkeypatch.setattr(packer, "can_start", lambda: False)
+def apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Packs in another process, as the daemon does."""
+    monkeypatch.setattr(packer, "can_start", lambda: True)
 
 
 def size(path: Path) -> tuple[int, int]:
@@ -164,7 +164,6 @@ def test_it_runs_by_itself_when_it_is_due(steps: Steps, monkeypatch: pytest.Monk
     steps.check()
 
 
-@pytest.mark.usefixtures("here")
 def test_objects_are_packed_again_seldom(steps: Steps, monkeypatch: pytest.MonkeyPatch) -> None:
     """All work together is some multiple of n log n: here, an object is packed about five times and not forty."""
     monkeypatch.setattr(scheduler, "PACK_LIMIT", 10**9)
@@ -173,7 +172,7 @@ def test_objects_are_packed_again_seldom(steps: Steps, monkeypatch: pytest.Monke
     for at in range(rounds):
         for inner in range(2):
             steps.take({f"{name}": b"%d %d %d\n" % (at, inner, name) * 3 for name in range(40)})
-        packed += repack(repository(steps), Due(-1, -1), CancelToken()).packed
+        packed += repack(repository(steps), Due(), CancelToken()).count
         counts = [index.count for index in survey(str(steps.path)).packs.values()]
         for place, count in enumerate(counts):
             assert place == 0 or count >= 2 * sum(counts[:place])
@@ -189,7 +188,6 @@ class Boom(OSError):
 CALLS = ("rename", "unlink", "fsync", "mkdir", "rmdir", "chmod")
 
 
-@pytest.mark.usefixtures("here")
 def test_it_may_end_at_any_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each call that changes the disk fails in its turn; then the store is opened anew."""
     template = Steps(tmp_path / "template")
@@ -242,6 +240,7 @@ def test_it_may_end_at_any_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     template.store.close()
 
 
+@pytest.mark.usefixtures("apart")
 def test_the_pack_lasts_before_anything_goes(steps: Steps, monkeypatch: pytest.MonkeyPatch) -> None:
     session(steps, 5)
     before = {path.name for path in packs(steps)}
@@ -274,6 +273,7 @@ def test_the_pack_lasts_before_anything_goes(steps: Steps, monkeypatch: pytest.M
 
 CHILD = """
 import os, signal, sys
+from snapd.store.maintenance.packing import NOW
 from snapd.store.maintenance.repack import repack
 from snapd.store.maintenance.cancel_token import CancelToken
 from snapd.store.store import Store
@@ -289,7 +289,7 @@ def wrapped(real):
     return call
 for name in ("rename", "unlink"):
     setattr(os, name, wrapped(getattr(os, name)))
-repack(store._repository, None, CancelToken())
+repack(store._repository, NOW, CancelToken())
 """
 
 
@@ -340,7 +340,6 @@ def test_a_damaged_pack_stops_it(steps: Steps) -> None:
     steps.check()
 
 
-@pytest.mark.usefixtures("here")
 def test_a_pack_that_lacks_an_object_replaces_nothing(steps: Steps, monkeypatch: pytest.MonkeyPatch) -> None:
     session(steps, 5)
     real = packing._PackBuilder.add_named
@@ -376,7 +375,6 @@ def test_what_the_user_s_git_has_too_stays(steps: Steps, tmp_path: Path) -> None
     steps.check()
 
 
-@pytest.mark.usefixtures("here")
 def test_a_large_loose_object_stays(steps: Steps, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(packing, "LARGE_BYTES", 10_000)
     big = os.urandom(20_000)
@@ -386,7 +384,6 @@ def test_a_large_loose_object_stays(steps: Steps, monkeypatch: pytest.MonkeyPatc
     steps.check()
 
 
-@pytest.mark.usefixtures("here")
 def test_a_revoked_one_changes_nothing(steps: Steps, monkeypatch: pytest.MonkeyPatch) -> None:
     session(steps, 5)
     before = [*loose(steps), *packs(steps)]
@@ -405,6 +402,7 @@ def test_a_revoked_one_changes_nothing(steps: Steps, monkeypatch: pytest.MonkeyP
     steps.check()
 
 
+@pytest.mark.usefixtures("apart")
 def test_reads_and_steps_go_on_beside_it(steps: Steps) -> None:
     session(steps, 10)
     known = list(steps.answered.items())

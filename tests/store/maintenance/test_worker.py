@@ -16,14 +16,20 @@ from snapd.core.errors import IoError, StoreCorrupt
 from snapd.store.maintenance import packing, scheduler
 from snapd.store.maintenance import repack as module
 from snapd.store.maintenance.cancel_token import CancelToken, Revoked
-from snapd.store.maintenance.repack import Due, repack
+from snapd.store.maintenance.packing import NOW, Due
+from snapd.store.maintenance.repack import repack
 from snapd.workers import job
 from snapd.workers.processes import ChildProcess
 from tests.store.steps import Steps, expire_nothing
 
 ROOT = Path(__file__).parents[3]
 LAST = "ff" * 20
-ALWAYS = Due(-1, -1)
+ALWAYS = Due()
+
+
+@pytest.fixture(autouse=True)
+def jobs_run_here() -> None:
+    """They do not."""
 
 
 @pytest.fixture
@@ -31,20 +37,6 @@ def steps(steps: Steps) -> Steps:
     for at in range(6):
         steps.take({"a": b"%d\n" % at * 40, "b/c": b"%d\n" % (at // 2) * 50})
     return steps
-
-
-@pytest.fixture
-def children(monkeypatch: pytest.MonkeyPatch) -> list[ChildProcess]:
-    """The processes that were started."""
-    started = []
-
-    class Noted(ChildProcess):
-        def __init__(self, *args: Any, **more: Any) -> None:
-            super().__init__(*args, **more)
-            started.append(self)
-
-    monkeypatch.setattr(job, "ChildProcess", Noted)
-    return started
 
 
 class Obstacle:
@@ -107,13 +99,13 @@ class Behind:
         return self.raised
 
 
-def consolidated(steps: Steps, due: Due | None = None, token: CancelToken | None = None) -> Behind:
+def consolidated(steps: Steps, due: Due = NOW, token: CancelToken | None = None) -> Behind:
     return Behind(lambda: repack(steps.store._repository, due, token or CancelToken()))
 
 
-@pytest.mark.parametrize("due", [None, ALWAYS])
+@pytest.mark.parametrize("due", [NOW, ALWAYS])
 def test_this_process_packs_nothing(
-    steps: Steps, monkeypatch: pytest.MonkeyPatch, children: list[ChildProcess], due: Due | None
+    steps: Steps, monkeypatch: pytest.MonkeyPatch, children: list[ChildProcess], due: Due
 ) -> None:
     def never(*_: object) -> None:
         raise AssertionError
@@ -121,8 +113,8 @@ def test_this_process_packs_nothing(
     monkeypatch.setattr(packing, "survey", never)
     monkeypatch.setattr(packing._PackBuilder, "__init__", never)
     done = repack(steps.store._repository, due, CancelToken())
-    assert done.packed > 0
-    assert done.loose == 0
+    assert done.count > 0
+    assert done.loose_left == 0
     (child,) = children
     assert is_gone(child)
     steps.check()
@@ -131,15 +123,15 @@ def test_this_process_packs_nothing(
 def test_nothing_is_done_below_the_limits(steps: Steps, children: list[ChildProcess]) -> None:
     before = files(steps)
     done = repack(steps.store._repository, Due(len(before), 1), CancelToken())
-    assert (done.packed, done.loose, done.packs) == (0, len(before), 0)
+    assert (done.count, done.loose_left, done.packs_left) == (0, len(before), 0)
     assert files(steps) == before
     assert leftovers(steps) == []
     assert len(children) == 1
 
 
-@pytest.mark.parametrize(("due", "nicer"), [(None, 0), (ALWAYS, 10)])
+@pytest.mark.parametrize(("due", "nicer"), [(NOW, 0), (ALWAYS, 10)])
 def test_it_gives_way_where_nobody_waits_for_it(
-    steps: Steps, obstacle: Obstacle, children: list[ChildProcess], due: Due | None, nicer: int
+    steps: Steps, obstacle: Obstacle, children: list[ChildProcess], due: Due, nicer: int
 ) -> None:
     behind = consolidated(steps, due)
     waited = obstacle.wait()
@@ -216,7 +208,7 @@ def test_what_an_earlier_one_left_is_swept(steps: Steps) -> None:
 def test_to_revoke_ends_the_process(steps: Steps, obstacle: Obstacle, children: list[ChildProcess]) -> None:
     before = files(steps)
     token = CancelToken()
-    behind = consolidated(steps, None, token)
+    behind = consolidated(steps, NOW, token)
     waited = obstacle.wait()
     token.revoke()
     assert isinstance(behind.end(), Revoked)
@@ -239,7 +231,7 @@ def test_who_is_revoked_before_ends_it_too(steps: Steps, monkeypatch: pytest.Mon
 
     monkeypatch.setattr(job, "ChildProcess", Late)
     before = files(steps)
-    assert isinstance(consolidated(steps, None, token).end(), Revoked)
+    assert isinstance(consolidated(steps, NOW, token).end(), Revoked)
     assert is_gone(late[0])
     assert files(steps) == before
 

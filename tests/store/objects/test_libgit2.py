@@ -24,9 +24,10 @@ def large(tmp_path: Path) -> tuple[Path, dict[str, bytes]]:
     contents += [base, base[: 2 * WINDOW_BYTES] + b"other" + base[2 * WINDOW_BYTES :], base[5:]]
     run_git(tmp_path, "init", "-q", "--bare", "r.git")
     repository = tmp_path / "r.git"
+    quick = ("-c", "core.bigFileThreshold=1g", "-c", "core.compression=0")
     stream = [b"blob\ndata %d\n%s\n" % (len(data), data) for data in contents]
-    run_git(repository, "-c", "core.bigFileThreshold=1g", "fast-import", "--quiet", input=b"".join(stream))
-    run_git(repository, "repack", "-q", "-a", "-d", "-f", "--keep-unreachable")
+    run_git(repository, *quick, "fast-import", "--quiet", input=b"".join(stream))
+    run_git(repository, *quick, "repack", "-q", "-a", "-d", "-f", "--window=3", "--keep-unreachable")
     return repository, {hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest(): data for data in contents}
 
 

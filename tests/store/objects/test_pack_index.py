@@ -6,6 +6,7 @@ import hashlib
 import os
 import random
 import shutil
+import struct
 from pathlib import Path
 
 import pytest
@@ -53,7 +54,7 @@ def test_it_knows_what_git_lists(tmp_path: Path) -> None:
 def handmade(ids: list[ObjectId]) -> PackIndex:
     """An index of these ids, as far as looking for them goes."""
     counts = [sum(1 for oid in ids if oid[0] <= first) for first in range(256)]
-    return PackIndex(b"\0" * (8 + 1024) + b"".join(sorted(ids)), tuple(counts), b"", "")  # type: ignore[arg-type]
+    return PackIndex(struct.pack(">8x256I", *counts) + b"".join(sorted(ids)), "")
 
 
 def test_an_id_across_two_others_is_none_of_them() -> None:

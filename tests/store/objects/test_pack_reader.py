@@ -13,7 +13,7 @@ from snapd.store.objects import pack_reader
 from snapd.store.objects.codec import object_id
 from snapd.store.objects.pack_encoding import packed_blob
 from snapd.store.objects.pack_index import PackIndex
-from snapd.store.objects.pack_reader import ObjectCache, PackReader
+from snapd.store.objects.pack_reader import PackReader, object_cache
 from snapd.store.objects.pack_writer import PackWriter
 
 CONTENTS = [b"", b"short\n", os.urandom(5000), b"long\n" * 9000, os.urandom(300_000)]
@@ -70,7 +70,7 @@ def test_no_damage_is_taken_for_an_object(pack: str, monkeypatch: pytest.MonkeyP
     oid = object_id("blob", CONTENTS[2])
     for data in (whole[: offsets[oid] + 700], whole[: offsets[oid] + 700] + b"\0" + whole[offsets[oid] + 701 :]):
         path.write_bytes(data)
-        reader = PackReader(str(path), ObjectCache(1 << 20, 1 << 20))
+        reader = PackReader(str(path), object_cache(1 << 20, 1 << 20))
         assert reader.read(oid, offsets[oid], offsets.get) is None
         with pytest.raises(Damaged):
             reader.check(oid, offsets[oid], offsets.get)

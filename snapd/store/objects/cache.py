@@ -1,0 +1,59 @@
+"""Keeps what was used last, up to a total size."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class RecentCache(Generic[K, V]):
+    """The values that were used last. Safe to use from several threads.
+
+    It has no reference to its owner: a cycle would keep the packs of a closed store open until the garbage collector
+    runs, which is rare in the daemon.
+
+    Args:
+        capacity: the size of all values together; one that is larger alone is kept until there is another.
+        measure: the size of a value.
+        largest: a value of a larger size is not kept at all; None to keep all.
+    """
+
+    def __init__(self, capacity: int, measure: Callable[[V], int], largest: int | None = None) -> None:
+        self._capacity = capacity
+        self._measure = measure
+        self._largest = largest
+        self._lock = threading.Lock()
+        self._values: OrderedDict[K, V] = OrderedDict()
+        self._size = 0
+
+    def get(self, key: K) -> V | None:
+        """The value of a key, or None."""
+        with self._lock:
+            found = self._values.get(key)
+            if found is not None:
+                self._values.move_to_end(key)
+        return found
+
+    def keep(self, key: K, value: V) -> None:
+        """Keeps a value, and drops those that were not used for the longest time."""
+        if self._largest is not None and self._measure(value) > self._largest:
+            return
+        with self._lock:
+            before = self._values.pop(key, None)
+            self._values[key] = value
+            self._size += self._measure(value) - (self._measure(before) if before is not None else 0)
+            while self._size > self._capacity and len(self._values) > 1:
+                self._size -= self._measure(self._values.popitem(last=False)[1])
+
+    def clear(self) -> None:
+        """Drops everything."""
+        with self._lock:
+            self._values.clear()
+            self._size = 0
