@@ -279,9 +279,11 @@ class Machine:
         self._clients.append(raw)
         return process, raw
 
-    def serve_socket(self, *arguments: str, env: dict[str, str] | None = None) -> subprocess.Popen[bytes]:
+    def serve_socket(
+        self, *arguments: str, env: dict[str, str] | None = None, within: tuple[str, ...] = ()
+    ) -> subprocess.Popen[bytes]:
         """The per-user daemon, ready."""
-        process = self.start("serve", *arguments, env=env, stdin=subprocess.DEVNULL)
+        process = self.start("serve", *arguments, env=env, within=within, stdin=subprocess.DEVNULL)
         self.wait_for(process, self.socket)
         return process
 

@@ -135,32 +135,31 @@ def test_cancel_of_what_is_over_or_unknown_is_harmless(daemon: Machine, folder: 
     assert raw.result("snapshot/track", message_id=1)["hash"] == tree
 
 
-def test_requests_that_wait_for_their_turn_are_cancelled_at_once(machine: Machine, folder: Path) -> None:
-    machine.serve_socket()
-    fill(folder)
-    raw = machine.raw().open(folder)
-    raw.send(request(0, "snapshot/track", {"workDoneToken": "t"}))
-    raw.until(begun)
-    raw.send(b"".join(request(number, "snapshot/track") for number in range(1, 40)))
-    # the first ones have begun and wait for the long one; those that have not even begun need not wait for them
-    for cancelled in (range(8, 40), range(8)):
-        raw.send(b"".join(notification("$/cancelRequest", {"id": number}) for number in cancelled))
-        answers = [raw.answer() for _ in cancelled]
-        assert {error_of(answer)[0] for answer in answers} == {-32800}
-        assert sorted(answer["id"] for answer in answers) == list(cancelled)
+def test_requests_that_wait_for_their_turn_are_cancelled_at_once(daemon: Machine, folder: Path) -> None:
+    raw = daemon.raw().open(folder)
+    with daemon.held_up("look", folder) as waits:
+        raw.send(request(0, "snapshot/track"))
+        wait_until(waits, "the snapshot")
+        raw.send(b"".join(request(number, "snapshot/track") for number in range(1, 40)))
+        # the first ones have begun and wait for the long one; those that have not even begun need not wait for them
+        for cancelled in (range(8, 40), range(1, 8)):
+            raw.send(b"".join(notification("$/cancelRequest", {"id": number}) for number in cancelled))
+            answers = [raw.answer() for _ in cancelled]
+            assert {error_of(answer)[0] for answer in answers} == {-32800}
+            assert sorted(answer["id"] for answer in answers) == list(cancelled)
+        raw.send(notification("$/cancelRequest", {"id": 0}))
+    assert error_of(raw.answer(0))[0] == -32800
 
 
-def test_client_that_waits_for_all_workers_holds_up_nobody(machine: Machine, folder: Path, other_folder: Path) -> None:
-    machine.serve_socket()
-    fill(folder)
-    crowd = [machine.raw().open(folder) for _ in range(5)]
-    crowd[0].send(request("long", "snapshot/track", {"workDoneToken": "t"}))
-    crowd[0].until(begun)
-    for raw in crowd:
-        raw.send(b"".join(request(number, "snapshot/track") for number in range(20)))
-    bystander = machine.raw().open(other_folder)
-    assert bystander.result("snapshot/status")["enabled"] is True
-    assert machine.raw().open(folder).result("snapshot/status")["enabled"] is True
+def test_client_that_waits_for_all_workers_holds_up_nobody(daemon: Machine, folder: Path, other_folder: Path) -> None:
+    crowd = [daemon.raw().open(folder) for _ in range(5)]
+    with daemon.held_up("look", folder) as waits:
+        for raw in crowd:
+            raw.send(b"".join(request(number, "snapshot/track") for number in range(20)))
+        wait_until(waits, "the snapshot")
+        bystander = daemon.raw().open(other_folder)
+        assert bystander.result("snapshot/status")["enabled"] is True
+        assert daemon.raw().open(folder).result("snapshot/status")["enabled"] is True
 
 
 def test_client_that_never_reads_holds_up_nobody(machine: Machine, folder: Path) -> None:
