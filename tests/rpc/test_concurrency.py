@@ -33,25 +33,6 @@ def begun(message: dict[str, Any]) -> bool:
     return message["method"] == "$/progress" and message["params"]["value"]["kind"] == "begin"
 
 
-def test_equal_ids_of_two_clients(daemon: Machine, folder: Path, other_folder: Path) -> None:
-    one, other = daemon.raw().open(folder), daemon.raw().open(other_folder)
-    for _ in range(20):
-        one.send(request(1, "snapshot/status"))
-        other.send(request(1, "snapshot/status"))
-        assert one.answer(1)["result"]["workspaceUri"] == folder.as_uri()
-        assert other.answer(1)["result"]["workspaceUri"] == other_folder.as_uri()
-
-
-def test_an_id_that_is_in_use_is_refused(daemon: Machine, folder: Path) -> None:
-    raw = daemon.raw().open(folder)
-    raw.send(request(1, "snapshot/track") + request(1, "snapshot/track") + request("1", "snapshot/status"))
-    answers = [raw.answer() for _ in range(3)]
-    assert [error_of(answer) for answer in answers if "error" in answer] == [(-32600, None)]
-    assert {answer["id"] for answer in answers if "result" in answer} == {1, "1"}
-    assert "result" in raw.ask(1, "snapshot/track")
-    assert raw.others[-1]["params"]["seq"] == 2
-
-
 def test_long_track(machine: Machine, folder: Path) -> None:
     """Progress, requests beside it, a cancel of it, and that nothing of it is left behind."""
     machine.serve_socket()
@@ -94,18 +75,6 @@ def test_long_track(machine: Machine, folder: Path) -> None:
     assert fresh.result("snapshot/track")["hash"] == again["hash"]
 
 
-def test_client_that_dies_in_mid_request(machine: Machine, folder: Path, other_folder: Path) -> None:
-    machine.serve_socket()
-    fill(folder, 4000)
-    bystander = machine.raw().open(other_folder)
-    raw = machine.raw().open(folder)
-    raw.send(request(1, "snapshot/track", {"workDoneToken": "t"}) + request(2, "snapshot/track")[:-5])
-    bystander.result("snapshot/track")
-    raw.close()
-    assert bystander.result("snapshot/status")["enabled"] is True
-    assert machine.raw().open(folder).result("snapshot/track")["hash"]
-
-
 def test_shutdown_of_the_daemon_while_a_track_runs(machine: Machine, folder: Path) -> None:
     process = machine.serve_socket()
     fill(folder)
@@ -116,23 +85,6 @@ def test_shutdown_of_the_daemon_while_a_track_runs(machine: Machine, folder: Pat
     assert error_of(raw.answer("long"))[0] == -32800
     assert raw.says_nothing_more()
     assert machine.exit_code(process) == 0
-
-
-def test_cancel_that_comes_with_its_request(daemon: Machine, folder: Path) -> None:
-    raw = daemon.raw().open(folder)
-    cancel = notification("$/cancelRequest", {"id": 1})
-    for _ in range(10):
-        raw.send(request(1, "snapshot/track") + cancel)
-        assert error_of(raw.answer(1))[0] == -32800
-    assert not messages(raw.others, "snapshot/didTrack")
-
-
-def test_cancel_of_what_is_over_or_unknown_is_harmless(daemon: Machine, folder: Path) -> None:
-    raw = daemon.raw().open(folder)
-    tree = raw.result("snapshot/track", message_id=1)["hash"]
-    for message_id in (1, "1", 99, None, 1.5, True, [1], {}):
-        raw.send(notification("$/cancelRequest", {"id": message_id}))
-    assert raw.result("snapshot/track", message_id=1)["hash"] == tree
 
 
 def test_requests_that_wait_for_their_turn_are_cancelled_at_once(daemon: Machine, folder: Path) -> None:
@@ -160,48 +112,6 @@ def test_client_that_waits_for_all_workers_holds_up_nobody(daemon: Machine, fold
         bystander = daemon.raw().open(other_folder)
         assert bystander.result("snapshot/status")["enabled"] is True
         assert daemon.raw().open(folder).result("snapshot/status")["enabled"] is True
-
-
-def test_client_that_never_reads_holds_up_nobody(machine: Machine, folder: Path) -> None:
-    (folder / "large").write_bytes(b"x" * 3_000_000)
-    process = machine.serve_socket()
-    deaf = machine.raw().open(folder)
-    tree = deaf.result("snapshot/track")["hash"]
-    asked = b"".join(request(number, "snapshot/fileAt", {"hash": tree, "file": "large"}) for number in range(150))
-    deaf.send(asked)
-    raw = machine.raw().open(folder)
-    for number in range(20):
-        (folder / "a.txt").write_text(f"{number}")
-        raw.result("snapshot/track")
-    assert resident_bytes(process.pid) < 200 << 20
-    assert sorted(deaf.answer()["id"] for _ in range(150)) == list(range(150))
-    assert len(messages(deaf.others, "snapshot/didTrack")) == 21
-    numbers = [each["params"]["seq"] for each in deaf.others]
-    assert numbers == list(range(1, len(numbers) + 1))
-
-
-def resident_bytes(process: int) -> int:
-    """What a process holds in memory."""
-    with open(f"/proc/{process}/statm") as file:
-        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-
-
-def test_fifty_clients(machine: Machine, folder: Path) -> None:
-    machine.serve_socket()
-    clients = [machine.raw() for _ in range(50)]
-    for at, raw in enumerate(clients):
-        raw.send(initialize(folder) + request(at, "snapshot/track") + request("status", "snapshot/status"))
-    trees = set()
-    for at, raw in enumerate(clients):
-        answers = {answer["id"]: answer for answer in (raw.answer(), raw.answer(), raw.answer())}
-        assert "capabilities" in answers.get(0, answers.get(at))["result"] or at == 0
-        trees.add(answers[at]["result"].get("hash") if at else None)
-        assert answers["status"]["result"]["enabled"] is True
-    assert len(trees - {None}) == 1
-    last = clients[0].result("snapshot/track")
-    for raw in clients[1:]:
-        told = raw.until(lambda each: each["params"]["seq"] == 51)
-        assert told["params"]["hash"] == last["hash"]
 
 
 def test_notifications_reach_whoever_was_answered_initialize(daemon: Machine, folder: Path) -> None:

@@ -171,11 +171,10 @@ def test_folder_whose_name_is_not_utf8(daemon: Machine, folder: Path) -> None:
     assert (error["code"], error["data"]["kind"]) == (1004, "workspaceGone")
 
 
-def test_store_below_a_name_that_is_not_utf8(machine: Machine, folder: Path) -> None:
+def test_store_below_a_name_that_is_not_utf8(daemon: Machine, folder: Path) -> None:
     odd = os.fsencode(folder) + b"/odd-\xff"
     os.mkdir(odd)
-    machine.serve_socket()
-    raw = machine.raw().open(odd, options={"dataDir": ".snaps"})
+    raw = daemon.raw().open(odd, options={"dataDir": ".snaps"})
     assert raw.result("snapshot/track")["hash"]
     assert raw.result("snapshot/status")["store"]["path"].startswith(f"{folder}/odd-�/.snaps")
 

@@ -13,7 +13,7 @@ from filelock import FileLock
 from snapd.launch import connect
 from snapd.wire.methods import METHODS, NOTIFICATIONS
 
-from .machine import error_of, foreign_directory, initialize, notification, request, wait_until
+from .machine import error_of, initialize, notification, request, wait_until
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -184,33 +184,6 @@ def test_standard_output_that_takes_nothing_ends_the_daemon(machine: Machine, fo
     assert machine.exit_code(process) == 0
 
 
-def test_client_that_goes_away_ends_its_private_daemon(machine: Machine, folder: Path) -> None:
-    process, raw = machine.serve_stdio()
-    raw.open(folder)
-    raw.send(request(1, "snapshot/track"))
-    raw.close()
-    assert machine.exit_code(process) == 0
-
-
-def test_what_is_printed_does_not_reach_the_protocol(machine: Machine, folder: Path) -> None:
-    site = machine.root / "site"
-    site.mkdir()
-    (site / "sitecustomize.py").write_text(
-        "import threading, sys, os, time\n"
-        "def later():\n"
-        "    while 'snapd.rpc.connection' not in sys.modules: time.sleep(0)\n"
-        "    for _ in range(1000): print('noise', flush=True); os.write(1, b'noise')\n"
-        "threading.Thread(target=later, daemon=True).start()\n"
-    )
-    process, raw = machine.serve_stdio(env={"PYTHONPATH": str(site)})
-    raw.open(folder)
-    assert raw.result("snapshot/track")["hash"]
-    wait_until(lambda: machine.logged().count("noise") >= 2000, "the noise")
-    assert raw.result("snapshot/status")["enabled"] is True
-    raw.half_close()
-    assert machine.exit_code(process) == 0
-
-
 def test_idle_exit(machine: Machine, folder: Path) -> None:
     process = machine.serve_socket("--idle-exit", "0.5")
     raw = machine.raw().open(folder)
@@ -268,32 +241,6 @@ def test_daemon_that_starts_waits_for_one_that_ends(machine: Machine, folder: Pa
 def test_stop_without_a_daemon(machine: Machine) -> None:
     stopped = machine.run("stop")
     assert (stopped.returncode, stopped.stderr) == (0, "snapd: no daemon is running\n")
-
-
-def test_socket_and_its_directory_are_the_users_alone(machine: Machine) -> None:
-    machine.serve_socket()
-    assert stat.S_IMODE(machine.runtime.stat().st_mode) == 0o700
-    for path in machine.runtime.iterdir():
-        assert stat.S_IMODE(path.stat().st_mode) == 0o600, path
-
-
-@pytest.mark.parametrize("command", ["serve", "connect"])
-@pytest.mark.parametrize("what", ["group-writable", "others may write", "symlink", "file", "foreign"])
-def test_runtime_directory_that_cannot_be_trusted_is_refused(machine: Machine, what: str, command: str) -> None:
-    if what == "symlink":
-        (machine.root / "real").mkdir(mode=0o700)
-        machine.runtime.symlink_to(machine.root / "real")
-    elif what == "file":
-        machine.runtime.touch()
-    elif what == "foreign":
-        machine.runtime = foreign_directory(machine.runtime)
-    else:
-        machine.runtime.mkdir()
-        machine.runtime.chmod({"group-writable": 0o770, "others may write": 0o702}[what])
-    done = machine.run(command)
-    assert done.returncode == 1
-    assert len(done.stderr.splitlines()) == 2
-    assert f"the runtime directory {machine.runtime} " in done.stderr
 
 
 def test_socket_path_that_is_too_long_is_refused(machine: Machine) -> None:
