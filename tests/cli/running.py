@@ -165,6 +165,12 @@ class Terminal:
     def type(self, text: bytes) -> None:
         os.write(self._master, text)
 
+    def answer(self, text: bytes) -> Result:
+        """Types an answer to the question, once it is asked; finishes."""
+        self.wait_for(b"[y/N] ")
+        self.type(text)
+        return self.finish()
+
     def finish(self) -> Result:
         """Reads to the end; standard error is what the terminal showed where standard output is a pipe."""
         deadline = time.monotonic() + WAIT

@@ -179,31 +179,6 @@ def test_store_below_a_name_that_is_not_utf8(daemon: Machine, folder: Path) -> N
     assert raw.result("snapshot/status")["store"]["path"].startswith(f"{folder}/odd-�/.snaps")
 
 
-def test_workspace_gone(daemon: Machine, folder: Path) -> None:
-    raw = daemon.raw().open(folder)
-    tree = raw.result("snapshot/track")["hash"]
-    moved = folder.with_name(folder.name + "-moved")
-    folder.rename(moved)
-    try:
-        for replaced in (False, True):
-            if replaced:
-                folder.mkdir()
-            for method, params in {
-                "snapshot/track": {},
-                "snapshot/status": {},
-                "snapshot/patch": {"hash": tree},
-                "snapshot/restore": {"hash": tree},
-                "snapshot/revert": {"patches": [{"hash": tree, "files": ["a.txt"]}]},
-            }.items():
-                error = failed(raw, method, params)
-                assert (error["code"], error["data"]["kind"]) == (1004, "workspaceGone"), method
-        assert not list(folder.iterdir())
-        folder.rmdir()
-    finally:
-        moved.rename(folder)
-    assert raw.result("snapshot/patch", {"hash": tree})["files"] == []
-
-
 def test_path_outside_workspace(daemon: Machine, folder: Path, other_folder: Path) -> None:
     (folder / "link").symlink_to(other_folder)
     raw = daemon.raw().open(folder)
@@ -243,23 +218,15 @@ def test_path_outside_workspace(daemon: Machine, folder: Path, other_folder: Pat
     assert (tree_of(folder), tree_of(other_folder)) == (before, elsewhere)
 
 
-def test_store_locked(machine: Machine, folder: Path, other_folder: Path) -> None:
-    machine.serve_socket()
-    machine.raw().open(folder).result("snapshot/track")
-    _, private = machine.serve_stdio()
-    private.open(folder)
-    for method in ("snapshot/track", "snapshot/status"):
-        error = failed(private, method)
-        assert (error["code"], error["data"]["kind"]) == (1006, "storeLocked")
-        assert error["data"]["socket"] == str(machine.socket)
-    _, owner = machine.serve_stdio()
-    owner.open(other_folder).result("snapshot/track")
-    error = failed(machine.raw().open(other_folder), "snapshot/track")
+def test_store_locked_by_a_private_daemon(machine: Machine, daemon: Machine, folder: Path) -> None:
+    machine.data = daemon.data
+    process, owner = machine.serve_stdio()
+    owner.open(folder).result("snapshot/track")
+    error = failed(daemon.raw().open(folder), "snapshot/track")
     assert (error["code"], error["data"]["kind"], error["data"]["socket"]) == (1006, "storeLocked", None)
-    process = machine.processes[-1]
     owner.half_close()
     machine.exit_code(process)
-    assert machine.raw().open(other_folder).result("snapshot/track")["hash"]
+    assert daemon.raw().open(folder).result("snapshot/track")["hash"]
 
 
 def test_store_corrupt(machine: Machine, folder: Path) -> None:
