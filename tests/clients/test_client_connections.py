@@ -22,6 +22,7 @@ from snapd_client.transport import ProcessTransport
 from tests.clients.peer import WAIT, Peer, taken
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 
@@ -128,40 +129,44 @@ def test_reconnect_of_several_threads_is_one(listener: socket.socket) -> None:
         peer.close()
 
 
-def test_reconnect_that_fails_can_be_tried_again(listener: socket.socket) -> None:
+@pytest.fixture
+def lost(listener: socket.socket) -> Iterator[tuple[Client, ThreadPoolExecutor]]:
+    """A client that has been initialised and whose connection ended, and a thread for its calls."""
     with Client.connect(listener.getsockname()) as client, ThreadPoolExecutor(1) as pool:
         peer = Peer(listener.accept()[0])
         asked = pool.submit(client.initialize, [])
         welcome(peer)
         asked.result(WAIT)
         peer.close()
-        again = pool.submit(client.reconnect)
-        peer = Peer(listener.accept()[0])
-        peer.send(id=peer.read()["id"], error={"code": 1012, "message": "no", "data": {"kind": "unauthorized"}})
-        with pytest.raises(SnapdError):
-            again.result(WAIT)
-        peer.close()
-        again = pool.submit(client.reconnect)
-        peer = Peer(listener.accept()[0])
-        assert welcome(peer)["workspaceFolders"] == []
+        yield client, pool
+
+
+def test_reconnect_that_fails_can_be_tried_again(
+    listener: socket.socket, lost: tuple[Client, ThreadPoolExecutor]
+) -> None:
+    client, pool = lost
+    again = pool.submit(client.reconnect)
+    peer = Peer(listener.accept()[0])
+    peer.send(id=peer.read()["id"], error={"code": 1012, "message": "no", "data": {"kind": "unauthorized"}})
+    with pytest.raises(SnapdError):
         again.result(WAIT)
-        peer.close()
+    peer.close()
+    again = pool.submit(client.reconnect)
+    peer = Peer(listener.accept()[0])
+    assert welcome(peer)["workspaceFolders"] == []
+    again.result(WAIT)
+    peer.close()
 
 
-def test_close_ends_a_reconnect_under_way(listener: socket.socket) -> None:
-    with Client.connect(listener.getsockname()) as client, ThreadPoolExecutor(1) as pool:
-        peer = Peer(listener.accept()[0])
-        asked = pool.submit(client.initialize, [])
-        welcome(peer)
-        asked.result(WAIT)
-        peer.close()
-        again = pool.submit(client.reconnect)
-        peer = Peer(listener.accept()[0])
-        peer.read()
-        client.close()
-        with pytest.raises(ConnectionLost):
-            again.result(WAIT)
-        peer.close()
+def test_close_ends_a_reconnect_under_way(listener: socket.socket, lost: tuple[Client, ThreadPoolExecutor]) -> None:
+    client, pool = lost
+    again = pool.submit(client.reconnect)
+    peer = Peer(listener.accept()[0])
+    peer.read()
+    client.close()
+    with pytest.raises(ConnectionLost):
+        again.result(WAIT)
+    peer.close()
 
 
 def test_tcp_shows_its_token() -> None:

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 _MOST_BYTES = 1 << 17
 """Of one message: more than arguments and environment of any test take."""
 _LOCALE = "C.UTF-8"
+_UNKNOWN = 1 << 8
+"""The status of an orphan, which init alone knows: exit code 1."""
 _OPTIONS = frozenset({"stdin", "stdout", "stderr", "bufsize", "start_new_session"})
 _ROOT = Path(__file__).parents[2]
 
@@ -67,6 +69,8 @@ def command(*, watched: bool = False) -> list[str]:
 
 def _can_fork(env: Mapping[str, str], how: Mapping[str, Any]) -> bool:
     """Whether nothing asks for a start of the interpreter: variables that it reads, or code to run before it."""
+    if not hasattr(os, "pidfd_open"):
+        return False
     locale = env.get("LC_ALL") or env.get("LC_CTYPE") or env.get("LANG") or _LOCALE
     like_here = _of_python(env).items() <= _of_python(os.environ).items()
     return like_here and locale in ("C", "POSIX", _LOCALE) and _OPTIONS.issuperset(how)
@@ -99,24 +103,30 @@ class _Forked(subprocess.Popen[bytes]):
         try:
             self.pid = _zygote().ask(question, [own if pipe == -1 else pipe for own, pipe in enumerate(pipes)])
             self._child_created = True
-            self._ended = os.pidfd_open(self.pid)
         finally:
             self._close_pipe_fds(*(given[name] for name in ends))  # type: ignore[attr-defined]
 
     def _try_wait(self, flags: int) -> tuple[int, int]:
-        if self._ended < 0:
-            return self.pid, 0
-        poll = select.poll()
-        poll.register(self._ended, select.POLLIN)
-        if not poll.poll(0 if flags & os.WNOHANG else None):
-            return 0, 0
-        os.close(self._ended)
-        self._ended = -1
+        try:
+            ended = os.pidfd_open(self.pid)
+        except ProcessLookupError:
+            return self.pid, _UNKNOWN
+        try:
+            poll = select.poll()
+            poll.register(ended, select.POLLIN)
+            if not poll.poll(0 if flags & os.WNOHANG else None):
+                return 0, 0
+        finally:
+            os.close(ended)
         return self.pid, _zygote().ask({"wait": self.pid}, [])
 
     def _internal_poll(self, *_: Any, **__: Any) -> int | None:
-        if self.returncode is None and (found := self._try_wait(os.WNOHANG))[0]:
-            self.returncode = os.waitstatus_to_exitcode(found[1])
+        if self.returncode is None and self._waitpid_lock.acquire(blocking=False):  # type: ignore[attr-defined]
+            try:
+                if self.returncode is None and (found := self._try_wait(os.WNOHANG))[0]:
+                    self.returncode = os.waitstatus_to_exitcode(found[1])
+            finally:
+                self._waitpid_lock.release()  # type: ignore[attr-defined]
         return self.returncode
 
 
@@ -187,8 +197,7 @@ def _status(pid: int) -> int:
     try:
         return os.waitpid(pid, 0)[1]
     except ChildProcessError:
-        # an orphan: init knows, and nobody else
-        return 1 << 8
+        return _UNKNOWN
 
 
 def _fork(connection: socket.socket, *, orphaned: bool) -> int:
