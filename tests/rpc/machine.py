@@ -266,11 +266,9 @@ class Machine:
             out, err = process.communicate(timeout=PATIENCE)
         return subprocess.CompletedProcess(arguments, process.returncode, out.decode(), err.decode())
 
-    def serve_stdio(self, *arguments: str, env: dict[str, str] | None = None) -> tuple[subprocess.Popen[bytes], Raw]:
-        """A private daemon, and what talks to it."""
-        process = self.start(
-            "serve", "--stdio", *arguments, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
-        )
+    def piped(self, *arguments: str, env: dict[str, str] | None = None) -> tuple[subprocess.Popen[bytes], Raw]:
+        """A snapd command, and what talks to it through its standard streams."""
+        process = self.start(*arguments, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
         assert process.stdin is not None
         assert process.stdout is not None
         raw = Raw(os.dup(process.stdout.fileno()), os.dup(process.stdin.fileno()))
@@ -278,6 +276,10 @@ class Machine:
         process.stdout.close()
         self._clients.append(raw)
         return process, raw
+
+    def serve_stdio(self, *arguments: str, env: dict[str, str] | None = None) -> tuple[subprocess.Popen[bytes], Raw]:
+        """A private daemon, and what talks to it."""
+        return self.piped("serve", "--stdio", *arguments, env=env)
 
     def serve_socket(
         self, *arguments: str, env: dict[str, str] | None = None, within: tuple[str, ...] = ()

@@ -33,46 +33,31 @@ def failed(raw: Raw, method: str, params: Any = None) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("method", "params", "field"),
     [
-        ("snapshot/patch", {}, "hash"),
         ("snapshot/patch", None, "hash"),
-        ("snapshot/patch", {"hash": None}, "hash"),
-        ("snapshot/patch", {"hash": 5}, "hash"),
         ("snapshot/patch", {"hash": "abc"}, "hash"),
         ("snapshot/patch", {"hash": UNKNOWN.replace("0", "A")}, "hash"),
         ("snapshot/patch", {"hash": UNKNOWN, "to": "x"}, "to"),
         ("snapshot/diff", {"hash": UNKNOWN + "0"}, "hash"),
-        ("snapshot/diff", {"hash": UNKNOWN, "files": "a"}, "files"),
         ("snapshot/diff", {"hash": UNKNOWN, "files": ["a", 5]}, "files[1]"),
         ("snapshot/diff", {"hash": UNKNOWN, "files": ["a", ""]}, "files[1]"),
         ("snapshot/diff", {"hash": UNKNOWN, "files": ["a\0"]}, "files[0]"),
-        ("snapshot/diffFull", {"hash": UNKNOWN}, "from"),
         ("snapshot/diffFull", {"from": UNKNOWN, "limit": 0}, "limit"),
-        ("snapshot/diffFull", {"from": UNKNOWN, "limit": True}, "limit"),
-        ("snapshot/diffFull", {"from": UNKNOWN, "limit": 1.5}, "limit"),
-        ("snapshot/diffFull", {"from": UNKNOWN, "contents": "yes"}, "contents"),
         ("snapshot/diffFull", {"from": UNKNOWN, "cursor": "x"}, "cursor"),
         ("snapshot/diffFull", {"from": UNKNOWN, "cursor": "W10="}, "cursor"),
-        ("snapshot/listFiles", {"hash": UNKNOWN, "prefix": 5}, "prefix"),
         ("snapshot/listFiles", {"hash": UNKNOWN, "cursor": "bnVsbA=="}, "cursor"),
-        ("snapshot/fileAt", {"hash": UNKNOWN}, "file"),
         ("snapshot/fileAt", {"hash": UNKNOWN, "file": "file://elsewhere/a"}, "file"),
-        ("snapshot/fileExists", {"hash": UNKNOWN, "file": ["a"]}, "file"),
         ("snapshot/track", {"force": [None]}, "force[0]"),
-        ("snapshot/track", {"workDoneToken": []}, "workDoneToken"),
         ("snapshot/restore", {"hash": UNKNOWN, "onConflict": "ask"}, "onConflict"),
-        ("snapshot/restore", {"hash": UNKNOWN, "dryRun": 1}, "dryRun"),
-        ("snapshot/revert", {}, "patches"),
-        ("snapshot/revert", {"patches": {}}, "patches"),
         ("snapshot/revert", {"patches": [{"hash": UNKNOWN}]}, "patches[0].files"),
         ("snapshot/revert", {"patches": [{"hash": UNKNOWN, "files": ["a", 1]}]}, "patches[0].files[1]"),
         ("snapshot/revert", {"patches": [{"hash": "x", "files": []}]}, "patches[0].hash"),
         ("snapshot/cleanup", {"olderThanDays": -1}, "olderThanDays"),
-        ("snapshot/status", {"workspaceUri": 5}, "workspaceUri"),
         ("snapshot/status", {"workspaceUri": "http://x/y"}, "workspaceUri"),
         ("snapshot/status", {"workspaceUri": "/tmp"}, "workspaceUri"),
     ],
 )
 def test_invalid_params(daemon: Machine, folder: Path, method: str, params: Any, field: str) -> None:
+    """Beside wrong types, which tests/hazards/test_protocol_messages.py gives every field of every method."""
     before = tree_of(folder)
     raw = daemon.raw().open(folder)
     error = failed(raw, method, params)
