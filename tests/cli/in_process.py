@@ -6,16 +6,21 @@ The command sees descriptors, environment and directory as a process would, so t
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from unittest import mock
 
 from snapd import backend
 from snapd.cli.main import main
 from snapd.cli.requests import connection
+from tests.support import zygote
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+
+_start = subprocess.Popen
 
 
 def run(
@@ -42,7 +47,15 @@ def run(
         stack.enter_context(_directory(cwd))
         stack.enter_context(_descriptors([reader, *streams]))
         stack.enter_context(_text_streams())
+        stack.enter_context(mock.patch("subprocess.Popen", _popen))
         return main([os.fsdecode(arg) for arg in args])
+
+
+def _popen(command: Sequence[str], **how: Any) -> subprocess.Popen[bytes]:
+    """Forks a daemon that the command starts, which goes on when the command has ended."""
+    if list(command[:4]) == [*zygote.command(), "serve"]:
+        return zygote.start(command[3:], how.pop("env"), how.pop("cwd"), orphaned=True, **how)
+    return _start(command, **how)
 
 
 @contextmanager

@@ -8,9 +8,7 @@ import os
 import pty
 import select
 import shutil
-import socket
 import subprocess
-import sys
 import tempfile
 import termios
 import time
@@ -19,13 +17,12 @@ from typing import Any
 import attrs
 
 from tests.cli import in_process
+from tests.support import zygote
 from tests.support.places import make_folder
 
 WAIT = 60.0
 _PROCESSES = frozenset({"serve", "connect", "run"})
 """Commands that are about a process: its signals, its input while it runs, its children."""
-_ALONE = frozenset({"completion", "doctor", "stop", "--no-daemon", "--help", "--version"})
-"""Words of commands that start no daemon."""
 
 
 @attrs.frozen
@@ -79,13 +76,12 @@ class Home:
 
     def popen(self, cwd: str, *args: str | bytes, **options: Any) -> subprocess.Popen[bytes]:
         env = {**self.env, **options.pop("env", {})}
-        return subprocess.Popen([sys.executable, "-m", "snapd", *args], cwd=cwd, env=env, **options)
+        return zygote.start(args, env, cwd, **options)
 
     def run(self, cwd: str, *args: str | bytes, env: dict[str, str] | None = None, stdin: bytes = b"") -> Result:
         """Runs the command with pipes or files for all its streams."""
-        result = (self._run_here if self._may_run_here(cwd, args, env or {}) else self._run_process)(
-            cwd, args, env or {}, stdin
-        )
+        run = self._run_process if args and args[0] in _PROCESSES else self._run_here
+        result = run(cwd, args, env or {}, stdin)
         assert "Traceback" not in result.err, result.err
         return result
 
@@ -105,22 +101,6 @@ class Home:
             out.seek(0)
             err.seek(0)
             return Result(code, out.read(), err.read().decode("utf-8"))
-
-    def _may_run_here(self, cwd: str, args: tuple[str | bytes, ...], env: dict[str, str]) -> bool:
-        """Whether a command need not be a process: a daemon that it started would be a child of this one."""
-        words = [os.fsdecode(arg) for arg in args]
-        if not words or words[0] in _PROCESSES:
-            return not words
-        if not _ALONE.isdisjoint(words):
-            return True
-        runtime = {**self.env, **env}["SNAPD_RUNTIME_DIR"]
-        path = words[words.index("--socket") + 1] if "--socket" in words else os.path.join(runtime, "daemon.sock")
-        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
-            try:
-                connection.connect(os.path.join(cwd, path))
-            except OSError:
-                return False
-        return True
 
     def ok(self, cwd: str, *args: str | bytes, env: dict[str, str] | None = None) -> str:
         """What the command says, which succeeds without complaint."""
@@ -184,6 +164,12 @@ class Terminal:
 
     def type(self, text: bytes) -> None:
         os.write(self._master, text)
+
+    def answer(self, text: bytes) -> Result:
+        """Types an answer to the question, once it is asked; finishes."""
+        self.wait_for(b"[y/N] ")
+        self.type(text)
+        return self.finish()
 
     def finish(self) -> Result:
         """Reads to the end; standard error is what the terminal showed where standard output is a pipe."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -34,3 +35,9 @@ def take(home: Home, project: str, session: str, files: Mapping[str, bytes | Non
 def numbered(count: int, **changed: bytes) -> bytes:
     """Lines that say their numbers, but for those given as `l3=b"..."`."""
     return b"".join(changed.get(f"l{number}", b"%d" % number) + b"\n" for number in range(count))
+
+
+def read(project: str, name: str) -> bytes | None:
+    """A file's bytes; None where it is not there."""
+    path = Path(project, name)
+    return path.read_bytes() if path.exists() else None

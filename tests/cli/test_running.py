@@ -96,16 +96,6 @@ def test_a_socket_of_ones_own(own_home: Home) -> None:
     own_home.ok(root, "stop", "--socket", socket)
 
 
-def test_many_commands_start_one_daemon(own_home: Home) -> None:
-    root = own_home.project("p", FILES)
-    pipe = subprocess.PIPE
-    running = [own_home.popen(root, "track", stdout=pipe, stderr=pipe) for _ in range(5)]
-    results = {process.communicate(timeout=60) for process in running}
-    assert len(results) == 1
-    (out, err) = results.pop()
-    assert (len(out), err) == (41, b"")
-
-
 @pytest.mark.parametrize("command", ["track", "status"])
 def test_runtime_directory_refused(own_home: Home, command: str) -> None:
     root = own_home.project("p", FILES)

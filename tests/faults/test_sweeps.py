@@ -37,11 +37,11 @@ def swept(*arguments: str) -> dict[str, Any]:
 
 
 def test_failpoints() -> None:
-    numbers = swept("points", "--most", "16", "--per-point", "2", "--seed", "5")
-    assert numbers["cases"] == 16
+    numbers = swept("points", "--most", "8", "--per-point", "2", "--seed", "5")
+    assert numbers["cases"] == 8
     assert numbers["come to"] >= numbers["fault points"] - 1
-    assert numbers["kills"] > 3
-    assert numbers["injected errors"] > 3
+    assert numbers["kills"] > 1
+    assert numbers["injected errors"] > 1
 
 
 def test_kills_in_a_recovery() -> None:
@@ -51,7 +51,7 @@ def test_kills_in_a_recovery() -> None:
 
 @pytest.mark.skipif(outside.missing() is not None, reason=str(outside.missing()))
 def test_system_calls_of_the_command() -> None:
-    assert swept("strace", "--most", "1")["system calls"] == 3
+    assert swept("strace", "--only", "undo", "--most", "2")["system calls"] == 2
 
 
 @pytest.mark.skipif(mounts.missing() is not None, reason=str(mounts.missing()))

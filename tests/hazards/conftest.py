@@ -11,6 +11,7 @@ import pytest
 from tests.hazards.hostile import HostileMachine
 from tests.hazards.traps import Traps
 from tests.hazards.whole import look, touched
+from tests.rpc.conftest import daemon, other_folder  # noqa: F401 - fixtures
 from tests.rpc.machine import short_folder
 from tests.support.places import make_folder
 from tests.support.workspace import close_all, make, write
@@ -87,13 +88,6 @@ def folder(traps: Traps) -> Iterator[Path]:
 
 
 @pytest.fixture
-def other_folder() -> Iterator[Path]:
-    """One more workspace."""
-    with short_folder("so-", {"other.txt": "other\n"}) as path:
-        yield path
-
-
-@pytest.fixture
 def machine(traps: Traps) -> Iterator[Machine]:
     """A user's environment in which no daemon runs yet; its home, path and variables hold the traps."""
     machine = HostileMachine(traps)
@@ -104,13 +98,7 @@ def machine(traps: Traps) -> Iterator[Machine]:
 @pytest.fixture(scope="session")
 def _daemon(_all_traps: Traps) -> Iterator[Machine]:
     machine = HostileMachine(_all_traps)
-    machine.serve_socket()
+    # it has the variables from its first import on
+    machine.serve_socket(within=("env",))
     yield machine
     machine.finish()
-
-
-@pytest.fixture
-def daemon(_daemon: Machine) -> Iterator[Machine]:
-    """The daemon that many tests share."""
-    with _daemon.lent() as machine:
-        yield machine

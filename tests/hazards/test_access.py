@@ -158,12 +158,15 @@ def test_daemon_of_somebody_else_is_not_talked_to(machine: Machine, folder: Path
     ("what", "says"),
     [
         ("group-writable", "run chmod go-w"),
+        ("others may write", "run chmod go-w"),
         ("symlink", "is a symlink\nhint: remove it"),
+        ("file", "is not a directory"),
         ("foreign", "belongs to somebody else (user 65534)"),
     ],
 )
+@pytest.mark.parametrize("command", ["serve", "connect"])
 def test_runtime_directory_that_others_could_use_is_refused_with_what_to_do(
-    machine: Machine, what: str, says: str
+    machine: Machine, what: str, says: str, command: str
 ) -> None:
     if what == "symlink":
         (machine.root / "real").mkdir(mode=0o700)
@@ -172,15 +175,18 @@ def test_runtime_directory_that_others_could_use_is_refused_with_what_to_do(
         if os.geteuid() != 0:
             pytest.skip("needs root, to give a directory away")
         foreign_directory(machine.runtime)
+    elif what == "file":
+        machine.runtime.touch()
     else:
         machine.runtime.mkdir()
-        machine.runtime.chmod(0o770)
-    done = machine.run("connect")
+        machine.runtime.chmod({"group-writable": 0o770, "others may write": 0o702}[what])
+    done = machine.run(command)
     assert done.returncode == 1
     assert len(done.stderr.splitlines()) == 2
+    assert f"the runtime directory {machine.runtime} " in done.stderr
     assert says in done.stderr
     assert "SNAPD_RUNTIME_DIR" in done.stderr
-    assert not list((machine.root / "real").iterdir() if what == "symlink" else machine.runtime.iterdir())
+    assert what == "file" or not list((machine.root / "real" if what == "symlink" else machine.runtime).iterdir())
 
 
 @pytest.mark.hazard(73)

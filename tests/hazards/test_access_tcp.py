@@ -38,11 +38,13 @@ def served(_all_traps: Traps) -> Iterator[tuple[Machine, int]]:
 @pytest.mark.hazard(75)
 def test_without_the_token_nothing_is_opened_and_nothing_is_told(served: tuple[Machine, int], folder: Path) -> None:
     machine, port = served
+    stores = sorted(machine.data.rglob("*"))
     raw = machine.raw((LOOPBACK, port))
-    for token in (..., None, "", TOKEN[:-1], TOKEN + " ", TOKEN.upper(), 5, [TOKEN], {"": TOKEN}):
-        raw.send(initialize(folder, options=None if token is ... else {"token": token}))
+    wrong = (None, "", TOKEN[:-1], TOKEN + " ", TOKEN.upper(), 5, [TOKEN], {"": TOKEN})
+    for options in (None, {}, [], *({"token": token} for token in wrong)):
+        raw.send(initialize(folder, options=options))
         answer = raw.answer(0)
-        assert error_of(answer) == (1012, "unauthorized"), token
+        assert error_of(answer) == (1012, "unauthorized"), options
         assert TOKEN not in str(answer)
     for method in METHODS:
         assert raw.ask(1, method, {"workspaceUri": folder.as_uri()})["error"]["code"] == -32002
@@ -50,6 +52,7 @@ def test_without_the_token_nothing_is_opened_and_nothing_is_told(served: tuple[M
         event = {"added": [{"uri": folder.as_uri(), "name": "x"}], "removed": []}
         raw.send(notification(method, {"event": event, "settings": {"token": TOKEN}}))
     assert raw.ask(2, "snapshot/track")["error"]["code"] == -32002
+    assert sorted(machine.data.rglob("*")) == stores
     assert machine.raw((LOOPBACK, port)).open(folder, options={"token": TOKEN})
     assert TOKEN not in machine.logged()
 
@@ -92,6 +95,8 @@ HTTP = {
     "a preflight": b"OPTIONS / HTTP/1.1\r\nOrigin: https://example.com\r\n\r\n",
     "a web socket": b"GET /chat HTTP/1.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n",
     "HTTP/2": b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+    "a preflight for all": b"OPTIONS * HTTP/1.1\r\nOrigin: http://example.com\r\n",
+    "a page by a proxy": b"GET http://127.0.0.1:80/ HTTP/1.1\r\n",
     "a proxy's": b"CONNECT localhost:80 HTTP/1.1\r\n\r\n",
     "an own method": b"patch-it / HTTP/1.1\r\n\r\n" + INNER,
     "a long address": b"GET /" + b"x" * 200_000 + b" HTTP/1.1\r\n\r\n" + INNER,
@@ -127,8 +132,8 @@ def test_header_fields_that_only_look_like_it_are_read(served: tuple[Machine, in
 
 
 @pytest.mark.hazard(77)
-def test_port_beyond_the_loopback_interface_is_opened_only_when_told(machine: Machine) -> None:
-    for host in ("[::]", "192.0.2.1", "[fe80::1]", "localhost.example.com", "127.0.0.1.example.com"):
+def test_port_beyond_the_loopback_interface_is_opened_only_when_told(machine: Machine, folder: Path) -> None:
+    for host in ("[::]", "192.0.2.1", "example.com", "[fe80::1]", "localhost.example.com", "127.0.0.1.example.com"):
         with pytest.raises(InvalidParams, match=r"is not the loopback interface \(hint: add --allow-remote"):
             _address(f"{host}:0", False)
     done = machine.run("serve", "--tcp", "0.0.0.0:0", env={"SNAPD_TOKEN": TOKEN})
@@ -136,4 +141,8 @@ def test_port_beyond_the_loopback_interface_is_opened_only_when_told(machine: Ma
     assert "is not the loopback interface\nhint: add --allow-remote" in done.stderr
     process = machine.start("serve", "--tcp", "0.0.0.0:0", "--allow-remote", env={"SNAPD_TOKEN": TOKEN}, stdout=-1)
     assert process.stdout is not None
-    assert process.stdout.readline().startswith(b"listening on 0.0.0.0:")
+    said, _, port = process.stdout.readline().rpartition(b":")
+    assert said == b"listening on 0.0.0.0"
+    assert (
+        machine.raw((LOOPBACK, int(port))).open(folder, options={"token": TOKEN}).result("snapshot/status")["enabled"]
+    )

@@ -50,10 +50,29 @@ BODIES: list[tuple[str, bytes, int, object]] = [
     ("overlong UTF-8", body(method="@").replace(b"@", b"\xc0\xaf"), -32700, None),
     ("a NUL", body() + b"\0", -32700, None),
     ("Infinity", body(id=5).replace(b"5", b"Infinity"), -32700, None),
+    ("NaN", body(id=5).replace(b"5", b"NaN"), -32700, None),
+    ("a lone surrogate", body(method="snapshot/fileExists", params={"file": "\ud800"}), -32700, None),
+    (
+        "an integer of 20 digits",
+        body(method="snapshot/diffFull", params={"from": UNKNOWN, "limit": 1 << 64}),
+        -32602,
+        1,
+    ),
+    ("an id beyond 64 bits", body(id=1 << 64), -32600, None),
+    ("a string", b'"x"', -32600, None),
+    ("null", b"null", -32600, None),
+    ("no jsonrpc", b'{"id":1,"method":"snapshot/status"}', -32600, 1),
+    ("jsonrpc 1.0", body(jsonrpc="1.0"), -32600, 1),
+    ("jsonrpc a number", body(jsonrpc=2.0), -32600, 1),
+    ("an unknown method", body(method="snapshot/no"), -32601, 1),
+    ("a method of pygls", body(method="workspace/executeCommand"), -32601, 1),
+    ("a notification as a request", body(method="exit"), -32601, 1),
+    ("a cancel as a request", body(method="$/cancelRequest", params={"id": 1}), -32601, 1),
     ("a batch", b"[" + body() + b"," + body(id=2) + b"]", -32600, None),
     ("an empty batch", b"[]", -32600, None),
     ("true", b"true", -32600, None),
     ("no method", b'{"jsonrpc":"2.0","id":1}', -32600, 1),
+    ("a method that is a number", body(method=5), -32600, 1),
     ("params a string", body(params="{}"), -32602, 1),
     ("params an array", body(params=[{}]), -32602, 1),
     ("params false", body(params=False), -32602, 1),
@@ -71,6 +90,8 @@ def test_malformed_message_is_answered_once_and_the_next_is_read(daemon: Machine
         answers = {answer["id"]: answer for answer in (raw.answer(), raw.answer())}
         assert set(answers) == {message_id, "next"}, what
         assert answers[message_id]["error"]["code"] == code, what
+        assert answers[message_id]["error"]["data"]["hint"], what
+        assert "Traceback" not in str(answers), what
         assert "result" in answers["next"], what
     raw.half_close()
     assert raw.says_nothing_more()
@@ -93,12 +114,20 @@ HEADERS: list[tuple[bytes, int]] = [
     (b"Content-Length: ten\r\n\r\n", -32700),
     (b"Content-Length: 0x10\r\n\r\n", -32700),
     (b"Content-Length: 2, 2\r\n\r\n", -32700),
+    (b"Content-Length: 1_0\r\n\r\n", -32700),
+    (b"Content-Length: +5\r\n\r\n", -32700),
+    (b"Content-Length: 5.0\r\n\r\n", -32700),
+    (b"Content-Length: \xd9\xa3\r\n\r\n", -32700),
+    (b"Content-Length: 67108865\r\n\r\n", -32600),
+    (b"Content-Length: " + b"1" * 5000 + b"\r\n\r\n", -32700),
     (b"Content-Length: 2\r\ncontent-length: 3\r\n\r\n", -32700),
     (b"Content-Length: 10000000000\r\n\r\n", -32600),
     (b"Content-Length: 18446744073709551618\r\n\r\n", -32700),
     (b"Content-Length: \r\n\r\n", -32700),
     (b"Content-Length 2\r\n\r\n", -32700),
     (b"Transfer-Encoding: chunked\r\n\r\n", -32700),
+    (b"\r\n\r\n", -32700),
+    (b"x" * 200_000, -32700),
     (b"X-Long: " + b"x" * 200_000 + b"\r\nContent-Length: 2\r\n\r\n", -32700),
     (b"X: y\r\n" * 40_000, -32700),
     (b"\0" * 70_000, -32700),
@@ -254,6 +283,9 @@ def test_duplicate_and_null_ids_never_give_two_answers_under_one_id(
         answers = [raw.answer(message_id), raw.answer(message_id)]
         assert sorted("result" in answer for answer in answers) == [False, True]
         assert next(error_of(answer) for answer in answers if "error" in answer)[0] == -32600
+    # nothing was done for those that were refused
+    raw.result("snapshot/track")
+    assert raw.others[-1]["params"]["seq"] == 6
     for message_id in (None, True, 1.5, [], {}):
         raw.send(request(message_id, "snapshot/track"))
         assert raw.answer(None)["error"]["code"] == -32600

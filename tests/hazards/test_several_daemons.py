@@ -34,6 +34,7 @@ def test_second_daemon_on_a_store_is_told_who_owns_it_and_takes_over_when_that_i
         "snapshot/restore": {"hash": tree},
         "snapshot/cleanup": {"olderThanDays": 0},
         "session/start": {},
+        "snapshot/status": {},
     }.items():
         answer = second.ask(1, method, params)
         assert error_of(answer) == (1006, "storeLocked"), method
@@ -207,6 +208,7 @@ def refused_as_gone(raw: Raw, tree: str) -> None:
         "snapshot/revert": {"patches": [{"hash": tree, "files": ["a.txt"]}]},
         "session/undo": {"sessionId": "s"},
         "snapshot/patch": {"hash": tree},
+        "snapshot/status": {},
     }.items():
         assert error_of(raw.ask(1, method, params)) == (1004, "workspaceGone"), method
 

@@ -10,13 +10,13 @@ import shutil
 import signal
 import socket
 import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from snapd_client import Client, to_uri
 
+from tests.support import zygote
 from tests.support.places import make_folder
 
 if TYPE_CHECKING:
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 
 PATIENCE = 30.0
 """Seconds after which whatever is waited for is taken for lost."""
-
-
-_WATCHED = str(Path(__file__).with_name("watched.py"))
 
 
 def wait_until(condition: Callable[[], Any], what: str) -> Any:
@@ -242,7 +239,7 @@ class Machine:
 
     @staticmethod
     def command(*arguments: str) -> list[str]:
-        return [sys.executable, "-m", "snapd", *arguments]
+        return [*zygote.command(), *arguments]
 
     def start(
         self, *arguments: str, env: dict[str, str] | None = None, within: tuple[str, ...] = (), **how: Any
@@ -251,31 +248,27 @@ class Machine:
 
         The loop of a daemon is watched: see `watched`.
         """
-        command = [sys.executable, _WATCHED, *arguments] if arguments[0] == "serve" else self.command(*arguments)
+        watched = arguments[0] == "serve"
         with self._log.open("ab") as log:
-            process = subprocess.Popen(
-                [*within, *command], env=self.environment(**(env or {})), **{"stderr": log, **how}
-            )
+            how = {"env": self.environment(**(env or {})), "stderr": log, **how}
+            if within:
+                process = subprocess.Popen([*within, *zygote.command(watched=watched), *arguments], **how)
+            else:
+                process = zygote.start(arguments, watched=watched, **how)
         self.processes.append(process)
         return process
 
     def run(self, *arguments: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
         """Runs a snapd command to its end."""
-        return subprocess.run(
-            self.command(*arguments),
-            env=self.environment(**(env or {})),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE,
-            check=False,
-        )
+        pipe = subprocess.PIPE
+        environment = self.environment(**(env or {}))
+        with zygote.start(arguments, environment, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe) as process:
+            out, err = process.communicate(timeout=PATIENCE)
+        return subprocess.CompletedProcess(arguments, process.returncode, out.decode(), err.decode())
 
-    def serve_stdio(self, *arguments: str, env: dict[str, str] | None = None) -> tuple[subprocess.Popen[bytes], Raw]:
-        """A private daemon, and what talks to it."""
-        process = self.start(
-            "serve", "--stdio", *arguments, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
-        )
+    def piped(self, *arguments: str, env: dict[str, str] | None = None) -> tuple[subprocess.Popen[bytes], Raw]:
+        """A snapd command, and what talks to it through its standard streams."""
+        process = self.start(*arguments, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
         assert process.stdin is not None
         assert process.stdout is not None
         raw = Raw(os.dup(process.stdout.fileno()), os.dup(process.stdin.fileno()))
@@ -284,9 +277,15 @@ class Machine:
         self._clients.append(raw)
         return process, raw
 
-    def serve_socket(self, *arguments: str, env: dict[str, str] | None = None) -> subprocess.Popen[bytes]:
+    def serve_stdio(self, *arguments: str, env: dict[str, str] | None = None) -> tuple[subprocess.Popen[bytes], Raw]:
+        """A private daemon, and what talks to it."""
+        return self.piped("serve", "--stdio", *arguments, env=env)
+
+    def serve_socket(
+        self, *arguments: str, env: dict[str, str] | None = None, within: tuple[str, ...] = ()
+    ) -> subprocess.Popen[bytes]:
         """The per-user daemon, ready."""
-        process = self.start("serve", *arguments, env=env, stdin=subprocess.DEVNULL)
+        process = self.start("serve", *arguments, env=env, within=within, stdin=subprocess.DEVNULL)
         self.wait_for(process, self.socket)
         return process
 

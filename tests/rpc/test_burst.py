@@ -23,16 +23,18 @@ if TYPE_CHECKING:
 BURST = 400
 
 
-def connected(make: Callable[[], socket.socket]) -> list[Raw]:
-    """Connections to a daemon that does not run at the moment, made without waiting."""
-    found = []
-    for _ in range(BURST):
-        fd = make().detach()
-        found.append(Raw(fd, fd))
-    return found
-
-
-def serve(raws: list[Raw], folder: Path, options: dict[str, str] | None = None) -> None:
+def burst(process: int, make: Callable[[], socket.socket], folder: Path, options: dict[str, str] | None = None) -> None:
+    """Connects many times to a daemon that does not run at the moment, without waiting; then it serves them all."""
+    os.kill(process, signal.SIGSTOP)
+    try:
+        raws = []
+        for _ in range(BURST):
+            made = make()
+            made.setblocking(True)
+            fd = made.detach()
+            raws.append(Raw(fd, fd))
+    finally:
+        os.kill(process, signal.SIGCONT)
     for raw in raws:
         raw.send(initialize(folder, options=options) + request(1, "snapshot/status"))
     for raw in raws:
@@ -41,38 +43,19 @@ def serve(raws: list[Raw], folder: Path, options: dict[str, str] | None = None) 
 
 
 def test_a_burst_on_the_unix_socket(machine: Machine, folder: Path) -> None:
-    daemon = machine.serve_socket()
-
     def make() -> socket.socket:
         made = socket.socket(socket.AF_UNIX)
         # where no more may wait this is EAGAIN at once
         made.setblocking(False)
         made.connect(str(machine.socket))
-        made.setblocking(True)
         return made
 
-    os.kill(daemon.pid, signal.SIGSTOP)
-    try:
-        raws = connected(make)
-    finally:
-        os.kill(daemon.pid, signal.SIGCONT)
-    serve(raws, folder)
+    burst(machine.serve_socket().pid, make, folder)
 
 
 def test_a_burst_on_tcp(machine: Machine, folder: Path) -> None:
     daemon, port = machine.serve_tcp(env={"SNAPD_TOKEN": "t" * 32})
-
-    def make() -> socket.socket:
-        made = socket.create_connection(("127.0.0.1", port), PATIENCE)
-        made.setblocking(True)
-        return made
-
-    os.kill(daemon.pid, signal.SIGSTOP)
-    try:
-        raws = connected(make)
-    finally:
-        os.kill(daemon.pid, signal.SIGCONT)
-    serve(raws, folder, {"token": "t" * 32})
+    burst(daemon.pid, lambda: socket.create_connection(("127.0.0.1", port), PATIENCE), folder, {"token": "t" * 32})
 
 
 @pytest.mark.parametrize("reason", [errno.EAGAIN, errno.ECONNREFUSED])

@@ -115,33 +115,18 @@ def test_settings_of_file_and_environment(machine: Machine, folder: Path) -> Non
     assert listed(raw) == ["a.file", "a.txt", "a.variable", "sub/b.txt"]
 
 
-@pytest.mark.parametrize(
-    ("text", "key"),
-    [
-        ("snapshot = 1\n", "snapshot"),
-        ('exclude = "x"\n', "exclude"),
-        ("colour = 1\n", "colour"),
-        ("[snapd]\nsnapshot = true\n", "snapd"),
-        ("snapshot = \n", "line 1"),
-    ],
-)
 @pytest.mark.parametrize("way", [["serve"], ["serve", "--stdio"]])
-def test_bad_settings_file(machine: Machine, text: str, key: str, way: list[str]) -> None:
-    file = configure(machine, text)
-    done = machine.run(*way)
-    assert (done.returncode, done.stdout) == (2, "")
-    line, _ = done.stderr.splitlines()
-    assert line.startswith(f"snapd: {file}: ")
-    assert key in line
-
-
-@pytest.mark.parametrize(
-    ("name", "value"), [("SNAPD_SNAPSHOT", "maybe"), ("SNAPD_COLOUR", "1"), ("SNAPD_RETENTION", "x")]
-)
-def test_bad_variable(machine: Machine, name: str, value: str) -> None:
-    done = machine.run("serve", env={name: value})
+def test_mistakes_in_file_and_environment_end_the_start(machine: Machine, way: list[str]) -> None:
+    """Which mistakes there are: tests/settings."""
+    done = machine.run(*way, env={"SNAPD_SNAPSHOT": "maybe"})
     line, hint = done.stderr.splitlines()
-    assert (done.returncode, line.startswith(f"snapd: {name}: "), hint[:6]) == (2, True, "hint: ")
+    assert (done.returncode, line.startswith("snapd: SNAPD_SNAPSHOT: "), hint[:6]) == (2, True, "hint: ")
+    file = configure(machine, "snapshot = \n")
+    done = machine.run(*way)
+    line, hint = done.stderr.splitlines()
+    assert (done.returncode, done.stdout, line.startswith(f"snapd: {file}: ")) == (2, "", True)
+    assert "line 1" in line
+    assert hint.startswith("hint: ")
 
 
 @pytest.mark.parametrize(

@@ -42,12 +42,11 @@ def test_a_crowd_that_waits_for_a_busy_folder(machine: Machine, folder: Path, ot
 
 
 def test_one_client_that_waits_for_a_thousand_answers_of_one_folder(
-    machine: Machine, folder: Path, other_folder: Path
+    daemon: Machine, folder: Path, other_folder: Path
 ) -> None:
-    machine.serve_socket()
-    raw = machine.raw().open(folder, other_folder)
+    raw = daemon.raw().open(folder, other_folder)
     one, other = ({"workspaceUri": path.as_uri()} for path in (folder, other_folder))
-    with machine.held_up("look", folder) as waits:
+    with daemon.held_up("look", folder) as waits:
         raw.send(b"".join(request(number, "snapshot/track", one) for number in range(1500)))
         wait_until(waits, "the first track")
         for number in range(2000, 2010):
@@ -57,11 +56,10 @@ def test_one_client_that_waits_for_a_thousand_answers_of_one_folder(
     assert raw.answer(0)["result"]["hash"]
 
 
-def test_reads_do_not_wait_for_somebody_else_who_writes(machine: Machine, folder: Path) -> None:
-    machine.serve_socket()
-    writer, reader = (machine.raw().open(folder) for _ in range(2))
+def test_reads_do_not_wait_for_somebody_else_who_writes(daemon: Machine, folder: Path) -> None:
+    writer, reader = (daemon.raw().open(folder) for _ in range(2))
     tree = reader.result("snapshot/track")["hash"]
-    with machine.held_up("look", folder) as waits:
+    with daemon.held_up("look", folder) as waits:
         writer.send(request(1, "snapshot/track"))
         wait_until(waits, "the track")
         assert reader.result("snapshot/fileAt", {"hash": tree, "file": "a.txt"})["content"] == "one\n"
@@ -70,38 +68,36 @@ def test_reads_do_not_wait_for_somebody_else_who_writes(machine: Machine, folder
         assert reader.result("snapshot/status")["lastHash"] == tree
 
 
-def test_a_folder_that_is_slow_to_open_holds_up_no_other(machine: Machine, folder: Path, other_folder: Path) -> None:
-    machine.serve_socket()
-    bystander = machine.raw().open(other_folder)
-    crowd = [machine.raw() for _ in range(CROWD)]
-    with machine.held_up("open", folder) as waits:
+def test_a_folder_that_is_slow_to_open_holds_up_no_other(daemon: Machine, folder: Path, other_folder: Path) -> None:
+    bystander = daemon.raw().open(other_folder)
+    crowd = [daemon.raw() for _ in range(CROWD)]
+    with daemon.held_up("open", folder) as waits:
         for raw in crowd:
             raw.send(initialize(folder) + request(1, "snapshot/status"))
         wait_until(waits, "the folder to be opened")
         with short_folder("sx-", {"x": "x"}) as third:
-            late = machine.raw().open(third)
+            late = daemon.raw().open(third)
             assert late.result("snapshot/track")["hash"]
             late.close()
         assert bystander.result("snapshot/track")["hash"]
         bystander.close()
-        assert machine.raw().open(other_folder).result("snapshot/status")["enabled"] is True
+        assert daemon.raw().open(other_folder).result("snapshot/status")["enabled"] is True
     for raw in crowd:
         assert {raw.answer()["id"], raw.answer()["id"]} == {0, 1}
 
 
-def test_a_folder_that_is_slow_to_close_holds_up_no_other(machine: Machine, folder: Path, other_folder: Path) -> None:
-    machine.serve_socket()
-    raw = machine.raw().open(folder)
+def test_a_folder_that_is_slow_to_close_holds_up_no_other(daemon: Machine, folder: Path, other_folder: Path) -> None:
+    raw = daemon.raw().open(folder)
     raw.result("snapshot/track")
-    with machine.held_up("close", folder) as waits:
+    with daemon.held_up("close", folder) as waits:
         # another folder took its place: whoever opens it next has the old one closed
         folder.rename(folder.with_name(folder.name + "-old"))
         folder.mkdir()
         (folder / "new").write_text("new")
-        late = machine.raw()
+        late = daemon.raw()
         late.send(initialize(folder) + request(1, "snapshot/track"))
         wait_until(waits, "the old folder to be closed")
-        bystander = machine.raw().open(other_folder)
+        bystander = daemon.raw().open(other_folder)
         assert bystander.result("snapshot/track")["hash"]
         bystander.close()
         assert error_of(raw.ask(2, "snapshot/track"))[1] == "workspaceGone"
@@ -113,19 +109,18 @@ def test_a_folder_that_is_slow_to_close_holds_up_no_other(machine: Machine, fold
 
 
 def test_one_who_leaves_steps_in_a_busy_folder_holds_up_no_other(
-    machine: Machine, folder: Path, other_folder: Path
+    daemon: Machine, folder: Path, other_folder: Path
 ) -> None:
-    machine.serve_socket()
-    owner = machine.raw().open(folder)
-    agents = [machine.raw().open(folder) for _ in range(40)]
+    owner = daemon.raw().open(folder)
+    agents = [daemon.raw().open(folder) for _ in range(40)]
     for raw in agents:
         raw.result("session/start", {"sessionId": "s"})
         raw.result("step/begin", {"sessionId": "s"})
-    with machine.held_up("look", folder) as waits:
+    with daemon.held_up("look", folder) as waits:
         owner.send(request(1, "snapshot/track"))
         wait_until(waits, "the track")
         for raw in agents:
             raw.close()
-        bystander = machine.raw().open(other_folder)
+        bystander = daemon.raw().open(other_folder)
         assert bystander.result("snapshot/track")["hash"]
     owner.answer(1)

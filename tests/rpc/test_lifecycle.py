@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import signal
-import stat
 import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
-from filelock import FileLock
 
-from snapd.launch import connect
 from snapd.wire.methods import METHODS, NOTIFICATIONS
 
-from .machine import error_of, foreign_directory, initialize, notification, request, wait_until
+from .machine import error_of, initialize, notification, request, wait_until
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,31 +44,12 @@ def test_root_uri_is_taken_where_there_are_no_workspace_folders(
     assert raw.result("snapshot/status")["workspaceUri"] == other_folder.as_uri()
 
 
-def test_stages(daemon: Machine, folder: Path) -> None:
-    raw = daemon.raw()
-    assert error_of(raw.ask(1, "snapshot/status"))[0] == -32002
-    assert error_of(raw.ask(2, "shutdown"))[0] == -32002
-    assert error_of(raw.ask(3, "no/such"))[0] == -32002
-    raw.open(folder)
-    assert error_of(raw.ask(4, "initialize", {}))[0] == -32600
-    assert raw.ask(5, "shutdown")["result"] is None
-    for method in ("snapshot/status", "shutdown", "initialize", "no/such"):
-        assert error_of(raw.ask(6, method))[0] == -32600
-    raw.send(notification("exit"))
-    assert raw.says_nothing_more()
-
-
 def test_exit_of_one_client_is_no_end_for_others(daemon: Machine, folder: Path) -> None:
     bystander = daemon.raw().open(folder)
     raw = daemon.raw()
     raw.send(notification("exit"))
     assert raw.says_nothing_more()
     assert bystander.result("snapshot/status")["enabled"] is True
-
-
-def test_refused_folder_does_not_fail_initialize(daemon: Machine) -> None:
-    raw = daemon.raw().open("/")
-    assert error_of(raw.ask(1, "snapshot/status")) == (1003, "workspaceRefused")
 
 
 @pytest.mark.parametrize(
@@ -184,33 +162,6 @@ def test_standard_output_that_takes_nothing_ends_the_daemon(machine: Machine, fo
     assert machine.exit_code(process) == 0
 
 
-def test_client_that_goes_away_ends_its_private_daemon(machine: Machine, folder: Path) -> None:
-    process, raw = machine.serve_stdio()
-    raw.open(folder)
-    raw.send(request(1, "snapshot/track"))
-    raw.close()
-    assert machine.exit_code(process) == 0
-
-
-def test_what_is_printed_does_not_reach_the_protocol(machine: Machine, folder: Path) -> None:
-    site = machine.root / "site"
-    site.mkdir()
-    (site / "sitecustomize.py").write_text(
-        "import threading, sys, os, time\n"
-        "def later():\n"
-        "    while 'snapd.rpc.connection' not in sys.modules: time.sleep(0)\n"
-        "    for _ in range(1000): print('noise', flush=True); os.write(1, b'noise')\n"
-        "threading.Thread(target=later, daemon=True).start()\n"
-    )
-    process, raw = machine.serve_stdio(env={"PYTHONPATH": str(site)})
-    raw.open(folder)
-    assert raw.result("snapshot/track")["hash"]
-    wait_until(lambda: machine.logged().count("noise") >= 2000, "the noise")
-    assert raw.result("snapshot/status")["enabled"] is True
-    raw.half_close()
-    assert machine.exit_code(process) == 0
-
-
 def test_idle_exit(machine: Machine, folder: Path) -> None:
     process = machine.serve_socket("--idle-exit", "0.5")
     raw = machine.raw().open(folder)
@@ -232,20 +183,6 @@ def test_second_daemon_on_a_socket_is_refused(machine: Machine) -> None:
     assert machine.raw().open()
 
 
-def test_socket_of_a_killed_daemon_is_taken_over(machine: Machine, folder: Path) -> None:
-    process = machine.serve_socket()
-    raw = machine.raw().open(folder)
-    tree = raw.result("snapshot/track")["hash"]
-    process.kill()
-    process.wait()
-    assert machine.socket.exists()
-    note = machine.runtime / "daemon.sock.pid"
-    successor = machine.start("serve", stdin=subprocess.DEVNULL)
-    wait_until(lambda: note.read_text() == str(successor.pid), "the successor")
-    wait_until(lambda: connect(str(machine.socket)), "the successor to listen").close()
-    assert machine.raw().open(folder).result("snapshot/status")["lastHash"] == tree
-
-
 def test_stop_and_serve_again_at_once(machine: Machine, folder: Path) -> None:
     machine.serve_socket()
     for _ in range(3):
@@ -254,57 +191,7 @@ def test_stop_and_serve_again_at_once(machine: Machine, folder: Path) -> None:
         assert machine.raw().open(folder).result("snapshot/status")["enabled"] is True
 
 
-def test_daemon_that_starts_waits_for_one_that_ends(machine: Machine, folder: Path) -> None:
-    machine.runtime.mkdir(mode=0o700)
-    with FileLock(f"{machine.socket}.lock", mode=0o600):
-        process = machine.start("serve", stdin=subprocess.DEVNULL)
-        with pytest.raises(subprocess.TimeoutExpired):
-            process.wait(1.5)
-        assert not machine.socket.exists()
-    machine.wait_for(process, machine.socket)
-    assert machine.raw().open(folder).result("snapshot/status")["enabled"] is True
-
-
-def test_stop_without_a_daemon(machine: Machine) -> None:
-    stopped = machine.run("stop")
-    assert (stopped.returncode, stopped.stderr) == (0, "snapd: no daemon is running\n")
-
-
-def test_socket_and_its_directory_are_the_users_alone(machine: Machine) -> None:
-    machine.serve_socket()
-    assert stat.S_IMODE(machine.runtime.stat().st_mode) == 0o700
-    for path in machine.runtime.iterdir():
-        assert stat.S_IMODE(path.stat().st_mode) == 0o600, path
-
-
-@pytest.mark.parametrize("command", ["serve", "connect"])
-@pytest.mark.parametrize("what", ["group-writable", "others may write", "symlink", "file", "foreign"])
-def test_runtime_directory_that_cannot_be_trusted_is_refused(machine: Machine, what: str, command: str) -> None:
-    if what == "symlink":
-        (machine.root / "real").mkdir(mode=0o700)
-        machine.runtime.symlink_to(machine.root / "real")
-    elif what == "file":
-        machine.runtime.touch()
-    elif what == "foreign":
-        machine.runtime = foreign_directory(machine.runtime)
-    else:
-        machine.runtime.mkdir()
-        machine.runtime.chmod({"group-writable": 0o770, "others may write": 0o702}[what])
-    done = machine.run(command)
-    assert done.returncode == 1
-    assert len(done.stderr.splitlines()) == 2
-    assert f"the runtime directory {machine.runtime} " in done.stderr
-
-
 def test_socket_path_that_is_too_long_is_refused(machine: Machine) -> None:
     done = machine.run("serve", "--socket", "/tmp/" + "x" * 200)
     assert done.returncode == 1
     assert "is too long" in done.stderr
-
-
-def test_socket_by_another_name(machine: Machine, folder: Path) -> None:
-    path = machine.root / "s.sock"
-    process = machine.start("serve", "--socket", str(path), stdin=subprocess.DEVNULL)
-    machine.wait_for(process, path)
-    assert machine.raw(path).open(folder).result("snapshot/status")["enabled"] is True
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600

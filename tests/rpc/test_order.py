@@ -67,13 +67,12 @@ def check(answer: dict[str, Any], wanted: Any, prefix: str) -> None:
 
 
 def test_pipelines_of_several_clients_take_effect_as_they_were_sent(
-    machine: Machine, folder: Path, other_folder: Path
+    daemon: Machine, folder: Path, other_folder: Path
 ) -> None:
     """Each client's answers are those of a model that does one thing after the other."""
     chance = random.Random(17)
-    machine.serve_socket()
     places = (folder, other_folder)
-    clients = [machine.raw().open(folder, other_folder) for _ in range(3)]
+    clients = [daemon.raw().open(folder, other_folder) for _ in range(3)]
     models = {(at, place): Model() for at in range(len(clients)) for place in places}
     actions = ("start", "end", "begin", "list", "list", "steps")
     number = 0
@@ -99,11 +98,10 @@ def test_pipelines_of_several_clients_take_effect_as_they_were_sent(
             assert not wanted[at]
 
 
-def test_a_read_sees_the_writes_before_it_and_not_those_after_it(machine: Machine, folder: Path) -> None:
-    machine.serve_socket()
-    raw = machine.raw().open(folder)
-    other = machine.raw().open(folder)
-    with machine.held_up("look", folder) as waits:
+def test_a_read_sees_the_writes_before_it_and_not_those_after_it(daemon: Machine, folder: Path) -> None:
+    raw = daemon.raw().open(folder)
+    other = daemon.raw().open(folder)
+    with daemon.held_up("look", folder) as waits:
         raw.send(request(1, "session/start", {"sessionId": "s"}))
         raw.answer(1)
         raw.send(
@@ -127,10 +125,9 @@ def test_a_read_sees_the_writes_before_it_and_not_those_after_it(machine: Machin
     assert "endedAt" in answers[7]["sessions"][0]
 
 
-def test_what_is_sent_while_a_folder_opens_takes_effect_in_order(machine: Machine, folder: Path) -> None:
-    machine.serve_socket()
-    raw = machine.raw()
-    with machine.held_up("open", folder) as waits:
+def test_what_is_sent_while_a_folder_opens_takes_effect_in_order(daemon: Machine, folder: Path) -> None:
+    raw = daemon.raw()
+    with daemon.held_up("open", folder) as waits:
         raw.send(initialize(folder))
         sent = b""
         for number in range(1, 101):
@@ -143,10 +140,9 @@ def test_what_is_sent_while_a_folder_opens_takes_effect_in_order(machine: Machin
     assert [each["sessionId"] for each in listed] == [f"s{number}" for number in range(1, 101)]
 
 
-def test_documents_and_settings_take_their_place(machine: Machine, folder: Path) -> None:
+def test_documents_and_settings_take_their_place(daemon: Machine, folder: Path) -> None:
     """A restore that was sent before something was typed writes the file; one that was sent after it leaves it."""
-    machine.serve_socket()
-    raw = machine.raw().open(folder)
+    raw = daemon.raw().open(folder)
     one = raw.result("snapshot/track")["hash"]
     (folder / "a.txt").write_text("changed\n")
     changed = raw.result("snapshot/track")["hash"]
@@ -156,7 +152,7 @@ def test_documents_and_settings_take_their_place(machine: Machine, folder: Path)
     def ignored(*names: str) -> bytes:
         return notification("workspace/didChangeConfiguration", {"settings": {"snapd": {"exclude": list(names)}}})
 
-    with machine.held_up("look", folder) as waits:
+    with daemon.held_up("look", folder) as waits:
         raw.send(
             request(1, "snapshot/restore", {"hash": one})
             + notification("textDocument/didChange", typed)
@@ -180,15 +176,14 @@ def test_documents_and_settings_take_their_place(machine: Machine, folder: Path)
     assert names == [["sub/b.txt"], ["a.txt", "sub/b.txt"]]
 
 
-def test_what_an_editor_said_first_counts_for_those_who_come_later(machine: Machine, folder: Path) -> None:
+def test_what_an_editor_said_first_counts_for_those_who_come_later(daemon: Machine, folder: Path) -> None:
     """Somebody else's restore is sent after it, while the editor's own request is still under way."""
-    machine.serve_socket()
-    editor, other = (machine.raw().open(folder) for _ in range(2))
+    editor, other = (daemon.raw().open(folder) for _ in range(2))
     one = editor.result("snapshot/track")["hash"]
     (folder / "a.txt").write_text("changed\n")
     editor.result("snapshot/track")
     document = {"uri": (folder / "a.txt").as_uri(), "version": 1}
-    with machine.held_up("look", folder) as waits:
+    with daemon.held_up("look", folder) as waits:
         editor.send(request(1, "snapshot/track"))
         wait_until(waits, "the track")
         typed = {"textDocument": document, "contentChanges": [{"text": "typed\n"}]}
@@ -200,13 +195,12 @@ def test_what_an_editor_said_first_counts_for_those_who_come_later(machine: Mach
     assert (folder / "a.txt").read_text() == "changed\n"
 
 
-def test_a_folder_that_is_closed_and_opened_again_keeps_the_order(machine: Machine, folder: Path) -> None:
-    machine.serve_socket()
-    raw = machine.raw().open(folder)
+def test_a_folder_that_is_closed_and_opened_again_keeps_the_order(daemon: Machine, folder: Path) -> None:
+    raw = daemon.raw().open(folder)
     raw.result("session/start", {"sessionId": "s"})
     it = {"uri": folder.as_uri(), "name": "w"}
     change = "workspace/didChangeWorkspaceFolders"
-    with machine.held_up("look", folder) as waits:
+    with daemon.held_up("look", folder) as waits:
         raw.send(
             request(1, "step/begin", {"sessionId": "s"})
             + request(2, "session/end", {"sessionId": "s"})
@@ -224,10 +218,9 @@ def test_a_folder_that_is_closed_and_opened_again_keeps_the_order(machine: Machi
     assert "endedAt" not in listed
 
 
-def test_a_request_that_waits_is_taken_back_at_once(machine: Machine, folder: Path) -> None:
-    machine.serve_socket()
-    raw = machine.raw().open(folder)
-    with machine.held_up("look", folder) as waits:
+def test_a_request_that_waits_is_taken_back_at_once(daemon: Machine, folder: Path) -> None:
+    raw = daemon.raw().open(folder)
+    with daemon.held_up("look", folder) as waits:
         raw.send(b"".join(request(number, "snapshot/track") for number in range(1, 101)))
         wait_until(waits, "the first one")
         raw.send(b"".join(notification("$/cancelRequest", {"id": number}) for number in range(2, 101)))
@@ -239,10 +232,9 @@ def test_a_request_that_waits_is_taken_back_at_once(machine: Machine, folder: Pa
     assert raw.result("snapshot/track")["hash"]
 
 
-def test_shutdown_is_answered_and_exit_takes_back_what_waits(machine: Machine, folder: Path) -> None:
-    machine.serve_socket()
-    raw = machine.raw().open(folder)
-    with machine.held_up("look", folder) as waits:
+def test_shutdown_is_answered_and_exit_takes_back_what_waits(daemon: Machine, folder: Path) -> None:
+    raw = daemon.raw().open(folder)
+    with daemon.held_up("look", folder) as waits:
         raw.send(request(1, "snapshot/track") + request(2, "session/start", {"sessionId": "late"}))
         wait_until(waits, "the first one")
         raw.send(request(3, "shutdown") + request(4, "snapshot/status"))
@@ -252,18 +244,17 @@ def test_shutdown_is_answered_and_exit_takes_back_what_waits(machine: Machine, f
         assert error_of(raw.answer(2))[0] == -32800
     raw.answer(1)
     assert raw.says_nothing_more()
-    assert machine.raw().open(folder).result("session/list")["sessions"] == []
+    assert daemon.raw().open(folder).result("session/list")["sessions"] == []
 
 
-def test_what_a_client_sent_before_it_left_is_carried_out(machine: Machine, folder: Path) -> None:
-    machine.serve_socket()
-    raw: Raw = machine.raw().open(folder)
-    with machine.held_up("look", folder) as waits:
+def test_what_a_client_sent_before_it_left_is_carried_out(daemon: Machine, folder: Path) -> None:
+    raw: Raw = daemon.raw().open(folder)
+    with daemon.held_up("look", folder) as waits:
         raw.send(request(1, "snapshot/track"))
         wait_until(waits, "the first one")
         raw.send(b"".join(request(number, "session/start", {"sessionId": f"s{number}"}) for number in range(2, 12)))
         raw.half_close()
-    other = machine.raw().open(folder)
+    other = daemon.raw().open(folder)
     assert {raw.answer()["id"] for _ in range(1, 12)} == set(range(1, 12))
     assert raw.says_nothing_more()
     assert [each["sessionId"] for each in other.result("session/list")["sessions"]] == [f"s{n}" for n in range(2, 12)]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 WHAT = {
-    "computes": "deadline = time.thread_time() + 0.2\n    while time.thread_time() < deadline: pass",
+    "computes": "deadline = time.thread_time() + 0.1\n    while time.thread_time() < deadline: pass",
     "sleeps": "time.sleep(1)",
     "waits for a lock": "held.acquire(timeout=1)",
     "reads a pipe": "select.select([pipe], [], [], 1)",
@@ -35,9 +35,8 @@ def callback():
 
 async def main():
     loop = asyncio.get_running_loop()
-    for _ in range(3):
-        loop.call_soon(callback)
-        await asyncio.sleep(0.05)
+    loop.call_soon(callback)
+    await asyncio.sleep(0.05)
     ends.set()
 
 for _ in range(3):
@@ -52,4 +51,4 @@ def test_it_tells_of_what_holds_the_loop_up(what: str) -> None:
     """Threads that compute all the time beside it are no reason."""
     script = SCRIPT.format(folder=str(Path(__file__).parent), what=WHAT[what])
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True)
-    assert done.stderr.count("the loop stood still") == (0 if what == "does little" else 3), done.stderr
+    assert done.stderr.count("the loop stood still") == (0 if what == "does little" else 1), done.stderr

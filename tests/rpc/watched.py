@@ -21,7 +21,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from snapd.cli.main import main
+from snapd.cli import main as command_line
 from snapd.core.operations.writer import Writer
 from snapd.core.workspace import Workspace
 from snapd.workspaces import Workspaces
@@ -112,9 +112,14 @@ def hold_up(owner: type, name: str, what: str, root_of: Callable[..., bytes]) ->
     setattr(owner, name, held)
 
 
-if __name__ == "__main__":
+def main() -> int:
+    """Runs the command of this process."""
     hold_up(Writer, "look", "look", lambda writer, *_: writer.work_tree.root)
     hold_up(Workspaces, "_make", "open", lambda _, place, *__: place.root)
     hold_up(Workspace, "close", "close", lambda workspace: workspace.root)
     Watchdog().start()
+    return command_line.main()
+
+
+if __name__ == "__main__":
     sys.exit(main())

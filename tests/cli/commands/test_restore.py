@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.cli.running import Terminal
+from tests.cli.steps import put, read
 
 if TYPE_CHECKING:
     from tests.cli.running import Home
@@ -17,26 +18,11 @@ if TYPE_CHECKING:
 MAIN = b"print(1)\nprint(2)\n"
 
 
-def read(project: str, name: str) -> bytes | None:
-    try:
-        with open(os.path.join(project, name), "rb") as file:
-            return file.read()
-    except FileNotFoundError:
-        return None
-
-
-def write(project: str, name: str, data: bytes) -> None:
-    with open(os.path.join(project, name), "wb") as file:
-        file.write(data)
-
-
 @pytest.fixture
 def tree(home: Home, project: str) -> str:
     """A snapshot that the files have moved away from."""
     made = home.track(project)
-    write(project, "src/main.py", b"changed\n")
-    write(project, "new.txt", b"new\n")
-    os.remove(os.path.join(project, "README.md"))
+    put(project, {"src/main.py": b"changed\n", "new.txt": b"new\n", "README.md": None})
     return made
 
 
@@ -66,7 +52,7 @@ def test_restore(home: Home, project: str, tree: str) -> None:
 def test_restore_in_this_process(home: Home, project: str) -> None:
     env = {"SNAPD_DATA_DIR": home.at("alone")}
     tree = home.ok(project, "track", "--no-daemon", env=env).strip()
-    write(project, "src/main.py", b"changed\n")
+    put(project, {"src/main.py": b"changed\n"})
     assert home.run(project, "restore", "--no-daemon", "--yes", tree, env=env).code == 0
     assert read(project, "src/main.py") == MAIN
 
@@ -96,10 +82,7 @@ def test_answered_yes(home: Home, project: str, tree: str, answer: bytes) -> Non
 
 @pytest.mark.parametrize("answer", [b"n\n", b"\n", b"yesterday\n", b"\x04"])
 def test_answered_no(home: Home, project: str, tree: str, answer: bytes) -> None:
-    terminal = Terminal(home, project, "revert", tree, "src/main.py")
-    terminal.wait_for(b"[y/N] ")
-    terminal.type(answer)
-    result = terminal.finish()
+    result = Terminal(home, project, "revert", tree, "src/main.py").answer(answer)
     assert result.code == 3
     assert "nothing was changed" in result.err
     assert read(project, "src/main.py") == b"changed\n"
@@ -120,10 +103,7 @@ def test_interrupted_at_the_question(home: Home, project: str, tree: str) -> Non
 
 
 def test_the_question_leaves_standard_output_alone(home: Home, project: str, tree: str) -> None:
-    terminal = Terminal(home, project, "restore", "--json", tree, out=False)
-    terminal.wait_for(b"[y/N] ")
-    terminal.type(b"y\n")
-    assert terminal.finish().json["after"] == tree
+    assert Terminal(home, project, "restore", "--json", tree, out=False).answer(b"y\n").json["after"] == tree
 
 
 @pytest.mark.parametrize("command", [("restore",), ("revert", "src/main.py")])
@@ -153,7 +133,7 @@ def test_conflicts(
     home: Home, project: str, tree: str, on_conflict: str, code: int, said: str, main: bytes, new: bytes | None
 ) -> None:
     home.track(project)
-    write(project, "src/main.py", b"somebody else's\n")
+    put(project, {"src/main.py": b"somebody else's\n"})
     result = home.run(project, "revert", "--yes", "--on-conflict", on_conflict, tree, "src/main.py", "new.txt")
     assert result.code == code
     assert said in result.text
@@ -163,11 +143,11 @@ def test_conflicts(
 
 def test_merge_of_both_sides(home: Home, project: str) -> None:
     lines = [b"%d\n" % number for number in range(20)]
-    write(project, "src/main.py", b"".join(lines))
+    put(project, {"src/main.py": b"".join(lines)})
     tree = home.track(project)
-    write(project, "src/main.py", b"".join([b"agent\n", *lines[1:]]))
+    put(project, {"src/main.py": b"".join([b"agent\n", *lines[1:]])})
     home.track(project)
-    write(project, "src/main.py", b"".join([b"agent\n", *lines[1:-1], b"user\n"]))
+    put(project, {"src/main.py": b"".join([b"agent\n", *lines[1:-1], b"user\n"])})
     assert home.run(project, "revert", "--yes", "--on-conflict=merge", tree, "src/main.py").text.startswith("merged")
     assert read(project, "src/main.py") == b"".join([*lines[:-1], b"user\n"])
 

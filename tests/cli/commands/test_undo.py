@@ -10,20 +10,12 @@ import pytest
 from snapd_client import Client, to_uri
 
 from tests.cli.running import Terminal
-from tests.cli.steps import numbered, put, take
+from tests.cli.steps import numbered, put, read, take
 
 if TYPE_CHECKING:
     from tests.cli.running import Home
 
 TWENTY = numbered(20)
-
-
-def read(project: str, name: str) -> bytes | None:
-    try:
-        with open(os.path.join(project, name), "rb") as file:
-            return file.read()
-    except FileNotFoundError:
-        return None
 
 
 @pytest.fixture
@@ -87,9 +79,7 @@ def test_answers(home: Home, project: str, steps: list[str]) -> None:
     assert terminal.finish().code == 3
     assert read(project, "new.txt") == b"n\n"
     terminal = Terminal(home, project, "undo", steps[0], out=False)
-    terminal.wait_for(b"[y/N] ")
-    terminal.type(b"y\n")
-    assert terminal.finish().code == 0
+    assert terminal.answer(b"y\n").code == 0
     assert read(project, "new.txt") is None
     nobody = home.run(project, "redo")
     assert (nobody.code, nobody.out) == (2, b"")
