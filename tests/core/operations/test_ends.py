@@ -7,7 +7,9 @@ calls of functions. So every phase has its turn, also one that does not exist ye
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +20,14 @@ from snapd import failpoints
 from snapd.core.call import Call
 from snapd.core.errors import Cancelled, Interrupted
 from snapd.core.operations.writer import OperationOptions
+from tests.support.amounts import amount
 from tests.support.counting import calls_of
 from tests.support.sessions import Agents
 from tests.support.workspace import Bench, Items, make
 
-FILES = 150
-POINTS = 9
-"""Into so many parts an operation is divided: it is taken back at the end of each but the last."""
+FILES = amount(60, 150)
+POINTS = amount(10, 24)
+"""Into so many parts an operation is divided: at the end of each but the last it is cancelled, or the process ends."""
 REST = 120
 """Calls for each file, at most, after that: those of 20,000 files take less than half a second."""
 
@@ -217,37 +220,37 @@ OPERATIONS = [
 
 
 @pytest.mark.parametrize("prepare", OPERATIONS)
-@pytest.mark.parametrize("how", ["cancel", "stop"])
-def test_it_is_heard_in_every_phase(tmp_path: Path, prepare: Callable[[Path], Ready], how: str) -> None:
+def test_it_is_heard_in_every_phase(tmp_path: Path, prepare: Callable[[Path], Ready]) -> None:
     # the first time, it imports what it needs
     prepare(tmp_path / "first").act(Call())
     whole = prepare(tmp_path / "whole")
     total = calls_of(lambda: whole.act(Call()))
     ended = set()
-    for point in range(1, POINTS):
+    for point, how in zip(range(1, POINTS), itertools.cycle((Call.stop, Call.cancel)), strict=False):
         ready = prepare(tmp_path / str(point))
         before = ready.bench.read()
         call = Call()
-        heard: list[bool] = []
+        heard = False
 
-        def act(ready: Ready = ready, call: Call = call, heard: list[bool] = heard) -> None:
+        def act(ready: Ready = ready, call: Call = call, how: Callable[..., None] = how) -> None:
+            nonlocal heard
             try:
                 ready.act(call)
-            except (Cancelled, Interrupted) as error:
-                ended.add(type(error))
-            heard.append(call.is_committed)
+            except (Cancelled, Interrupted):
+                ended.add(how)
+            heard = not call.is_committed
 
         at = total * point // POINTS
-        count = calls_of(act, at, call.cancel if how == "cancel" else lambda call=call: call.stop(0))  # type: ignore[misc]
+        count = calls_of(act, at, call.cancel if how is Call.cancel else partial(call.stop, 0))
         # what cannot be cancelled any more is done to its end, unless the process ends
-        if how == "stop" or not heard[0]:
-            assert count - at < REST * FILES, f"{point}/{POINTS} of {total}"
+        if how is Call.stop or heard:
+            assert count - at < REST * FILES, f"{how.__name__} at {point}/{POINTS} of {total}"
         # nothing is lost, and nothing is left half done
         ready.bench.reopen()
         ready.bench.track()
         assert ready.bench.read() in (before, *ready.ends)
         ready.bench.close()
-    assert ended
+    assert ended == {Call.cancel, Call.stop}
 
 
 class Dies(Exception):
@@ -286,7 +289,7 @@ def test_the_end_of_the_process_is_heard_while_a_dead_operation_is_ended(tmp_pat
                 bench.take(call=call)
 
         at = total * point // POINTS
-        assert calls_of(act, at, lambda call=call: call.stop(0)) - at < REST * FILES  # type: ignore[misc]
+        assert calls_of(act, at, partial(call.stop, 0)) - at < REST * FILES
         bench.reopen()
         bench.track()
         assert bench.read() == flat(b"one")
