@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import snapd.store.log
 from tests.support import places
 from tests.support.workspace import close_all
 
@@ -21,6 +22,14 @@ if "TMPDIR" not in os.environ:
 def on_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     """Has the folders and machines of a test lie on the disk."""
     monkeypatch.setattr(places, "base", places.DISK)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _objects_make_their_directories() -> Iterator[None]:
+    """Has no store make 256 directories ahead: most tests use a few, and all are removed; daemons do make them."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(snapd.store.log, "prepare", lambda objects: None)
+        yield
 
 
 @pytest.fixture(autouse=True)
