@@ -28,7 +28,7 @@ def on_disk(monkeypatch: pytest.MonkeyPatch) -> None:
 def _objects_make_their_directories() -> Iterator[None]:
     """Has no store make 256 directories ahead: most tests use a few, and all are removed; daemons do make them."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(snapd.store.log, "prepare", lambda objects: None)
+        patch.setattr(snapd.store.log, "prepare", lambda _: None)
         yield
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import sys
 from pathlib import Path
 
@@ -24,6 +25,7 @@ def name_of(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
+@functools.cache
 def parse(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"), str(path))
 
@@ -106,7 +108,7 @@ def imports_of_client(path: Path) -> set[str]:
 @pytest.mark.parametrize("path", MODULES, ids=ids)
 def test_every_module_is_small_and_says_what_it_is_for(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
-    document = ast.get_docstring(ast.parse(text))
+    document = ast.get_docstring(parse(path))
     assert document
     assert path.stem not in ("utils", "util", "helpers", "misc", "common")
     assert len(text.splitlines()) <= 500

@@ -10,13 +10,14 @@ from typing import Any
 import pytest
 
 from snapd.core.call import Call
+from tests.support.amounts import amount
 from tests.support.counting import calls_of
 from tests.support.sessions import Agents
 from tests.support.workspace import Bench, Items, make
 
 Work = Callable[[], Any]
 
-FILES = 300
+FILES = amount(120, 300)
 
 
 def flat(count: int, text: bytes) -> Items:
