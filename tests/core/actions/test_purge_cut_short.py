@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from snapd import failpoints
 from snapd.core.call import Call
 from snapd.core.errors import FileNotInSnapshot, InvalidParams, IoError, SnapdError, StorageFull
 from snapd.store import log
@@ -21,6 +20,7 @@ from snapd.store.maintenance.pending_sweep import PendingSweep
 from snapd.store.maintenance.purge import PurgePlan
 from snapd.store.objects.loose import encode_loose
 from snapd.store.usage import catalog
+from tests.support.failures import Killed, at_failpoint, killed_at
 from tests.support.git import run_git
 from tests.support.secrets import check_gone
 from tests.support.sessions import Agents
@@ -29,26 +29,12 @@ from tests.support.workspace import Bench, make
 SECRET = b"token = 7f3a-very-secret-and-long-enough-to-be-found\n"
 
 
-class Killed(BaseException):
-    """The process is gone."""
-
-
 def purge(bench: Bench, *names: str) -> None:
     bench.workspace.purge.purge([os.fsencode(name) for name in names], False, Call())
 
 
-def failing(at: str, nth: int, error: BaseException) -> Callable[[str], None]:
-    """A listener of failpoints by which one fails once."""
-    left = nth
-
-    def listen(name: str) -> None:
-        nonlocal left
-        if name == at:
-            left -= 1
-            if left == 0:
-                raise error
-
-    return listen
+def fail() -> None:
+    raise OSError(5, "EIO")
 
 
 def check_whole(bench: Bench) -> None:
@@ -94,15 +80,16 @@ def test_an_error_after_the_references_moved(tmp_path: Path, monkeypatch: pytest
     bench.remove("key")
     bench.track()
     taken_out = PurgePlan.take_out
+    with contextlib.ExitStack() as going_wrong:
 
-    def take_out(self: PurgePlan) -> None:
-        taken_out(self)
-        patch.setattr(failpoints, "listener", failing(at, 1, OSError(5, "EIO")))
+        def take_out(self: PurgePlan) -> None:
+            taken_out(self)
+            going_wrong.enter_context(at_failpoint(at, fail))
 
-    with monkeypatch.context() as patch:
-        patch.setattr(PurgePlan, "take_out", take_out)
+        monkeypatch.setattr(PurgePlan, "take_out", take_out)
         with pytest.raises(IoError):
             purge(bench, "key")
+    monkeypatch.undo()
     bench.write({"a": b"3"})
     agents.step("s", {"b": b"4"})
     bench.workspace.keep_house(time.time())
@@ -215,14 +202,12 @@ def test_what_a_killed_process_left_aside_goes_with_a_purge(
     check_gone(bench.store, SECRET)
 
 
-def test_a_kill_between_the_index_and_the_pack_that_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_kill_between_the_index_and_the_pack_that_goes(tmp_path: Path) -> None:
     bench = make(tmp_path, {**{f"f{at}": b"%d\n" % at * 20 for at in range(60)}, "key": SECRET})
     bench.track()
     bench.remove("key")
-    with monkeypatch.context() as patch:
-        patch.setattr(failpoints, "listener", failing("expire.pack", 2, Killed()))
-        with pytest.raises(Killed):
-            purge(bench, "key")
+    with killed_at("expire.pack", 2):
+        purge(bench, "key")
     bench.reopen()
     bench.workspace.keep_house(time.time())
     for path in Path(bench.store).rglob("*.pack"):
