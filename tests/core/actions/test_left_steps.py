@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from snapd.core.call import Call
-from tests.support.sessions import Agents
-from tests.support.workspace import make
+from tests.support.sessions import Agents, at_work
 
 Gone = Callable[[Agents], None]
 
@@ -26,8 +25,7 @@ def left(agents: Agents) -> None:
 
 @pytest.fixture
 def agents(tmp_path: Path) -> Agents:
-    agents = Agents(make(tmp_path, {"a.txt": b"a\n"}))
-    agents.start("one")
+    agents = at_work(tmp_path, {"a.txt": b"a\n"})
     agents.start("two")
     return agents
 

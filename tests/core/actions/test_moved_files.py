@@ -15,7 +15,7 @@ from snapd.core.model import OnConflict
 from snapd.core.operations.linked_files import LinkedFiles
 from snapd.worktree.apply import applier as applying
 from tests.support.amounts import amount
-from tests.support.sessions import Agents
+from tests.support.sessions import Agents, at_work
 from tests.support.workspace import Bench, make, outcomes, without_rights
 
 TEXT = b"a line of the file that moves\n" * 20
@@ -24,9 +24,7 @@ Block = Callable[[Bench, str], object]
 
 @pytest.fixture
 def agents(tmp_path: Path) -> Agents:
-    made = Agents(make(tmp_path, {"old": TEXT, "keep": b"k", ".gitignore": b"*.log\n"}))
-    made.start("one")
-    return made
+    return at_work(tmp_path, {"old": TEXT, "keep": b"k", ".gitignore": b"*.log\n"})
 
 
 def fifo(bench: Bench, name: str) -> None:
@@ -282,8 +280,7 @@ def test_nothing_that_only_moved_is_ever_gone(tmp_path: Path, seed: int) -> None
 @pytest.fixture
 def without() -> Iterator[Agents]:
     with without_rights() as folder:
-        made = Agents(make(folder, {"locked/old": TEXT, "keep": b"k"}))
-        made.start("one")
+        made = at_work(folder, {"locked/old": TEXT, "keep": b"k"})
         yield made
         os.chmod(made.bench.path("locked"), 0o755)
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from snapd.core.errors import InvalidParams, UnknownStep
-from tests.support.sessions import TEXT, Agents, text
-from tests.support.workspace import Executable, Item, Symlink, make
+from tests.support.sessions import TEXT, Agents, at_work, text
+from tests.support.workspace import Executable, Item, Symlink
 
 # -- hunks
 
@@ -48,9 +48,8 @@ def test_hunks_that_overlap_with_the_users(agents: Agents) -> None:
     ],
 )
 def test_all_hunks_or_none(tmp_path: Path, before: dict[str, Item], after: dict[str, Item]) -> None:
-    bench = make(tmp_path, before)
-    agents = Agents(bench)
-    agents.start("one")
+    agents = at_work(tmp_path, before)
+    bench = agents.bench
     step = agents.step("one", lambda: bench.become(after))
     assert len(agents.hunks(step, "f")) == 1
     agents.revert_hunks(step, "f", [])
@@ -60,9 +59,7 @@ def test_all_hunks_or_none(tmp_path: Path, before: dict[str, Item], after: dict[
 
 
 def test_files_without_hunks(tmp_path: Path) -> None:
-    bench = make(tmp_path, {"bin": b"\0", "link": Symlink("a"), "mode": b"1\n"})
-    agents = Agents(bench)
-    agents.start("one")
+    agents = at_work(tmp_path, {"bin": b"\0", "link": Symlink("a"), "mode": b"1\n"})
     step = agents.step("one", {"bin": b"\0\1", "link": b"a\n", "mode": Executable(b"1\n")})
     for name in ("bin", "link", "mode"):
         assert agents.hunks(step, name) == []
@@ -77,9 +74,8 @@ def test_files_without_hunks(tmp_path: Path) -> None:
 
 
 def test_some_files_of_a_step(tmp_path: Path) -> None:
-    bench = make(tmp_path, {"a.txt": TEXT, "bin": b"\0\1", "gone": b"g\n", "mode": b"m\n", "old": TEXT})
-    agents = Agents(bench)
-    agents.start("one")
+    agents = at_work(tmp_path, {"a.txt": TEXT, "bin": b"\0\1", "gone": b"g\n", "mode": b"m\n", "old": TEXT})
+    bench = agents.bench
 
     def work() -> None:
         bench.write({"a.txt": text(l2=b"A"), "bin": b"\0\2", "d/new": b"n\n", "mode": Executable(b"m\n")})

@@ -10,7 +10,7 @@ import pytest
 
 from snapd.core.errors import NothingToRedo
 from tests.support.git import run_git
-from tests.support.sessions import TEXT, Agents, reachable, refused, stats, text
+from tests.support.sessions import TEXT, Agents, at_work, reachable, refused, stats, text
 from tests.support.workspace import Executable, Item, Symlink, make, outcomes
 
 # -- one step, the user's edits since, and its undo
@@ -176,9 +176,8 @@ CASES = {
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_undo_of_one_step(tmp_path: Path, case: Case) -> None:
-    bench = make(tmp_path, case.before)
-    agents = Agents(bench)
-    agents.start("one")
+    agents = at_work(tmp_path, case.before)
+    bench = agents.bench
     step = agents.step("one", lambda: bench.become(case.agent))
     bench.become(case.user)
     assert agents.undo("one", dry_run=True) == case.said
@@ -208,9 +207,8 @@ def test_undo_of_one_step(tmp_path: Path, case: Case) -> None:
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_fail_writes_all_or_nothing(tmp_path: Path, case: Case) -> None:
-    bench = make(tmp_path, case.before)
-    agents = Agents(bench)
-    agents.start("one")
+    agents = at_work(tmp_path, case.before)
+    bench = agents.bench
     agents.step("one", lambda: bench.become(case.agent))
     bench.become(case.user)
     conflicts = any(word.startswith("conflict") for word in case.said.values())
@@ -223,9 +221,8 @@ def test_fail_writes_all_or_nothing(tmp_path: Path, case: Case) -> None:
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_overwrite_brings_back_what_was(tmp_path: Path, case: Case) -> None:
-    bench = make(tmp_path, case.before)
-    agents = Agents(bench)
-    agents.start("one")
+    agents = at_work(tmp_path, case.before)
+    bench = agents.bench
     step = agents.step("one", lambda: bench.become(case.agent))
     bench.become(case.user)
     changed = set(agents.files(step))
