@@ -83,14 +83,7 @@ class Soak:
     async def _begin(self) -> None:
         await self._daemon.start()
         for name, git, restores in (("repo", True, True), ("plain", False, True), ("ledger", True, False)):
-            place = Place(
-                self._folder,
-                name,
-                git,
-                restores,
-                self._contents,
-                Random(f"{self._seed}/{name}"),
-            )
+            place = Place(self._folder, name, git, restores, self._contents, Random(f"{self._seed}/{name}"))
             crew = Crew(
                 place, [], [], {}, self._client("tool"), self._client("tool"), self._daemon, self.diary, self.figures
             )

@@ -53,14 +53,7 @@ class Agents:
     ) -> str:
         sessions = self.bench.workspace.sessions
         begun = sessions.begin(
-            session,
-            Call(),
-            parent=parent,
-            message_id=message,
-            part_id=part,
-            tool="edit",
-            client=client,
-            ends=ends,
+            session, Call(), parent=parent, message_id=message, part_id=part, tool="edit", client=client, ends=ends
         )
         return begun.step_id
 

@@ -274,12 +274,7 @@ _open: list[Bench] = []
 
 
 def make(
-    folder: Path,
-    items: Items | None = None,
-    *,
-    inside: str = "",
-    git: bool = False,
-    watcher: WatcherSetting = "auto",
+    folder: Path, items: Items | None = None, *, inside: str = "", git: bool = False, watcher: WatcherSetting = "auto"
 ) -> Bench:
     """Makes a workspace and opens it.
 
