@@ -93,9 +93,7 @@ def value_of(annotation: Any, pool: Mapping[str, Sequence[Any]], name: str = "")
     """Values of a type of the wire.
 
     Args:
-        annotation: the type.
         pool: by the name of a field, values that mean something to the daemon that is asked.
-        name: of the field.
     """
     origin = get_origin(annotation)
     if name in pool:

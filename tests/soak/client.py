@@ -66,14 +66,7 @@ class Tape:
 
 
 class Client:
-    """One connection.
-
-    Args:
-        name: for the diary.
-        tape: where notifications are compared.
-        diary: of the run.
-        figures: of the run.
-    """
+    """One connection."""
 
     def __init__(self, name: str, tape: Tape, diary: Diary, figures: Figures) -> None:
         self.name = name

@@ -17,14 +17,7 @@ from .place import Place
 
 
 class Editor:
-    """An editor with a few documents open.
-
-    Args:
-        place: the folder that it has open.
-        name: of the editor.
-        client: makes a connection.
-        documents: the files that it opens.
-    """
+    """An editor with a few documents open."""
 
     def __init__(self, place: Place, name: str, client: Callable[[str], Client], documents: list[str]) -> None:
         self._place = place

@@ -48,12 +48,7 @@ def overwrite(folder: str, name: str, data: bytes) -> None:
 
 
 class User:
-    """Somebody who edits a folder directly, while nothing else is under way in it.
-
-    Args:
-        folder: the workspace.
-        outside: a folder that symlinks may lead to.
-    """
+    """Somebody who edits a folder directly, while nothing else is under way in it."""
 
     def __init__(self, folder: str, outside: str) -> None:
         self._folder = folder
@@ -61,13 +56,7 @@ class User:
         self._made = 0
 
     def edit(self, dice: Random, files: State, avoid: frozenset[str]) -> str:
-        """Does something to one of the files below `src` and `user`, and says what.
-
-        Args:
-            dice: what chooses.
-            files: as they are now.
-            avoid: files of which an editor has unsaved text.
-        """
+        """Does something to one of the files below `src` and `user`, and says what."""
         own = sorted(
             name
             for name in captured(files)

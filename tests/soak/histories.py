@@ -97,12 +97,6 @@ class History:
     """One folder from its first file to its last undo.
 
     Args:
-        root: the folder, which is made.
-        daemon: serves it.
-        client: makes a connection.
-        dice: what chooses.
-        figures: of the run.
-        diary: of the run.
         kills: how likely it is that the daemon is killed in the middle of an operation.
     """
 
@@ -609,16 +603,7 @@ async def histories(
     """Goes through one history after the other.
 
     Args:
-        folder: where all goes.
-        seed: of all that is chosen.
-        minutes: for how long.
         least: histories that are gone through in any case.
-        figures: of the run.
-        diary: of the run.
-        kills: how likely it is that the daemon is killed in the middle of an operation.
-
-    Raises:
-        Broken: something did not hold.
     """
     daemon = Daemon(folder, figures)
     tape = Tape(diary, figures)

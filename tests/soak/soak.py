@@ -29,8 +29,6 @@ class Soak:
     """One run.
 
     Args:
-        folder: where everything goes.
-        seed: of all that is chosen.
         kill_every: rounds between kills, on average.
         verify_every: rounds between two looks at what is stored.
     """
@@ -54,11 +52,7 @@ class Soak:
         """Runs rounds until the time is over, then looks at everything once more.
 
         Args:
-            minutes: how long.
             kill_in_round: the round in which the daemon is killed, beside those that the seed says.
-
-        Raises:
-            Broken: something did not hold.
         """
         try:
             await self._rounds(minutes, kill_in_round)

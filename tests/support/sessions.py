@@ -27,11 +27,7 @@ def text(**changed: bytes) -> bytes:
 
 
 class Agents:
-    """The sessions of a workspace, and what is asked of them.
-
-    Args:
-        bench: the workspace; may be reopened at any time.
-    """
+    """The sessions of a workspace, and what is asked of them."""
 
     def __init__(self, bench: Bench) -> None:
         self.bench = bench

@@ -127,8 +127,6 @@ def killed(agents: Agents, monkeypatch: pytest.MonkeyPatch, at: str) -> None:
     """Undoes the last step of "one" in a process that is killed, and opens the workspace as the next one does.
 
     Args:
-        agents: at work.
-        monkeypatch: to be killed by.
         at: before which call of the applier, or after all of them: "end".
     """
     from snapd.worktree.apply import applier as applying

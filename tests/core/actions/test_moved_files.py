@@ -185,12 +185,7 @@ def test_a_copy_is_no_move(agents: Agents) -> None:
 
 
 class Chaos:
-    """An agent that moves files about and changes none of them, and a user who puts things in the way.
-
-    Args:
-        agents: at work on files of which each has a content of its own.
-        seed: of what they do.
-    """
+    """An agent that moves files about and changes none of them, and a user who puts things in the way."""
 
     folders = ("", "d/", "d/e/", "f/")
     names = ("a", "b", "c", "u0", "u1", "u2", "u3")

@@ -50,11 +50,6 @@ class Step:
     """A step as the model knows it.
 
     Attributes:
-        name: its id.
-        session: whose it is.
-        message: likewise.
-        state: "open", "applied", "partly" or "undone".
-        redoable: whether it can be done again.
         changes: for each file, what it made of it, each time another than what it had left itself.
         directories: for each directory that it made or removed, empty: which of the two, in the order of time.
         by_revert: whether it was last taken back by a revert.

@@ -23,8 +23,6 @@ class Case:
     """A snapshot is taken of `then`; `now` is put over it, with rules that ignore some of it.
 
     Attributes:
-        then: the files of the snapshot.
-        now: what is there later.
         said: what a restore says, but for the files that are not ignored.
         left: what stays besides what the snapshot has.
         missing: what cannot be brought back.
