@@ -61,18 +61,18 @@ class Session:
                 entry.is_certain = False
 
 
+@attrs.define(eq=False)
 class Agent:
     """Somebody who works in one session after the other."""
 
-    def __init__(self, place: Place, name: str, client: Callable[[str], Client], sessions: dict[str, Session]) -> None:
-        self.place = place
-        self.name = name
-        self._new_client = client
-        self._sessions = sessions
-        self._count = 0
-        self._open: list[Entry] = []
-        self.session: Session | None = None
-        self.client: Client
+    place: Place
+    name: str
+    _new_client: Callable[[str], Client]
+    _sessions: dict[str, Session]
+    _count: int = 0
+    _open: list[Entry] = attrs.field(factory=list)
+    session: Session | None = None
+    client: Client = attrs.field(init=False)
 
     async def connect(self, socket: str) -> None:
         self.client = self._new_client(self.name)

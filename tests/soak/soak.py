@@ -12,9 +12,8 @@ from .client import Client, Gone, Tape
 from .daemon import DESCRIPTORS_OF_A_FOLDER, DESCRIPTORS_OF_THE_DAEMON, Daemon
 from .disk import ASIDE, Contents, State, captured, differing
 from .editors import Deaf, Editor
-from .figures import Figures
 from .place import Place
-from .problems import Diary, holds
+from .problems import holds
 from .store import store_of
 from .turns import Crew, Turn, together
 
@@ -34,13 +33,13 @@ class Soak:
     """
 
     def __init__(self, folder: Path, seed: int, kill_every: int, verify_every: int) -> None:
-        self.figures = Figures()
-        self.diary = Diary()
+        self._tape = Tape()
+        self.figures = self._tape.figures
+        self.diary = self._tape.diary
         self._folder = folder
         self._seed = seed
         self._kill_every = kill_every
         self._verify_every = verify_every
-        self._tape = Tape(self.diary, self.figures)
         self._daemon = Daemon(folder, self.figures)
         self._contents = Contents()
         self._crews: list[Crew] = []
@@ -98,7 +97,7 @@ class Soak:
 
     def _client(self, name: str) -> Client:
         self._clients += 1
-        return Client(f"{name}:{self._clients}", self._tape, self.diary, self.figures)
+        return Client(f"{name}:{self._clients}", self._tape)
 
     async def _connect(self) -> None:
         """Everybody connects, with a connection of their own."""

@@ -14,21 +14,22 @@ import pytest
 from tests.support.amounts import amount
 from tests.support.places import DISK
 
+from .client import Tape
 from .figures import Figures
 from .histories import histories
 from .lines import Overlap, Text, merge
-from .problems import Broken, Diary
+from .problems import Broken
 
 
 def told(seed: int, count: int, kills: float) -> Figures:
     above = Path(tempfile.mkdtemp(prefix="history-", dir=DISK)).resolve()
-    figures, diary = Figures(), Diary()
+    tape = Tape()
     try:
-        asyncio.run(histories(above / "all", seed, 0, count, figures, diary, kills))
+        asyncio.run(histories(above / "all", seed, 0, count, tape, kills))
     except Broken as broken:
-        raise AssertionError(f"{broken}\n{above} is kept; before it:\n{diary.last()}") from broken
+        raise AssertionError(f"{broken}\n{above} is kept; before it:\n{tape.diary.last()}") from broken
     shutil.rmtree(above)
-    return figures
+    return tape.figures
 
 
 def test_some_histories() -> None:
