@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import tempfile
 from collections.abc import Iterator
@@ -16,6 +17,12 @@ from tests.support.workspace import close_all
 if "TMPDIR" not in os.environ:
     # pytest makes `tmp_path` there
     tempfile.tempdir = places.base
+
+
+def pytest_collection_finish() -> None:
+    """Has the collector leave alone all that lasts as long as the tests: to look at it takes a part of each."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture
