@@ -112,196 +112,27 @@ def tree(tmp_path: Path) -> Tree:
     return Tree(tmp_path)
 
 
-NAMES = [
-    b"a",
-    b"b",
-    b"ab",
-    b"foo",
-    b"foobar",
-    b"keep",
-    b"a.txt",
-    b"b.o",
-    b"x",
-    b"x ",
-    b"#x",
-    b"!x",
-    b"[x]",
-    b"x]",
-    b"-",
-]
+NAMES = rb"""
+    a b ab foo foobar keep a.txt b.o x #x !x [x] x] - \x x\ * ? ^ ..a
+""".split()
 NAMES += [
-    b"\\x",
-    b"x\\",
-    b"*",
-    b"?",
-    b"a\nb",
-    b"\xff",
-    "é".encode(),
-    b"a\r",
-    b"\xef\xbb\xbfa",
-    b"^",
-    b"x\t",
-    b" ",
-    b"..a",
-]
+    b"x ", b"a\nb", b"\xff", "é".encode(), b"a\r", b"\xef\xbb\xbfa", b"x\t", b" ",
+]  # fmt: skip
 
-LINES = [
-    *(
-        b"a",
-        b"/a",
-        b"a/",
-        b"/a/",
-        b"a/b",
-        b"/a/b",
-        b"a/b/",
-        b"//a",
-        b"a//",
-        b"a//b",
-        b"/",
-        b"//",
-        b"!",
-        b"!/",
-        b" ",
-        b"",
-    ),
-    *(
-        b"*",
-        b"/*",
-        b"*/",
-        b"**",
-        b"**/",
-        b"/**",
-        b"**/**",
-        b"***",
-        b"*.txt",
-        b"*.txt/",
-        b"a*",
-        b"*b",
-        b"*a*",
-        b"?",
-        b"??",
-    ),
-    *(
-        b"foo**/bar",
-        b"foo**bar",
-        b"**foo",
-        b"**/foo",
-        b"**/a/b",
-        b"a/**",
-        b"a/**/b",
-        b"a/**/**/b",
-        b"a/*/b",
-        b"a/***/b",
-    ),
-    *(
-        b"foo/**/",
-        b"**/*",
-        b"*/**",
-        b"*/**/*",
-        b"**/a/**",
-        b"**/a/**/b",
-        b"a**/b",
-        b"a/**b",
-        b"a/b**",
-        b"a\\/b",
-        b"**\\/b",
-    ),
-    *(
-        b"a/**\\/b",
-        b"**\\/**",
-        b"\\**/b",
-        b"\\a/**/b",
-        b"[a]/**/b",
-        b"*/\\b",
-        b"*\\/b",
-        b"foo**//",
-        b"a/**//",
-        b"/**/b",
-    ),
-    *(
-        b"x ",
-        b"x  ",
-        b"x\\ ",
-        b"x\\  ",
-        b"x \\",
-        b"x\\\\ ",
-        b"x\\",
-        b"\\x",
-        b"x\t",
-        b"x\t ",
-        b"\\ ",
-        b"\\",
-        b"\\\\x",
-        b"x\\\\",
-    ),
-    *(b"#x", b"\\#x", b"!x", b"\\!x", b"!\\!x", b" #x", b"!#x", b"!!x", b"\\", b"\\/", b"a\\", b"a/\\", b"a\\/"),
-    *(
-        b"[x]",
-        b"\\[x]",
-        b"[[]x]",
-        b"[]]",
-        b"x[]]",
-        b"[!a]",
-        b"[^a]",
-        b"[^]",
-        b"[!]",
-        b"[]",
-        b"[",
-        b"[a",
-        b"[a-",
-        b"[a-]",
-        b"[-a]",
-    ),
-    *(
-        b"[a-z]",
-        b"[z-a]",
-        b"[!a-z]",
-        b"[a-b-z]",
-        b"[\\a]",
-        b"[\\]]",
-        b"x[\\]]",
-        b"[a\\-z]",
-        b"[a-\\z]",
-        b"[[:alpha:]]",
-        b"[a/b]",
-    ),
-    *(
-        b"[[:alpha:]-z]",
-        b"[[:space:]]",
-        b"x[[:space:]]",
-        b"[[:bogus:]]",
-        b"[[:alpha:]",
-        b"[[:alpha]]",
-        b"[[:]",
-        b"[[::]]",
-        b"[[:]]",
-    ),
-    *(
-        b"[a[:digit:]b]",
-        b"[[:upper:][:lower:]]",
-        b"[!/]",
-        b"a[/]b",
-        b"a[!x]b",
-        b"/a[!x]b",
-        b"a/[!x]",
-        b"[\x80-\xff]",
-        b"[!\x01-\xff]",
-    ),
-    *(
-        b"a\r",
-        b"a\r\r",
-        b"\xef\xbb\xbfa",
-        b"a\0b",
-        b"\0",
-        b"!a\0",
-        b"\xff",
-        b"?\xa9",
-        b"[\xc3]\xa9",
-        b"\xc3*",
-        b"\\\xff",
-        b"a\nb",
-    ),
-]
+LINES = rb"""
+    a /a a/ /a/ a/b /a/b a/b/ //a a// a//b / // ! !/ * /* */ ** **/ /** **/** *** *.txt *.txt/ a* *b *a* ? ??
+    foo**/bar foo**bar **foo **/foo **/a/b a/** a/**/b a/**/**/b a/*/b a/***/b foo/**/ **/* */** */**/* **/a/**
+    **/a/**/b a**/b a/**b a/b** a\/b **\/b a/**\/b **\/** \**/b \a/**/b [a]/**/b */\b *\/b foo**// a/**// /**/b x\
+    \x \ \\x x\\ #x \#x !x \!x !\!x !#x !!x \ \/ a\ a/\ a\/ [x] \[x] [[]x] []] x[]] [!a] [^a] [^] [!] [] [ [a [a-
+    [a-] [-a] [a-z] [z-a] [!a-z] [a-b-z] [\a] [\]] x[\]] [a\-z] [a-\z] [[:alpha:]] [a/b] [[:alpha:]-z] [[:space:]]
+    x[[:space:]] [[:bogus:]] [[:alpha:] [[:alpha]] [[:] [[::]] [[:]] [a[:digit:]b] [[:upper:][:lower:]] [!/] a[/]b
+    a[!x]b /a[!x]b a/[!x]
+""".split()
+LINES += [
+    b" ", b"", b"x ", b"x  ", b"x\\ ", b"x\\  ", b"x \\", b"x\\\\ ", b"x\t", b"x\t ", b"\\ ", b" #x",
+    b"[\x80-\xff]", b"[!\x01-\xff]", b"a\r", b"a\r\r", b"\xef\xbb\xbfa", b"a\0b", b"\0", b"!a\0", b"\xff", b"?\xa9",
+    b"[\xc3]\xa9", b"\xc3*", b"\\\xff", b"a\nb",
+]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -399,27 +230,12 @@ def test_line_endings_byte_order_mark_and_cut_lines(tree: Tree) -> None:
     assert ignored == {b"a", b"b", b"d", b"e\r", b"f", b"#h", b"i "}
 
 
-PIECES = [
-    b"*",
-    b"*",
-    b"**",
-    b"**/",
-    b"/**",
-    b"/",
-    b"/",
-    b"?",
-    b"a",
-    b"b",
-    b"ab",
-    b"foo",
-    b"bar",
-    b"x",
-    b".",
-    b"txt",
-    b"\\",
-]
-PIECES += [b"[", b"]", b"[a-z]", b"[!a]", b"[^b]", b"[[:alpha:]]", b"[[:", b":]]", b"[]", b"-", b"!", b"#", b" ", b"\t"]
-PIECES += [b"\xff", "é".encode(), b"\\*", b"\\/", b"\r", b"\0", b"***", b"[!]", b"\\ ", b"\xef\xbb\xbf"]
+PIECES = rb"""
+    * * ** **/ /** / / ? a b ab foo bar x . txt \ [ ] [a-z] [!a] [^b] [[:alpha:]] [[: :]] [] - ! # \* \/ *** [!]
+""".split()
+PIECES += [
+    b" ", b"\t", b"\xff", "é".encode(), b"\r", b"\0", b"\\ ", b"\xef\xbb\xbf",
+]  # fmt: skip
 
 
 def random_text(dice: random.Random, lines: int) -> bytes:
