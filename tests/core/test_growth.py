@@ -124,27 +124,11 @@ def reading_pages_of_a_session(folder: Path, count: int) -> Work:
     return pages
 
 
-@pytest.mark.parametrize(
-    "prepare",
-    [
-        restoring,
-        reverting,
-        foreseeing,
-        merging,
-        reverting_what_was_deleted,
-        reverting_what_is_new,
-        reverting_by_many_patches,
-        emptying_directories,
-        reading_many_files,
-        finding_beside_skipped_files,
-        undoing,
-        redoing,
-        making_files_of_directories,
-        reading_pages_of_a_session,
-        reverting_a_session,
-        unreverting_a_session,
-    ],
-)
+@pytest.mark.parametrize("prepare", [
+    restoring, reverting, foreseeing, merging, reverting_what_was_deleted, reverting_what_is_new,
+    reverting_by_many_patches, emptying_directories, reading_many_files, finding_beside_skipped_files, undoing, redoing,
+    making_files_of_directories, reading_pages_of_a_session, reverting_a_session, unreverting_a_session,
+])  # fmt: skip
 def test_twice_as_many_cost_twice_as_much(tmp_path: Path, prepare: Callable[[Path, int], Work]) -> None:
     once, twice = (calls_of(prepare(tmp_path / str(count), count)) for count in (FILES, 2 * FILES))
     assert twice < 2.4 * once

@@ -515,22 +515,13 @@ class Machine:
                     assert bool(view.files) <= step.is_something
 
 
-POINTS = (
-    (Applier, "_stage"),
-    (Applier, "_delete"),
-    (Applier, "_move"),
-    (Applier, "_remove_directory"),
-    (Applier, "_make_directory"),
-    (Applier, "_sync"),
-    (Store, "intend"),
-    (Store, "append_event"),
-    (Store, "append"),
-    (Journal, "flush"),
-    (Journal, "_append"),
+POINTS = [
+    *((Applier, name) for name in ("_stage", "_delete", "_move", "_remove_directory", "_make_directory", "_sync")),
+    *((Store, name) for name in ("intend", "append_event", "append")),
+    *((Journal, name) for name in ("flush", "_append")),
     (ReferenceDatabase, "move"),
-    (IntentFile, "keep"),
-    (IntentFile, "forget"),
-)
+    *((IntentFile, name) for name in ("keep", "forget")),
+]
 """Where a process can be killed."""
 
 

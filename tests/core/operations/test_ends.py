@@ -16,7 +16,7 @@ import pytest
 
 from snapd.core.call import Call
 from snapd.core.errors import Cancelled, Interrupted
-from tests.core import large_operations
+from tests.core import large_operations as work
 from tests.core.large_operations import Ready, changed, flat
 from tests.support.amounts import amount
 from tests.support.counting import calls_of
@@ -30,24 +30,11 @@ REST = 120
 """Calls for each file, at most, after that: those of 20,000 files take less than half a second."""
 
 OPERATIONS = [
-    large_operations.tracking,
-    large_operations.tracking_deep_directories,
-    large_operations.restoring,
-    large_operations.foreseeing,
-    large_operations.reverting,
-    large_operations.deleting,
-    large_operations.making_directories,
-    large_operations.restoring_ignored_files,
-    large_operations.merging_an_undo,
-    large_operations.redoing,
-    large_operations.reverting_a_session,
-    large_operations.unreverting_a_session,
-    large_operations.showing_a_session,
-    large_operations.comparing,
-    large_operations.cleaning_up,
-    large_operations.purging,
-    large_operations.store_check,
-]
+    work.tracking, work.tracking_deep_directories, work.restoring, work.foreseeing, work.reverting, work.deleting,
+    work.making_directories, work.restoring_ignored_files, work.merging_an_undo, work.redoing,
+    work.reverting_a_session, work.unreverting_a_session, work.showing_a_session, work.comparing, work.cleaning_up,
+    work.purging, work.store_check,
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("prepare", OPERATIONS)
