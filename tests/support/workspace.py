@@ -134,17 +134,25 @@ def _git_form(item: Item) -> tuple[bytes, bytes]:
 
 def git_changes(scratch: Path, before: Items, after: Items) -> list[tuple[str, str, int, int, bool]]:
     """The difference of two states, by git itself: name, status, additions, deletions, binary; ordered by name."""
-    trees = [tree.hex() for tree in git_tree_hashes(scratch, before, after)]
-    told = run_git(scratch / "oracle.git", "diff", "--raw", "--numstat", "--no-renames", "-z", *trees).split(b"\0")[:-1]
+    return git_tree_changes(scratch / "oracle.git", *git_tree_hashes(scratch, before, after))
+
+
+def git_tree_changes(
+    repository: str | Path, before: ObjectId, after: ObjectId
+) -> list[tuple[str, str, int, int, bool]]:
+    """As `git_changes`, of two trees of a repository."""
+    trees = (before.hex(), after.hex())
+    words = ("--git-dir=.", "diff", "--raw", "--numstat", "--no-renames", "-z")
+    told = run_git(repository, *words, *trees).split(b"\0")[:-1]
     count = 2 * sum(part.startswith(b":") for part in told[::2])
     status = dict(zip(told[1:count:2], told[:count:2], strict=True))
-    words = {b"A": "added", b"D": "deleted", b"M": "modified", b"T": "modified"}
+    kinds = {b"A": "added", b"D": "deleted", b"M": "modified", b"T": "modified"}
     found = []
     for line in told[count:]:
         added, deleted, name = line.split(b"\t", 2)
         binary = added == b"-"
         counts = (0, 0) if binary else (int(added), int(deleted))
-        found.append((os.fsdecode(name), words[status[name][-1:]], *counts, binary))
+        found.append((os.fsdecode(name), kinds[status[name][-1:]], *counts, binary))
     return sorted(found, key=lambda one: os.fsencode(one[0]))
 
 
