@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import tempfile
 from collections.abc import Iterator
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import snapd.store.log
 from tests.support import places
 from tests.support.workspace import close_all
 
@@ -17,10 +19,24 @@ if "TMPDIR" not in os.environ:
     tempfile.tempdir = places.base
 
 
+def pytest_collection_finish() -> None:
+    """Has the collector leave alone all that lasts as long as the tests: to look at it takes a part of each."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture
 def on_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     """Has the folders and machines of a test lie on the disk."""
     monkeypatch.setattr(places, "base", places.DISK)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _objects_make_their_directories() -> Iterator[None]:
+    """Has no store make 256 directories ahead: most tests use a few, and all are removed; daemons do make them."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(snapd.store.log, "prepare", lambda _: None)
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import ast
+import functools
 import sys
 from pathlib import Path
-
-import pytest
 
 import snapd
 from snapd.handlers import HANDLERS
@@ -24,8 +23,13 @@ def name_of(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
+@functools.cache
 def parse(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"), str(path))
+
+
+def attributes(path: Path) -> set[str]:
+    return {node.attr for node in ast.walk(parse(path)) if isinstance(node, ast.Attribute)}
 
 
 def imports(path: Path) -> set[str]:
@@ -55,67 +59,44 @@ def room(name: str) -> list[Path]:
     return found
 
 
-def ids(path: Path) -> str:
-    return name_of(path)
+NO_ENVIRONMENT = {"environ", "environb", "getenv", "expanduser", "getcwd", "getcwdb"}
+BELOW_THE_EDGE = [*room("store"), *room("watch"), *room("worktree"), *room("wire"), *room("handlers")]
+# a command of its own, for developers
+BELOW_THE_EDGE.remove(ROOT / "wire" / "__main__.py")
 
 
-@pytest.mark.parametrize("path", room("core"), ids=ids)
-def test_the_core_is_plain(path: Path) -> None:
-    used = {module.partition(".")[0] for module in imports(path)}
-    third_party = used - set(sys.stdlib_module_names)
-    assert third_party <= {"attrs", "pygit2", "snapd"}
+def test_the_core_is_plain() -> None:
     outside = {"argparse", "asyncio", "json", "logging", "multiprocessing", "pathlib", "socket", "subprocess", "sys"}
-    assert used & outside == set()
-    for node in ast.walk(parse(path)):
-        if isinstance(node, ast.Attribute):
-            assert node.attr not in ("environ", "environb", "getenv", "expanduser", "getcwd", "getcwdb"), node.lineno
+    for path in room("core"):
+        used = {module.partition(".")[0] for module in imports(path)}
+        assert used <= {"attrs", "pygit2", "snapd", *sys.stdlib_module_names} - outside, path
+        assert attributes(path).isdisjoint(NO_ENVIRONMENT), path
 
 
-@pytest.mark.parametrize(
-    "path", [*room("store"), *room("watch"), *room("worktree"), *room("wire"), *room("handlers")], ids=ids
-)
-def test_rooms_below_the_edge_read_no_environment(path: Path) -> None:
-    if path == ROOT / "wire" / "__main__.py":
-        # a command of its own, for developers
-        return
+def test_rooms_below_the_edge_read_no_environment() -> None:
     outside = {"asyncio", "socket", "argparse", "pygls", "lsprotocol", "rich", "platformdirs", "subprocess"}
-    used = {module.partition(".")[0] for module in imports(path)}
-    assert used & outside == set()
-    for node in ast.walk(parse(path)):
-        if isinstance(node, ast.Attribute):
-            assert node.attr not in ("environ", "environb", "getenv", "expanduser", "getcwd", "getcwdb"), node.lineno
+    for path in BELOW_THE_EDGE:
+        assert outside.isdisjoint(module.partition(".")[0] for module in imports(path)), path
+        assert attributes(path).isdisjoint(NO_ENVIRONMENT), path
 
 
 def test_the_client_needs_nothing() -> None:
     for path in sorted(CLIENT.rglob("*.py")):
-        used = {module.partition(".")[0] for module in imports_of_client(path)}
+        used = {module.partition(".")[0] for module in imports(path)}
         assert used <= {*sys.stdlib_module_names, "snapd_client", "typing_extensions"}, path
 
 
-def imports_of_client(path: Path) -> set[str]:
-    found = set()
-    for node in ast.walk(parse(path)):
-        if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0
-            found.add(node.module or "")
-    return found
+def test_every_module_is_small_and_says_what_it_is_for() -> None:
+    for path in MODULES:
+        assert ast.get_docstring(parse(path)), path
+        assert path.stem not in ("utils", "util", "helpers", "misc", "common"), path
+        assert len(path.read_text(encoding="utf-8").splitlines()) <= 500, path
 
 
-@pytest.mark.parametrize("path", MODULES, ids=ids)
-def test_every_module_is_small_and_says_what_it_is_for(path: Path) -> None:
-    text = path.read_text(encoding="utf-8")
-    document = ast.get_docstring(ast.parse(text))
-    assert document
-    assert path.stem not in ("utils", "util", "helpers", "misc", "common")
-    assert len(text.splitlines()) <= 500
-
-
-@pytest.mark.parametrize("folder", sorted({path.parent for path in MODULES}), ids=lambda path: path.name)
-def test_every_folder_is_taken_in_at_one_look(folder: Path) -> None:
-    modules = [path.name for path in folder.glob("*.py") if path.name != "__init__.py"]
-    assert len(modules) <= MOST_MODULES, sorted(modules)
+def test_every_folder_is_taken_in_at_one_look() -> None:
+    for folder in sorted({path.parent for path in MODULES}):
+        modules = [path.name for path in folder.glob("*.py") if path.name != "__init__.py"]
+        assert len(modules) <= MOST_MODULES, (folder, sorted(modules))
 
 
 def test_methods_and_handlers_are_the_same_table() -> None:

@@ -14,20 +14,18 @@ from benchmarks.rows.storage import disk_use, settled, store
 from snapd.store.journal.frames import Frame, encode_frame, file_start
 
 
-@pytest.fixture
-def tree(tmp_path: Path) -> Path:
-    folder = tmp_path / "tree"
-    folder.mkdir()
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("tree")
     for number in range(20):
         (folder / f"{number}.txt").write_text(f"{number}\n" * 30, encoding="ascii")
     make_project(str(folder))
     return folder
 
 
-@pytest.fixture
-def pair(tree: Path, tmp_path: Path) -> Iterator[Pair]:
-    (tmp_path / "p").mkdir()
-    with Pair(str(tree), str(tmp_path / "p")) as found:
+@pytest.fixture(scope="module")
+def pair(tree: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
+    with Pair(str(tree), str(tmp_path_factory.mktemp("p"))) as found:
         yield found
 
 

@@ -10,41 +10,29 @@ from typing import Any
 import pytest
 
 from snapd.core.call import Call
+from tests.core.large_operations import (
+    changed,
+    flat,
+    foreseeing,
+    redoing,
+    restoring,
+    reverting,
+    reverting_a_session,
+    unreverting_a_session,
+)
+from tests.support.amounts import amount
 from tests.support.counting import calls_of
 from tests.support.sessions import Agents
-from tests.support.workspace import Bench, Items, make
+from tests.support.workspace import Bench, make
 
 Work = Callable[[], Any]
 
-FILES = 300
-
-
-def flat(count: int, text: bytes) -> Items:
-    return {f"f{at}": b"%b %d\n" % (text, at) for at in range(count)}
+FILES = amount(120, 300)
 
 
 def two_states(folder: Path, count: int) -> tuple[Bench, bytes, list[str]]:
     """A flat directory that was tracked twice; gives the first snapshot and the names."""
-    bench = make(folder, flat(count, b"one"))
-    then = bench.track()
-    bench.write(flat(count, b"two"))
-    bench.track()
-    return bench, then, [*flat(count, b"")]
-
-
-def restoring(folder: Path, count: int) -> Work:
-    bench, then, _ = two_states(folder, count)
-    return lambda: bench.restore(then)
-
-
-def reverting(folder: Path, count: int) -> Work:
-    bench, then, names = two_states(folder, count)
-    return lambda: bench.revert((then, names))
-
-
-def foreseeing_a_revert(folder: Path, count: int) -> Work:
-    bench, then, names = two_states(folder, count)
-    return lambda: bench.revert((then, names), dry_run=True)
+    return *changed(folder, count), [*flat(count, b"")]
 
 
 def merging(folder: Path, count: int) -> Work:
@@ -96,22 +84,15 @@ def finding_beside_skipped_files(folder: Path, count: int) -> Work:
 
 def one_step(folder: Path, count: int) -> tuple[Agents, str]:
     bench = make(folder, flat(count, b"one"))
-    bench.track()
     agents = Agents(bench)
     session = agents.start()
-    agents.step(session, flat(count, b"two"), message="message")
+    agents.step(session, flat(count, b"two"))
     return agents, session
 
 
-def undo_steps(folder: Path, count: int) -> Work:
+def undoing(folder: Path, count: int) -> Work:
     agents, session = one_step(folder, count)
     return lambda: agents.undo(session)
-
-
-def redoing(folder: Path, count: int) -> Work:
-    agents, session = one_step(folder, count)
-    agents.undo(session)
-    return lambda: agents.redo(session)
 
 
 def making_files_of_directories(folder: Path, count: int) -> Work:
@@ -143,46 +124,11 @@ def reading_pages_of_a_session(folder: Path, count: int) -> Work:
     return pages
 
 
-def many_steps(folder: Path, count: int) -> tuple[Agents, str]:
-    agents = Agents(make(folder, {"file": b"0"}))
-    session = agents.start()
-    for at in range(count // 4):
-        agents.step(session, {f"f{at}": b"%d" % at}, message="message")
-    return agents, session
-
-
-def reverting_a_session(folder: Path, count: int) -> Work:
-    agents, session = many_steps(folder, count)
-    return lambda: agents.revert(session, "message")
-
-
-def unreverting_a_session(folder: Path, count: int) -> Work:
-    agents, session = many_steps(folder, count)
-    agents.revert(session, "message")
-    return lambda: agents.unrevert(session)
-
-
-@pytest.mark.parametrize(
-    "prepare",
-    [
-        restoring,
-        reverting,
-        foreseeing_a_revert,
-        merging,
-        reverting_what_was_deleted,
-        reverting_what_is_new,
-        reverting_by_many_patches,
-        emptying_directories,
-        reading_many_files,
-        finding_beside_skipped_files,
-        undo_steps,
-        redoing,
-        making_files_of_directories,
-        reading_pages_of_a_session,
-        reverting_a_session,
-        unreverting_a_session,
-    ],
-)
+@pytest.mark.parametrize("prepare", [
+    restoring, reverting, foreseeing, merging, reverting_what_was_deleted, reverting_what_is_new,
+    reverting_by_many_patches, emptying_directories, reading_many_files, finding_beside_skipped_files, undoing, redoing,
+    making_files_of_directories, reading_pages_of_a_session, reverting_a_session, unreverting_a_session,
+])  # fmt: skip
 def test_twice_as_many_cost_twice_as_much(tmp_path: Path, prepare: Callable[[Path, int], Work]) -> None:
     once, twice = (calls_of(prepare(tmp_path / str(count), count)) for count in (FILES, 2 * FILES))
     assert twice < 2.4 * once

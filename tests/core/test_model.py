@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from snapd.core.call import Call
+from tests.support.amounts import amount
 from tests.support.workspace import Executable, Item, Symlink, close_all, git_tree_hash, make, outcomes
 
 NAMES = st.sampled_from(["a", "b", "a.b", "é", "x y"])
@@ -187,7 +188,7 @@ class Machine(RuleBasedStateMachine):
 
 
 Machine.TestCase.settings = settings(
-    max_examples=40,
+    max_examples=amount(20, 150),
     stateful_step_count=25,
     deadline=None,
     derandomize=True,

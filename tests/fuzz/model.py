@@ -54,11 +54,7 @@ def frames(data: bytes, limit: int) -> tuple[list[bytes], str]:
 
 
 def answered_under(body: bytes) -> Any:
-    """The id that the answer to a body has, `...` where there must be none.
-
-    Raises:
-        Unclear: see there.
-    """
+    """The id that the answer to a body has, `...` where there must be none."""
     try:
         message = json.loads(body.decode("utf-8"), parse_constant=_refuse)
         _check_clear(message, _DEEPEST)

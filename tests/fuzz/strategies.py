@@ -26,43 +26,12 @@ SCALARS = st.none() | st.booleans() | NUMBERS | TEXT
 JSON = st.recursive(
     SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3), max_leaves=6
 )
-PATHS = st.sampled_from(
-    [
-        "a.txt",
-        "sub/b.txt",
-        "sub",
-        "new",
-        ".",
-        "..",
-        "../a.txt",
-        "/etc/passwd",
-        ".git/config",
-        "a.txt/x",
-        "sub//b.txt",
-        "./a.txt",
-        "sub/../a.txt",
-        "sub/",
-        "file:///etc/passwd",
-        "file://host/a",
-        "FILE:a.txt",
-        "~",
-        "-rf",
-        ":(top)",
-        "%2e%2e/a",
-        "\\..\\a",
-        "con",
-        ".GIT/x",
-        "git~1",
-        "�",
-        "",
-        " ",
-        "a\0b",
-        "a\u2028b",
-        "a\nb",
-        "x" * 300,
-        "/".join(["d"] * 300),
-    ]
-)
+PATHS = st.sampled_from([
+    "a.txt", "sub/b.txt", "sub", "new", ".", "..", "../a.txt", "/etc/passwd", ".git/config", "a.txt/x", "sub//b.txt",
+    "./a.txt", "sub/../a.txt", "sub/", "file:///etc/passwd", "file://host/a", "FILE:a.txt", "~", "-rf", ":(top)",
+    "%2e%2e/a", "\\..\\a", "con", ".GIT/x", "git~1", "�", "", " ", "a\0b", "a\u2028b", "a\nb", "x" * 300,
+    "/".join(["d"] * 300),
+])  # fmt: skip
 TOLD = [
     "initialized",
     "workspace/didChangeWorkspaceFolders",
@@ -78,14 +47,8 @@ TOLD = [
 """Methods that are told, not asked."""
 _LIFE = ["initialize", "shutdown", *TOLD]
 METHOD_NAMES = [*METHODS, *_LIFE]
-_READING = [
-    "snapshot/track",
-    "snapshot/status",
-    "snapshot/listFiles",
-    "snapshot/patch",
-    "session/list",
-    "snapshot/events",
-]
+_READING = ["snapshot/track", "snapshot/status", "snapshot/listFiles", "snapshot/patch", "snapshot/events"]
+_READING += ["session/list"]
 _MORE = [b"\r\n", b"\r\n\r\n", b"\n", b":", b"Content-Length: 5\r\n", b"\0", b'"', b"["]
 
 
@@ -93,9 +56,7 @@ def value_of(annotation: Any, pool: Mapping[str, Sequence[Any]], name: str = "")
     """Values of a type of the wire.
 
     Args:
-        annotation: the type.
         pool: by the name of a field, values that mean something to the daemon that is asked.
-        name: of the field.
     """
     origin = get_origin(annotation)
     if name in pool:

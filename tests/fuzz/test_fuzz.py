@@ -8,6 +8,7 @@ import pytest
 
 from snapd.wire.methods import METHODS
 from tests.fuzz.properties import check_corpus, check_framing, check_notifications, check_params, check_streams
+from tests.support.amounts import amount
 
 if TYPE_CHECKING:
     from tests.fuzz.target import Target
@@ -33,4 +34,4 @@ def test_notifications_of_any_shape_are_never_answered(target: Target) -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_any_params_get_one_answer_that_the_method_is_said_to_give(target: Target, method: str) -> None:
-    check_params(target, method, _COSTLY.get(method, 15), random=False)
+    check_params(target, method, _COSTLY.get(method, amount(8, 100)), random=False)

@@ -12,8 +12,8 @@ import tempfile
 import traceback
 from pathlib import Path
 
+from .client import Tape
 from .histories import histories
-from .problems import Diary
 from .soak import Soak
 
 
@@ -29,11 +29,11 @@ def main() -> int:
     folder = Path(tempfile.mkdtemp(prefix="soak-", dir="/tmp")).resolve()
     os.umask(0o022)
     soak = Soak(folder / "crowd", seed, options.kill_every, options.verify_every)
-    diary = Diary()
+    tape = Tape(soak.figures)
 
     async def run() -> None:
         crowd = soak.run(options.minutes)
-        told = histories(folder / "histories", seed, options.minutes, 1, soak.figures, diary)
+        told = histories(folder / "histories", seed, options.minutes, 1, tape)
         await first_failure([asyncio.ensure_future(crowd), asyncio.ensure_future(told)])
 
     print(f"seed {seed}, in {folder}", flush=True)
@@ -41,7 +41,7 @@ def main() -> int:
         asyncio.run(run())
     except (Exception, KeyboardInterrupt):
         # whatever it was, or whoever lost patience: these are what finds it again
-        for each in (soak.diary, diary):
+        for each in (soak.diary, tape.diary):
             print(each.last())
         traceback.print_exc(file=sys.stdout)
         print(soak.figures.table())

@@ -28,11 +28,8 @@ class Entry:
     """A step, as the ledger has it.
 
     Attributes:
-        file: its own file.
-        data: what that holds.
         is_certain: whether what it wrote is its own without doubt: it named its files when it ended, while its session
             was not being undone.
-        claims: what it wrote.
     """
 
     step: str
@@ -64,25 +61,18 @@ class Session:
                 entry.is_certain = False
 
 
+@attrs.define(eq=False)
 class Agent:
-    """Somebody who works in one session after the other.
+    """Somebody who works in one session after the other."""
 
-    Args:
-        place: where.
-        name: of the agent.
-        client: makes a connection.
-        sessions: those of the place; a new one is added.
-    """
-
-    def __init__(self, place: Place, name: str, client: Callable[[str], Client], sessions: dict[str, Session]) -> None:
-        self.place = place
-        self.name = name
-        self._new_client = client
-        self._sessions = sessions
-        self._count = 0
-        self._open: list[Entry] = []
-        self.session: Session | None = None
-        self.client: Client
+    place: Place
+    name: str
+    _new_client: Callable[[str], Client]
+    _sessions: dict[str, Session]
+    _count: int = 0
+    _open: list[Entry] = attrs.field(factory=list)
+    session: Session | None = None
+    client: Client = attrs.field(init=False)
 
     async def connect(self, socket: str) -> None:
         self.client = self._new_client(self.name)
@@ -92,8 +82,6 @@ class Agent:
         """Takes a step, with or without parts, or goes on with one that was left open.
 
         Args:
-            dice: what chooses.
-            write: writes a file.
             calm: whether nothing else is under way in the folder, so that hashes can be foretold.
 
         Returns:
@@ -223,11 +211,7 @@ class Agent:
 
 
 async def check_ledger(client: Client, place: Place, sessions: dict[str, Session], disk: State) -> int:
-    """Compares what the timeline says of steps with what is there of them; gives how many steps that were.
-
-    Raises:
-        Broken: they disagree.
-    """
+    """Compares what the timeline says of steps with what is there of them; gives how many steps that were."""
     count = 0
     for session in list(sessions.values()):
         try:

@@ -8,6 +8,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+import attrs
 from snapd_client import to_uri
 
 from .figures import Figures
@@ -29,30 +30,30 @@ class Refused(Exception):
         self.kind: str = error.get("data", {}).get("kind", str(error["code"]))
 
 
+@attrs.define(eq=False)
 class Tape:
-    """What the daemon told, by workspace and number: the same to all who listen."""
+    """What the daemon told, by workspace and number: the same to all who listen; what a run counts, and its diary."""
 
-    def __init__(self, diary: Diary, figures: Figures) -> None:
-        self._diary = diary
-        self._figures = figures
-        self._told: dict[str, dict[int, str]] = {}
-        self._floor: dict[str, int] = {}
+    figures: Figures = attrs.field(factory=Figures)
+    diary: Diary = attrs.field(factory=Diary)
+    _told: dict[str, dict[int, str]] = attrs.field(factory=dict)
+    _floor: dict[str, int] = attrs.field(factory=dict)
 
     def hear(self, heard: dict[str, int], who: str, method: str, params: dict[str, Any]) -> None:
         uri, number = params["workspaceUri"], params["seq"]
-        self._figures.notifications += 1
+        self.figures.notifications += 1
         if uri in heard and number != heard[uri] + 1:
-            self._diary.problem(f"{who} was told {number} after {heard[uri]} of {uri}")
+            self.diary.problem(f"{who} was told {number} after {heard[uri]} of {uri}")
         heard[uri] = number
         if number <= self._floor.get(uri, 0):
-            self._diary.problem(f"{number} was told of {uri} in an earlier life of the daemon")
+            self.diary.problem(f"{number} was told of {uri} in an earlier life of the daemon")
         self.compare(uri, number, method, params)
 
     def compare(self, uri: str, number: int, method: str, params: dict[str, Any]) -> None:
         text = method + json.dumps(params, sort_keys=True)
         known = self._told.setdefault(uri, {}).setdefault(number, text)
         if known != text:
-            self._diary.problem(f"{number} of {uri} is {known} to one and {text} to another")
+            self.diary.problem(f"{number} of {uri} is {known} to one and {text} to another")
 
     def first(self, uri: str) -> int:
         """The first number that was told of a workspace in this life of the daemon."""
@@ -66,20 +67,11 @@ class Tape:
 
 
 class Client:
-    """One connection.
+    """One connection."""
 
-    Args:
-        name: for the diary.
-        tape: where notifications are compared.
-        diary: of the run.
-        figures: of the run.
-    """
-
-    def __init__(self, name: str, tape: Tape, diary: Diary, figures: Figures) -> None:
+    def __init__(self, name: str, tape: Tape) -> None:
         self.name = name
         self._tape = tape
-        self._diary = diary
-        self._figures = figures
         self._pending: dict[int, asyncio.Future[dict[str, Any]]] = {}
         self._number = 0
         self._heard: dict[str, int] = {}
@@ -112,19 +104,19 @@ class Client:
             raise Gone
         self._number += 1
         number = self._number
-        self._figures.requests += 1
+        self._tape.figures.requests += 1
         answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         self._pending[number] = answer
-        self._diary.note(f"{self.name} -> {number} {method} {json.dumps(params)[:200]}")
+        self._tape.diary.note(f"{self.name} -> {number} {method} {json.dumps(params)[:200]}")
         self._send({"id": number, "method": method, "params": params})
         try:
             message = await asyncio.wait_for(answer, PATIENCE)
         except asyncio.TimeoutError:
             raise Broken(f"no answer to {method} of {self.name} in {PATIENCE} s") from None
         if "error" in message:
-            self._diary.note(f"{self.name} <- {number} {message['error']}")
+            self._tape.diary.note(f"{self.name} <- {number} {message['error']}")
             raise Refused(method, message["error"])
-        self._diary.note(f"{self.name} <- {number} {json.dumps(message['result'])[:200]}")
+        self._tape.diary.note(f"{self.name} <- {number} {json.dumps(message['result'])[:200]}")
         return message["result"]
 
     def close(self) -> None:
@@ -165,9 +157,9 @@ class Client:
             return
         answer = self._pending.pop(message["id"], None)
         if answer is None:
-            self._diary.problem(f"an answer to no request, or a second one: {message}")
+            self._tape.diary.problem(f"an answer to no request, or a second one: {message}")
         elif ("result" in message) == ("error" in message):
-            self._diary.problem(f"no answer: {message}")
+            self._tape.diary.problem(f"no answer: {message}")
         elif not answer.done():
             answer.set_result(message)
 

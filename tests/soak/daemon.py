@@ -31,12 +31,7 @@ DESCRIPTORS_OF_THE_DAEMON = 48
 
 
 class Daemon:
-    """One `snapd serve`, and then the next.
-
-    Args:
-        folder: where home, data, socket and log go.
-        figures: of the run.
-    """
+    """One `snapd serve`, and then the next."""
 
     def __init__(self, folder: Path, figures: Figures) -> None:
         self._figures = figures

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
+import attrs
 from snapd_client import to_uri
 
 from .client import Client, initialize_params
@@ -16,23 +17,16 @@ from .edits import edited, overwrite
 from .place import Place
 
 
+@attrs.define(eq=False)
 class Editor:
-    """An editor with a few documents open.
+    """An editor with a few documents open."""
 
-    Args:
-        place: the folder that it has open.
-        name: of the editor.
-        client: makes a connection.
-        documents: the files that it opens.
-    """
-
-    def __init__(self, place: Place, name: str, client: Callable[[str], Client], documents: list[str]) -> None:
-        self._place = place
-        self._name = name
-        self._new_client = client
-        self._documents = documents
-        self._texts: dict[str, bytes] = {}
-        self.client: Client
+    _place: Place
+    _name: str
+    _new_client: Callable[[str], Client]
+    _documents: list[str]
+    _texts: dict[str, bytes] = attrs.field(factory=dict)
+    client: Client = attrs.field(init=False)
 
     async def connect(self, daemon: str) -> None:
         """Opens what is open, with the text that it has."""

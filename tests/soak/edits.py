@@ -8,6 +8,8 @@ import secrets
 import shutil
 from random import Random
 
+import attrs
+
 from .disk import State, captured
 
 LINES = 40
@@ -47,27 +49,16 @@ def overwrite(folder: str, name: str, data: bytes) -> None:
         file.write(data)
 
 
+@attrs.define
 class User:
-    """Somebody who edits a folder directly, while nothing else is under way in it.
+    """Somebody who edits a folder directly, while nothing else is under way in it."""
 
-    Args:
-        folder: the workspace.
-        outside: a folder that symlinks may lead to.
-    """
-
-    def __init__(self, folder: str, outside: str) -> None:
-        self._folder = folder
-        self._outside = outside
-        self._made = 0
+    _folder: str
+    _outside: str
+    _made: int = 0
 
     def edit(self, dice: Random, files: State, avoid: frozenset[str]) -> str:
-        """Does something to one of the files below `src` and `user`, and says what.
-
-        Args:
-            dice: what chooses.
-            files: as they are now.
-            avoid: files of which an editor has unsaved text.
-        """
+        """Does something to one of the files below `src` and `user`, and says what."""
         own = sorted(
             name
             for name in captured(files)

@@ -18,10 +18,9 @@ import attrs
 
 from .client import Client, Gone, Refused, Tape
 from .daemon import Daemon
-from .figures import Figures
 from .lines import Folder, Foretold, Text, Work, come, differences, gone, read, shown, taken_back
 from .operations import DONE
-from .problems import Diary, holds
+from .problems import holds
 
 SESSIONS = ("ada", "ben", "cyd")
 _ACTIONS = 100
@@ -93,35 +92,27 @@ class _Asked:
     target: Folder | None = None
 
 
+@attrs.define(eq=False)
 class History:
     """One folder from its first file to its last undo.
 
     Args:
-        root: the folder, which is made.
-        daemon: serves it.
-        client: makes a connection.
-        dice: what chooses.
-        figures: of the run.
-        diary: of the run.
         kills: how likely it is that the daemon is killed in the middle of an operation.
     """
 
-    def __init__(
-        self, root: Path, daemon: Daemon, tape: Tape, dice: Random, figures: Figures, diary: Diary, kills: float
-    ) -> None:
-        self._root = root
-        self._daemon = daemon
-        self._tape = tape
-        self._dice = dice
-        self._figures = figures
-        self._diary = diary
-        self._kills = kills
-        self._written = 0
-        self._steps: list[Step] = []
-        self._snapshots: dict[str, Folder] = {}
-        self._agents: dict[str, Client] = {}
-        self._tool: Client
-        root.mkdir()
+    _root: Path
+    _daemon: Daemon
+    _tape: Tape
+    _dice: Random
+    _kills: float
+    _written: int = 0
+    _steps: list[Step] = attrs.field(factory=list)
+    _snapshots: dict[str, Folder] = attrs.field(factory=dict)
+    _agents: dict[str, Client] = attrs.field(factory=dict)
+    _tool: Client = attrs.field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._root.mkdir()
         for number in range(_FILES // 2):
             self._put(f"file{number}", self._text("before"), in_place=False)
 
@@ -131,15 +122,15 @@ class History:
         for session in SESSIONS:
             await self._agents[session].ask("session/start", {"sessionId": session, "agent": session})
         for _ in range(actions):
-            self._diary.check()
+            self._tape.diary.check()
             await self._act()
         for client in (self._tool, *self._agents.values()):
             client.close()
-        self._figures.histories += 1
+        self._tape.figures.histories += 1
 
     async def _connect(self) -> None:
         for name in ("tool", *SESSIONS):
-            client = Client(f"{self._root.name}-{name}", self._tape, self._diary, self._figures)
+            client = Client(f"{self._root.name}-{name}", self._tape)
             await client.open(self._daemon.socket, [str(self._root)])
             if name == "tool":
                 self._tool = client
@@ -159,7 +150,7 @@ class History:
         if not self._at_work():
             weights["user"] = 5
         action = dice.choices(list(weights), list(weights.values()))[0]
-        self._diary.note(f"{self._root.name}: {action} ({session})")
+        self._tape.diary.note(f"{self._root.name}: {action} ({session})")
         if action == "begin":
             await self._begin(session)
         elif action == "user":
@@ -234,7 +225,7 @@ class History:
             self._put(new, self._text(author), in_place=False)
             return
         name = dice.choice(free)
-        self._diary.note(f"{root.name}: {author} {kind} {name} {new}")
+        self._tape.diary.note(f"{root.name}: {author} {kind} {name} {new}")
         if kind == "edit":
             self._put(name, self._edited(now[name], author), in_place=dice.random() < 0.5)
         elif kind == "move":
@@ -281,7 +272,7 @@ class History:
         step.work.left = step.sure.left = read(self._root)
         self._event()
         self._steps.append(step)
-        self._figures.steps += 1
+        self._tape.figures.steps += 1
 
     async def _end(self, step: Step) -> None:
         params: dict[str, Any] = {"stepId": step.name}
@@ -310,9 +301,9 @@ class History:
         await self._agents[step.session].hang_up()
         self._event()
         self._leave(step)
-        client = Client(f"{self._root.name}-{step.session}", self._tape, self._diary, self._figures)
+        client = Client(f"{self._root.name}-{step.session}", self._tape)
         self._agents[step.session] = await client.open(self._daemon.socket, [str(self._root)])
-        self._figures.dropped_connections += 1
+        self._tape.figures.dropped_connections += 1
 
     def _leave(self, step: Step) -> None:
         if step.is_detached:
@@ -336,7 +327,7 @@ class History:
         for name in self._dice.sample(sorted(now), min(2, len(now))):
             told = await self._tool.ask("snapshot/fileAt", {"hash": result["hash"], "file": name})
             holds(told["content"].encode() == b"".join(now[name]), f"{result['hash']} has another {name}")
-            self._figures.files_checked += 1
+            self._tape.figures.files_checked += 1
 
     # -- operations
 
@@ -397,11 +388,11 @@ class History:
             _told(dry) == _told(real),
             f"{where}: the dry run says {_told(dry)}, and for real it is {_told(real)}\n{shown(before, before)}",
         )
-        self._figures.dry_runs_compared += 1
+        self._tape.figures.dry_runs_compared += 1
         self._check(asked, real, before, after)
         if asked.method == "session/revert":
             # which steps that were is asked for, and what a redo of one of them does is not foretold
-            self._figures.undos += 1
+            self._tape.figures.undos += 1
             for step in self._steps:
                 if step.session == asked.params["sessionId"] and step.state != "open":
                     step.state = "unknown"
@@ -437,7 +428,7 @@ class History:
         else:
             self._may_be_event()
         if asked.target is not None:
-            self._figures.restores += 1
+            self._tape.figures.restores += 1
             wrong = {*differences(after, asked.target)}
             holds(not wrong, f"{where} left {wrong}:\n{shown(after, wrong)}\nwanted:\n{shown(asked.target, wrong)}")
             return
@@ -471,8 +462,8 @@ class History:
         if not result["applied"]:
             return
         state = result["steps"][0]["state"]
-        self._figures.undos += is_undo
-        self._figures.redos += not is_undo
+        self._tape.figures.undos += is_undo
+        self._tape.figures.redos += not is_undo
         step.end_unspoken()
         step.state = "applied" if state == "applied" else "undone"
         step.is_partly = state == "partly"
@@ -491,7 +482,7 @@ class History:
         *,
         is_whole: bool,
     ) -> None:
-        figures = self._figures
+        figures = self._tape.figures
         foretold: Foretold = taken_back(work, before)
         is_told = is_whole and asked.params.get("onConflict") != "overwrite" and not foretold.open
         for name, text in foretold.files.items() if is_told else ():
@@ -548,7 +539,7 @@ class History:
             await under_way
         await self._track()
         after = read(self._root)
-        self._figures.kills_amid_operations += 1
+        self._tape.figures.kills_amid_operations += 1
         changed = {*differences(before, after)}
         done = {one["file"] for one in dry["files"] if one["outcome"] in DONE}
         holds(changed <= done, f"{asked.method} {asked.params} was cut short and changed {changed}, not {done}")
@@ -579,7 +570,7 @@ class History:
     async def _restart(self) -> None:
         await self._daemon.kill()
         self._daemon.check_log()
-        self._figures.kills += 1
+        self._tape.figures.kills += 1
         for client in (self._tool, *self._agents.values()):
             client.close()
         self._tape.new_life()
@@ -603,32 +594,20 @@ def _told(result: dict[str, Any]) -> tuple[Any, ...]:
     return rows, result["before"], [step["stepId"] for step in result.get("steps", ())]
 
 
-async def histories(
-    folder: Path, seed: int, minutes: float, least: int, figures: Figures, diary: Diary, kills: float = 0.1
-) -> None:
+async def histories(folder: Path, seed: int, minutes: float, least: int, tape: Tape, kills: float = 0.1) -> None:
     """Goes through one history after the other.
 
     Args:
-        folder: where all goes.
-        seed: of all that is chosen.
-        minutes: for how long.
         least: histories that are gone through in any case.
-        figures: of the run.
-        diary: of the run.
-        kills: how likely it is that the daemon is killed in the middle of an operation.
-
-    Raises:
-        Broken: something did not hold.
     """
-    daemon = Daemon(folder, figures)
-    tape = Tape(diary, figures)
+    daemon = Daemon(folder, tape.figures)
     begun = time.monotonic()
     try:
         await daemon.start()
         number = 0
         while number < least or time.monotonic() - begun < minutes * 60:
             dice = Random(f"{seed}/{number}")
-            await History(folder / f"history{number}", daemon, tape, dice, figures, diary, kills).run()
+            await History(folder / f"history{number}", daemon, tape, dice, kills).run()
             number += 1
         await daemon.stop()
         daemon.check_log()

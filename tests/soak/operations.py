@@ -24,9 +24,6 @@ class Operation:
     """One that is to be asked for.
 
     Attributes:
-        method: of it.
-        params: likewise.
-        session: that it is about.
         target: what the folder is to become, of a restore to a snapshot that is known.
     """
 
@@ -173,11 +170,7 @@ def name_of(place: Place, outcome: dict[str, Any]) -> str:
 
 
 def check_outcome(place: Place, operation: Operation, outcome: dict[str, Any], before: State, after: State) -> None:
-    """Compares what an operation says it did with what is on disk, where nothing else was under way.
-
-    Raises:
-        Broken: it says something else.
-    """
+    """Compares what an operation says it did with what is on disk, where nothing else was under way."""
     where = f"{place.name}: {operation.method} {operation.params}"
     told = {name_of(place, one): one for one in outcome["files"]}
     changed = {name for name in {*before, *after} if before.get(name) != after.get(name)}

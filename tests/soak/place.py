@@ -22,13 +22,8 @@ class Place:
     """A workspace.
 
     Args:
-        above: where it and what lies beside it goes.
-        name: of the folder.
-        git: whether it is a git work tree.
         restores: whether its snapshots are restored. Where they are not, the states of steps say which of their files
             are there.
-        contents: all bytes ever seen.
-        dice: what chooses the files.
 
     Attributes:
         snapshots: what is in each that was answered, where that is known for certain.

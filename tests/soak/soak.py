@@ -12,9 +12,8 @@ from .client import Client, Gone, Tape
 from .daemon import DESCRIPTORS_OF_A_FOLDER, DESCRIPTORS_OF_THE_DAEMON, Daemon
 from .disk import ASIDE, Contents, State, captured, differing
 from .editors import Deaf, Editor
-from .figures import Figures
 from .place import Place
-from .problems import Diary, holds
+from .problems import holds
 from .store import store_of
 from .turns import Crew, Turn, together
 
@@ -29,20 +28,18 @@ class Soak:
     """One run.
 
     Args:
-        folder: where everything goes.
-        seed: of all that is chosen.
         kill_every: rounds between kills, on average.
         verify_every: rounds between two looks at what is stored.
     """
 
     def __init__(self, folder: Path, seed: int, kill_every: int, verify_every: int) -> None:
-        self.figures = Figures()
-        self.diary = Diary()
+        self._tape = Tape()
+        self.figures = self._tape.figures
+        self.diary = self._tape.diary
         self._folder = folder
         self._seed = seed
         self._kill_every = kill_every
         self._verify_every = verify_every
-        self._tape = Tape(self.diary, self.figures)
         self._daemon = Daemon(folder, self.figures)
         self._contents = Contents()
         self._crews: list[Crew] = []
@@ -54,11 +51,7 @@ class Soak:
         """Runs rounds until the time is over, then looks at everything once more.
 
         Args:
-            minutes: how long.
             kill_in_round: the round in which the daemon is killed, beside those that the seed says.
-
-        Raises:
-            Broken: something did not hold.
         """
         try:
             await self._rounds(minutes, kill_in_round)
@@ -83,14 +76,7 @@ class Soak:
     async def _begin(self) -> None:
         await self._daemon.start()
         for name, git, restores in (("repo", True, True), ("plain", False, True), ("ledger", True, False)):
-            place = Place(
-                self._folder,
-                name,
-                git,
-                restores,
-                self._contents,
-                Random(f"{self._seed}/{name}"),
-            )
+            place = Place(self._folder, name, git, restores, self._contents, Random(f"{self._seed}/{name}"))
             crew = Crew(
                 place, [], [], {}, self._client("tool"), self._client("tool"), self._daemon, self.diary, self.figures
             )
@@ -111,7 +97,7 @@ class Soak:
 
     def _client(self, name: str) -> Client:
         self._clients += 1
-        return Client(f"{name}:{self._clients}", self._tape, self.diary, self.figures)
+        return Client(f"{name}:{self._clients}", self._tape)
 
     async def _connect(self) -> None:
         """Everybody connects, with a connection of their own."""

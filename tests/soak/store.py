@@ -15,11 +15,7 @@ _LEFT = re.compile(r"tmp_[a-z]+_[0-9a-f]{16}.*|.+\.[0-9a-f]{12}\.tmp")
 
 
 class Store:
-    """The shadow repository of one folder.
-
-    Args:
-        path: of its directory.
-    """
+    """The shadow repository of one folder."""
 
     def __init__(self, path: str) -> None:
         self.path = path

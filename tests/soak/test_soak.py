@@ -20,9 +20,9 @@ from .soak import Soak
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks at the daemon through /proc")
 def test_soak() -> None:
     folder = Path(tempfile.mkdtemp(prefix="soak-", dir=DISK)).resolve()
-    soak = Soak(folder, seed=6, kill_every=1 << 30, verify_every=4)
+    soak = Soak(folder, seed=4, kill_every=1 << 30, verify_every=2)
     try:
-        asyncio.run(soak.run(0, kill_in_round=5))
+        asyncio.run(soak.run(0, kill_in_round=2))
     except Broken as broken:
         raise AssertionError(f"{broken}\n{folder} is kept; before it:\n{soak.diary.last()}") from broken
     figures = soak.figures

@@ -9,8 +9,6 @@ def amount(short: int, long: int, variable: str | None = None) -> int:
     """How many examples a test goes through, or whatever else says how much it tries.
 
     Args:
-        short: for `make test`.
-        long: for `make test-long`, which sets `TESTS_LONG`.
         variable: of the environment, which says another number.
     """
     chosen = long if "TESTS_LONG" in os.environ else short

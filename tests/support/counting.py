@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 import threading
 from collections.abc import Callable
@@ -17,17 +18,12 @@ def calls_of(work: Callable[[], Any], at: int | None = None, then: Callable[[], 
         at: after so many calls `then` is called, once.
         then: what has an effect on the rest of the work.
     """
-    count = 0
-    lock = threading.Lock()
+    # atomic, as an addition is not: the threads share it
+    count = itertools.count(1).__next__
 
     def profile(frame: FrameType, event: str, argument: object) -> None:
-        nonlocal count
-        if event in ("call", "c_call"):
-            with lock:
-                count += 1
-                is_time = count == at
-            if is_time and then is not None:
-                then()
+        if (event == "call" or event == "c_call") and count() == at and then is not None:
+            then()
 
     threading.setprofile(profile)
     sys.setprofile(profile)
@@ -36,4 +32,4 @@ def calls_of(work: Callable[[], Any], at: int | None = None, then: Callable[[], 
     finally:
         sys.setprofile(None)
         threading.setprofile(None)  # type: ignore[arg-type]
-    return count
+    return count() - 1

@@ -12,7 +12,7 @@ from snapd.core.model import OnConflict, Outcome
 from snapd.core.operations.writer import OperationOptions
 
 from .git import run_git
-from .workspace import Bench, Items, outcomes
+from .workspace import Bench, Items, make, outcomes
 
 LINES = [b"%d\n" % number for number in range(1, 21)]
 TEXT = b"".join(LINES)
@@ -27,11 +27,7 @@ def text(**changed: bytes) -> bytes:
 
 
 class Agents:
-    """The sessions of a workspace, and what is asked of them.
-
-    Args:
-        bench: the workspace; may be reopened at any time.
-    """
+    """The sessions of a workspace, and what is asked of them."""
 
     def __init__(self, bench: Bench) -> None:
         self.bench = bench
@@ -53,14 +49,7 @@ class Agents:
     ) -> str:
         sessions = self.bench.workspace.sessions
         begun = sessions.begin(
-            session,
-            Call(),
-            parent=parent,
-            message_id=message,
-            part_id=part,
-            tool="edit",
-            client=client,
-            ends=ends,
+            session, Call(), parent=parent, message_id=message, part_id=part, tool="edit", client=client, ends=ends
         )
         return begun.step_id
 
@@ -182,6 +171,13 @@ class Agents:
     def leave(self, client: str) -> None:
         """A client is gone."""
         self.bench.workspace.sessions.leave(client, Call())
+
+
+def at_work(folder: Path, items: Items | None = None, *, git: bool = False) -> Agents:
+    """Makes a workspace, with a session "one" in it."""
+    agents = Agents(make(folder, items, git=git))
+    agents.start("one")
+    return agents
 
 
 def ids(views: Iterable[StepView]) -> list[str]:

@@ -6,12 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.sessions import TEXT, Agents
-from tests.support.workspace import make
+from tests.support.sessions import TEXT, Agents, at_work
 
 
 @pytest.fixture
 def agents(tmp_path: Path) -> Agents:
-    made = Agents(make(tmp_path, {"a.txt": TEXT, "b.txt": b"b\n"}))
-    made.start("one")
-    return made
+    return at_work(tmp_path, {"a.txt": TEXT, "b.txt": b"b\n"})

@@ -20,7 +20,7 @@ from snapd.core.model import FileOutcome, OnConflict, Outcome
 from snapd.core.operations.writer import OperationOptions
 from snapd.core.timeline.model import Step
 from tests.support.amounts import amount
-from tests.support.sessions import Agents, ids
+from tests.support.sessions import Agents, at_work, ids
 from tests.support.workspace import Bench, make
 
 SESSIONS = ("one", "two")
@@ -197,7 +197,7 @@ def said(ask: Ask, request: OperationOptions) -> Said:
         return Said(error=f"{error.kind}: {error.message}")
 
 
-@pytest.mark.parametrize("seed", range(amount(20, 200, "SNAPD_MODEL_SEEDS")))
+@pytest.mark.parametrize("seed", range(amount(12, 200, "SNAPD_MODEL_SEEDS")))
 def test_random_histories(seed: int, tmp_path: Path) -> None:
     dice = Random(seed)
     history = History(tmp_path, dice)
@@ -230,9 +230,8 @@ TEXT = b"".join(b"line %d\n" % number for number in range(20))
 def test_a_file_that_the_user_moved_after_the_client_of_its_step_had_left(
     tmp_path: Path, restarted: bool, named: bool, there: bool
 ) -> None:
-    bench = make(tmp_path, {"new": b"old\n" + TEXT} if there else {"other": b"other\n"})
-    agents = Agents(bench)
-    agents.start("one")
+    agents = at_work(tmp_path, {"new": b"old\n" + TEXT} if there else {"other": b"other\n"})
+    bench = agents.bench
     step = agents.begin("one", client="editor")
     bench.write({"new": TEXT})
     agents.leave("editor")
@@ -248,9 +247,8 @@ def test_a_file_that_the_user_moved_after_the_client_of_its_step_had_left(
 
 
 def test_a_revert_of_a_message_takes_open_and_ended_steps_back_in_the_order_of_the_dry_run(tmp_path: Path) -> None:
-    bench = make(tmp_path, {"other": b"other\n"})
-    agents = Agents(bench)
-    agents.start("one")
+    agents = at_work(tmp_path, {"other": b"other\n"})
+    bench = agents.bench
     first = agents.begin("one", message="m", client="editor")
     bench.write({"a": b"one\n"})
     agents.leave("editor")
@@ -263,9 +261,8 @@ def test_a_revert_of_a_message_takes_open_and_ended_steps_back_in_the_order_of_t
 
 
 def test_files_of_an_open_step_are_found_where_the_user_moved_them_after_its_client_had_left(tmp_path: Path) -> None:
-    bench = make(tmp_path, {"other": b"other\n"})
-    agents = Agents(bench)
-    agents.start("one")
+    agents = at_work(tmp_path, {"other": b"other\n"})
+    bench = agents.bench
     step = agents.begin("one", client="editor")
     bench.write({"new": TEXT})
     agents.leave("editor")

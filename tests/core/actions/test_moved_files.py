@@ -14,7 +14,8 @@ from snapd.core.errors import NothingToRedo, NothingToUndo
 from snapd.core.model import OnConflict
 from snapd.core.operations.linked_files import LinkedFiles
 from snapd.worktree.apply import applier as applying
-from tests.support.sessions import Agents
+from tests.support.amounts import amount
+from tests.support.sessions import Agents, at_work
 from tests.support.workspace import Bench, make, outcomes, without_rights
 
 TEXT = b"a line of the file that moves\n" * 20
@@ -23,9 +24,7 @@ Block = Callable[[Bench, str], object]
 
 @pytest.fixture
 def agents(tmp_path: Path) -> Agents:
-    made = Agents(make(tmp_path, {"old": TEXT, "keep": b"k", ".gitignore": b"*.log\n"}))
-    made.start("one")
-    return made
+    return at_work(tmp_path, {"old": TEXT, "keep": b"k", ".gitignore": b"*.log\n"})
 
 
 def fifo(bench: Bench, name: str) -> None:
@@ -186,12 +185,7 @@ def test_a_copy_is_no_move(agents: Agents) -> None:
 
 
 class Chaos:
-    """An agent that moves files about and changes none of them, and a user who puts things in the way.
-
-    Args:
-        agents: at work on files of which each has a content of its own.
-        seed: of what they do.
-    """
+    """An agent that moves files about and changes none of them, and a user who puts things in the way."""
 
     folders = ("", "d/", "d/e/", "f/")
     names = ("a", "b", "c", "u0", "u1", "u2", "u3")
@@ -268,7 +262,7 @@ class Chaos:
             {"obstruct": self.obstruct, "ignore": self.ignore, "take back": self.take_back}[what]()
 
 
-@pytest.mark.parametrize("seed", [*range(12), 21, 22, 119, 130, 164])
+@pytest.mark.parametrize("seed", [*range(amount(5, 200)), 21, 22, 119, 130, 164])
 def test_nothing_that_only_moved_is_ever_gone(tmp_path: Path, seed: int) -> None:
     items = {f"u{number}": b"unique %d\n" % number * (number + 5) for number in range(4)}
     chaos = Chaos(Agents(make(tmp_path, {**items, ".gitignore": b"*.log\n"})), seed)
@@ -281,8 +275,7 @@ def test_nothing_that_only_moved_is_ever_gone(tmp_path: Path, seed: int) -> None
 @pytest.fixture
 def without() -> Iterator[Agents]:
     with without_rights() as folder:
-        made = Agents(make(folder, {"locked/old": TEXT, "keep": b"k"}))
-        made.start("one")
+        made = at_work(folder, {"locked/old": TEXT, "keep": b"k"})
         yield made
         os.chmod(made.bench.path("locked"), 0o755)
 

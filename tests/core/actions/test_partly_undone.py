@@ -13,8 +13,7 @@ from snapd.core.errors import NothingToRedo, NothingToUndo
 from snapd.core.feed.events import Reverted
 from snapd.core.operations.writer import OperationOptions
 from snapd.core.timeline.model import Operated, StepTurned
-from tests.support.sessions import Agents
-from tests.support.workspace import make
+from tests.support.sessions import Agents, at_work
 
 OLD = {"a": b"a\n", "b": b"b\n", "c": b"c\n"}
 CHANGED = "conflict:changedSince"
@@ -23,9 +22,7 @@ MERGE = OperationOptions("merge", by_name=False, dry_run=False)
 
 @pytest.fixture
 def agents(tmp_path: Path) -> Agents:
-    agents = Agents(make(tmp_path, OLD))
-    agents.start("one")
-    return agents
+    return at_work(tmp_path, OLD)
 
 
 def events(agents: Agents) -> list[str]:

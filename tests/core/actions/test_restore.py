@@ -10,11 +10,11 @@ from typing import Any
 import attrs
 import pytest
 
-from snapd import failpoints
 from snapd.core.call import Call
 from snapd.core.errors import Cancelled, PathOutsideWorkspace, StorageFull, UnknownSnapshot
 from snapd.core.operations.writer import OperationOptions
 from snapd.worktree.apply import applier as apply
+from tests.support.failures import killed_at
 from tests.support.git import run_git
 from tests.support.workspace import Bench, Executable, Items, Symlink, make, outcomes, without_rights, write
 
@@ -620,29 +620,13 @@ def test_an_empty_folder_that_somebody_fills_at_once_comes_back(
     assert os.listdir(bench.path("empty")) == []
 
 
-class Killed(BaseException):
-    """The process is gone."""
-
-
-def killing(at: str) -> Callable[[str], None]:
-    """A listener of failpoints that ends the process, as far as a test can."""
-
-    def listen(name: str) -> None:
-        if name == at:
-            raise Killed
-
-    return listen
-
-
-def test_a_folder_that_became_unreadable_holds_up_no_recovery(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_that_became_unreadable_holds_up_no_recovery() -> None:
     with without_rights() as folder:
         bench = make(folder, {"a": b"1", "d/b": b"1"})
         tree = bench.track()
         bench.write({"a": b"2"})
-        with monkeypatch.context() as patch:
-            patch.setattr(failpoints, "listener", killing("writer.conclude"))
-            with pytest.raises(Killed):
-                bench.restore(tree)
+        with killed_at("writer.conclude"):
+            bench.restore(tree)
         bench.reopen()
         os.chmod(bench.path("d"), 0)
         assert [skip.path for skip in bench.take().skipped] == [b"d"]
@@ -669,8 +653,7 @@ def test_what_was_left_aside_in_a_folder_that_is_read_only_by_now_holds_up_no_re
         bench.write({"d/b": b"2"})
         with monkeypatch.context() as patch:
             patch.setattr(apply.Applier, "_discard", lambda *_: None)
-            patch.setattr(failpoints, "listener", killing("apply.move"))
-            with pytest.raises(Killed):
+            with killed_at("apply.move"):
                 bench.restore(tree)
         bench.reopen()
         os.chmod(bench.path("d"), 0o500)

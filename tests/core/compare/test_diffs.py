@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 from snapd.core.call import Call
 from snapd.core.compare.text import compare_lines, line_changes, plain_changes
 from snapd.core.model import ObjectId
-from tests.support.workspace import Bench, Executable, Item, Items, Symlink, make
+from tests.support.workspace import Bench, Executable, Item, Items, Symlink, git_tree_changes, make
 
 
 def numbered(*lines: int | str) -> bytes:
@@ -106,23 +107,10 @@ def both(bench: Bench, before: Items, after: Items) -> tuple[ObjectId, ObjectId]
     return old, bench.track()
 
 
-def git_counts(bench: Bench, old: ObjectId, new: ObjectId) -> list[tuple[bytes, int, int, bool, str]]:
-    numbers = bench.git("diff", "--numstat", "--no-renames", "-z", old.hex(), new.hex()).split(b"\0")
-    letters = bench.git("diff", "--name-status", "--no-renames", "-z", old.hex(), new.hex()).split(b"\0")
-    status = dict(zip(letters[1::2], letters[::2], strict=False))
-    words = {b"A": "added", b"D": "deleted", b"M": "modified", b"T": "modified"}
-    found = []
-    for line in numbers[:-1]:
-        added, deleted, path = line.split(b"\t", 2)
-        binary = added == b"-"
-        found.append((path, 0 if binary else int(added), 0 if binary else int(deleted), binary, words[status[path]]))
-    return sorted(found)
-
-
 def agrees_with_git(bench: Bench, old: ObjectId, new: ObjectId) -> None:
     deltas = bench.workspace.deltas(old, new, Call()).deltas
-    ours = [(delta.path, delta.additions, delta.deletions, delta.binary, delta.status) for delta in deltas]
-    assert ours == git_counts(bench, old, new)
+    ours = [(os.fsdecode(one.path), one.status, one.additions, one.deletions, one.binary) for one in deltas]
+    assert ours == git_tree_changes(bench.store, old, new)
     raw = bench.git("diff", "--no-renames", "--abbrev=7", old.hex(), new.hex())
     text = bench.workspace.diff(old, new, (), Call())
     # a file that is not UTF-8 is shown byte by byte
@@ -160,19 +148,8 @@ def edited(dice: random.Random, lines: list[bytes]) -> list[bytes]:
     return lines
 
 
-WORDS = [
-    b"",
-    b"}",
-    b"{",
-    b"    return x",
-    b"def f():",
-    b"\treturn",
-    b"x = 1",
-    b"x = 1 ",
-    b"caf\xe9",
-    b"\r",
-    "é".encode(),
-]
+WORDS = [b"}", b"{", b"    return x", b"def f():", b"\treturn", b"x = 1", b"x = 1 "]
+WORDS += [b"", b"caf\xe9", b"\r", "é".encode()]
 
 
 def random_text(dice: random.Random, lines: list[bytes]) -> Item:

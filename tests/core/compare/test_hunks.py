@@ -17,6 +17,7 @@ from snapd.core.call import Call
 from snapd.core.compare.hunks import Hunk, hunks, without
 from snapd.core.compare.text import DirectDiffer
 from snapd.core.errors import Cancelled, InvalidParams
+from tests.support.amounts import amount
 from tests.support.git import run_git
 
 HEADER = re.compile(rb"@@ -(\d+)(,\d+)? \+(\d+)(,\d+)? @@")
@@ -191,14 +192,14 @@ def change(draw: st.DrawFn) -> tuple[bytes, bytes]:
 
 
 @given(change())
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=amount(60, 1000))
 def test_any_change(texts: tuple[bytes, bytes]) -> None:
     shown = b"\n".join(line for hunk in git_hunks(*texts) for line in hunk)
     check(*texts, "latin-1" if b"\xef" in shown else "utf-8")
 
 
 @given(change(), st.data())
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=amount(60, 1000))
 def test_any_hunks_of_any_change(texts: tuple[bytes, bytes], data: st.DataObject) -> None:
     old, new = texts
     count = len(ask(old, new))

@@ -2,185 +2,31 @@
 
 from __future__ import annotations
 
-import subprocess
-from collections.abc import Mapping, Sequence
-from functools import partial
-from itertools import pairwise
-from pathlib import Path
-
 import attrs
-import pygit2
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from snapd.core.compare.threeway import Overlap, Overlay, TakenBack, combined, inverse, net, take_back, three_way
-from snapd.core.model import EXECUTABLE, REGULAR, SYMLINK, Entry, ObjectId, OnConflict, RelPath
-from snapd.core.timeline.attribution import Delta, own_moves
-from snapd.core.timeline.model import Effect, SnapshotId, Span
-from snapd.core.trees import changes, files
-from snapd.store.merging import merge as merge_files
-from snapd.store.renames import renames
-from snapd.store.repository import ShadowRepository
-from tests.support.git import run_git
-from tests.support.merging import has_both
+from snapd.core.compare.threeway import Overlap, TakenBack, combined, net, take_back, three_way
+from snapd.core.model import Entry
+from snapd.core.timeline.attribution import Delta
+from tests.core.compare.stories import (
+    BIN,
+    BIN_STEP,
+    BIN_USER,
+    BOTH,
+    CLASH,
+    OLD,
+    OTHER,
+    STEP,
+    USER,
+    Objects,
+    State,
+    Story,
+    lines,
+    take,
+    told,
+    undo,
+)
 from tests.support.workspace import Executable, Item, Symlink
-
-State = Mapping[str, Item]
-
-
-def lines(*words: int | str) -> bytes:
-    return b"".join(b"line %s\n" % str(word).encode() for word in words)
-
-
-OLD = lines(*range(12))
-STEP = lines("step", *range(1, 12))  # the step changed the first line
-USER = lines(*range(11), "user")  # the user the last
-BOTH = lines("step", *range(1, 11), "user")  # each its own
-CLASH = lines("user", *range(1, 12))  # the user the line that the step had changed
-OTHER = b"something else\nof two lines\n"
-BIN, BIN_STEP, BIN_USER = b"\0" + OLD, b"\0" + STEP, b"\0" + BOTH
-
-
-class Objects:
-    """Trees and blobs, in a store as the product has it."""
-
-    def __init__(self, folder: Path) -> None:
-        self.repository = ShadowRepository(str(folder / "store"))
-        self._handle = pygit2.Repository(self.repository.path)
-
-    def entry(self, item: Item) -> Entry | None:
-        match item:
-            case None:
-                return None
-            case Symlink(target):
-                return Entry(SYMLINK, self._blob(target))
-            case Executable(data):
-                return Entry(EXECUTABLE, self._blob(data))
-            case _:
-                return Entry(REGULAR, self._blob(item))
-
-    def item(self, entry: Entry) -> Item:
-        data = self.repository.read_blob(entry.oid)
-        if entry.mode == SYMLINK:
-            return Symlink(data)
-        assert entry.mode in (REGULAR, EXECUTABLE)
-        return Executable(data) if entry.mode == EXECUTABLE else data
-
-    def _blob(self, data: bytes) -> bytes:
-        return bytes(self._handle.create_blob(data).raw)
-
-    def tree(self, state: State) -> ObjectId:
-        index = pygit2.Index()
-        for name, item in state.items():
-            entry = self.entry(item)
-            assert entry is not None
-            index.add(pygit2.IndexEntry(name, pygit2.Oid(raw=entry.oid), pygit2.enums.FileMode(entry.mode)))
-        return bytes(index.write_tree(self._handle).raw)
-
-    def deltas(self, old: State, new: State, shared: bool = False) -> dict[RelPath, Delta]:
-        found = changes(self.repository.read_tree, self.tree(old), self.tree(new))
-        return {change.path: Delta(change.old, change.new, shared) for change in found}
-
-    def renames(self, old: State, new: State) -> dict[RelPath, RelPath]:
-        return renames(self.repository, self.tree(old), self.tree(new))
-
-    def moved(self, old: State, new: State) -> dict[RelPath, RelPath]:
-        return {before: after for after, before in self.renames(old, new).items()}
-
-    def merge(self, base: Entry | None, ours: Entry, theirs: Entry) -> Entry | None:
-        return merge_files(self.repository, base, ours, theirs)
-
-    def overlay(self, state: State) -> Overlay:
-        files = {name.encode(): self.entry(item) for name, item in state.items()}
-        return Overlay(files.get, lambda path: [name for name in files if name.startswith(path + b"/")])
-
-    def after(self, state: State, effects: Sequence[Effect]) -> State:
-        """What a state becomes, where each effect has to fit."""
-        found = dict(state)
-        for effect in effects:
-            name = effect.path.decode()
-            assert self.entry(found.pop(name, None)) == effect.old
-            if effect.new is not None:
-                found[name] = self.item(effect.new)
-        for name in found:
-            assert not any(other.startswith(name + "/") for other in found), "a file and a directory"
-        return found
-
-    def git_merge(self, base: State, ours: State, theirs: State) -> tuple[State, set[str]]:
-        """What `git merge` makes of it, and the names that conflict."""
-        root = self._commit(base)
-        two = [self._commit(state, root) for state in (ours, theirs)]
-        said = run_git(
-            self.repository.path,
-            *("-c", "merge.directoryRenames=false", "merge-tree", "--write-tree", "--name-only", "--no-messages", "-z"),
-            *(str(one) for one in two),
-        ).split(b"\0")
-        found = files(self.repository.read_tree, bytes.fromhex(said[0].decode()))
-        merged = {path.decode(): self.item(entry) for path, entry in found}
-        # what cannot keep its name is put aside, under one with a tilde
-        names = {name.decode().partition("~")[0] for name in said[1:] if name}
-        return {name: item for name, item in merged.items() if "~" not in name}, names
-
-    def _commit(self, state: State, *parents: pygit2.Oid) -> pygit2.Oid:
-        who = pygit2.Signature("Author", "author@example.com", 0, 0)
-        return self._handle.create_commit(None, who, who, "", pygit2.Oid(raw=self.tree(state)), list(parents))
-
-
-@pytest.fixture(scope="module")
-def objects(tmp_path_factory: pytest.TempPathFactory) -> Objects:
-    return Objects(tmp_path_factory.mktemp("objects"))
-
-
-@attrs.frozen
-class Story:
-    """What happened, in turns: the step, others, the step, others, and so on."""
-
-    before: State
-    turns: tuple[State, ...]
-    shared: bool = False
-
-    def deltas(self, objects: Objects) -> dict[RelPath, list[Delta]]:
-        found: dict[RelPath, list[Delta]] = {}
-        for at, (old, new) in enumerate(pairwise((self.before, *self.turns))):
-            if at % 2 == 0:
-                for path, delta in objects.deltas(old, new, self.shared).items():
-                    found.setdefault(path, []).append(delta)
-        return found
-
-    def moves(self, objects: Objects) -> dict[RelPath, RelPath]:
-        ids = [SnapshotId(objects.tree(state), b"") for state in (self.before, *self.turns)]
-        spans = [Span(old, new, ("step",)) for old, new in list(pairwise(ids))[::2]]
-        return own_moves(spans, lambda old, new: renames(objects.repository, old, new))
-
-    @property
-    def left(self) -> State:
-        """What the step left in the end."""
-        return self.turns[-1 - (len(self.turns) % 2 == 0)]
-
-    @property
-    def now(self) -> State:
-        return self.turns[-1]
-
-
-def take(
-    objects: Objects, story: Story, on_conflict: OnConflict = "merge", overlay: Overlay | None = None
-) -> TakenBack:
-    deltas = story.deltas(objects)
-    return take_back(
-        objects.overlay(story.now) if overlay is None else overlay,
-        deltas,
-        story.moves(objects),
-        lambda: objects.moved(story.left, story.now),
-        objects.merge,
-        on_conflict,
-    )
-
-
-def told(taken: TakenBack) -> str:
-    return ", ".join(
-        f"{one.path.decode()} {one.outcome}" + (f":{one.reason}" if one.reason else "") for one in taken.outcomes
-    )
 
 
 @attrs.frozen
@@ -293,18 +139,10 @@ CASES: dict[str, Row] = {
         {"d": OLD}, {"d/f": OTHER}, {"d/f": OTHER}, {"d": OLD}, "d restored, d/f deleted"
     ),
     "file made a directory; others added to it": Row(
-        {"d": OLD},
-        {"d/f": OTHER},
-        {"d/f": OTHER, "d/user": b"1"},
-        {"d/user": b"1"},
-        "d conflict:occupied, d/f deleted",
+        {"d": OLD}, {"d/f": OTHER}, {"d/f": OTHER, "d/user": b"1"}, {"d/user": b"1"}, "d conflict:occupied, d/f deleted"
     ),
     "file made a directory; others changed what is in it": Row(
-        {"d": OLD},
-        {"d/f": OTHER},
-        {"d/f": b"user"},
-        None,
-        "d conflict:occupied, d/f conflict:changedSince",
+        {"d": OLD}, {"d/f": OTHER}, {"d/f": b"user"}, None, "d conflict:occupied, d/f conflict:changedSince"
     ),
     "directory made a file; nobody since": Row(
         {"d/f": OLD, "d/g": OTHER},
@@ -329,13 +167,7 @@ CASES: dict[str, Row] = {
         "d/e/f conflict:occupied",
         "the file in the way is the one that conflicts there",
     ),
-    "file deleted; others made a directory there": Row(
-        {"d": OLD},
-        {},
-        {"d/e/f": OTHER},
-        None,
-        "d conflict:occupied",
-    ),
+    "file deleted; others made a directory there": Row({"d": OLD}, {}, {"d/e/f": OTHER}, None, "d conflict:occupied"),
     "file deleted; others made a directory there, and it went": Row({"d": OLD}, {}, {}, {"d": OLD}, "d restored"),
     "a name that another begins with is no directory": Row(
         {"d": OLD}, {}, {"d.txt": b"1", "dd/f": b"1"}, {"d": OLD, "d.txt": b"1", "dd/f": b"1"}, "d restored"
@@ -368,11 +200,7 @@ CASES: dict[str, Row] = {
         "the old name alone conflicts there",
     ),
     "moved; others made the same at the old name": Row(
-        {"a": OLD},
-        {"b": OLD},
-        {"a": OLD, "b": OLD},
-        {"a": OLD},
-        "a unchanged, b deleted",
+        {"a": OLD}, {"b": OLD}, {"a": OLD, "b": OLD}, {"a": OLD}, "a unchanged, b deleted"
     ),
     "moved; others made the same at the old name and changed the new": Row(
         {"a": OLD},
@@ -436,11 +264,7 @@ CASES: dict[str, Row] = {
         {"a": Symlink("x")}, {"b": Symlink("x")}, {"b": Symlink("x")}, {"a": Symlink("x")}, "a restored, b deleted"
     ),
     "symlink moved; others changed it": Row(
-        {"a": Symlink("x")},
-        {"b": Symlink("x")},
-        {"b": Symlink("y")},
-        {"a": Symlink("y")},
-        "a merged, b deleted",
+        {"a": Symlink("x")}, {"b": Symlink("x")}, {"b": Symlink("y")}, {"a": Symlink("y")}, "a merged, b deleted"
     ),
     "two moved; others changed one": Row(
         {"a": OLD, "b": OTHER},
@@ -450,11 +274,7 @@ CASES: dict[str, Row] = {
         "a merged, b restored, d/a deleted, d/b deleted",
     ),
     "an empty file is not taken for moved": Row(
-        {"a": b""},
-        {"b": b""},
-        {"b": OTHER},
-        {"a": b"", "b": OTHER},
-        "a restored, b conflict:changedSince",
+        {"a": b""}, {"b": b""}, {"b": OTHER}, {"a": b"", "b": OTHER}, "a restored, b conflict:changedSince"
     ),
     # others moved it since
     "changed; others moved it": Row(
@@ -719,21 +539,6 @@ def test_two_that_need_each_others_place(objects: Objects) -> None:
 # -- several steps
 
 
-def undo(objects: Objects, overlay: Overlay, states: Sequence[State], steps: Sequence[int]) -> list[TakenBack]:
-    """Takes steps back, each from a state to the next."""
-    return [
-        take_back(
-            overlay,
-            Story(states[at], (states[at + 1],)).deltas(objects),
-            objects.renames(states[at], states[at + 1]),
-            partial(objects.moved, states[at + 1], states[-1]),
-            objects.merge,
-            "merge",
-        )
-        for at in steps
-    ]
-
-
 def test_a_middle_step_that_a_later_one_moved(objects: Objects) -> None:
     states: list[State] = [{"a": OLD}, {"a": STEP}, {"b": STEP}, {"b": BOTH}]
     overlay = objects.overlay(states[-1])
@@ -801,130 +606,3 @@ def test_the_net_is_shared_where_one_is(objects: Objects) -> None:
     assert net([{b"f": [Delta(None, one, shared=True)]}, {b"f": [Delta(one, two)]}], objects.merge) == {
         b"f": Delta(None, two, shared=True)
     }
-
-
-# -- any history
-
-ITEMS: st.SearchStrategy[Item] = st.sampled_from(
-    [OLD, STEP, USER, BOTH, CLASH, OTHER, b"", BIN, BIN_STEP, X(OLD), X(BOTH), Symlink("x"), Symlink("y")]
-)
-NAMES = ["a", "b", "c", "d", "d/e", "d/f"]
-
-
-@st.composite
-def state(draw: st.DrawFn, names: Sequence[str] = NAMES) -> State:
-    found: dict[str, Item] = draw(st.dictionaries(st.sampled_from(names), ITEMS))
-    return {name: item for name, item in found.items() if not (name == "d" and found.keys() & {"d/e", "d/f"})}
-
-
-@given(st.lists(state(), min_size=3, max_size=5), st.data())
-@settings(deadline=None, max_examples=150)
-def test_undo_and_redo(objects: Objects, states: list[State], data: st.DataObject) -> None:
-    """Any steps of some are taken back, whatever the others did; redone, all is as it was."""
-    steps = sorted(data.draw(st.sets(st.integers(0, len(states) - 2), min_size=1)), reverse=True)
-    now = states[-1]
-    overlay = objects.overlay(now)
-    taken = undo(objects, overlay, states, steps)
-    after = objects.after(now, overlay.effects())
-    # each effect follows on the one before
-    so_far = now
-    for one in taken:
-        so_far = objects.after(so_far, one.effects)
-    assert so_far == after
-
-    named = {path for at in steps for path in objects.deltas(states[at], states[at + 1])}
-    moved = {new for at in steps for new in objects.renames(states[at + 1], now)}
-    assert {effect.path for effect in overlay.effects()} <= named | moved
-    said = {one.path: one.outcome for one in combined(overlay, taken)}
-    changed = {effect.path for effect in overlay.effects()}
-    assert changed <= said.keys()
-    assert {path for path, outcome in said.items() if outcome in ("restored", "deleted", "merged")} <= changed
-    assert {path for path, outcome in said.items() if outcome == "unchanged"}.isdisjoint(changed)
-
-    again = objects.overlay(after)
-    for at, one in zip(reversed(steps), reversed(taken), strict=True):
-        back = objects.moved(states[at], states[at + 1])
-        redone = take_back(again, inverse(one.effects), back, dict, objects.merge, "fail")
-        assert "conflict" not in told(redone)
-        assert redone.effects == tuple(Effect(it.path, it.new, it.old) for it in one.effects)
-    assert objects.after(after, again.effects()) == now
-
-
-@given(st.lists(state(), min_size=2, max_size=5))
-@settings(deadline=None, max_examples=100)
-def test_all_steps_taken_back_are_as_if_they_had_not_been(objects: Objects, states: list[State]) -> None:
-    overlay = objects.overlay(states[-1])
-    taken = undo(objects, overlay, states, range(len(states) - 2, -1, -1))
-    assert objects.after(states[-1], overlay.effects()) == states[0]
-    assert "conflict" not in " ".join(map(told, taken))
-    chains = ({p: [d] for p, d in objects.deltas(*pair).items()} for pair in pairwise(states))
-    assert net(chains, objects.merge) == objects.deltas(states[0], states[-1])
-
-
-def of_its_own(name: str, item: Item) -> Item:
-    """The same, unlike any file of another name: git takes the alike for moved, and cannot be told not to."""
-    match item:
-        case Symlink(target):
-            return Symlink(name.encode() + target)
-        case Executable(data):
-            return Executable(data.replace(b"\n", name.encode() * 9 + b"\n"))
-        case None:
-            return None
-        case _:
-            return item.replace(b"\n", name.encode() * 9 + b"\n")
-
-
-FLAT = state(["a", "b", "c"]).map(lambda found: {name: of_its_own(name, item) for name, item in found.items()})
-
-
-@given(FLAT, FLAT, FLAT)
-@settings(deadline=None, max_examples=150)
-def test_without_moves_it_is_gits_merge(objects: Objects, before: State, left: State, now: State) -> None:
-    taken = take(objects, Story(before, (left, now)))
-    merged, conflicts = objects.git_merge(left, now, before)
-    ours = {one.path.decode() for one in taken.outcomes if one.outcome == "conflict"}
-    # an empty file where another has to return is in its way here; git writes into it
-    nothing = (b"", Executable(b""))
-    made = {name for name in now if not isinstance(left.get(name), (bytes, Executable))}
-    empty = {name for name in made if now[name] in nothing or before.get(name) in nothing}
-    assert ours - empty == conflicts - empty
-    after = objects.after(now, taken.effects)
-    for name in {"a", "b", "c"} - empty:
-        wanted = now if name in conflicts else merged
-        assert after.get(name) == wanted.get(name)
-
-
-# -- the product's merge of text
-
-LINES = st.lists(st.sampled_from([b"", b"}", b"x", b"y", b"z"]), max_size=14)
-TEXTS = st.builds(
-    lambda found, nl, end: nl.join(found) + end, LINES, st.sampled_from([b"\n", b"\r\n"]), st.sampled_from([b"", b"\n"])
-)
-
-
-def merge_file(folder: Path, base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
-    for name, data in (("base", base), ("ours", ours), ("theirs", theirs)):
-        (folder / name).write_bytes(data)
-    command = ["git", "merge-file", "-p", "ours", "base", "theirs"]
-    done = subprocess.run(command, cwd=folder, capture_output=True, check=False)
-    return done.stdout if done.returncode == 0 else None
-
-
-@given(TEXTS, TEXTS, TEXTS)
-@settings(deadline=None, max_examples=300)
-def test_texts_merge_as_with_git_merge_file(
-    objects: Objects, tmp_path_factory: pytest.TempPathFactory, base: bytes, ours: bytes, theirs: bytes
-) -> None:
-    wanted = merge_file(tmp_path_factory.getbasetemp(), base, ours, theirs)
-    story = Story({"f": theirs}, ({"f": base}, {"f": ours}))
-    taken = take(objects, story)
-    if theirs == base:
-        assert taken.outcomes == ()
-        return
-    found = objects.after(story.now, taken.effects)["f"] if "conflict" not in told(taken) else None
-    if wanted is None and found is not None:
-        # the changes only touch
-        assert isinstance(found, bytes)
-        assert has_both(found, base, ours, theirs)
-    else:
-        assert found == wanted

@@ -19,6 +19,7 @@ from snapd.core.feed.change_feed import INTERVAL_SECONDS, PATIENCE_SECONDS, QUIE
 from snapd.core.feed.events import MovedAway, Tracked
 from snapd.worktree.snapshot import scanner as scan
 from snapd.worktree.snapshot.walker import Walker
+from tests.support.amounts import amount
 from tests.support.workspace import Bench, Executable, Symlink, git_changes, make, read
 
 if TYPE_CHECKING:
@@ -253,7 +254,7 @@ def test_as_git_counts(told: Told, tmp_path: Path, what: str) -> None:
     assert told.files() == expected
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(amount(3, 40)))
 def test_random_edits(tmp_path: Path, seed: int) -> None:
     chance = random.Random(seed)
     names = ["a", "b", "d/a", "d/b", "d/e/a", "f/a", "g"]

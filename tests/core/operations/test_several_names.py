@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from snapd import failpoints
+from tests.support.failures import at_failpoint
 from tests.support.sessions import Agents
 from tests.support.workspace import Bench, Items, Symlink, make, outcomes
 
@@ -20,25 +20,6 @@ def linked(folder: Path, names: str, text: bytes = b"two") -> Bench:
     for other in others:
         os.link(bench.path(first), bench.path(other))
     return bench
-
-
-def coming(point: str, at: int, meanwhile: object) -> None:
-    """Has something done when an operation comes to a failpoint for the nth time."""
-    left = [at]
-
-    def listen(name: str) -> None:
-        if name == point:
-            left[0] -= 1
-            if left[0] == 0 and callable(meanwhile):
-                meanwhile()
-
-    failpoints.listener = listen
-
-
-@pytest.fixture(autouse=True)
-def _nobody_listens() -> object:
-    yield
-    failpoints.listener = None
 
 
 STATES: dict[str, Items] = {
@@ -128,8 +109,8 @@ def test_a_link_that_somebody_makes_meanwhile_is_no_change(tmp_path: Path) -> No
     tree = bench.track()
     bench.write({"a": b"two"})
     bench.track()
-    coming("apply.move", 1, lambda: os.link(bench.path("a"), tmp_path / "elsewhere"))
-    assert outcomes(bench.restore(tree)) == {"a": "restored"}
+    with at_failpoint("apply.move", lambda: os.link(bench.path("a"), tmp_path / "elsewhere")):
+        assert outcomes(bench.restore(tree)) == {"a": "restored"}
     assert (tmp_path / "elsewhere").read_bytes() == b"two"
 
 
@@ -148,8 +129,8 @@ def test_what_others_write_through_the_second_name_meanwhile_is_theirs(tmp_path:
             file.write(b"new")
         os.utime(bench.path("b"), ns=(before.st_atime_ns, before.st_mtime_ns))
 
-    coming("apply.move" if "a" in then else "apply.delete", 2, write)
-    found = outcomes(bench.restore(tree))
+    with at_failpoint("apply.move" if "a" in then else "apply.delete", write, 2):
+        found = outcomes(bench.restore(tree))
     assert found["b"] == "conflict:changedMeanwhile"
     assert bench.read()["b"] == b"new"
     assert not [name for name in os.listdir(bench.root) if name.startswith(".snapd-")]

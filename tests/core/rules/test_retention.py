@@ -23,6 +23,7 @@ from snapd.core.rules.retention import (
     expired,
     union,
 )
+from tests.support.amounts import amount
 
 DAY = 86400.0
 YEAR = 365 * DAY
@@ -91,7 +92,7 @@ def test_a_clock_that_was_wrong_for_an_hour_changes_little(wrong: float, count: 
         assert age <= NOW - time + 1 or (time in true[2 : 2 + count] and age <= 4 * DAY)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=amount(100, 3000), deadline=None)
 @given(
     st.lists(st.floats(0, 10 * DAY), min_size=1, max_size=30),
     st.lists(st.tuples(st.integers(0, 29), st.floats(-50 * YEAR, 50 * YEAR)), max_size=3),
@@ -205,7 +206,7 @@ def test_linked_sessions_are_one_piece() -> None:
     ]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=amount(60, 1000), deadline=None)
 @given(st.integers(0, 1 << 32))
 def test_all_pieces_together_are_what_goes_when_all_may_go(seed: int) -> None:
     chance = random.Random(seed)

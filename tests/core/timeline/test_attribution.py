@@ -24,9 +24,7 @@ def own(step: str, looks: list[tuple[str, State]], authors: dict[str, Author]) -
     """What belongs to a step.
 
     Args:
-        step: its name, one letter.
         looks: how the work tree was found each time, and the steps that had been open since the time before.
-        authors: the steps.
     """
     states = [state for _, state in looks]
     ids = [SnapshotId(bytes([at]), b"coverage %d" % at) for at in range(len(states))]
