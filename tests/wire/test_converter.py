@@ -19,6 +19,7 @@ from snapd.wire.snapshot import (
     DiffParams,
     FileAtResult,
     ListFilesParams,
+    OpenStep,
     PatchParams,
     RestoreParams,
     RevertParams,
@@ -197,6 +198,7 @@ FULL = [
         watcher="w",
         last_hash=HASH,
         store=StoreInfo(path="/s", bytes=3),
+        open_steps=[OpenStep(session_id="s", step_id="t", started_at="now")],
     ),
     DidRevertParams(
         workspace_uri="file:///a",

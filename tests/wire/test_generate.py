@@ -22,7 +22,8 @@ COMMON = "workspaceUri? workDoneToken? "
 OUTCOME = "applied before after files"
 
 STATUS = (
-    "enabled workspaceUri projectId files watcher watcherReason? fullLook? lastHash? store settings? settingsProblems?"
+    "enabled workspaceUri projectId files watcher watcherReason? fullLook? lastHash? store openSteps settings? "
+    "settingsProblems?"
 )
 
 REQUESTS = {

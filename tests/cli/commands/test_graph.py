@@ -37,8 +37,10 @@ def row(file: str, status: str = "modified", plus: int = 1, minus: int = 1, **mo
 
 
 def step(at: str, name: str, session: str, index: int, files: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
-    found = {"stepId": name * 2, "sessionId": session, "index": index, "state": "applied", "files": files, **more}
-    return {"kind": "step", "at": f"2026-11-{at}:00.000Z", "before": TREE, "files": files, "step": found}
+    began = f"2026-11-{at}:00.000Z"
+    about = {"stepId": name * 2, "sessionId": session, "index": index, "startedAt": began}
+    found = {**about, "state": "applied", "files": files, **more}
+    return {"kind": "step", "at": began, "before": TREE, "files": files, "step": found}
 
 
 def event(kind: str, at: str, files: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
@@ -69,7 +71,7 @@ HISTORY = [
 PICTURE = """\
        ┊      today
        ┊ ╭    claude  5f1c0a22  open  rework the parser
-14:36  ┊ ◎    aaaaaaa4  Bash  npm test  open
+14:36  ┊ ◎    aaaaaaa4  Bash  npm test  open for 4 minutes
 14:36  ◦ │    you
        ┊ │              A notes.md  +2 -0
 14:35  ┊ ◆    undo      aaaaaaa1 Edit

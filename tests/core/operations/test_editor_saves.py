@@ -41,7 +41,7 @@ def lines_of(bench: Bench, step: str) -> set[bytes]:
 def users_lines(bench: Bench) -> set[bytes]:
     """The lines that the user added, by the history."""
     found: set[bytes] = set()
-    for entry in bench.workspace.history.page(None, 1000, Call()).entries:
+    for entry in bench.workspace.history.page(None, 1000, Call()).views:
         if entry.kind == "user" and entry.after is not None:
             for file in entry.files:
                 old, new = (lines_at(bench, tree, file.path) for tree in (entry.before, entry.after))
