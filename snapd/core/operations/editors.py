@@ -77,6 +77,7 @@ class _Document:
         shown: its text when the editor was last known to show the file as it was on disk; None if it never was.
         shown_at: when that was, by `time.monotonic`.
         text: its text now; None if unknown.
+        was_on_disk: whether the file had this text when the editor reported it.
         is_unsaved: whether it has text that is on no disk.
         is_typed: whether it had some since `shown_at`, so that somebody must have typed it.
         saved: whether the editor has saved it, and nobody has looked at the file since.
@@ -87,6 +88,7 @@ class _Document:
     shown: bytes | None = None
     shown_at: float = 0.0
     text: bytes | None = None
+    was_on_disk: bool = False
     is_unsaved: bool = False
     is_typed: bool = False
     saved: bool = False
@@ -106,9 +108,9 @@ class _Document:
                 self.text = _kept(text)
                 # if the file has another text, it was saved since, or the editor restored unsaved text
                 was_saved = Saved() in to_come or self._agrees_with_any(disk, to_come)
-                was_on_disk = self._agrees(disk, text) or was_saved
-                self.is_unsaved = disk.data is not None and not was_on_disk
-                if was_on_disk or disk.is_fresh:
+                self.was_on_disk = self._agrees(disk, text)
+                self.is_unsaved = disk.data is not None and not (self.was_on_disk or was_saved)
+                if self.was_on_disk or was_saved or disk.is_fresh:
                     self.show(self.text)
                 else:
                     self.is_typed = self.is_unsaved
@@ -124,22 +126,17 @@ class _Document:
 
     def _change(self, text: bytes | None, disk: FileOnDisk, to_come: tuple[Report, ...]) -> None:
         was_clean = not (self.is_typed or self.saved)
-        if was_clean and self.text is not None and self.text != self.shown:
+        if was_clean and self.was_on_disk and self.text != self.shown:
             # had somebody saved this text, the editor would have reported that by now: it read the file again
             self.show(self.text)
         self.text = None if text is None else _kept(text)
-        if self.text is not None and self.text == self.shown:
-            self.is_unsaved = False
-        elif not self._agrees(disk, text):
-            self._note_unsaved(not self._agrees_with_any(disk, to_come))
-        else:
-            self.is_unsaved = False
+        self.was_on_disk = self._agrees(disk, text)
+        self.is_unsaved = not self.was_on_disk
+        if self.was_on_disk:
             if was_clean and not disk.is_fresh and Saved() not in to_come:
                 self.show(self.text)
-
-    def _note_unsaved(self, is_unsaved: bool) -> None:
-        self.is_unsaved = is_unsaved
-        self.is_typed = self.is_typed or is_unsaved
+        elif (self.text is None or self.text != self.shown) and not self._agrees_with_any(disk, to_come):
+            self.is_typed = True
 
     def show(self, text: bytes | None) -> None:
         """Notes that the editor shows the file as it is on disk."""

@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     from .chain import Link
 
 _OF_A_CHAIN = ("undone", "turns", "spans", "operations", "steps", "sessions")
-# a database of another snapd may interpret the same events in another way
-_VERSION = VERSION << 8 | codec.VERSION
 
 
 class Database:
@@ -84,7 +82,7 @@ class Database:
         with self._transaction():
             for statement in TABLES:
                 self._connection.execute(statement)
-            self._connection.execute(f"PRAGMA user_version = {_VERSION}")
+            self._connection.execute(f"PRAGMA user_version = {VERSION << 8 | codec.VERSION}")
             previous = None
             for link in links:
                 self.add(link, previous)
@@ -93,7 +91,8 @@ class Database:
     @property
     def is_current(self) -> bool:
         """Whether its tables and the format of its events are those of this version."""
-        return bool(self._value("PRAGMA user_version") == _VERSION)
+        # a database of another snapd may interpret the same events in another way
+        return bool(self._value("PRAGMA user_version") == VERSION << 8 | codec.VERSION)
 
     def begin(self) -> None:
         """Begins a transaction."""
