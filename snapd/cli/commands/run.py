@@ -180,7 +180,9 @@ def _finish(options: argparse.Namespace, recorder: Recorder) -> None:
     print(f"snapd: session {painter.paint(name, 'yellow')}: {said}", file=sys.stderr)
     for step in steps:
         print(f"  {painter.paint('●', 'cyan')} {_step(painter, step)}", file=sys.stderr)
-    print(painter.paint(f"snapd undo --session {name} undoes the last step", "dim"), file=sys.stderr)
+    note = "all that changed meanwhile counts as the command's, except what you saved in a connected editor"
+    for line in (note, f"snapd undo --session {name} undoes the last step"):
+        print(painter.paint(line, "dim"), file=sys.stderr)
 
 
 def _step(painter: Painter, step: dict[str, Any]) -> str:

@@ -8,6 +8,10 @@ from .shared_options import changing, common
 
 _STEP = "a step: its name, the beginning of its name, or 'last'; 'snapd log' shows them"
 _SESSION = "a session: its name or the beginning of its name; 'snapd sessions' lists them"
+_RUN = (
+    "Run a command and record as steps of a session what changes in the folder meanwhile. What you save in an editor "
+    "that is connected to snapd stays yours. Everything else that changes meanwhile counts as the command's."
+)
 _CONFLICTS = "what to do with files that changed after the step (default: merge)"
 
 
@@ -92,6 +96,7 @@ def _add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         "run",
         parents=[common(alone=False)],
         help="run a command and record its changes as steps of a session",
+        description=_RUN,
         usage="snapd run [options] -- COMMAND ...",
     )
     run.add_argument("--agent", metavar="NAME", help="the agent of the session (default: the name of the command)")

@@ -168,8 +168,9 @@ def test_steps_make_themselves(home: Home, project: str) -> None:
         ["+2", "-0", "three,", "two"],
         ["+1", "-0", "four"],
     ]
+    assert "except what you saved in a connected editor" in lines[4]
     # what it says does what it says
-    hint = lines[4].split()[1:4]
+    hint = lines[5].split()[1:4]
     assert home.run(project, *hint, "--yes").code == 0
     assert sorted(os.listdir(project)) == ["README.md", "one", "src", "three", "two"]
 

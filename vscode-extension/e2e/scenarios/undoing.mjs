@@ -61,6 +61,33 @@ export const UNDOING = [
     },
   },
   {
+    name: "type-while-an-agent-works",
+    async run(stage) {
+      const { text, workbench, world } = stage;
+      const agent = await stage.agent("At work");
+      await agent.step("Begin", { "shared.txt": LIST });
+      const stepId = await agent.begin("Change the list");
+      const first = withLine(LIST, "beta", "beta of the agent");
+      await agent.write({ "shared.txt": first });
+      await text.open("shared.txt");
+      await text.shows(first);
+      await text.typeAt(6, "typed by the user ");
+      await text.save();
+      const typed = withLine(first, "zeta", "typed by the user zeta");
+      assert.equal(world.read("shared.txt"), typed);
+      const both = withLine(typed, "kappa", "kappa of the agent");
+      await agent.write({ "shared.txt": both });
+      await text.shows(both);
+      await agent.end(stepId);
+      await stage.stepRow("At work", "Change the list");
+      await workbench.run("Snapd: Undo Last Agent Step");
+      await workbench.told(/Undid step 2/);
+      const kept = withLine(LIST, "zeta", "typed by the user zeta");
+      await untilEqual("shared.txt", () => world.read("shared.txt"), kept);
+      await text.shows(kept);
+    },
+  },
+  {
     name: "undo-button",
     async run(stage) {
       const { workbench, world } = stage;

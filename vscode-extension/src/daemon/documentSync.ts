@@ -1,7 +1,8 @@
-// Tells the daemon which files have text in this window that is not saved, so that no undo writes over it.
+// Reports to the daemon what this window has open: no undo writes over unsaved text, and what somebody types and saves
+// is the user's, whatever an agent does meanwhile.
 //
-// Only documents with unsaved text are told of: a document that nobody types into costs nothing. They are told of
-// wherever they lie, as a symlink may lead from there into a folder.
+// Documents in the folders of the window are reported as soon as they are open, so that the daemon knows the text on
+// which somebody types. Others are reported while they have unsaved text: a symlink may lead from there into a folder.
 
 import type * as vscode from "vscode";
 import type { Disposable, SnapdClient } from "snapd-client";
@@ -11,8 +12,10 @@ import type { Listen } from "../model/signal";
 export type Editors = Pick<
   typeof vscode.workspace,
   | "textDocuments"
+  | "getWorkspaceFolder"
   | "onDidOpenTextDocument"
   | "onDidChangeTextDocument"
+  | "onWillSaveTextDocument"
   | "onDidSaveTextDocument"
   | "onDidCloseTextDocument"
 >;
@@ -26,13 +29,13 @@ export interface Told {
 /** Milliseconds in which what is typed is gathered. */
 const GATHERING = 300;
 
-/** Tells the daemon of unsaved text. */
+/** Reports documents to the daemon. */
 export class DocumentSync implements Disposable {
   readonly #editors: Editors;
   readonly #daemon: Told;
   readonly #subscriptions: Disposable[];
-  /** The version that the daemon was told last, by URI. */
-  readonly #told = new Map<string, number>();
+  /** What the daemon knows of each document, by URI: its version, and whether its text was unsaved. */
+  readonly #told = new Map<string, { readonly version: number; readonly isDirty: boolean }>();
   /** Documents with text that was not told yet. */
   readonly #waiting = new Set<vscode.TextDocument>();
   #client: Told["client"];
@@ -47,6 +50,9 @@ export class DocumentSync implements Disposable {
       }),
       editors.onDidChangeTextDocument(({ document }) => {
         this.#look(document);
+      }),
+      editors.onWillSaveTextDocument(({ document }) => {
+        this.#tellWaiting(document);
       }),
       editors.onDidSaveTextDocument((document) => {
         this.#saved(document);
@@ -65,10 +71,7 @@ export class DocumentSync implements Disposable {
   flush(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    for (const document of this.#waiting) {
-      if (this.#told.has(uriOf(document))) this.#tellChange(document);
-    }
-    this.#waiting.clear();
+    for (const document of [...this.#waiting]) this.#tellWaiting(document);
     return Promise.resolve();
   }
 
@@ -88,29 +91,42 @@ export class DocumentSync implements Disposable {
 
   #look(document: vscode.TextDocument): void {
     if (document.uri.scheme !== "file" || this.#client === undefined) return;
-    if (!document.isDirty) this.#forget(document);
-    else if (!this.#told.has(uriOf(document))) this.#tellOpen(document);
-    else if (this.#told.get(uriOf(document)) !== document.version) this.#wait(document);
+    const told = this.#told.get(uriOf(document));
+    const isInFolder = this.#editors.getWorkspaceFolder(document.uri) !== undefined;
+    if (!document.isDirty && !isInFolder) this.#forget(document);
+    else if (told === undefined) this.#tellOpen(document);
+    else if (told.version === document.version && told.isDirty === document.isDirty) return;
+    else if (told.isDirty && document.isDirty) this.#wait(document);
+    else this.#tellChange(document);
   }
 
   #saved(document: vscode.TextDocument): void {
     if (!this.#told.has(uriOf(document))) return;
+    // if somebody typed on while it was saved, the text is not the one that was saved
+    if (!document.isDirty) this.#tellWaiting(document);
     this.#client?.documents.didSave(uriOf(document));
-    // somebody may have typed on while it was saved
+    this.#told.set(uriOf(document), { version: document.version, isDirty: false });
     if (document.isDirty) this.#wait(document);
-    else this.#forget(document);
+    else this.#look(document);
   }
 
   #tellOpen(document: vscode.TextDocument): void {
-    const { languageId, version } = document;
+    const { languageId, version, isDirty } = document;
     this.#client?.documents.didOpen(uriOf(document), languageId, version, document.getText());
+    this.#told.set(uriOf(document), { version, isDirty });
     // a file in another encoding cannot be compared with the text: that it was changed must be said
-    this.#tellChange(document);
+    if (isDirty) this.#tellChange(document);
   }
 
   #tellChange(document: vscode.TextDocument): void {
-    this.#client?.documents.didChange(uriOf(document), document.version, document.getText());
-    this.#told.set(uriOf(document), document.version);
+    const { version, isDirty } = document;
+    this.#waiting.delete(document);
+    this.#client?.documents.didChange(uriOf(document), version, document.getText());
+    this.#told.set(uriOf(document), { version, isDirty });
+  }
+
+  #tellWaiting(document: vscode.TextDocument): void {
+    if (this.#waiting.has(document) && this.#told.has(uriOf(document))) this.#tellChange(document);
   }
 
   #wait(document: vscode.TextDocument): void {

@@ -175,7 +175,7 @@ function ofEvent({ entry, folder }: UserItem | OperationItem, now: number): Pres
     description: joined([changed ? lines(entry.files) : undefined, when]),
     tooltip: [
       name,
-      entry.kind === "user" ? "Changed while no step was open, so undoing a step does not affect it." : undefined,
+      entry.kind === "user" ? "You changed this yourself, so undoing a step does not affect it." : undefined,
       moment(entry.at),
     ]
       .filter((line) => line !== undefined)

@@ -3,7 +3,14 @@ import { describe, it, type TestContext } from "node:test";
 import { DocumentSync } from "../../src/daemon/documentSync";
 import { FakeDocument, FakeWindow } from "./fakeWindow";
 
-function start(test: TestContext): { window: FakeWindow; sync: DocumentSync; document: FakeDocument } {
+interface Desk {
+  readonly window: FakeWindow;
+  readonly sync: DocumentSync;
+  readonly document: FakeDocument;
+}
+
+/** A window with an open document, of which the daemon knows if it lies in the folder. */
+function start(test: TestContext, folder = "/p"): Desk {
   test.mock.timers.enable({ apis: ["setTimeout"] });
   const window = new FakeWindow();
   window.connect();
@@ -11,30 +18,34 @@ function start(test: TestContext): { window: FakeWindow; sync: DocumentSync; doc
   test.after(() => {
     sync.dispose();
   });
-  return { window, sync, document: window.open(new FakeDocument("a.py", "disk")) };
+  const document = window.open(new FakeDocument("a.py", "disk", "file", folder));
+  if (folder === "/p") window.take();
+  return { window, sync, document };
 }
 
 const URI = "file:///p/a.py";
+const OUTSIDE = "file:///elsewhere/a.py";
 
 describe("DocumentSync", () => {
-  it("tells nothing of a document that nobody types into", async (test) => {
-    const { window, sync, document } = start(test);
-    window.save(document);
-    window.close(document);
-    await sync.flush();
-    assert.deepEqual(window.take(), []);
+  it("reports a document of the folder as it is when it is opened", (test) => {
+    const { window } = start(test);
+    window.open(new FakeDocument("b.py", "other"));
+    assert.deepEqual(window.take(), [["open", "file:///p/b.py", "python", 1, "other"]]);
   });
 
-  it("tells at once, and as a change, that a document has unsaved text", (test) => {
+  it("reports at once that a document has unsaved text, and that the editor read it again", (test) => {
     const { window, document } = start(test);
     window.type(document, "typed");
+    assert.deepEqual(window.take(), [["change", URI, 2, "typed"]]);
+    window.becomeClean(document, "disk");
+    window.becomeClean(document, "an agent wrote it");
     assert.deepEqual(window.take(), [
-      ["open", URI, "python", 2, "typed"],
-      ["change", URI, 2, "typed"],
+      ["change", URI, 3, "disk"],
+      ["change", URI, 4, "an agent wrote it"],
     ]);
   });
 
-  it("gathers what is typed on, and tells the last of it", (test) => {
+  it("gathers what is typed on, and reports the last of it", (test) => {
     const { window, document } = start(test);
     window.type(document, "t");
     window.take();
@@ -47,7 +58,7 @@ describe("DocumentSync", () => {
     assert.deepEqual(window.take(), []);
   });
 
-  it("tells all with flush, once", async (test) => {
+  it("reports all with flush, once", async (test) => {
     const { window, sync, document } = start(test);
     window.type(document, "t");
     window.take();
@@ -59,7 +70,7 @@ describe("DocumentSync", () => {
     assert.deepEqual(window.take(), []);
   });
 
-  it("tells that it was saved, and forgets what waited", (test) => {
+  it("reports the very text that was saved before it reports the save", (test) => {
     const { window, document } = start(test);
     window.type(document, "t");
     window.type(document, "ty");
@@ -67,60 +78,74 @@ describe("DocumentSync", () => {
     window.save(document);
     test.mock.timers.runAll();
     assert.deepEqual(window.take(), [
+      ["change", URI, 3, "ty"],
       ["save", URI],
-      ["close", URI],
     ]);
+    window.type(document, "typ");
+    assert.deepEqual(window.take(), [["change", URI, 4, "typ"]]);
   });
 
-  it("tells what was typed while it was saved", async (test) => {
+  it("reports what was typed while it was saved after the save", async (test) => {
     const { window, sync, document } = start(test);
     window.type(document, "t");
+    window.type(document, "ty");
     window.take();
-    window.save(document, true);
-    await sync.flush();
+    window.save(document, "typ");
     assert.deepEqual(window.take(), [
+      ["change", URI, 3, "ty"],
       ["save", URI],
-      ["change", URI, 2, "t"],
+    ]);
+    await sync.flush();
+    assert.deepEqual(window.take(), [["change", URI, 4, "typ"]]);
+  });
+
+  it("reports a document elsewhere while it has unsaved text", (test) => {
+    const { window, document } = start(test, "/elsewhere");
+    window.save(document);
+    assert.deepEqual(window.take(), []);
+    window.type(document, "typed");
+    assert.deepEqual(window.take(), [
+      ["open", OUTSIDE, "python", 2, "typed"],
+      ["change", OUTSIDE, 2, "typed"],
+    ]);
+    window.becomeClean(document, "disk");
+    assert.deepEqual(window.take(), [["close", OUTSIDE]]);
+    window.type(document, "typed");
+    window.take();
+    window.save(document);
+    assert.deepEqual(window.take(), [
+      ["save", OUTSIDE],
+      ["close", OUTSIDE],
     ]);
   });
 
-  it("tells that nothing is unsaved any more after an undo in the editor, and after closing", (test) => {
+  it("reports that a document was closed", (test) => {
     const { window, document } = start(test);
-    window.type(document, "t");
-    window.take();
-    window.becomeClean(document);
-    assert.deepEqual(window.take(), [["close", URI]]);
-    window.type(document, "t");
-    window.take();
     window.close(document);
     assert.deepEqual(window.take(), [["close", URI]]);
   });
 
-  it("tells a new client of all that is unsaved, and an absent one nothing", (test) => {
+  it("reports to a new client all that is open, and to an absent one nothing", (test) => {
     const { window, document } = start(test);
     window.disconnect();
     window.type(document, "t");
-    window.open(new FakeDocument("clean.py", ""));
+    window.open(new FakeDocument("clean.py", "c"));
     assert.deepEqual(window.take(), []);
     window.connect();
-    window.take();
-    window.connect();
-    assert.deepEqual(
-      window.take().map(([name, uri]) => [name, uri]),
-      [
-        ["open", URI],
-        ["change", URI],
-      ],
-    );
+    assert.deepEqual(window.take(), [
+      ["open", URI, "python", 2, "t"],
+      ["change", URI, 2, "t"],
+      ["open", "file:///p/clean.py", "python", 1, "c"],
+    ]);
   });
 
-  it("tells of files alone", (test) => {
+  it("reports files alone", (test) => {
     const { window } = start(test);
     window.type(window.open(new FakeDocument("x", "", "untitled")), "t");
     assert.deepEqual(window.take(), []);
   });
 
-  it("tells nothing once it is let go of", (test) => {
+  it("reports nothing once it is disposed of", (test) => {
     const { window, sync, document } = start(test);
     window.type(document, "t");
     window.take();

@@ -42,8 +42,10 @@ export class FakeWindow implements Told {
     };
     return {
       textDocuments: this.documents as unknown as readonly vscode.TextDocument[],
+      getWorkspaceFolder: (uri: vscode.Uri) => (uri.toString().startsWith("file:///p/") ? {} : undefined),
       onDidOpenTextDocument: on("open"),
       onDidChangeTextDocument: on("change"),
+      onWillSaveTextDocument: on("willSave"),
       onDidSaveTextDocument: on("save"),
       onDidCloseTextDocument: on("close"),
     } as Editors;
@@ -87,14 +89,19 @@ export class FakeWindow implements Told {
     this.#events.emit("change", { document });
   }
 
-  /** Undoes all that was typed: VS Code tells it as a change. */
-  becomeClean(document: FakeDocument): void {
+  /** Reads the file again, or undoes all that was typed: VS Code tells either as a change. */
+  becomeClean(document: FakeDocument, text: string): void {
+    document.text = text;
+    document.version += 1;
     document.isDirty = false;
     this.#events.emit("change", { document });
   }
 
-  save(document: FakeDocument, typedMeanwhile = false): void {
-    document.isDirty = typedMeanwhile;
+  /** Saves it; somebody may type on meanwhile. */
+  save(document: FakeDocument, typedMeanwhile?: string): void {
+    this.#events.emit("willSave", { document });
+    if (typedMeanwhile === undefined) document.isDirty = false;
+    else this.type(document, typedMeanwhile);
     this.#events.emit("save", document);
   }
 
