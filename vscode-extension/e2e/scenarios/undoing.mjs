@@ -79,6 +79,7 @@ export const UNDOING = [
       await agent.write({ "shared.txt": both });
       await text.shows(both);
       await agent.end(stepId);
+      await stage.steps.open();
       await stage.stepRow("At work", "Change the list");
       await workbench.run("Snapd: Undo Last Agent Step");
       await workbench.told(/Undid step 2/);
