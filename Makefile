@@ -17,7 +17,7 @@ NPM_CI := npm ci --no-fund --no-audit --loglevel=error
 VSIX := $(EXTENSION)/snapd.vsix
 SHOTS ?= $(EXTENSION)/build/e2e
 # what `tests/support/amounts.py` makes longer
-LONG := $(addprefix tests/,core fuzz soak/test_histories.py store/fsck/test_kills.py worktree/snapshot/test_bursts.py \
+LONG := $(addprefix tests/,core fuzz soak/test_histories.py store/fsck/test_kills.py rpc/test_sessions.py worktree/snapshot/test_bursts.py \
 	hazards/test_crash_kill.py hazards/test_paths_races.py)
 
 # where it is set, each of the two thousand processes that the tests start would compile snapd anew
