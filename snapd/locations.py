@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import shlex
 import stat
@@ -120,6 +121,11 @@ def check_socket_directory(path: str) -> None:
         path=directory,
         errno="EPERM",
     )
+
+
+def project_id(root: bytes) -> str:
+    """The id of a workspace, and name of its store: the first 8 bytes of SHA-256 of its canonical path, in hex."""
+    return hashlib.sha256(root).hexdigest()[:16]
 
 
 def stores_directory(data: str) -> str:

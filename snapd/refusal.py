@@ -1,8 +1,7 @@
-"""Which folders cannot be workspaces, and the id of one that can."""
+"""Which folders cannot be workspaces."""
 
 from __future__ import annotations
 
-import hashlib
 import os
 from typing import TYPE_CHECKING
 
@@ -60,11 +59,6 @@ def check_root(root: bytes, home: bytes, data: bytes, data_inside: bool, allowed
         raise _refused(
             root, f"it belongs to somebody else (user {owner})", "name it in `allow_foreign` in config.toml to open it"
         )
-
-
-def project_id(root: bytes) -> str:
-    """The id of a workspace, and name of its store: the first 8 bytes of SHA-256 of its canonical path, in hex."""
-    return hashlib.sha256(root).hexdigest()[:16]
 
 
 def _is_within(path: bytes, folder: bytes) -> bool:

@@ -14,8 +14,8 @@ from snapd.core.compare.text import DirectDiffer
 from snapd.core.errors import StoreCorrupt, WorkspaceGone
 from snapd.core.operations.editors import Editors
 from snapd.core.workspace import Workspace
-from snapd.locations import check_private, store_directories, store_path
-from snapd.refusal import canonical_root, check_root, project_id
+from snapd.locations import check_private, project_id, store_directories, store_path
+from snapd.refusal import canonical_root, check_root
 from snapd.settings.in_force import FolderSettings
 from snapd.store.files.durable import make_directories
 from snapd.store.store import Store

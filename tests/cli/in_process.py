@@ -14,7 +14,7 @@ from unittest import mock
 
 from snapd import backend
 from snapd.cli.main import main
-from snapd.cli.requests import connection
+from snapd.cli.terminal import output
 from tests.support import zygote
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def run(
         streams: descriptors of standard output and standard error; None where it has none.
     """
     # what a process knows of earlier requests goes with it
-    connection._told.clear()
+    output._printed.clear()
     backend._shared.clear()
     reader, writer = os.pipe()
     with open(writer, "wb") as out:

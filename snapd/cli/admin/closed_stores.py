@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import os
 from typing import TYPE_CHECKING, Any
 
 from snapd.core.call import Call
 from snapd.handlers.check import result
-from snapd.locations import store_path
-from snapd.refusal import canonical_root, project_id
+from snapd.locations import project_id, store_path
+from snapd.refusal import canonical_root
+from snapd.root import folder_of_store
 from snapd.store.fsck.checkers import check_closed
 from snapd.wire import converter as wire
 
@@ -67,20 +67,11 @@ def check_store(store: str, *, quick: bool, repair: bool, report: Report | None 
             report(message, done * 100 // total if total else None)
 
     found = check_closed(store, Call(tell), quick=quick, mend=repair)
-    return wire.unstructure(result(os.fsencode(_said(store) or "/"), found))
+    return wire.unstructure(result(os.fsencode(folder_of_store(store) or "/"), found))
 
 
 def _folder_of(store: str, name: str) -> str | None:
-    folder = _said(store)
+    folder = folder_of_store(store)
     if folder is None or not os.path.isdir(folder) or project_id(os.path.realpath(os.fsencode(folder))) != name:
         return None
     return folder
-
-
-def _said(store: str) -> str | None:
-    try:
-        with open(os.path.join(store, "root.json"), "rb") as file:
-            folder = json.load(file)["path"]
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-    return folder if isinstance(folder, str) else None

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from snapd._version import __version__
 from snapd.cli.exit_codes import DONE, FAILED
 from snapd.cli.requests.connection import ask, backend
+from snapd.cli.requests.folder import folder_of, others_with
 from snapd.cli.terminal.output import Painter, print_json, printable, settings, size, watching
 from snapd.core.errors import SnapdError
 from snapd.locations import Locations
@@ -29,7 +30,7 @@ _TOLD = 3
 def doctor(options: argparse.Namespace) -> int:
     """Runs every check, also after one has failed."""
     locations = Locations.from_environment(os.environ)
-    folder = os.path.abspath(options.directory)
+    folder = folder_of(options)
     socket = os.path.abspath(options.socket) if options.socket else locations.socket
     checks: dict[str, Callable[[], str]] = {
         "version": _version,
@@ -38,6 +39,7 @@ def doctor(options: argparse.Namespace) -> int:
         "runtime": lambda: machine.runtime(locations, socket),
         "daemon": lambda: machine.daemon(socket),
         "folder": lambda: _folder(options),
+        "overlaps": lambda: _overlaps(folder),
         "watches": lambda: machine.watches(sum(1 for _ in _listed(folder, []))),
         "leftovers": lambda: _leftovers(folder),
         "store": lambda: _store(options, folder),
@@ -94,6 +96,14 @@ def _folder(options: argparse.Namespace) -> str:
         count = len(ask(found, "snapshot/listFiles", {"hash": last})["files"])
     store = size(status["store"]["bytes"])
     return f"{status['workspaceUri']}: {count} files in the last snapshot, store {store}, watcher {watching(status)}"
+
+
+def _overlaps(folder: str) -> str:
+    others = others_with(folder)
+    if others:
+        hint = "'snapd purge --workspace --here' in the one that you do not need removes its snapshots and sessions"
+        raise machine.Unwell(f"{_few(others)}: has snapshots of the same files", hint)
+    return "no other folder has snapshots of these files"
 
 
 def _leftovers(folder: str) -> str:

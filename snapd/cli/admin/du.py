@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from snapd.cli.exit_codes import DONE, NOT_ALL
 from snapd.cli.requests.connection import TAKE_ONE
+from snapd.cli.requests.folder import folder_of
 from snapd.cli.terminal.output import Painter, print_json, printable, size
 from snapd.core.errors import InvalidParams, SnapdError
 from snapd.locations import Locations, stores_directory
@@ -56,7 +57,7 @@ def _stores(options: argparse.Namespace) -> list[Found]:
     from snapd.workspaces import Workspaces, current_umask
 
     settings = Settings.of(read_file(locations.config_file))
-    folder = os.path.abspath(options.directory)
+    folder = folder_of(options)
     workspaces = Workspaces(locations, os.environ.get("XDG_CONFIG_HOME"), current_umask(), None)
     path = workspaces.store_of(os.fsencode(folder), settings)
     if not os.path.exists(os.path.join(path, "HEAD")):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from snapd.cli.exit_codes import DONE, FAILED, NOT_ALL
 from snapd.cli.requests.connection import ask, backend
+from snapd.cli.requests.folder import folder_of
 from snapd.cli.terminal.output import Painter, print_json, printable, size
 from snapd.core.errors import SnapdError, StoreCorrupt, StoreLocked
 from snapd.locations import Locations
@@ -27,7 +28,7 @@ def fsck(options: argparse.Namespace) -> int:
         not get everything back.
     """
     if not options.all:
-        answer = check_folder(options, os.path.abspath(options.directory), repair=options.repair)
+        answer = check_folder(options, folder_of(options), repair=options.repair)
         _print(options, [answer])
         return _code(options, answer)
     from snapd.cli.admin.closed_stores import check_store, stores

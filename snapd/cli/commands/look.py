@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from snapd.backend import file_bytes
 from snapd.cli.exit_codes import DONE
 from snapd.cli.requests.connection import ask, backend, in_folder, pages, resolve
+from snapd.cli.requests.folder import folder_of, others_with
 from snapd.cli.terminal.layout import one_line
 from snapd.cli.terminal.output import Painter, print_json, printable, settings, size, summary, watching
 from snapd.cli.terminal.times import lasting, local_now, moment
@@ -109,6 +110,9 @@ def status(options: argparse.Namespace) -> int:
         "watching": watching(result),
         "store": f"{result['store']['path']} ({size(result['store']['bytes'])})",
     }
+    others = others_with(folder_of(options))
+    if others:
+        rows["overlaps"] = ", ".join(others) + ": has snapshots of the same files; 'snapd doctor' says more"
     if "fullLook" in result:
         rows["full look"] = f"{result['fullLook']['at']}: {result['fullLook']['reason']}"
     for name, value in rows.items():

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from snapd_client import ClientError
 
 from snapd.cli.requests.connection import connected
+from snapd.cli.requests.folder import folder_of
 from snapd.cli.requests.names import short
 from snapd.cli.terminal.layout import fit_name, terminal_width
 from snapd.cli.terminal.output import Painter, counts, print_error, printable
@@ -44,8 +45,8 @@ def run(options: argparse.Namespace) -> int:
     words = options.words[1:] if options.words[:1] == ["--"] else options.words
     if not words:
         raise InvalidParams("expected a command after --", hint="for example: snapd run -- claude", field="COMMAND")
-    folder = os.path.abspath(options.directory)
-    os.chdir(folder)
+    folder = folder_of(options)
+    os.chdir(options.directory)
     program = shutil.which(words[0])
     if program is None:
         print(f"snapd: {printable(words[0])}: command not found", file=sys.stderr)

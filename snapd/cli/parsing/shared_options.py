@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-FOLDER = "the folder (default: this one)"
+FOLDER = "where to begin (default: here): the folder around it that has a history, or is the root of a git work tree"
 
 
 def common(*, alone: bool = True, asks: bool = True) -> argparse.ArgumentParser:
@@ -16,6 +16,9 @@ def common(*, alone: bool = True, asks: bool = True) -> argparse.ArgumentParser:
     """
     shared = argparse.ArgumentParser(add_help=False)
     shared.add_argument("-C", dest="directory", metavar="DIR", default=argparse.SUPPRESS, help=FOLDER)
+    shared.add_argument(
+        "--here", action="store_true", help="use this very folder, not the one around it that has snapshots of it"
+    )
     if asks:
         shared.add_argument("--socket", metavar="PATH", help="the daemon's socket (default: the user's own)")
     if alone and asks:

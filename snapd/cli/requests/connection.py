@@ -8,8 +8,11 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from snapd.cli.terminal.output import print_once
 from snapd.core.errors import InvalidParams, IoError
 from snapd.locations import Locations
+
+from .folder import folder_of
 
 if TYPE_CHECKING:
     import argparse
@@ -27,10 +30,6 @@ _QUIET_SECONDS = 0.5
 """How long a request may take before its progress is shown."""
 
 
-_told: set[str] = set()
-"""The warnings about the environment so far: a command with several requests prints each once."""
-
-
 class NoDaemon(IoError):
     """The daemon cannot be started or reached."""
 
@@ -40,13 +39,13 @@ def backend(options: argparse.Namespace, folder: str | None = None) -> Iterator[
     """The backend for the folder of a command.
 
     Args:
-        options: of the command; `directory`, `socket` and `no_daemon` are read.
+        options: of the command; `directory`, `here`, `socket` and `no_daemon` are read.
         folder: another one, absolute.
 
     Raises:
         SnapdError: the folder cannot be opened.
     """
-    folder = folder or os.path.abspath(options.directory)
+    folder = folder or folder_of(options)
     locations = Locations.from_environment(os.environ)
     found = _local(locations, folder) if options.no_daemon else _remote(locations, folder, options.socket)
     try:
@@ -103,9 +102,8 @@ def own_settings(locations: Locations) -> dict[str, Any]:
     from snapd.settings.sources import as_options, for_the_daemon, read_environment
 
     own, unheard = for_the_daemon(read_environment(os.environ), locations.config_file)
-    if unheard is not None and unheard not in _told:
-        _told.add(unheard)
-        print(f"snapd: {unheard}", file=sys.stderr)
+    if unheard is not None:
+        print_once(f"snapd: {unheard}")
     return as_options(own)
 
 

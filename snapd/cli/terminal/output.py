@@ -175,6 +175,16 @@ def settings(status: dict[str, Any]) -> list[str]:
     ]
 
 
+_printed: set[str] = set()
+
+
+def print_once(line: str) -> None:
+    """Prints a line to standard error, unless this command printed it already."""
+    if line not in _printed:
+        _printed.add(line)
+        print(line, file=sys.stderr)
+
+
 def print_error(error: Exception, before: str = "") -> None:
     """Prints an error to standard error: what is wrong, then on a line of its own what to do next.
 

@@ -1,0 +1,89 @@
+"""Finds the folder that a command or a hook works on, and other folders with snapshots of the same files."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_HISTORY = ("refs/snapd", "journal")
+"""The directories of a store that hold something as soon as there is a snapshot or a session."""
+
+
+def root_of(start: str, store_of: Callable[[str], str]) -> str:
+    """Finds the folder whose snapshots have the files of a directory.
+
+    That is the nearest folder, the directory itself first, that has a history or is the root of a git work tree: a
+    folder's snapshots leave out the repositories in it.
+
+    Args:
+        start: the directory, absolute.
+        store_of: gives the directory of a folder's store, which need not exist.
+
+    Returns:
+        The folder, absolute; the directory itself if there is no such folder around it.
+    """
+    folder = start
+    while True:
+        if has_history(store_of(folder)) or os.path.lexists(os.path.join(folder, ".git")):
+            return folder
+        above = os.path.dirname(folder)
+        if above == folder:
+            return start
+        folder = above
+
+
+def has_history(store: str) -> bool:
+    """Whether a store, which need not exist, has snapshots or sessions."""
+    if os.path.exists(os.path.join(store, "packed-refs")):
+        return True
+    return any(_has_entries(os.path.join(store, name)) for name in _HISTORY)
+
+
+def folder_of_store(store: str) -> str | None:
+    """Reads which folder a store belongs to, or did; None if it does not say."""
+    try:
+        with open(os.path.join(store, "root.json"), "rb") as file:
+            folder = json.load(file)["path"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return folder if isinstance(folder, str) else None
+
+
+def overlapping(folder: str, stores: str) -> list[str]:
+    """Lists the other folders with a history that lie around a folder or in it, so that both capture the same files.
+
+    Args:
+        folder: absolute and canonical.
+        stores: the directory of all stores.
+    """
+    found = []
+    for name in sorted(os.listdir(stores)) if os.path.isdir(stores) else ():
+        store = os.path.join(stores, name)
+        other = folder_of_store(store)
+        if other is None or not os.path.isdir(other) or not has_history(store):
+            continue
+        inner, outer = sorted((folder, other), key=len, reverse=True)
+        # a folder's snapshots leave out the repositories in it
+        if inner.startswith(outer.rstrip("/") + "/") and not _is_apart(inner, outer):
+            found.append(other)
+    return found
+
+
+def _is_apart(inner: str, outer: str) -> bool:
+    while inner != outer:
+        if os.path.lexists(os.path.join(inner, ".git")):
+            return True
+        inner = os.path.dirname(inner)
+    return False
+
+
+def _has_entries(directory: str) -> bool:
+    try:
+        with os.scandir(directory) as entries:
+            return any(True for _ in entries)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
