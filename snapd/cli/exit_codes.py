@@ -6,11 +6,11 @@ code when its output goes nowhere. One that only shows something (`parser.SHOWIN
 
 DONE = 0
 FAILED = 1
-"""The request was refused or went wrong; nothing was changed."""
+"""The request was refused or went wrong, or the user said no; nothing was changed."""
 USAGE = 2
 """The command's words, a setting or a hash are wrong."""
 NOT_ALL = 3
-"""Done, but not for every file: some were kept, skipped, in conflict, or failed. Or nothing was done, as asked."""
+"""Done, but not for every file: some were kept, skipped, in conflict, or failed."""
 CANNOT_REACH = 4
 """The daemon cannot be started or reached."""
 NOBODY_READS = 141

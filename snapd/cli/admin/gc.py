@@ -8,7 +8,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from snapd.cli.exit_codes import DONE, NOT_ALL
+from snapd.cli.exit_codes import DONE, FAILED, NOT_ALL
 from snapd.cli.requests.connection import ask, backend, settings_of
 from snapd.cli.terminal.confirming import confirmed
 from snapd.cli.terminal.output import print_json, printable, size
@@ -27,6 +27,9 @@ def gc(options: argparse.Namespace) -> int:
     """Drops what the settings do not keep, packs the rest, and prints how much space this freed."""
     if options.older_than is not None and not 0 <= options.older_than < math.inf:
         raise InvalidParams("--older-than: expected a number of days, at least 0", field="--older-than")
+    if options.older_than == 0 and not (options.yes or _is_wanted()):
+        print("snapd: nothing was changed", file=sys.stderr)
+        return FAILED
     if options.all or options.missing:
         return _all(options)
     with backend(options) as found:
@@ -36,6 +39,17 @@ def gc(options: argparse.Namespace) -> int:
     else:
         print(_told(result))
     return DONE
+
+
+def _is_wanted() -> bool:
+    """Asks whether to drop everything that can be dropped; raises `InvalidParams` if nobody can be asked."""
+    if not sys.stdin.isatty():
+        raise InvalidParams(
+            "--older-than 0 drops all that nothing else needs, and standard input is no terminal to ask on",
+            hint="confirm with --yes",
+            field="--yes",
+        )
+    return confirmed("Drop every snapshot and every ended session that nothing else needs? They do not come back.")
 
 
 def _all(options: argparse.Namespace) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from snapd.cli.exit_codes import NOT_ALL
+from snapd.cli.exit_codes import FAILED
 from snapd.cli.requests.connection import ask, backend, in_folder
 from snapd.cli.requests.names import step_id
 from snapd.cli.requests.operation import operate
@@ -40,7 +40,7 @@ def revert_hunk(options: argparse.Namespace) -> int:
         chosen = _named(options.hunks, len(hunks)) if options.hunks else _chosen(options, hunks)
         if not chosen:
             print("snapd: nothing was changed", file=sys.stderr)
-            return NOT_ALL
+            return FAILED
         return operate(options, found, "step/revertHunks", {**about, "hunks": chosen}, sure=True)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from snapd.cli.exit_codes import DONE, NOT_ALL
+from snapd.cli.exit_codes import DONE, FAILED
 from snapd.cli.requests.connection import ask, backend, in_folder
 from snapd.cli.terminal.confirming import confirmed
 from snapd.cli.terminal.output import print_json, printable, size
@@ -41,7 +41,7 @@ def purge(options: argparse.Namespace) -> int:
                 return DONE
             if not confirmed("Remove this for good? It cannot be undone."):
                 print("snapd: nothing was changed", file=sys.stderr)
-                return NOT_ALL
+                return FAILED
         result = ask(found, "snapshot/purge", params)
     if options.json:
         print_json(result)

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
-from snapd.cli.requests.connection import backend, in_folder, resolve
+from snapd.cli.requests.connection import ask, backend, in_folder, resolve
+from snapd.cli.requests.folder import folder_of
 from snapd.cli.requests.operation import operate
+from snapd.core.errors import InvalidParams
 
 if TYPE_CHECKING:
     import argparse
+
+    from snapd.backend import Backend
 
 
 def revert(options: argparse.Namespace) -> int:
     """Brings some files back."""
     with backend(options) as found:
-        files = [in_folder(options, path) for path in options.files]
-        params = {"patches": [{"hash": resolve(found, options.hash), "files": files}]}
+        tree = resolve(found, options.hash)
+        for path in options.files:
+            _check_known(options, found, tree, path)
+        params = {"patches": [{"hash": tree, "files": [in_folder(options, path) for path in options.files]}]}
         return operate(options, found, "snapshot/revert", params, sure=options.yes)
 
 
@@ -24,3 +31,24 @@ def restore(options: argparse.Namespace) -> int:
     with backend(options) as found:
         params = {"hash": resolve(found, options.hash)}
         return operate(options, found, "snapshot/restore", params, sure=options.yes)
+
+
+def _check_known(options: argparse.Namespace, found: Backend, tree: str, path: str) -> None:
+    """Makes sure that a path exists somewhere: a name that was mistyped would be reported as unchanged.
+
+    Raises:
+        InvalidParams: neither the snapshot nor the folder has it.
+    """
+    file = in_folder(options, path)
+    # a name that is no UTF-8 is not mistyped
+    if file.startswith("file:") or os.path.lexists(file):
+        return
+    if ask(found, "snapshot/fileExists", {"hash": tree, "file": file})["exists"]:
+        return
+    below = os.path.relpath(file, folder_of(options)) + "/"
+    if not ask(found, "snapshot/listFiles", {"hash": tree, "prefix": below, "limit": 1})["files"]:
+        raise InvalidParams(
+            f"{path}: neither the snapshot nor the folder has it",
+            hint=f"check the name; 'snapd files {tree}' lists what the snapshot has",
+            field="FILE",
+        )

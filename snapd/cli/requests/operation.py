@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from snapd.cli.exit_codes import DONE, NOT_ALL
+from snapd.cli.exit_codes import DONE, FAILED, NOT_ALL
 from snapd.cli.terminal.confirming import confirmed
 from snapd.cli.terminal.output import Painter, outcomes, print_json, step_line
 from snapd.core.errors import InvalidParams
@@ -52,7 +52,7 @@ def operate(options: argparse.Namespace, found: Backend, method: str, params: di
         plan = ask(found, method, {**params, "dryRun": True})
         if not _confirmed(painter, method, plan):
             print("snapd: nothing was changed", file=sys.stderr)
-            return NOT_ALL
+            return FAILED
     return _show(options, painter, method, ask(found, method, params))
 
 

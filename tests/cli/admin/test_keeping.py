@@ -39,7 +39,7 @@ def test_gc(own_home: Home, way: tuple[str, ...]) -> None:
         trees.append(own_home.track(project, *way))
     said = own_home.ok(project, "gc", *way)
     assert said.startswith("0 snapshots removed, "), said
-    assert own_home.run(project, "gc", "--older-than", "0", "--json", *way).json["removed"] == 2
+    assert own_home.run(project, "gc", "--older-than", "0", "--yes", "--json", *way).json["removed"] == 2
     fsck(store_of(own_home, project, *way))
     for wrong in ("-1", "nan", "inf"):
         result = own_home.run(project, "gc", f"--older-than={wrong}", *way)
@@ -60,7 +60,7 @@ def test_gc_of_all_and_of_what_is_missing(own_home: Home) -> None:
     stores = {project: store_of(own_home, project, "--no-daemon") for project in (here, there, alone)}
     own_home.track(here)
     shutil.rmtree(there)
-    result = own_home.run(own_home.path, "gc", "--all", "--older-than", "0")
+    result = own_home.run(own_home.path, "gc", "--all", "--older-than", "0", "-y")
     assert (result.code, result.err) == (0, "")
     assert [line.partition(": ")[::2] for line in result.text.splitlines()] == [
         (alone, result.text.splitlines()[0].partition(": ")[2]),
@@ -147,11 +147,28 @@ def test_purge(own_home: Home, way: tuple[str, ...]) -> None:
     assert own_home.track(project, *way)
 
 
+def test_dropping_all_snapshots_asks(own_home: Home) -> None:
+    project = own_home.project("p", {"a": b"1"})
+    first = own_home.track(project)
+    with open(os.path.join(project, "a"), "wb") as file:
+        file.write(b"2")
+    own_home.track(project)
+    refused = own_home.run(project, "gc", "--older-than", "0")
+    assert (refused.code, "confirm with --yes" in refused.err) == (2, True)
+    for answer, code in ((b"n\n", 1), (b"y\n", 0)):
+        assert own_home.run(project, "files", first).code == 0
+        terminal = Terminal(own_home, project, "gc", "--older-than", "0")
+        terminal.wait_for(b"[y/N]")
+        terminal.type(answer)
+        assert terminal.finish().code == code
+    assert own_home.run(project, "files", first).code == 1
+
+
 def test_purge_asks(own_home: Home) -> None:
     project = own_home.project("p", {"a": b"1", "key": SECRET})
     own_home.track(project)
     os.remove(os.path.join(project, "key"))
-    for answer, code in ((b"n\n", 3), (b"y\n", 0)):
+    for answer, code in ((b"n\n", 1), (b"y\n", 0)):
         terminal = Terminal(own_home, project, "purge", "key")
         terminal.wait_for(b"[y/N]")
         terminal.type(answer)

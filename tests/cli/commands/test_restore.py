@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import subprocess
 from typing import TYPE_CHECKING
 
@@ -83,7 +84,7 @@ def test_answered_yes(home: Home, project: str, tree: str, answer: bytes) -> Non
 @pytest.mark.parametrize("answer", [b"n\n", b"\n", b"yesterday\n", b"\x04"])
 def test_answered_no(home: Home, project: str, tree: str, answer: bytes) -> None:
     result = Terminal(home, project, "revert", tree, "src/main.py").answer(answer)
-    assert result.code == 3
+    assert result.code == 1
     assert "nothing was changed" in result.err
     assert read(project, "src/main.py") == b"changed\n"
 
@@ -164,3 +165,16 @@ def test_refusals(home: Home, project: str, tree: str) -> None:
         assert (result.code, result.out) == (code, b""), result
         assert result.err
     assert read(project, "src/main.py") == b"changed\n"
+
+
+@pytest.mark.parametrize("name", ["nope", "src/nope", "nope/main.py"])
+def test_a_name_that_nothing_has_is_an_error(home: Home, project: str, tree: str, name: str) -> None:
+    done = home.run(project, "revert", "--yes", tree, "src/main.py", name)
+    assert (done.code, f"{name}: neither the snapshot nor the folder has it" in done.err) == (2, True)
+    assert read(project, "src/main.py") == b"changed\n"
+
+
+def test_a_folder_that_was_deleted_comes_back(home: Home, project: str, tree: str) -> None:
+    shutil.rmtree(os.path.join(project, "src"))
+    assert home.run(project, "revert", "--yes", tree, "src").code == 0
+    assert read(project, "src/main.py") == MAIN

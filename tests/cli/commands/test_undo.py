@@ -76,7 +76,7 @@ def test_answers(home: Home, project: str, steps: list[str]) -> None:
     terminal.wait_for(b"[y/N] ")
     assert f"{steps[0][:8]}".encode() in terminal.seen
     terminal.type(b"n\n")
-    assert terminal.finish().code == 3
+    assert terminal.finish().code == 1
     assert read(project, "new.txt") == b"n\n"
     terminal = Terminal(home, project, "undo", steps[0], out=False)
     assert terminal.answer(b"y\n").code == 0
@@ -208,8 +208,8 @@ def test_all_hunks(home: Home, project: str, hunks: str) -> None:
         ("yq", 0, "bc"),
         ("?yny", 0, "b"),
         ("x" + "ynn", 0, "bc"),
-        ("nnn", 3, "abc"),
-        ("q", 3, "abc"),
+        ("nnn", 1, "abc"),
+        ("q", 1, "abc"),
         ("y\x04", 0, "bc"),
     ],
 )
