@@ -108,7 +108,7 @@ def test_what_an_editor_sets_is_shown_and_ends_with_it(own_home: Home) -> None:
         assert "settings  snapshot = true (default)\n" in shown
         assert "          max_file_size = 1 (another connected editor or agent)\n" in shown
         assert "max_file_size = 1 (another connected editor or agent)" in own_home.ok(project, "doctor")
-        assert "skipped a.txt (tooLarge)" in own_home.run(project, "track").err
+        assert "skipped a.txt (too large)" in own_home.run(project, "track").err
     while in_use(own_home, project)["max_file_size"][1] != "default":
         pass
     own_home.ok(project, "track")
@@ -120,14 +120,14 @@ def test_the_settings_file_counts_at_once(own_home: Home) -> None:
     file = own_home.at("home/.config/snapd/config.toml")
     with open(file, "w") as config:
         config.write('max_file_size = 1\nexclude = ["b.*"]\n')
-    assert own_home.run(project, "track").err == "snapd: skipped a.txt (tooLarge)\n"
+    assert own_home.run(project, "track").err == "snapd: skipped a.txt (too large)\n"
     shown = own_home.ok(project, "status")
     assert "max_file_size = 1 (config.toml)\n" in shown
     assert 'exclude = ["b.*"] (config.toml)\n' in shown
     with open(file, "w") as config:
         config.write("max_file_size = much\n")
     broken = own_home.run(project, "track")
-    assert (broken.code, broken.err) == (0, "snapd: skipped a.txt (tooLarge)\n")
+    assert (broken.code, broken.err) == (0, "snapd: skipped a.txt (too large)\n")
     status = own_home.run(project, "status")
     assert (status.code, "max_file_size = 1 (config.toml)\n" in status.text) == (0, True)
     assert status.err.startswith(f"snapd: {file}: ")

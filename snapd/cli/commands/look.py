@@ -11,6 +11,7 @@ from snapd.cli.requests.connection import ask, backend, in_folder, pages, resolv
 from snapd.cli.requests.folder import folder_of, others_with
 from snapd.cli.terminal.layout import one_line
 from snapd.cli.terminal.output import Painter, print_json, printable, settings, size, summary, watching
+from snapd.cli.terminal.reasons import in_words
 from snapd.cli.terminal.times import lasting, local_now, moment
 from snapd.core.errors import InvalidParams
 
@@ -31,7 +32,7 @@ def track(options: argparse.Namespace) -> int:
     else:
         print(result["hash"])
         for skip in result["skipped"]:
-            print(f"snapd: skipped {printable(skip['file'])} ({skip['reason']})", file=sys.stderr)
+            print(f"snapd: skipped {printable(skip['file'])} ({in_words(skip['reason'])})", file=sys.stderr)
     return DONE
 
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from snapd.core.errors import SnapdError
 
+from .reasons import in_words
+
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable
@@ -115,7 +117,7 @@ def outcomes(painter: Painter, files: Iterable[dict[str, Any]]) -> str:
     """A line for each file of an operation."""
     lines = []
     for row in files:
-        reason = f"  ({row['reason']})" if "reason" in row else ""
+        reason = f"  ({in_words(row['reason'])})" if "reason" in row else ""
         lines.append(
             f"{painter.paint(row['outcome'].ljust(9), _OUTCOMES[row['outcome']])} {printable(row['file'])}{reason}"
         )

@@ -116,7 +116,7 @@ def test_an_undo_that_met_only_conflicts_says_so_and_how_to_settle_it(home: Home
         result = home.run(project, "undo", "-y", *words)
         assert result.code == 3
         assert result.text.splitlines()[:2] == [
-            f"not undone {step[:8]} step 1", "conflict  f.txt  (changedSince)",
+            f"not undone {step[:8]} step 1", "conflict  f.txt  (changed since)",
         ]  # fmt: skip
         assert "nothing was changed" in result.err
         assert "--on-conflict overwrite" in result.err
@@ -162,7 +162,7 @@ def test_unsaved_text_yields_to_a_name_alone(home: Home, project: str, command: 
         # answered after what was told before
         editor.request("snapshot/status", {})
         kept = home.run(project, *words, "--yes")
-        assert (kept.code, "conflict  f.txt  (unsavedInEditor)" in kept.text) == (3, True), kept
+        assert (kept.code, "conflict  f.txt  (it has unsaved text in an editor)" in kept.text) == (3, True), kept
         assert read(project, "f.txt") == b"2\n"
         assert home.run(project, *words, "--yes", "--on-conflict", "overwrite").code == 0
         assert read(project, "f.txt") == b"1\n"
