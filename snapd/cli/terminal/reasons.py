@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import os
+
 _WORDS = {
     "changedMeanwhile": "it changed while this ran",
     "changedSince": "changed since",
@@ -27,5 +30,6 @@ _WORDS = {
 
 
 def in_words(reason: str) -> str:
-    """Says a reason in words; one that only a newer daemon knows, or an error of the system, as it is."""
-    return _WORDS.get(reason, reason)
+    """Says a reason in words: also the name of an error of the system. One that only a newer daemon knows stays."""
+    number = getattr(errno, reason, None)
+    return os.strerror(number).lower() if isinstance(number, int) else _WORDS.get(reason, reason)
