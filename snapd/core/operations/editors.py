@@ -118,7 +118,7 @@ class _Document:
                 self._change(text, disk, to_come)
             case Saved():
                 # an editor can save what it just read: nobody typed that
-                if self.is_typed or self.text is None or self.text != self.shown:
+                if self.is_typed or self.text != self.shown:
                     self.saved, self.saved_text = True, self.text
                 self.is_unsaved = False
             case Closed():
@@ -133,7 +133,8 @@ class _Document:
         self.was_on_disk = self._agrees(disk, text)
         self.is_unsaved = not self.was_on_disk
         if self.was_on_disk:
-            if was_clean and not disk.is_fresh and Saved() not in to_come:
+            # the editor read the file again, maybe after somebody discarded what they had typed; a save is fresh
+            if not disk.is_fresh and Saved() not in to_come:
                 self.show(self.text)
         elif (self.text is None or self.text != self.shown) and not self._agrees_with_any(disk, to_come):
             self.is_typed = True
@@ -210,8 +211,10 @@ class Editors:
                 del self._of[editor]
             if document.saved:
                 return True
-            # the file may have been saved already, and somebody may have written it again: the next report says so
-            return document.is_typed and not was_typed and not (disk.data is not None and disk.is_fresh)
+            # the file may have been saved already, and somebody may have written it again: the next report says so.
+            # Where the texts are unknown, only a look now can tell what was there before somebody typed
+            is_known = disk.data is not None and document.text is not None
+            return document.is_typed and not was_typed and not (is_known and disk.is_fresh)
 
     def drop(self, editor: Hashable) -> None:
         """Forgets an editor that is gone."""

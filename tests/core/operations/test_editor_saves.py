@@ -169,19 +169,38 @@ def test_a_save_over_what_another_step_wrote_meanwhile(agents: Agents) -> None:
     assert users_lines(agents.bench) == {b"user", b"1"}
 
 
-def test_a_save_that_is_reported_long_after_it_was_made(agents: Agents) -> None:
+def test_typing_that_is_discarded_claims_nothing_of_what_an_agent_wrote_meanwhile(agents: Agents) -> None:
     editor = Editor(agents.bench, "a.txt")
     editor.deliver()
     step = agents.begin("one")
-    editor.type(text(l10=b"us"))
-    editor.deliver()
     editor.type(text(l10=b"user"))
-    Path(agents.bench.path("a.txt")).write_bytes(editor.text)
-    editor.deliver(changed_ago=1.0)
+    editor.deliver()
+    agents.bench.write({"a.txt": text(l1=b"agent")})
+    editor.is_dirty = False
+    editor.reload()
+    agents.end(step)
+    assert lines_of(agents.bench, step) == {b"agent"}
+    assert users_lines(agents.bench) == set()
+
+
+def test_a_large_file_that_is_saved_as_it_was_read(agents: Agents) -> None:
+    large = b"line of a large file\n" * 250_000
+    agents.bench.configure(max_file_size=16 << 20)
+    agents.bench.write({"a.txt": large})
+    editor = Editor(agents.bench, "a.txt")
+    editor.deliver()
+    step = agents.begin("one")
+    agents.bench.write({"a.txt": b"agent\n" + large})
+    editor.reload()
+    editor.save()
+    editor.deliver()
+    editor.type(b"user\nagent\n" + large)
+    editor.deliver()
     editor.save()
     editor.deliver()
     agents.end(step)
-    assert lines_of(agents.bench, step) == set()
+    assert lines_of(agents.bench, step) == {b"agent"}
+    assert users_lines(agents.bench) == {b"user"}
 
 
 def test_text_that_is_not_saved_is_nobodys(agents: Agents) -> None:
