@@ -38,7 +38,7 @@ def doctor(options: argparse.Namespace) -> int:
         "data": lambda: machine.data(locations),
         "runtime": lambda: machine.runtime(locations, socket),
         "daemon": lambda: machine.daemon(socket),
-        "folder": lambda: _folder(options),
+        "folder": lambda: _folder(options, folder),
         "overlaps": lambda: _overlaps(folder),
         "watches": lambda: machine.watches(sum(1 for _ in _listed(folder, []))),
         "leftovers": lambda: _leftovers(folder),
@@ -87,15 +87,15 @@ def _settings(options: argparse.Namespace, locations: Locations) -> str:
     return f"{locations.config_file}: {', '.join(settings(status))}"
 
 
-def _folder(options: argparse.Namespace) -> str:
+def _folder(options: argparse.Namespace, folder: str) -> str:
     with backend(options) as found:
         status = ask(found, "snapshot/status", {})
         last = status.get("lastHash")
         if last is None:
-            return f"{status['workspaceUri']}: no snapshot yet, watcher {watching(status)}"
+            return f"{folder}: no snapshot yet, watcher {watching(status)}"
         count = len(ask(found, "snapshot/listFiles", {"hash": last})["files"])
     store = size(status["store"]["bytes"])
-    return f"{status['workspaceUri']}: {count} files in the last snapshot, store {store}, watcher {watching(status)}"
+    return f"{folder}: {count} files in the last snapshot, store {store}, watcher {watching(status)}"
 
 
 def _overlaps(folder: str) -> str:

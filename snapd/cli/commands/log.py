@@ -38,11 +38,16 @@ def sessions(options: argparse.Namespace) -> int:
         known = all_sessions(found)
     if options.json:
         print_json({"sessions": known})
-    elif known:
-        print(table(known[::-1], Painter(options), terminal_width(), local_now()))
+    elif shown := [session for session in known[::-1] if not _is_empty_run(session)]:
+        print(table(shown, Painter(options), terminal_width(), local_now()))
     else:
         print("snapd: there are no sessions in this folder yet", file=sys.stderr)
     return DONE
+
+
+def _is_empty_run(session: dict[str, Any]) -> bool:
+    """Whether a session changed nothing, or nothing that can be undone or redone any more, and is over."""
+    return "endedAt" in session and not session["undoable"] and not session["redoable"]
 
 
 def table(found: list[dict[str, Any]], painter: Painter, width: int, now: datetime) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -103,15 +104,16 @@ def status(options: argparse.Namespace) -> int:
         print_json(result)
         return DONE
     painter = Painter(options)
+    folder = os.path.realpath(folder_of(options))
     rows = {
-        "folder": result["workspaceUri"],
+        "folder": printable(folder),
         "snapshots": painter.paint("on", "green") if result["enabled"] else painter.paint("off", "yellow"),
         "last": result.get("lastHash", "none yet"),
         "files": str(result["files"]),
         "watching": watching(result),
         "store": f"{result['store']['path']} ({size(result['store']['bytes'])})",
     }
-    others = others_with(folder_of(options))
+    others = others_with(folder)
     if others:
         rows["overlaps"] = ", ".join(others) + ": has snapshots of the same files; 'snapd doctor' says more"
     if "fullLook" in result:

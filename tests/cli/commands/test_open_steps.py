@@ -72,3 +72,16 @@ def test_what_an_editor_saves_under_an_open_step_is_yours(home: Home, project: s
     home.ok(project, "undo", "--yes", step)
     with open(f"{project}/README.md", "rb") as file:
         assert file.read() == b"you\n# read\n"
+
+
+def test_a_run_that_changed_nothing_is_no_session_to_look_at(home: Home, project: str) -> None:
+    assert home.run(project, "run", "--agent", "empty", "--", "true").code == 0
+    assert home.run(project, "run", "--agent", "busy", "--", "sh", "-c", "echo more >> README.md").code == 0
+    shown = home.ok(project, "sessions")
+    assert ("busy" in shown, "empty" in shown) == (True, False)
+    assert len(json.loads(home.ok(project, "sessions", "--json"))["sessions"]) == 2
+
+
+def test_the_folder_is_shown_as_a_path(home: Home, project: str) -> None:
+    assert f"folder    {project}\n" in home.ok(project, "status")
+    assert "file:" not in home.run(project, "doctor").text
