@@ -8,6 +8,7 @@ from snapd._version import __version__
 
 from .session_parser import add_sessions
 from .shared_options import FOLDER, changing, common
+from .usage import Parser
 
 COMMANDS = {
     "track": ("commands.look", "track"),
@@ -51,7 +52,7 @@ _EPILOG = (
 
 def build_parser() -> argparse.ArgumentParser:
     """The parser of all commands."""
-    parser = argparse.ArgumentParser(
+    parser: argparse.ArgumentParser = Parser(
         prog="snapd",
         description="Snapshots of a folder that agents edit: see what changed, and get it back.",
         epilog=_EPILOG,
