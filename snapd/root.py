@@ -13,7 +13,7 @@ _HISTORY = ("refs/snapd", "journal")
 """The directories of a store that hold something as soon as there is a snapshot or a session."""
 
 
-def root_of(start: str, store_of: Callable[[str], str]) -> str:
+def root_of(start: str, home: str, store_of: Callable[[str], str]) -> str:
     """Finds the folder whose snapshots have the files of a directory.
 
     That is the nearest folder, the directory itself first, that has a history or is the root of a git work tree: a
@@ -21,6 +21,7 @@ def root_of(start: str, store_of: Callable[[str], str]) -> str:
 
     Args:
         start: the directory, absolute.
+        home: the user's home directory, which cannot be a workspace, even if it is a git work tree.
         store_of: gives the directory of a folder's store, which need not exist.
 
     Returns:
@@ -31,7 +32,7 @@ def root_of(start: str, store_of: Callable[[str], str]) -> str:
         if has_history(store_of(folder)) or os.path.lexists(os.path.join(folder, ".git")):
             return folder
         above = os.path.dirname(folder)
-        if above == folder:
+        if above in (folder, home):
             return start
         folder = above
 

@@ -30,7 +30,8 @@ def folder_of(options: argparse.Namespace) -> str:
     directory: str = os.path.abspath(options.directory)
     if options.here:
         return directory
-    folder = root_of(directory, _stores())
+    locations = Locations.from_environment(os.environ)
+    folder = root_of(directory, locations.home, _stores(locations))
     if folder != directory and options.command not in _SILENT:
         print_once(f"snapd: in {printable(folder)}; --here stays in this folder")
     return folder
@@ -42,8 +43,7 @@ def others_with(folder: str) -> list[str]:
     return overlapping(os.path.realpath(folder), stores_directory(os.path.realpath(locations.data)))
 
 
-def _stores() -> Callable[[str], str]:
-    locations = Locations.from_environment(os.environ)
+def _stores(locations: Locations) -> Callable[[str], str]:
     data = _data_dir(locations)
 
     def store_of(folder: str) -> str:

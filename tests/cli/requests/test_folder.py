@@ -65,6 +65,13 @@ def test_else_this_folder(home: Home, inside: str) -> None:
     assert (used(found), found.err) == (inside, "")
 
 
+def test_a_home_that_is_a_work_tree_is_not_used(own_home: Home) -> None:
+    home = own_home.env["HOME"]
+    put(home, {".git": b"gitdir: /nowhere\n", "work/notes/a.txt": b"1\n"})
+    folder = os.path.join(home, "work", "notes")
+    assert used(own_home.run(folder, "status", "--json")) == folder
+
+
 def test_here_insists(home: Home, project: str, inside: str) -> None:
     home.ok(project, "track")
     found = home.run(inside, "status", "--here", "--json")
