@@ -283,10 +283,13 @@ class Run:
             trouble = self._step(*step)
             if trouble is not None:
                 return trouble
-        for editor in self._editors:
-            # an event comes when the mapping goes
-            editor.make(("unmap_all",))
+        self._unmap()
         return self._check()
+
+    def _unmap(self) -> None:
+        """Completes what was written through mappings: an event comes when the mapping goes."""
+        for editor in self._editors:
+            editor.make(("unmap_all",))
 
     def _track(self, call: Call | None = None) -> Tracked:
         try:
@@ -407,6 +410,7 @@ class Run:
                 self._step(*edit)
             return opening(*arguments, **options)
 
+        self._unmap()
         before = self.oracle()
         before.tree()
         self.bench.configure(*self._settings.exclude, max_file_size=self._settings.max_file_size)
