@@ -6,6 +6,7 @@ of the user's own git, and it would write objects that the journal does not know
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pygit2
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from snapd.core.model import ObjectId
 
     from .repository import ShadowRepository
+
+_LINE = re.compile(rb"[^\n]*\n|[^\n]+")
 
 
 def merge(repository: ShadowRepository, base: Entry | None, ours: Entry, theirs: Entry) -> Entry | None:
@@ -95,4 +98,5 @@ def _edits(old: bytes, new: bytes) -> list[Edit]:
 
 
 def _lines(data: bytes) -> list[bytes]:
-    return [line + b"\n" for line in data.split(b"\n")[:-1]] + [data.rpartition(b"\n")[2]] * (not data.endswith(b"\n"))
+    """Splits a text where git does, at line feeds alone."""
+    return _LINE.findall(data)

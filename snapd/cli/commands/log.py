@@ -41,7 +41,8 @@ def sessions(options: argparse.Namespace) -> int:
     elif shown := [session for session in known[::-1] if not _is_empty_run(session)]:
         print(table(shown, Painter(options), terminal_width(), local_now()))
     else:
-        print("snapd: there are no sessions in this folder yet", file=sys.stderr)
+        nothing = "no session has changed anything" if known else "there are no sessions"
+        print(f"snapd: {nothing} in this folder yet", file=sys.stderr)
     return DONE
 
 

@@ -115,7 +115,8 @@ def status(options: argparse.Namespace) -> int:
     }
     others = others_with(folder)
     if others:
-        rows["overlaps"] = ", ".join(others) + ": has snapshots of the same files; 'snapd doctor' says more"
+        names = ", ".join(map(printable, others))
+        rows["overlaps"] = f"{names}: has snapshots of the same files; 'snapd doctor' says more"
     if "fullLook" in result:
         rows["full look"] = f"{result['fullLook']['at']}: {result['fullLook']['reason']}"
     for name, value in rows.items():

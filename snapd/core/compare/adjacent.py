@@ -35,8 +35,8 @@ def join(base: Sequence[bytes], ours: Iterable[Edit], theirs: Iterable[Edit]) ->
 
     Args:
         base: the lines that both started from, each with its line end.
-        ours: one change, in the order of its lines; its edits do not touch each other.
-        theirs: the other change, likewise.
+        ours: the edits of one change, none of which touches another.
+        theirs: the edits of the other change, none of which touches another.
 
     Returns:
         The text with both; None if the changes overlap, or if both insert other lines at the same place.

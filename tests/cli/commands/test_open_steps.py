@@ -76,6 +76,7 @@ def test_what_an_editor_saves_under_an_open_step_is_yours(home: Home, project: s
 
 def test_a_run_that_changed_nothing_is_no_session_to_look_at(home: Home, project: str) -> None:
     assert home.run(project, "run", "--agent", "empty", "--", "true").code == 0
+    assert home.run(project, "sessions").err == "snapd: no session has changed anything in this folder yet\n"
     assert home.run(project, "run", "--agent", "busy", "--", "sh", "-c", "echo more >> README.md").code == 0
     shown = home.ok(project, "sessions")
     assert ("busy" in shown, "empty" in shown) == (True, False)

@@ -173,7 +173,7 @@ def test_killed_while_undoing(agents: Agents, monkeypatch: pytest.MonkeyPatch, a
     bench.write({"b.txt": b"typed\n", "mine": b"m"})
     told = listen(agents)
     step = agents.step("one", {})
-    # what was ended is told as if nothing had happened: the files, and the step
+    # recovery announces the operation as if nothing had happened: the files, and the step
     reverted, moved = told[:2]
     assert isinstance(reverted, Reverted)
     assert isinstance(moved, SessionMoved)
