@@ -160,12 +160,12 @@ def _on_disk(path: bytes, came_at: float) -> FileOnDisk:
         with open(path, "rb", buffering=0, opener=_without_waiting) as file:
             status = os.fstat(file.fileno())
             if status.st_size > _MOST_BYTES:
-                return FileOnDisk(None, 0.0)
+                return FileOnDisk(None, 0, 0.0)
             data = file.readall() or b""
             data.decode()
     except (OSError, UnicodeDecodeError):
-        return FileOnDisk(None, 0.0)
-    return FileOnDisk(data, came_at - status.st_ctime)
+        return FileOnDisk(None, 0, 0.0)
+    return FileOnDisk(data, status.st_ctime_ns, came_at - status.st_ctime)
 
 
 def _without_waiting(path: str, flags: int) -> int:

@@ -34,16 +34,28 @@ class Editor:
 
     def save(self) -> None:
         """Writes the file, then reports that."""
+        self.write()
+        self.has_written()
+
+    def write(self) -> None:
+        """Writes the file."""
         self._path.write_bytes(self.text)
+
+    def has_written(self) -> None:
+        """Reports that it wrote the file."""
         self.is_dirty = False
         self._waiting.append(Saved())
 
-    def reload(self) -> None:
-        """Reads the file again, as an editor does that has nothing unsaved, some time after somebody wrote it."""
+    def read_again(self) -> None:
+        """Reads the file again, because somebody wrote it."""
         assert not self.is_dirty
-        self.deliver()
         self.text = self._path.read_bytes()
         self._waiting.append(Changed(self.text))
+
+    def reload(self) -> None:
+        """Reads the file again, as an editor does that has nothing unsaved, some time after somebody wrote it."""
+        self.deliver()
+        self.read_again()
         self.deliver(changed_ago=1.0)
 
     def close(self) -> None:
@@ -57,7 +69,8 @@ class Editor:
             return
         reports, self._waiting = self._waiting, []
         path = os.fsencode(self._path)
-        disk = FileOnDisk(self._utf8(), changed_ago)
+        changed_at = self._path.stat().st_ctime_ns if self._path.exists() else 0
+        disk = FileOnDisk(self._utf8(), changed_at, changed_ago)
         if self._bench.workspaces.editors.take(self, path, reports, disk):
             self._bench.workspace.look_at_edits(path)
 

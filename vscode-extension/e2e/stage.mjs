@@ -154,7 +154,9 @@ export class Stage {
     const logs = this.editor.logs();
     fs.writeFileSync(path.join(this.shots, `failed-${name}.log`), logs);
     console.log(logs.trimEnd().split("\n").slice(-TOLD).join("\n"));
+    console.log(`--- the view Steps\n${(await this.steps.drawn()).join("\n")}`);
     await this.browser.page.screenshot({ path: path.join(this.shots, `failed-${name}.png`) });
+    console.log(`--- notifications\n${(await this.workbench.toldBefore()).join("\n")}`);
   }
 
   end() {

@@ -63,6 +63,16 @@ export class TreeView {
     return found.map(plain);
   }
 
+  /** What the rows show, each with its place and whether it is unfolded. */
+  drawn() {
+    return this.rows.evaluateAll((elements) =>
+      elements.map(
+        (element) =>
+          `${element.getAttribute("data-index")} ${element.getAttribute("aria-expanded")} ${element.textContent}`,
+      ),
+    );
+  }
+
   /**
    * Waits until keys reach a row.
    *

@@ -74,10 +74,9 @@ class EditorSaves:
         before: dict[RelPath, Entry | None] = {}
         saved: dict[RelPath, Entry] = {}
         for one in typed:
-            entry = self._saved(one, now)
-            if entry is not None:
-                before[one.path] = self._before(one, head, entry)
-                saved[one.path] = entry
+            found = self._found(one, head, now)
+            if found is not None:
+                before[one.path], saved[one.path] = found
         if saved:
             paths = tuple(sorted(saved))
             earlier = self._with(now, before)
@@ -118,30 +117,35 @@ class EditorSaves:
         if span is not None:
             self._append(snapshot, span, what)
 
-    def _saved(self, typed: Typed, now: Snapshot) -> Entry | None:
-        """Finds the file as the editor saved it; None if it did not, or if nothing of that is left."""
+    def _found(self, typed: Typed, head: SnapshotId, now: Snapshot) -> tuple[Entry | None, Entry] | None:
+        """Finds the file on which somebody typed, and the file as the editor saved it.
+
+        Returns:
+            Both; None if the editor did not save it, or if nothing of that is left.
+        """
         entry = file_at(self._store.entry_in, now.tree, typed.path)
         if entry is None or entry.mode == SYMLINK:
             return None
-        text = typed.saved
+        text = typed.typing.text
         if text is None or not typed.is_exact:
-            return entry if typed.is_saved else None
+            return (self._before(typed, head, entry), entry) if typed.is_saved else None
         data = self._store.read_blob(entry.oid)
-        if data.removeprefix(_BOM) == text:
-            return entry
-        if not typed.is_saved:
+        if data.removeprefix(_BOM) == text or (typed.is_saved and _is_the_same_but_for_line_ends(data, text)):
+            return self._before(typed, head, entry), entry
+        before = self._before(typed, head, entry)
+        if not typed.is_saved and before in (None, entry):
             return None
-        if _is_the_same_but_for_line_ends(data, text):
-            return entry
         # somebody wrote the file after it was saved
-        return self._stored(entry.mode, text, like=data)
+        saved = self._stored(entry.mode, text, like=data)
+        # if the file has all that was typed, the editor has saved it, and has not said so yet
+        return (before, saved) if typed.is_saved or self._store.merge(before, entry, saved) == entry else None
 
     def _before(self, typed: Typed, head: SnapshotId, saved: Entry) -> Entry | None:
         """Finds the file on which the saved text was typed."""
-        recorded = file_at(self._store.entry_in, head.tree, typed.path)
-        if typed.before is None or not typed.is_exact or self._looked_at() > typed.before_at:
-            return recorded
-        return self._stored(saved.mode, typed.before, like=self._store.read_blob(saved.oid))
+        before = typed.typing.before
+        if before is None or not typed.is_exact or self._looked_at() > typed.typing.before_at:
+            return file_at(self._store.entry_in, head.tree, typed.path)
+        return self._stored(saved.mode, before, like=self._store.read_blob(saved.oid))
 
     def _stored(self, mode: int, text: bytes, *, like: bytes) -> Entry:
         with self._store.batch() as batch:

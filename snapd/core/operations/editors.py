@@ -30,10 +30,12 @@ class FileOnDisk:
 
     Attributes:
         data: its bytes; None if it does not exist, cannot be read, or is no text in UTF-8.
-        changed_ago: the seconds between its last change (ctime) and the first report; negative if it changed later.
+        changed_at: when it last changed (ctime), in nanoseconds since 1970.
+        changed_ago: the seconds between that and the first report; negative if it changed later.
     """
 
     data: bytes | None
+    changed_at: int
     changed_ago: float
 
     @property
@@ -69,6 +71,21 @@ class Closed:
 Report = Opened | Changed | Saved | Closed
 
 
+@attrs.frozen
+class Typing:
+    """A change of a text by somebody who typed.
+
+    Attributes:
+        before: the text on which they typed; None if unknown.
+        before_at: when the editor was last known to show that text, by `time.monotonic`.
+        text: the text after that; None if unknown.
+    """
+
+    before: bytes | None
+    before_at: float
+    text: bytes | None
+
+
 @attrs.define(eq=False)
 class _Document:
     """An open document.
@@ -78,10 +95,11 @@ class _Document:
         shown_at: when that was, by `time.monotonic`.
         text: its text now; None if unknown.
         was_on_disk: whether the file had this text when the editor reported it.
+        read_again: where the editor seems to have read this text from the file, when the file had changed, in
+            nanoseconds since 1970. It may also have just saved that, and not have said so yet.
         is_unsaved: whether it has text that is on no disk.
         is_typed: whether it had some since `shown_at`, so that somebody must have typed it.
-        saved: whether the editor has saved it, and nobody has looked at the file since.
-        saved_text: the text that it saved; None if unknown.
+        saved: what was saved since somebody last looked at the file; None if nothing.
         is_exact: whether the bytes of the file are those of the text, because its encoding is UTF-8.
     """
 
@@ -89,10 +107,10 @@ class _Document:
     shown_at: float = 0.0
     text: bytes | None = None
     was_on_disk: bool = False
+    read_again: int | None = None
     is_unsaved: bool = False
     is_typed: bool = False
-    saved: bool = False
-    saved_text: bytes | None = None
+    saved: Typing | None = None
     is_exact: bool = False
 
     def take(self, report: Report, disk: FileOnDisk, to_come: tuple[Report, ...]) -> None:
@@ -117,32 +135,49 @@ class _Document:
             case Changed(text):
                 self._change(text, disk, to_come)
             case Saved():
-                # an editor can save what it just read: nobody typed that
-                if self.is_typed or self.text != self.shown:
-                    self.saved, self.saved_text = True, self.text
-                self.is_unsaved = False
+                self._save(disk)
             case Closed():
                 self.is_unsaved = False
 
     def _change(self, text: bytes | None, disk: FileOnDisk, to_come: tuple[Report, ...]) -> None:
-        was_clean = not (self.is_typed or self.saved)
-        if was_clean and self.was_on_disk and self.text != self.shown:
-            # had somebody saved this text, the editor would have reported that by now: it read the file again
+        new = None if text is None else _kept(text)
+        was_read = self.read_again is not None or (not self.is_typed and self.was_on_disk and self.text != self.shown)
+        if was_read and new != self.text:
+            # had somebody saved the text before, the editor would have reported that by now: it read the file again
             self.show(self.text)
-        self.text = None if text is None else _kept(text)
+        self.text = new
         self.was_on_disk = self._agrees(disk, text)
         self.is_unsaved = not self.was_on_disk
         if self.was_on_disk:
             # the editor read the file again, maybe after somebody discarded what they had typed; a save is fresh
             if not disk.is_fresh and Saved() not in to_come:
-                self.show(self.text)
+                self.read_again = disk.changed_at
         elif (self.text is None or self.text != self.shown) and not self._agrees_with_any(disk, to_come):
             self.is_typed = True
+
+    def _save(self, disk: FileOnDisk) -> None:
+        # an editor can save what it just read, which nobody typed: that changed the file once more
+        is_only_read = self.read_again not in (None, disk.changed_at) and self._agrees(disk, self.text)
+        if not is_only_read and (self.is_typed or self.text != self.shown):
+            first = self.saved or Typing(self.shown, self.shown_at, None)
+            self.saved = attrs.evolve(first, text=self.text)
+        self.show(self.text)
+        self.is_unsaved = False
+
+    @property
+    def typing(self) -> Typing:
+        """What was typed: what the editor saved of that, if it saved any."""
+        return self.saved or Typing(self.shown, self.shown_at, self.text)
+
+    @property
+    def has_typing(self) -> bool:
+        """Whether it has text that somebody typed and, as far as reported, did not save."""
+        return self.is_typed and self.read_again is None
 
     def show(self, text: bytes | None) -> None:
         """Notes that the editor shows the file as it is on disk."""
         self.shown, self.shown_at = text, monotonic()
-        self.is_typed = False
+        self.is_typed, self.read_again = False, None
 
     def _agrees(self, disk: FileOnDisk, text: bytes | None) -> bool:
         if disk.data is None or text is None:
@@ -162,18 +197,14 @@ class Typed:
 
     Attributes:
         path: of the file, in the folder.
-        before: the text on which that was typed; None if unknown.
-        before_at: when the editor was last known to show that text, by `time.monotonic`.
-        saved: the text that the editor saved, or is about to save; None if unknown.
-        is_saved: whether the editor reported that it saved.
+        typing: what was typed.
+        is_saved: whether the editor reported that it saved that.
         is_exact: whether the bytes of the file are those of the text.
         document: for `Editors.settle`.
     """
 
     path: RelPath
-    before: bytes | None
-    before_at: float
-    saved: bytes | None
+    typing: Typing
     is_saved: bool
     is_exact: bool
     document: object
@@ -202,19 +233,19 @@ class Editors:
         with self._lock:
             documents = self._of.setdefault(editor, {})
             document = documents.setdefault(path, _Document())
-            was_typed = document.is_typed
+            had_typing = document.has_typing
             for at, report in enumerate(pending):
                 document.take(report, disk, pending[at + 1 :])
-            if isinstance(pending[-1], Closed) and not document.saved:
+            if isinstance(pending[-1], Closed) and document.saved is None:
                 del documents[path]
             if not documents:
                 del self._of[editor]
-            if document.saved:
+            if document.saved is not None:
                 return True
             # the file may have been saved already, and somebody may have written it again: the next report says so.
             # Where the texts are unknown, only a look now can tell what was there before somebody typed
             is_known = disk.data is not None and document.text is not None
-            return document.is_typed and not was_typed and not (is_known and disk.is_fresh)
+            return document.has_typing and not had_typing and not (is_known and disk.is_fresh)
 
     def drop(self, editor: Hashable) -> None:
         """Forgets an editor that is gone."""
@@ -230,30 +261,27 @@ class Editors:
         """Lists what was typed into the files of a folder since they were last looked at."""
         with self._lock:
             return tuple(
-                Typed(
-                    path,
-                    document.shown,
-                    document.shown_at,
-                    document.saved_text if document.saved else document.text,
-                    document.saved,
-                    document.is_exact,
-                    document,
-                )
+                Typed(path, document.typing, document.saved is not None, document.is_exact, document)
                 for path, document in self._below(root)
-                if document.is_typed or document.saved
+                if document.has_typing or document.saved is not None
             )
 
     def settle(self, typed: Typed) -> None:
         """Notes that somebody has looked at a file that has what was typed."""
         document = typed.document
         assert isinstance(document, _Document)
+        text = typed.typing.text
         with self._lock:
-            document.show(typed.saved)
-            document.is_unsaved = document.is_unsaved and document.text != typed.saved
-            document.is_typed = document.is_unsaved
-            # the editor may have saved once more meanwhile
-            if document.saved_text == typed.saved:
-                document.saved, document.saved_text = False, None
+            if document.saved == typed.typing:
+                document.saved = None
+            elif document.saved is not None:
+                # the editor saved once more meanwhile
+                document.saved = Typing(text, monotonic(), document.saved.text)
+            elif document.text == text:
+                document.is_unsaved = False
+                document.show(text)
+            if document.shown == text:
+                document.shown_at = monotonic()
 
     def _below(self, root: bytes) -> Iterator[tuple[RelPath, _Document]]:
         prefix = root.rstrip(b"/") + b"/"

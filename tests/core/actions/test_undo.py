@@ -309,7 +309,7 @@ def unsaved(agents: Agents, *names: str) -> object:
     editor = object()
     for name in names:
         path = os.fsencode(agents.bench.path(name))
-        agents.bench.workspaces.editors.take(editor, path, [Changed(b"typed")], FileOnDisk(b"saved", 0.0))
+        agents.bench.workspaces.editors.take(editor, path, [Changed(b"typed")], FileOnDisk(b"saved", 0, 0.0))
     return editor
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ from hypothesis import strategies as st
 from snapd.core.call import Call
 from snapd.core.model import ObjectId, RelPath
 from snapd.core.trees import file_at
+from tests.support.amounts import amount
 from tests.support.editor import Editor
 from tests.support.sessions import TEXT, Agents, text
 from tests.support.workspace import Bench, make
@@ -111,6 +114,55 @@ def test_even_if_the_editor_reports_all_at_once(agents: Agents) -> None:
     editor.deliver()
     agents.end(step)
     assert lines_of(agents.bench, step) == {b"agent 1", b"agent 2"}
+    assert users_lines(agents.bench) == {b"user"}
+
+
+@pytest.mark.parametrize("opened", ["early", "late", "first"])
+def test_whenever_the_reports_come(agents: Agents, opened: str) -> None:
+    """The reports come in any groups, at any time after what they report, however long after the file has changed."""
+    states = [text(l1=b"agent 1"), text(l1=b"agent 1", l10=b"user"), text(l1=b"agent 1", l10=b"user", l20=b"agent 2")]
+    cases = list(product([-1.0, 0.01, 1.0], *[(False, True)] * 5))
+    for number, (ago, *groups) in enumerate(cases[:: amount(5, 1)]):
+        name = f"{number}.txt"
+        agents.bench.write({name: TEXT})
+        step = agents.begin("one")
+        editor = Editor(agents.bench, name)
+        agents.bench.write({name: states[0]})
+        if opened == "first":
+            editor.reload()
+        else:
+            editor = Editor(agents.bench, name)
+        if opened == "early":
+            editor.deliver(1.0)
+        actions = [
+            partial(editor.type, text(l1=b"agent 1", l10=b"us")),
+            partial(editor.type, states[1]),
+            editor.write,
+            editor.has_written,
+            partial(agents.bench.write, {name: states[2]}),
+        ]
+        for action, is_last in zip(actions, groups, strict=True):
+            action()
+            if is_last:
+                editor.deliver(ago)
+        editor.read_again()
+        editor.deliver(ago)
+        agents.end(step)
+        assert lines_of(agents.bench, step) == {b"agent 1", b"agent 2"}, (ago, groups)
+    assert users_lines(agents.bench) >= {b"user"}
+
+
+def test_a_step_that_ends_before_the_editor_says_that_it_saved(agents: Agents) -> None:
+    editor = Editor(agents.bench, "a.txt")
+    step = agents.begin("one")
+    editor.type(text(l10=b"user"))
+    editor.deliver()
+    editor.write()
+    agents.bench.write({"a.txt": text(l10=b"user", l20=b"agent")})
+    agents.end(step)
+    editor.has_written()
+    editor.deliver()
+    assert lines_of(agents.bench, step) == {b"agent"}
     assert users_lines(agents.bench) == {b"user"}
 
 
