@@ -175,23 +175,30 @@ class Store:
         self._log.append(snapshot, kind)
         self._scheduler.consider()
 
-    def append_event(self, event: Event, snapshot: Snapshot | None = None, kind: RecordKind = RecordKind.TRACK) -> None:
+    def append_event(
+        self,
+        event: Event,
+        snapshot: Snapshot | None = None,
+        kind: RecordKind = RecordKind.TRACK,
+        following: Sequence[Event] = (),
+    ) -> None:
         """Appends an event to the timeline and records the snapshot that is its head: both or neither, with one sync.
 
         Args:
             event: the next event; the objects to which it refers are stored, or wait in the journal.
             snapshot: its head, if that is to be recorded too.
             kind: why the snapshot was taken.
+            following: the events after it, to be recorded together with it.
 
         Raises:
-            ValueError: the event cannot follow the previous ones, or the snapshot is not its head.
-            InvalidParams: a text in the event is not valid Unicode.
-            StoreCorrupt: it refers to an object that is not stored.
-            StorageFull, IoError: neither was recorded.
+            ValueError: an event cannot follow the previous ones, or the snapshot is not its head.
+            InvalidParams: a text in an event is not valid Unicode.
+            StoreCorrupt: one refers to an object that is not stored.
+            StorageFull, IoError: nothing was recorded.
         """
         if snapshot is not None and event.head != self.identify(snapshot):
             raise ValueError("the snapshot to be recorded is not the head of the event")
-        with self.timeline.adding(event) as references:
+        with self.timeline.adding((event, *following)) as references:
             if snapshot is not None:
                 self._log.append(snapshot, kind, references)
             else:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import itertools
 import os
 import random
 import threading
@@ -305,6 +306,25 @@ def _steps(act: Act) -> None:
     act.bench.close()
 
 
+def _follow(act: Act) -> None:
+    """Steps each of which begins where the one before it ends."""
+    act.open()
+    act.agents.start(SESSION)
+    step = next((view.step.step_id for view in act.agents.steps(SESSION)[-1:]), None) or act.agents.begin(SESSION)
+    for state in ("second", "third", "many"):
+        act.become(state)
+        step = act.agents.begin(SESSION, ends=step)
+    act.bench.close()
+
+
+def _nothing_falls_between(act: Act) -> None:
+    act.agents.start(SESSION)
+    steps = [view.step for view in act.agents.steps(SESSION)]
+    assert [step for step in steps if step.state == "open"] == steps[-1:]
+    for earlier, later in itertools.pairwise(steps):
+        assert earlier.to == later.from_, later
+
+
 # -- an operation that was killed: what ends it may be killed too
 
 
@@ -424,6 +444,7 @@ SCENARIOS = {
         ),
         Scenario("restore", STATES, _prepare_two, _restore, small={**_SMALL_JOURNAL, (apply, "_PARALLEL_FROM"): 1000}),
         Scenario("steps", STATES, _prepare_one, _steps, small=_SMALL_JOURNAL),
+        Scenario("follow", STATES, _prepare_one, _follow, small=_SMALL_JOURNAL, after=_nothing_falls_between),
         Scenario("undo", STATES, _prepare_steps, _undo, small={(apply, "_PARALLEL_FROM"): 1000}, moves=True),
         Scenario("redo", STATES, _prepare_undone, _redo, small={(apply, "_PARALLEL_FROM"): 1000}, moves=True),
         Scenario(

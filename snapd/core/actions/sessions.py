@@ -186,42 +186,41 @@ class Sessions:
             UnknownSession: there is no such session, or it has ended.
             UnknownStep: the parent, or the step to end, does not exist or belongs to another session.
             InvalidParams: the new step would be a part of the step to end.
-            WorkspaceGone, StoreCorrupt, StorageFull, IoError, Cancelled: no step was begun; the other may have ended.
+            WorkspaceGone, StoreCorrupt, StorageFull, IoError, Cancelled: no step was begun, and none has ended.
         """
-        ended: EndedStep | None = None
-        try:
-            with self._writer.turn(call):
-                session = self._going_on(session_id)
-                known = None if part_id is None else self._timeline.step_of_part(session_id, message_id, part_id)
-                if known is not None:
-                    return known
-                if parent is not None:
-                    self.known_step(parent)
-                before = None if ends is None else self._to_end(ends, session_id, parent)
-                self._writer.work_tree.check_present()
-                snapshot = self._writer.seen(call)
-                if before is not None and before.state == "open":
-                    ended = self._end_on(snapshot, before, None, call, spoken_for=True)
-                step_id = secrets.token_hex(8)
-                begun = StepBegun(
-                    step_id,
-                    session_id,
-                    session.step_count,
-                    parent,
-                    message_id,
-                    part_id,
-                    tool,
-                    description,
-                    client is None,
-                )
+        with self._writer.turn(call):
+            session = self._going_on(session_id)
+            known = None if part_id is None else self._timeline.step_of_part(session_id, message_id, part_id)
+            if known is not None:
+                return known
+            if parent is not None:
+                self.known_step(parent)
+            before = None if ends is None else self._to_end(ends, session_id, parent)
+            self._writer.work_tree.check_present()
+            snapshot = self._writer.seen(call)
+            step_id = secrets.token_hex(8)
+            begun = StepBegun(
+                step_id,
+                session_id,
+                session.step_count,
+                parent,
+                message_id,
+                part_id,
+                tool,
+                description,
+                client is None,
+            )
+            ended: EndedStep | None = None
+            if before is not None and before.state == "open":
+                ended = self._end_on(snapshot, before, None, call, begun, spoken_for=True)
+            else:
                 self._writer.track(snapshot, begun, call)
-                if client is not None:
-                    self._writer.attendance.attend(step_id, client)
-                step = self.known_step(step_id)
-                self.notify(session_id, self._step_changes.view(step, session.agent, call))
-        finally:
-            if ended is not None:
-                self._notify_end(ended, call)
+            if client is not None:
+                self._writer.attendance.attend(step_id, client)
+            step = self.known_step(step_id)
+            self.notify(session_id, self._step_changes.view(step, session.agent, call))
+        if ended is not None:
+            self._notify_end(ended, call)
         return step
 
     def _notify_end(self, ended: EndedStep, call: Call) -> None:
@@ -294,12 +293,18 @@ class Sessions:
         return self._end_on(self._writer.seen(call), step, claims, call, spoken_for=spoken_for)
 
     def _end_on(
-        self, snapshot: Snapshot, step: Step, claims: tuple[RelPath, ...] | None, call: Call, *, spoken_for: bool
+        self,
+        snapshot: Snapshot,
+        step: Step,
+        claims: tuple[RelPath, ...] | None,
+        call: Call,
+        *begun: StepBegun,
+        spoken_for: bool,
     ) -> EndedStep:
-        """Ends an open step with a snapshot that was just taken; otherwise as `end_open`."""
+        """Ends an open step with a snapshot that was just taken, and begins another on it; else as `end_open`."""
         beside = [self.known_step(other) for other in self._timeline.beside(step.step_id)]
         self._writer.event_log.prepare(len(beside) + OTHER_NOTICES)
-        self._writer.track(snapshot, self._end_of(step, snapshot, claims, spoken_for=spoken_for), call)
+        self._writer.track(snapshot, self._end_of(step, snapshot, claims, spoken_for=spoken_for), call, *begun)
         self._writer.attendance.drop((step.step_id,))
         return EndedStep(self.known_step(step.step_id), tuple(other for other in beside if other.ended is not None))
 

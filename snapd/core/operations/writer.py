@@ -281,16 +281,21 @@ class Writer:
         self.record(snapshot, kind)
         return snapshot
 
-    def track(self, snapshot: Snapshot, what: EventPayload, call: Call) -> None:
-        """Records a snapshot together with an event whose head it is, and notifies of it.
+    def track(self, snapshot: Snapshot, what: EventPayload, call: Call, *following: EventPayload) -> None:
+        """Records a snapshot together with events whose head it is, all or none, and notifies of it.
 
         Raises:
-            StorageFull, StoreCorrupt, IoError, Cancelled: neither was recorded.
+            StorageFull, StoreCorrupt, IoError, Cancelled: nothing was recorded.
         """
         previous = self._store.last
         head = self._store.identify(snapshot)
         call.commit()
-        self._store.append_event(self._event(head, self.span(head), what), snapshot)
+        event = self._event(head, self.span(head), what)
+        others = [
+            attrs.evolve(event, seq=event.seq + place, seen=None, what=other)
+            for place, other in enumerate(following, 1)
+        ]
+        self._store.append_event(event, snapshot, following=others)
         self._head_at = self._looked_at
         failpoint("writer.tracked")
         self.notify_snapshot(Tracked(snapshot.tree, previous, snapshot.coverage.skipped))

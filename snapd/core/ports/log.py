@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Protocol
 from snapd.core.model import RecordKind
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from snapd.core.model import ObjectId, Snapshot
     from snapd.core.timeline.model import Event, Intent, SnapshotId
 
@@ -39,8 +41,21 @@ class SnapshotLog(Protocol):
     def load(self, snapshot: SnapshotId) -> Snapshot:
         """Loads the snapshot that an event names; raises `StoreCorrupt`."""
 
-    def append_event(self, event: Event, snapshot: Snapshot | None = None, kind: RecordKind = RecordKind.TRACK) -> None:
-        """Adds an event to the timeline, and records the snapshot that is its `head`: both or neither, durably."""
+    def append_event(
+        self,
+        event: Event,
+        snapshot: Snapshot | None = None,
+        kind: RecordKind = RecordKind.TRACK,
+        following: Sequence[Event] = (),
+    ) -> None:
+        """Adds events to the timeline, and records the snapshot that is the first one's `head`: all or none, durably.
+
+        Args:
+            event: the next event.
+            snapshot: its head, if that is to be recorded too.
+            kind: why the snapshot was taken.
+            following: the events after it.
+        """
 
     def intend(self, intent: Intent) -> None:
         """Keeps durably what an operation is about to do to the work tree."""

@@ -25,7 +25,7 @@ from .codec import decode_event, encode_event, name_of
 from .pins import pins
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
     from snapd.core.model import ObjectId
     from snapd.core.timeline.model import Event, SessionId
@@ -99,16 +99,19 @@ class Chains:
             if name.startswith((SESSIONS, OPERATIONS))
         }
 
-    def prepare(self, event: Event, session_id: SessionId | None, previous: int | None) -> Link:
+    def prepare(
+        self, event: Event, session_id: SessionId | None, previous: int | None, before: Mapping[str, ObjectId]
+    ) -> Link:
         """Adds the objects of an event to the journal, for its next flush.
 
         Args:
             event: the event.
             session_id: its session; None if it has none.
             previous: the `seq` of the event before it in the timeline.
+            before: the newest commits of chains that have events which the same flush writes.
 
         Returns:
-            The new link of its chain; call `attach` after the flush, before another event is prepared.
+            The new link of its chain; call `attach` after the flush, before an event of the next flush is prepared.
 
         Raises:
             InvalidParams: a text in the event is not valid Unicode.
@@ -119,7 +122,7 @@ class Chains:
         kept = pins(event)
         self._check_stored(kept.named)
         chain = chain_of(event, session_id)
-        data = encode_link(event, payload, kept.tree, self.heads.get(chain))
+        data = encode_link(event, payload, kept.tree, before.get(chain, self.heads.get(chain)))
         commit = object_id("commit", data)
         objects = {oid: encode_loose("tree", tree) for oid, tree in kept.trees.items() if not self._is_stored(oid)}
         self._offered = {*kept.named, *kept.trees}

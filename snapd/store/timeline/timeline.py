@@ -35,7 +35,7 @@ from .sealed import fresh, is_sealed, remove, seal
 from .verify import rows, rows_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
     from snapd.core.model import ObjectId, RelPath
     from snapd.core.timeline.model import Event, SnapshotId, StepId, Summary
@@ -99,56 +99,70 @@ class Timeline:
     # -- adding
 
     @contextmanager
-    def adding(self, event: Event) -> Iterator[dict[str, ObjectId]]:
-        """Adds an event.
+    def adding(self, events: Sequence[Event]) -> Iterator[dict[str, ObjectId]]:
+        """Adds events, all or none.
 
         Args:
-            event: the next event.
+            events: the next events, in their order.
 
         Yields:
-            The references that move with it. The block must flush the journal with them; if it raises, the event is
-            not added.
+            The references that move with them. The block must flush the journal with them; if it raises, the events
+            are not added.
 
         Raises:
-            ValueError: the event cannot follow the previous ones.
-            InvalidParams: a text in it is not valid Unicode.
-            StoreCorrupt: it refers to an object that is not stored.
-            StorageFull, IoError: it was not added.
+            ValueError: an event cannot follow the previous ones.
+            InvalidParams: a text in one is not valid Unicode.
+            StoreCorrupt: one refers to an object that is not stored.
+            StorageFull, IoError: they were not added.
         """
         with self._lock:
-            link = self._begin(event)
+            links = self._begin(events)
             try:
-                yield {link.chain: link.commit}
+                yield {link.chain: link.commit for link in links}
             except BaseException:
-                # the failed event may be in the journal, so its number is not used again
-                self._attempted = event.seq
+                # the failed events may be in the journal, so their numbers are not used again
+                self._attempted = events[-1].seq
                 self._end(Database.roll_back)
                 raise
             failpoint("timeline.attach")
-            self._opened_chains().attach(link)
+            for link in links:
+                self._opened_chains().attach(link)
             self._end(Database.commit)
 
-    def _begin(self, event: Event) -> Link:
-        """Adds an event in a transaction of the database, and its commit to the waiting objects of the journal."""
-        if event.seq != self.next_seq:
-            raise ValueError(f"event {event.seq} is not the next one, which is {self.next_seq}")
-        chains, previous = self._opened_chains(), self._previous()
-        link = chains.prepare(event, self._session_of(event.what), previous)
-        if self._in_file and not chains.heads:
-            # no file is created before the first event
-            self._close_database()
-            self._database = self._from_file(chains)
+    def _begin(self, events: Sequence[Event]) -> list[Link]:
+        """Adds events in a transaction of the database, and their commits to the waiting objects of the journal."""
+        links = self._links(events)
+        previous = self._previous()
 
         def add(database: Database) -> None:
             database.begin()
             try:
-                database.add(link, previous)
+                before = previous
+                for link in links:
+                    database.add(link, before)
+                    before = link.event.seq
             except BaseException:
                 database.roll_back()
                 raise
 
-        self._add(link, add)
-        return link
+        self._add(links[0], add)
+        return links
+
+    def _links(self, events: Sequence[Event]) -> list[Link]:
+        """Prepares the links of the next events."""
+        chains, previous = self._opened_chains(), self._previous()
+        links: list[Link] = []
+        for seq, event in enumerate(events, self.next_seq):
+            if event.seq != seq:
+                raise ValueError(f"event {event.seq} is not the next one, which is {seq}")
+            earlier = {link.chain: link.commit for link in links}
+            links.append(chains.prepare(event, self._session_of(event.what), previous, earlier))
+            previous = event.seq
+        if self._in_file and not chains.heads:
+            # no file is created before the first event
+            self._close_database()
+            self._database = self._from_file(chains)
+        return links
 
     def _add(self, link: Link, add: Callable[[Database], None]) -> None:
         try:
