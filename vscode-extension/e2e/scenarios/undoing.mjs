@@ -1,6 +1,6 @@
 /** Steps that are taken back and done again. */
 import assert from "node:assert/strict";
-import { untilEqual } from "../waiting.mjs";
+import { until, untilEqual } from "../waiting.mjs";
 import { LIST, withLine } from "./texts.mjs";
 
 /** @type {import("./index.mjs").Scenario[]} */
@@ -78,6 +78,14 @@ export const UNDOING = [
       const both = withLine(typed, "kappa", "kappa of the agent");
       await agent.write({ "shared.txt": both });
       await text.shows(both);
+      // the page shows a file before the extension hears of it
+      await until("the daemon knows who typed", async () => {
+        const { entries } = await agent.request("session/history", {});
+        return entries.some(
+          (/** @type {{ kind: string, files: { file: string }[] }} */ { kind, files }) =>
+            kind === "user" && files.some(({ file }) => file === "shared.txt"),
+        );
+      });
       await agent.end(stepId);
       await stage.steps.open();
       await stage.stepRow("At work", "Change the list");

@@ -52,7 +52,10 @@ export class StepsView implements TreeDataProvider<Item>, Disposable {
       filter.onDidChange(update),
       whileVisible(this.#view, () => {
         this.#now = Date.now();
+        // VS Code asks for all nodes itself when a view becomes visible. If one is refreshed just then, it loses the
+        // nodes below that one; a refresh of everything makes it ask again.
         this.#update();
+        this.#changed.fire(undefined);
       }),
     ];
     this.#update();
