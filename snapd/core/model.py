@@ -93,7 +93,7 @@ class Skip:
     reason: SkipReason
 
 
-RuleKind = Literal["global", "info", "gitignore", "own"]
+RuleKind = Literal["global", "info", "gitignore", "own", "included"]
 
 
 @attrs.frozen
@@ -102,7 +102,7 @@ class RuleText:
 
     Attributes:
         kind: the user's global excludes, the repository's `info/exclude`, a `.gitignore` that is not in the tree
-            (of a folder above, or itself ignored), or snapd's own excludes.
+            (of a folder above, or itself ignored), snapd's own excludes, or what is captured although git ignores it.
         base: the directory that the patterns are rooted in, relative to the repository root.
         text: the text of the file.
     """
@@ -225,10 +225,12 @@ class CaptureSettings:
     Attributes:
         exclude: patterns in `.gitignore` syntax, rooted at the workspace, in addition to git's rules.
         max_file_size: bytes; larger files are skipped.
+        include: patterns of the same kind, of ignored files that are captured all the same.
     """
 
     exclude: tuple[str, ...] = ()
     max_file_size: int = 64 * 1024 * 1024
+    include: tuple[str, ...] = ()
 
 
 @attrs.frozen

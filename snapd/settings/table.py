@@ -136,6 +136,18 @@ class Settings:
         "rules; in the variable, one on each line",
         shown="none",
     )
+    include: tuple[str, ...] = _setting(
+        _strings(
+            "a list of patterns, none of which begins with '!' or '#'",
+            lambda text: text.strip() != "" and text[0] not in "!#" and not {"\n", "\0"} & set(text),
+        ),
+        (),
+        "patterns in `.gitignore` syntax, rooted at each folder, of files that snapshots hold although git ignores "
+        "them, such as `.env`; what `exclude` names stays out. In a directory that git ignores, only what a pattern "
+        "names with its path is found, as in `secrets/*.key`",
+        shown="none",
+        source="file",
+    )
     max_file_size: int = _setting(
         _integer("a number of bytes, at least 1", 1),
         64 * 1024 * 1024,
@@ -199,7 +211,7 @@ class Settings:
     @property
     def capture(self) -> CaptureSettings:
         """How a workspace is captured."""
-        return CaptureSettings(exclude=self.exclude, max_file_size=self.max_file_size)
+        return CaptureSettings(exclude=self.exclude, max_file_size=self.max_file_size, include=self.include)
 
     @property
     def kept(self) -> Retention:

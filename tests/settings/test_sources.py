@@ -72,8 +72,12 @@ def test_the_later_place_is_the_stronger(tmp_path: Path) -> None:
         read_options({"maxFileSize": 3, "retention": 3}, "initializationOptions")[0],
         read_options({"snapd": {"retention": 4}}, "settings")[0],
     ]
-    assert Settings.of(*layers) == Settings(False, ("b",), 3, "d", 4.0)
-    assert Settings.of(*layers[:1]) == Settings(False, ("a",), 1, "d", 1.0)
+    assert Settings.of(*layers) == Settings(
+        snapshot=False, exclude=("b",), max_file_size=3, data_dir="d", retention=4.0
+    )
+    assert Settings.of(*layers[:1]) == Settings(
+        snapshot=False, exclude=("a",), max_file_size=1, data_dir="d", retention=1.0
+    )
     assert Settings.of(*reversed(layers)) == Settings.of(layers[0])
 
 
@@ -127,6 +131,20 @@ def test_only_the_file_says_whose_folders_are_opened(tmp_path: Path) -> None:
             read_options({"snapd": {name: ["/srv"]}}, "initializationOptions")
     with pytest.raises(InvalidParams, match="only the settings file may say that"):
         read_environment({"SNAPD_ALLOW_FOREIGN": "/srv"})
+
+
+def test_only_the_file_says_which_ignored_files_are_captured(tmp_path: Path) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text('include = [".env", "secrets/*.key"]\n')
+    assert Settings.of(read_file(str(path))).capture.include == (".env", "secrets/*.key")
+    for wrong in ('".env"', '["!.env"]', '["# all"]', '[""]', '[" "]', '["a\\nb"]', "[1]"):
+        path.write_text(f"include = {wrong}\n")
+        with pytest.raises(InvalidParams, match="include: expected a list of patterns"):
+            read_file(str(path))
+    with pytest.raises(InvalidParams, match="only the settings file may say that"):
+        read_options({"include": [".env"]}, "initializationOptions")
+    with pytest.raises(InvalidParams, match="only the settings file may say that"):
+        read_environment({"SNAPD_INCLUDE": ".env"})
 
 
 def test_a_file_that_is_none(tmp_path: Path) -> None:

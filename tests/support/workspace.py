@@ -7,7 +7,7 @@ import os
 import shutil
 import stat
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -200,9 +200,9 @@ class Bench:
         self.close()
         self.open()
 
-    def configure(self, *exclude: str, max_file_size: int = 1 << 20) -> None:
+    def configure(self, *exclude: str, max_file_size: int = 1 << 20, include: Sequence[str] = ()) -> None:
         """Has other things captured."""
-        self.options.give({"exclude": exclude, "max_file_size": max_file_size})
+        self.options.give({"exclude": exclude, "max_file_size": max_file_size, "include": tuple(include)})
 
     def keep(self, days: float = 7.0, *, max_snapshots: int = 0, max_bytes: int = 0) -> None:
         """Has other snapshots kept."""

@@ -23,6 +23,7 @@ def stack_of(texts: Iterable[RuleText]) -> IgnoreStack:
     stack = IgnoreStack(
         outer=tuple(file for kind, file in files if kind in ("global", "info")),
         own=tuple(file for kind, file in files if kind == "own"),
+        included=tuple(file for kind, file in files if kind == "included"),
     )
     for kind, file in files:
         if kind == "gitignore":

@@ -242,6 +242,17 @@ class IgnoreFile:
         number = matcher.last(path[len(self._prefix) :])
         return None if number < 0 else not self._patterns[number].negated
 
+    @cached_property
+    def above(self) -> IgnoreFile:
+        """The directories that its patterns name above what they match, as 'a' and 'a/*' in 'a/*/key'."""
+        lines = [
+            b"/" + b"/".join(parts[:depth]) + b"/"
+            for parts in (pattern.glob.split(b"/") for pattern in self._patterns if pattern.rooted)
+            if parts[0] != b"**"
+            for depth in range(1, len(parts))
+        ]
+        return IgnoreFile.parse(b"\n".join(lines), self.base)
+
 
 @attrs.frozen
 class IgnoreStack:
@@ -253,15 +264,29 @@ class IgnoreStack:
         own: Files that override all others where they ignore a path. Each is separate: a negated pattern only
             affects what the same file ignores.
         per_dir: The ignore files of the directories from the root down, the outermost first.
+        included: Files that say what is not ignored whatever `outer` and `per_dir` say, also below a directory that
+            these ignore.
     """
 
     outer: tuple[IgnoreFile, ...] = ()
     own: tuple[IgnoreFile, ...] = ()
     per_dir: tuple[IgnoreFile, ...] = ()
+    included: tuple[IgnoreFile, ...] = ()
 
     def entering(self, file: IgnoreFile) -> IgnoreStack:
         """Gives the stack that applies in a deeper directory, whose ignore file this is."""
-        return IgnoreStack(self.outer, self.own, (*self.per_dir, file))
+        return attrs.evolve(self, per_dir=(*self.per_dir, file))
+
+    def includes(self, path: bytes, is_dir: bool) -> bool:
+        """Whether `included` matches a path and `own` does not, without regard to the directories above it."""
+        return any(file.match(path, is_dir) for file in self.included) and not self._is_own(path, is_dir)
+
+    def leads_to_included(self, directory: bytes) -> bool:
+        """Whether `included` names this directory above something that it matches, and `own` does not ignore it."""
+        return any(file.above.match(directory, True) for file in self.included) and not self._is_own(directory, True)
+
+    def _is_own(self, path: bytes, is_dir: bool) -> bool:
+        return any(file.match(path, is_dir) for file in self.own)
 
     def ignored(self, path: bytes, is_dir: bool) -> bool:
         """Whether a path in the directory of this stack is ignored, without regard to the directories above it.
@@ -273,6 +298,8 @@ class IgnoreStack:
         for file in self.own:
             if file.match(path, is_dir):
                 return True
+        if self.included and self.includes(path, is_dir):
+            return False
         for file in itertools.chain(reversed(self.per_dir), reversed(self.outer)):
             answer = file.match(path, is_dir)
             if answer is not None:
@@ -291,14 +318,18 @@ class IgnoreStack:
         if not path:
             return False
         stack = self._with(gitignores(b""))
+        is_above_ignored = False
         end = path.find(b"/")
         while end >= 0:
             directory = path[:end]
-            if stack.ignored(directory, True):
+            is_above_ignored = (
+                not stack.includes(directory, True) if is_above_ignored else stack.ignored(directory, True)
+            )
+            if is_above_ignored and not stack.leads_to_included(directory):
                 return True
             stack = stack._with(gitignores(directory))
             end = path.find(b"/", end + 1)
-        return stack.ignored(path, is_dir)
+        return not stack.includes(path, is_dir) if is_above_ignored else stack.ignored(path, is_dir)
 
     def _with(self, file: IgnoreFile | None) -> IgnoreStack:
         return self if file is None else self.entering(file)

@@ -16,7 +16,7 @@ class Scope(Enum):
     """What is captured in a directory."""
 
     RULES = "what the ignore rules do not exclude"
-    TRACKED_ONLY = "the directory is ignored: only what the user's index holds or the request forces"
+    TRACKED_ONLY = "the directory is ignored: only what the user's index holds, the request forces, or `include` names"
     ALL = "forced: everything"
 
 

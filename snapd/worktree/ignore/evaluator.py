@@ -85,12 +85,15 @@ class RuleEvaluator:
         match_path = self.prefix + b"/" + path if self.prefix else path
         if rules.scope is Scope.RULES and not rules.stack.ignored(match_path, is_directory):
             return Scope.RULES
+        if rules.stack.includes(match_path, is_directory):
+            return Scope.RULES
         if not is_directory and any(nested.holds(path) for nested in rules.nested):
             return Scope.RULES
         if is_directory and (
             self._tracked.below(path)
             or any(nested.below(path) for nested in rules.nested)
             or path in self._above_forced
+            or rules.stack.leads_to_included(match_path)
         ):
             return Scope.TRACKED_ONLY
         return None

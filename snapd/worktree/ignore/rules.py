@@ -72,18 +72,19 @@ class RuleSource:
         self._descriptor = root_descriptor
         self._user = user
         self._last: WorkspaceRules | None = None
-        self._exclude: tuple[str, ...] = ()
+        self._settings: tuple[tuple[str, ...], tuple[str, ...]] = (), ()
         self._stats = StatCache()
         self._repository: Repository | None = None
         self._indexes: dict[tuple[bytes, bytes, bytes], tuple[Signature, TrackedPaths]] = {}
         self._nested: dict[RelPath, tuple[StatCache, TrackedPaths | None]] = {}
         self._parsed: GitIndex | None = None
 
-    def read(self, exclude: Iterable[str]) -> WorkspaceRules:
+    def read(self, exclude: Iterable[str], include: Iterable[str] = ()) -> WorkspaceRules:
         """The rules as they are now.
 
         Args:
             exclude: snapd's own patterns for this workspace.
+            include: patterns of what is captured although git ignores it.
 
         Returns:
             The same object as last time, if they are the same.
@@ -92,9 +93,9 @@ class RuleSource:
             InvalidParams: the workspace's `.snapd.toml` is wrong; names the key.
             IoError: the folder cannot be read.
         """
-        exclude = tuple(exclude)
+        settings = tuple(exclude), tuple(include)
         self._parsed = None
-        if self._last is not None and exclude == self._exclude and self._stats.unchanged():
+        if self._last is not None and settings == self._settings and self._stats.unchanged():
             return self._last
         stats = StatCache()
         with os_errors(self._root):
@@ -105,13 +106,15 @@ class RuleSource:
             repository = None
             outer = self._repository_texts(None, stats)
         prefix = _prefix(repository, self._root)
-        own = "\n".join([*exclude, *self._workspace_excludes(stats)]).encode("utf-8", "surrogateescape")
-        texts = tuple(outer + ([RuleText("own", prefix, own)] if own else []))
+        excluded, included = settings
+        own = [RuleText("own", prefix, text) for text in _text(excluded + tuple(self._workspace_excludes(stats)))]
+        own += [RuleText("included", prefix, text) for text in _text(included)]
+        texts = tuple(outer + own)
         tracked = self._tracked(repository, prefix, stats)
         rules = WorkspaceRules(prefix, stack_of(texts), tracked, texts)
         if self._last is None or rules != self._last:
             self._last = rules
-        self._exclude, self._stats, self._repository = exclude, stats, repository
+        self._settings, self._stats, self._repository = settings, stats, repository
         return self._last
 
     def seed(self, open_blobs: OpenBlobs) -> IndexSeed | None:
@@ -228,6 +231,11 @@ class RuleSource:
 
 
 NOTHING_TRACKED = TrackedPaths(())
+
+
+def _text(patterns: tuple[str, ...]) -> list[bytes]:
+    """The text of an ignore file with these patterns, if there are any."""
+    return ["\n".join(patterns).encode("utf-8", "surrogateescape")] if patterns else []
 
 
 def workspace_excludes(root_descriptor: int) -> list[str]:

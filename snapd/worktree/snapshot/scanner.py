@@ -278,7 +278,7 @@ class Scanner:
         if self._rules is None and needs_lister(path for path, _ in self.state.root.walk()):
             lister = start_lister(self._root, self._clock)
         try:
-            rules = self._source.read(settings.exclude)
+            rules = self._source.read(settings.exclude, settings.include)
             if self._saved_rules_digest is not None:
                 if self._saved_rules_digest != digest(rules.tracked, forced):
                     self.state.invalidate_rules()
