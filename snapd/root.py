@@ -1,4 +1,4 @@
-"""Finds the folder that a command or a hook works on, and other folders with snapshots of the same files."""
+"""Finds the folder that a command, a hook or an editor works on, and other folders with snapshots of the same files."""
 
 from __future__ import annotations
 
@@ -6,8 +6,12 @@ import json
 import os
 from typing import TYPE_CHECKING
 
+from snapd.locations import project_id, store_path
+
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from snapd.locations import Locations
 
 _HISTORY = ("refs/snapd", "journal")
 """The directories of a store that hold something as soon as there is a snapshot or a session."""
@@ -35,6 +39,28 @@ def root_of(start: str, home: str, store_of: Callable[[str], str]) -> str:
         if above in (folder, home):
             return start
         folder = above
+
+
+def folder_around(start: str, locations: Locations, data_dir: str | None) -> str:
+    """Finds the folder whose snapshots have the files of a directory, as `root_of` does, with links followed.
+
+    Args:
+        start: the directory, absolute.
+        locations: of the user.
+        data_dir: the setting of that name.
+    """
+
+    def store_of(folder: str) -> str:
+        above = os.path.join(folder, data_dir) if data_dir else locations.data
+        return store_path(os.path.realpath(above), project_id(os.path.realpath(os.fsencode(folder))))
+
+    found = root_of(start, locations.home, store_of)
+    real = os.path.realpath(start)
+    if found != start or real == start:
+        return found
+    # a link leads into a folder that is not around the link
+    found = root_of(real, locations.home, store_of)
+    return start if found == real else found
 
 
 def has_history(store: str) -> bool:

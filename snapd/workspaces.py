@@ -16,6 +16,7 @@ from snapd.core.operations.editors import Editors
 from snapd.core.workspace import Workspace
 from snapd.locations import check_private, project_id, store_directories, store_path
 from snapd.refusal import canonical_root, check_root
+from snapd.root import folder_around
 from snapd.settings.in_force import FolderSettings
 from snapd.store.files.durable import make_directories
 from snapd.store.store import Store
@@ -146,6 +147,10 @@ class Workspaces:
         workspace = self._open_now(location, settings, opening)
         opening.settings.add(options)
         return workspace
+
+    def folder_around(self, folder: bytes, settings: Settings) -> bytes:
+        """The folder around a folder, or itself, whose snapshots have its files: see `snapd.root.root_of`."""
+        return os.fsencode(folder_around(os.fsdecode(folder), self._locations, settings.data_dir))
 
     def store_of(self, folder: bytes, settings: Settings) -> str:
         """The path of a folder's store, which need not exist.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from snapd.core.errors import InvalidParams
@@ -33,6 +34,7 @@ def status(context: Context, _: wire.StatusParams) -> wire.StatusResult:
     return wire.StatusResult(
         enabled=context.enabled,
         workspace_uri=to_uri(workspace.root),
+        within=_within(context),
         project_id=workspace.project_id,
         files=found.files,
         watcher=found.watcher,
@@ -45,6 +47,11 @@ def status(context: Context, _: wire.StatusParams) -> wire.StatusResult:
         settings_problems=[said for said in (workspace.policy.problem, found.folder_problem) if said is not None]
         or None,
     )
+
+
+def _within(context: Context) -> str | None:
+    root, opened = context.roots[0], os.path.realpath(context.roots[-1])
+    return None if opened == root else os.path.relpath(opened, root).decode("utf-8", "replace")
 
 
 def _open_step(view: StepView) -> wire.OpenStep:

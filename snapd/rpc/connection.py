@@ -287,6 +287,7 @@ class Connection(JsonRPCServer):
             raise Unauthorized("initializationOptions.token: missing or wrong")
         layer, unknown = read_options(options, "initializationOptions")
         self._options.give(layer)
+        self._folders.finds_root = _finds_root(options)
         folders = [folder.uri for folder in params.workspace_folders or ()]
         if not folders and params.root_uri:
             folders = [params.root_uri]
@@ -456,6 +457,13 @@ def _work(method: str, context: Context, params: Any) -> Any:
     context.call.check()
     # encode here instead of on the loop: a page of a diff takes a while
     return orjson.Fragment(encode(wire.unstructure(HANDLERS[method](context, params))))
+
+
+def _finds_root(options: Any) -> bool:
+    given = options.get("findRoot") if isinstance(options, dict) else None
+    if given is not None and not isinstance(given, bool):
+        raise InvalidParams("initializationOptions.findRoot: expected true or false", field="findRoot")
+    return bool(given)
 
 
 def _same_token(given: Any, token: str) -> bool:

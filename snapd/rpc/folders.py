@@ -68,11 +68,15 @@ class Folders:
         services: what all connections share.
         options: the settings of the client, for the folders that it opens from now on.
         subscriber: gets the notifications of the folders.
+
+    Attributes:
+        finds_root: whether a folder stands for the one around it whose snapshots have its files.
     """
 
     _services: Services
     _options: Options
     _subscriber: Subscriber
+    finds_root: bool = attrs.field(default=False, init=False)
     _folders: dict[bytes, Folder] = attrs.field(factory=dict, init=False)
     _closing: dict[bytes, Folder] = attrs.field(factory=dict, init=False)
     _also_named: tuple[bytes, Folder | None] | None = attrs.field(default=None, init=False)
@@ -206,7 +210,10 @@ class Folders:
             await asyncio.wrap_future(found)
 
     def _try_acquire(self, folder: Folder) -> tuple[Workspace, bool] | Future[None]:
-        found = self._services.workspaces.try_acquire(folder.path, folder.options)
+        workspaces, path = self._services.workspaces, folder.path
+        if self.finds_root:
+            path = workspaces.folder_around(path, folder.options.settings)
+        found = workspaces.try_acquire(path, folder.options)
         if isinstance(found, Future):
             return found
         # in this thread and not on the loop: the settings are read under a lock

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from .table import Setting
 
+_OF_CONNECTION = frozenset({"token", "findRoot"})
+"""The initialization options that are no settings."""
 _NOT_SETTINGS = frozenset({"SNAPD_RUNTIME_DIR", "SNAPD_TOKEN"})
 _PREFIX = "SNAPD_"
 _ANY_CASE = {name: row for row in SETTINGS.values() for name in (row.name, row.json_name)}
@@ -85,7 +87,7 @@ def read_options(options: Any, where: str) -> tuple[Layer, list[str]]:
     unknown = []
     for name, value in options.items():
         row = _ANY_CASE.get(name)
-        if name == "token" or value is None:
+        if name in _OF_CONNECTION or value is None:
             continue
         if row is None:
             unknown.append(name)

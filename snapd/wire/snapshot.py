@@ -219,6 +219,10 @@ class StatusResult:
 
     enabled: Annotated[bool, "Whether snapshots are turned on for this workspace."]
     workspace_uri: Annotated[str, "The workspace."]
+    within: Annotated[
+        str | None,
+        "The folder that the client opened, relative to the workspace, if it lies in it: see `findRoot`.",
+    ] = None
     project_id: Annotated[str, "The name of the workspace's store."]
     files: Annotated[int, "The number of captured files."]
     watcher: Annotated[

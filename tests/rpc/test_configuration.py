@@ -250,6 +250,7 @@ def test_what_a_client_sets_ends_with_its_connection(daemon: Machine, folder: Pa
     assert in_use(stays) == {
         "snapshot": (True, "default"),
         "exclude": ([], "default"),
+        "include": ([], "default"),
         "max_file_size": (64 << 20, "default"),
         "data_dir": (None, "default"),
         "retention": (7.0, "default"),

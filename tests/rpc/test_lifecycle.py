@@ -195,3 +195,27 @@ def test_socket_path_that_is_too_long_is_refused(machine: Machine) -> None:
     done = machine.run("serve", "--socket", "/tmp/" + "x" * 200)
     assert done.returncode == 1
     assert "is too long" in done.stderr
+
+
+def test_a_folder_can_stand_for_the_one_around_it(daemon: Machine, folder: Path, tmp_path: Path) -> None:
+    below = folder / "src" / "app"
+    below.mkdir(parents=True)
+    (folder / "src" / "a.txt").write_text("a\n")
+    link = tmp_path / "link"
+    link.symlink_to(below)
+    around = {"workspaceUri": folder.as_uri(), "within": "src/app"}
+    daemon.raw().open(folder).result("snapshot/track")
+    for named in (below, link):
+        raw = daemon.raw().open(named, options={"findRoot": True})
+        status = raw.result("snapshot/status", {"workspaceUri": named.as_uri()})
+        assert {name: status.get(name) for name in around} == around
+        assert status["lastHash"] == raw.result("snapshot/track")["hash"]
+    raw = daemon.raw().open(folder, options={"findRoot": True})
+    status = raw.result("snapshot/status")
+    assert (status["workspaceUri"], "within" in status) == (folder.as_uri(), False)
+    for options in ({"findRoot": False}, {}):
+        raw = daemon.raw().open(below, options=options)
+        assert raw.result("snapshot/status")["workspaceUri"] == below.as_uri()
+    answer = daemon.raw().ask(1, "initialize", {"initializationOptions": {"findRoot": "yes"}})
+    assert error_of(answer)[1] == "invalidParams"
+    assert answer["error"]["message"].startswith("initializationOptions.findRoot: expected true or false")

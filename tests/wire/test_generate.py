@@ -22,7 +22,7 @@ COMMON = "workspaceUri? workDoneToken? "
 OUTCOME = "applied before after files"
 
 STATUS = (
-    "enabled workspaceUri projectId files watcher watcherReason? fullLook? lastHash? store openSteps settings? "
+    "enabled workspaceUri within? projectId files watcher watcherReason? fullLook? lastHash? store openSteps settings? "
     "settingsProblems?"
 )
 

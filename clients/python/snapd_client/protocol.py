@@ -476,6 +476,8 @@ class _StatusResultRequired(TypedDict):
 class StatusResult(_StatusResultRequired, total=False):
     """The result of `snapshot/status`."""
 
+    within: str
+    """The folder that the client opened, relative to the workspace, if it lies in it: see `findRoot`."""
     watcherReason: str
     """Why it is not the best watcher of the system, unless the settings ask for it."""
     fullLook: FullLook

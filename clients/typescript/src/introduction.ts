@@ -29,7 +29,11 @@ export async function initialize(link: Link, options: ClientOptions, wanted: Wan
     capabilities: { window: { workDoneProgress: true }, workspace: { workspaceFolders: true } },
     rootUri: folders[0] ?? null,
     workspaceFolders: folders.map(workspaceFolder),
-    initializationOptions: { ...settings, ...(options.token !== undefined && { token: options.token }) },
+    initializationOptions: {
+      ...settings,
+      ...(options.token !== undefined && { token: options.token }),
+      ...(options.findRoot === true && { findRoot: true }),
+    },
   })) as { serverInfo?: ServerInfo };
   link.notify("initialized", {});
   return result.serverInfo;

@@ -53,6 +53,8 @@ export interface ClientOptions {
   clientInfo: { name: string; version?: string };
   /** The folders to open, as `file:` URIs. */
   folders: readonly string[];
+  /** A folder stands for the one around it that has a history, or is the root of a git working tree. */
+  findRoot?: boolean;
   /** The daemon's settings for this client, by the names that they have in JSON, without the token. */
   settings?: Record<string, unknown>;
   /** The token, where the daemon wants one. */

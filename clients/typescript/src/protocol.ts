@@ -296,6 +296,8 @@ export interface StatusResult {
   enabled: boolean;
   /** The workspace. */
   workspaceUri: string;
+  /** The folder that the client opened, relative to the workspace, if it lies in it: see `findRoot`. */
+  within?: string;
   /** The name of the workspace's store. */
   projectId: string;
   /** The number of captured files. */

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 
 from snapd.cli.terminal.output import print_once, printable
 from snapd.core.errors import InvalidParams
-from snapd.locations import Locations, project_id, store_path, stores_directory
-from snapd.root import overlapping, root_of
+from snapd.locations import Locations, stores_directory
+from snapd.root import folder_around, overlapping
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable
 
 _SILENT = frozenset({"step", "session"})
 """The commands that hooks run: nobody reads what they print."""
@@ -31,7 +30,7 @@ def folder_of(options: argparse.Namespace) -> str:
     if options.here:
         return directory
     locations = Locations.from_environment(os.environ)
-    folder = root_of(directory, locations.home, _stores(locations))
+    folder = folder_around(directory, locations, _data_dir(locations))
     if folder != directory and options.command not in _SILENT:
         print_once(f"snapd: in {printable(folder)}; --here stays in this folder")
     return folder
@@ -41,16 +40,6 @@ def others_with(folder: str) -> list[str]:
     """Lists the other folders that have snapshots of files of a folder."""
     locations = Locations.from_environment(os.environ)
     return overlapping(os.path.realpath(folder), stores_directory(os.path.realpath(locations.data)))
-
-
-def _stores(locations: Locations) -> Callable[[str], str]:
-    data = _data_dir(locations)
-
-    def store_of(folder: str) -> str:
-        above = os.path.join(folder, data) if data else locations.data
-        return store_path(os.path.realpath(above), project_id(os.path.realpath(os.fsencode(folder))))
-
-    return store_of
 
 
 def _data_dir(locations: Locations) -> str | None:

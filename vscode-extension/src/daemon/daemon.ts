@@ -156,6 +156,7 @@ export class Daemon implements Disposable {
         transport: { command: this.#found.file, args: ["connect"] },
         clientInfo: this.#host.clientInfo,
         folders: this.#host.folders(),
+        findRoot: true,
         settings: settings.daemon,
         logger: this.#host.log,
       });

@@ -20,6 +20,17 @@ export function fileUri(folder: string, change: Pick<FileChange, "file" | "uri">
   return change.uri ?? `${folder.replace(/\/$/, "")}/${change.file.split("/").map(encodeURIComponent).join("/")}`;
 }
 
+/**
+ * The folder around a folder, with the names that this one has; undefined where the folder is a link to elsewhere.
+ *
+ * @param folder - as a `file:` URI.
+ * @param within - where it lies in the folder around it.
+ */
+export function folderAbove(folder: string, within: string): string | undefined {
+  const above = folder.replace(/\/+$/, "").split("/").slice(0, -within.split("/").length).join("/");
+  return relativeName(above, folder) === within ? above : undefined;
+}
+
 /** The last part of a name, and what is before it. */
 export function splitName(file: string): { readonly base: string; readonly directory: string } {
   const slash = file.lastIndexOf("/");

@@ -4,8 +4,8 @@ import type { Disposable, Entry, FileChange, FileDiff, Method, Params, Result, S
 import { type ChangedFile, maybeMoved, requestName, spanOf, withRenames } from "./changes";
 import { Coalesced } from "./coalesced";
 import type { Connection } from "./connection";
-import { pathKey } from "./fileUris";
-import { byActivity, namesTold, readHistory, unsettled, withKnown } from "./history";
+import { folderAbove, pathKey } from "./fileUris";
+import { byActivity, concerns, namesTold, readHistory, unsettled, withKnown } from "./history";
 import { type Listen, Signal } from "./signal";
 
 const PAGE = 50;
@@ -15,8 +15,8 @@ const COMPARED = 1000;
 
 /** One folder. */
 export class FolderModel implements Disposable {
-  /** As it is sent to the daemon. */
-  readonly uri: string;
+  /** The folder of the window, as it is sent to the daemon. */
+  readonly id: string;
   /** For people. */
   readonly name: string;
   readonly #connection: Connection;
@@ -30,7 +30,10 @@ export class FolderModel implements Disposable {
   readonly #renames = new WeakMap<Entry, Promise<readonly ChangedFile[]>>();
   /** How the daemon calls the folder; it may lead here by another way. */
   #key: string;
+  /** Where the folder of the window lies in the one whose history this is. */
+  #within: string | undefined;
   #whole = true;
+  #workspaceUri = "";
   #told = new Set<string>();
   #disposed = false;
   #sessions: readonly Session[] = [];
@@ -43,7 +46,7 @@ export class FolderModel implements Disposable {
   /** Begins to read, and to listen. */
   constructor(connection: Connection, uri: string, name: string) {
     this.#connection = connection;
-    this.uri = uri;
+    this.id = uri;
     this.name = name;
     this.#key = pathKey(uri);
     this.#subscriptions = [
@@ -75,14 +78,22 @@ export class FolderModel implements Disposable {
     void this.refresh();
   }
 
-  /** The sessions, that of the newest activity first. */
-  get sessions(): readonly Session[] {
-    return this.#sessions;
+  /** The folder to which the names of files are relative: that of the window, or one around it. */
+  get uri(): string {
+    return this.#within === undefined ? this.id : (folderAbove(this.id, this.#within) ?? this.#workspaceUri);
   }
 
-  /** The latest 500 entries of the history, newest first. */
+  /** The sessions, that of the newest activity first. */
+  get sessions(): readonly Session[] {
+    if (this.#within === undefined) return this.#sessions;
+    const shown = new Set(this.entries.map(({ step, sessionId }) => step?.sessionId ?? sessionId));
+    return this.#sessions.filter(({ sessionId }) => shown.has(sessionId));
+  }
+
+  /** Those of the latest 500 entries of the history that are about files of the window's folder, newest first. */
   get entries(): readonly Entry[] {
-    return this.#entries;
+    const within = this.#within;
+    return within === undefined ? this.#entries : this.#entries.filter((entry) => concerns(entry, within));
   }
 
   /** What moved away from the last snapshot, as the daemon told it last. */
@@ -117,7 +128,7 @@ export class FolderModel implements Disposable {
   lastStep(): Step | undefined {
     const states = ["applied", "partly"];
     const isMeant = (step: Step): boolean => states.includes(step.state) && (step.files?.length ?? 0) > 0;
-    return this.#entries.find(({ step }) => step !== undefined && isMeant(step))?.step;
+    return this.entries.find(({ step }) => step !== undefined && isMeant(step))?.step;
   }
 
   /**
@@ -126,7 +137,7 @@ export class FolderModel implements Disposable {
    * @throws SnapdError, ConnectionLostError: see `SnapdClient.request`.
    */
   request<M extends Method>(method: M, params: Omit<Params<M>, "workspaceUri">): Promise<Result<M>> {
-    return this.#connection.request(method, { ...params, workspaceUri: this.uri });
+    return this.#connection.request(method, { ...params, workspaceUri: this.id });
   }
 
   /**
@@ -163,7 +174,7 @@ export class FolderModel implements Disposable {
 
   #isMeant(workspaceUri: string): boolean {
     const key = pathKey(workspaceUri);
-    return key === this.#key || key === pathKey(this.uri);
+    return key === this.#key || key === pathKey(this.id);
   }
 
   #movedAway(files: readonly FileChange[]): void {
@@ -200,7 +211,9 @@ export class FolderModel implements Disposable {
   async #readStatus(): Promise<void> {
     const status = await this.request("snapshot/status", {});
     this.#enabled = status.enabled;
+    this.#workspaceUri = status.workspaceUri;
     this.#key = pathKey(status.workspaceUri);
+    this.#within = status.within;
   }
 
   #fail(error: unknown): void {

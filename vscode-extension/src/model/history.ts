@@ -34,6 +34,12 @@ export function unsettled(entries: readonly Entry[], told: ReadonlySet<string>):
   return count;
 }
 
+/** Whether an entry is about a directory: it changed a file there, or it is not known yet what it changes. */
+export function concerns({ files, step }: Entry, directory: string): boolean {
+  if (step?.state === "open") return true;
+  return files.some(({ file }) => file.startsWith(`${directory}/`));
+}
+
 /** The steps that look different by what is told of one: it, and the one that it is a part of, known yet or not. */
 export function namesTold({ stepId, parentStepId }: Step): readonly string[] {
   return parentStepId === undefined ? [stepId] : [stepId, parentStepId];

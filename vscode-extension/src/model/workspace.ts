@@ -35,11 +35,12 @@ export class WorkspaceModel implements Disposable {
   /** The folder that a `file:` URI lies in, or is; the innermost one. */
   folderOf(uri: string): FolderModel | undefined {
     const path = pathKey(uri);
-    let found: FolderModel | undefined;
+    let [found, length] = [undefined as FolderModel | undefined, 0];
     for (const folder of this.#folders) {
-      const key = pathKey(folder.uri);
-      const isWithin = path === key || path.startsWith(key === "/" ? key : `${key}/`);
-      if (isWithin && (found === undefined || key.length > pathKey(found.uri).length)) found = folder;
+      for (const key of [pathKey(folder.id), pathKey(folder.uri)]) {
+        const isWithin = path === key || path.startsWith(key === "/" ? key : `${key}/`);
+        if (isWithin && key.length > length) [found, length] = [folder, key.length];
+      }
     }
     return found;
   }
@@ -74,7 +75,7 @@ export class WorkspaceModel implements Disposable {
         ? []
         : this.#open.map(
             ({ uri, name }) =>
-              keep.find((folder) => folder.uri === uri && folder.name === name) ??
+              keep.find((folder) => folder.id === uri && folder.name === name) ??
               new FolderModel(connection, uri, name),
           );
     for (const folder of this.#folders) {

@@ -17,7 +17,7 @@ export interface Arranged {
 
 /** The node of a folder. */
 export function folderItem(folder: FolderModel): FolderItem {
-  return { kind: "folder", id: folder.uri, folder };
+  return { kind: "folder", id: folder.id, folder };
 }
 
 /**
@@ -69,14 +69,14 @@ export function fileItem(parent: EntryItem, file: ChangedFile): FileItem {
 
 /** An entry, with the parts of a step below it. */
 export function entryItem(folder: FolderModel, entry: Entry, parts: readonly StepItem[]): EntryItem {
-  const id = `${folder.uri} ${entryKey(entry)}`;
+  const id = `${folder.id} ${entryKey(entry)}`;
   if (entry.step !== undefined) return { kind: "step", id, folder, entry, step: entry.step, parts } satisfies StepItem;
   if (entry.kind === "user") return { kind: "user", id, folder, entry } satisfies UserItem;
   return { kind: "operation", id, folder, entry } satisfies OperationItem;
 }
 
 function sessionItem(folder: FolderModel, session: Session): SessionItem {
-  return { kind: "session", id: `${folder.uri} session:${session.sessionId}`, folder, session };
+  return { kind: "session", id: `${folder.id} session:${session.sessionId}`, folder, session };
 }
 
 // A session whose steps are all parts of another's, or older than the history that is shown, would be an empty node.

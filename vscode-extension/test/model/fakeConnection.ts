@@ -65,6 +65,8 @@ export class FakeFolder {
   /** Newest first. */
   readonly entries: Entry[] = [];
   problem: Error | undefined;
+  /** The workspace around it, and where in that it lies. */
+  root: { readonly workspaceUri: string; readonly within: string } | undefined;
 
   constructor(uri: string) {
     this.uri = uri;
@@ -80,7 +82,10 @@ export function connectionOf(...folders: readonly FakeFolder[]): FakeConnection 
     if (folder.problem !== undefined) throw folder.problem;
     return folder;
   };
-  connection.answers.set("snapshot/status", (params) => ({ enabled: true, workspaceUri: of(params).uri }));
+  connection.answers.set("snapshot/status", (params) => ({
+    enabled: true,
+    ...(of(params).root ?? { workspaceUri: of(params).uri }),
+  }));
   connection.answers.set("session/list", (params) => ({ sessions: of(params).sessions }));
   connection.answers.set("session/history", (params) => {
     const { entries } = of(params);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { pathToFileURL } from "node:url";
-import { fileUri, pathKey, relativeName, splitName } from "../../src/model/fileUris";
+import { fileUri, folderAbove, pathKey, relativeName, splitName } from "../../src/model/fileUris";
 import { change } from "./making";
 
 describe("file URIs", () => {
@@ -25,6 +25,12 @@ describe("file URIs", () => {
       assert.equal(relativeName("file:///work/app", expected), name);
     }
     assert.equal(fileUri("file:///a", change("\ufffd", { uri: "file:///a/%FF" })), "file:///a/%FF");
+  });
+
+  it("lead to the folder around, by the names that the window has", () => {
+    assert.equal(folderAbove("file:///a%20b/c/%C3%A4", "c/ä"), "file:///a%20b");
+    assert.equal(folderAbove("file:///a/b/", "b"), "file:///a");
+    assert.equal(folderAbove("file:///link", "src/app"), undefined);
   });
 
   it("are split into name and folder", () => {

@@ -58,6 +58,30 @@ describe("FolderModel", () => {
     assert.equal(connection.listeners, 0);
   });
 
+  it("shows what concerns the folder of the window, and names files as the folder around it does", async () => {
+    const folder = new FakeFolder(`${URI}/src`);
+    folder.root = { workspaceUri: "file:///real/app", within: "src" };
+    folder.sessions.push(session("here"), session("elsewhere"));
+    const here = stepEntry(step("a", 0, { sessionId: "here", files: [change("src/a.ts"), change("b.ts")] }));
+    const elsewhere = stepEntry(step("b", 1, { sessionId: "elsewhere", files: [change("srcs/a.ts")] }));
+    folder.entries.push(elsewhere, here);
+    const { connection, workspace, model } = opened(folder);
+    await until(model, () => model.loaded);
+    assert.deepEqual(model.entries, [here]);
+    assert.deepEqual(
+      model.sessions.map(({ sessionId }) => sessionId),
+      ["here"],
+    );
+    assert.equal(model.lastStep()?.stepId, "a");
+    assert.equal(model.uri, URI);
+    assert.equal(workspace.folderOf(`${URI}/b.ts`), model);
+    assert.ok(connection.asked.every(({ params }) => params["workspaceUri"] === folder.uri));
+    folder.root = { workspaceUri: "file:///real/app", within: "other" };
+    await model.refresh();
+    assert.equal(model.uri, "file:///real/app", "the window's folder is a link");
+    workspace.dispose();
+  });
+
   it("makes few requests of many notifications", async () => {
     const folder = new FakeFolder(URI);
     folder.sessions.push(session("s"));

@@ -8,6 +8,7 @@ import type { Item } from "../../src/views/items";
 
 export function folder(sessions: readonly Session[], entries: readonly Entry[], more: object = {}): FolderModel {
   const made = {
+    id: "file:///work/app",
     uri: "file:///work/app",
     name: "app",
     sessions,

@@ -171,7 +171,7 @@ class World {
   }
 
   get folder(): FolderModel {
-    const own = { uri: `file:///${this.#name}`, name: this.#name, problem: this.#problem };
+    const own = { id: this.#name, uri: `file:///${this.#name}`, name: this.#name, problem: this.#problem };
     return folder(this.#sessions, this.#problem === undefined ? this.#entries : [], own);
   }
 
