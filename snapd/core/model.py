@@ -93,6 +93,19 @@ class Skip:
     reason: SkipReason
 
 
+@attrs.frozen
+class UncapturedChange:
+    """What happened to a file that no snapshot has, because it is ignored or was skipped.
+
+    Attributes:
+        path: the file, or an ignored directory.
+        deleted: whether it is gone; otherwise it was changed.
+    """
+
+    path: RelPath
+    deleted: bool
+
+
 RuleKind = Literal["global", "info", "gitignore", "own", "included"]
 
 

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         RelPath,
         Snapshot,
         TreeEntry,
+        UncapturedChange,
     )
     from snapd.core.plan import Plan
     from snapd.core.ports.objects import ObjectBatch
@@ -191,6 +192,14 @@ class WorkTree:
     def is_ignored(self, path: RelPath) -> bool:
         """Whether a file there is ignored, by itself or with a directory above it, as of the last capture."""
         return self._scanner.state.root.ignores(path)
+
+    def uncaptured_changes(self) -> tuple[UncapturedChange, ...]:
+        """What looks have noticed of files that no snapshot has, since `settle_uncaptured`."""
+        return self._scanner.state.uncaptured.changes
+
+    def settle_uncaptured(self) -> None:
+        """Forgets what happened so far to files that no snapshot has."""
+        self._scanner.state.uncaptured.settle()
 
     def captured_below(self, path: RelPath) -> Iterator[RelPath]:
         """The captured files below a directory, as of the last capture."""

@@ -98,7 +98,7 @@ class NameClassifier:
         else:
             found = listing.found()
             for name in [name for name in (*node.files, *node.directories, *node.others) if name not in found]:
-                state.drop(node, name)
+                state.lose(node, name)
         for name in [name for name in state.unread.get(node, ()) if name not in found]:
             state.drop_file(node, name)
         for name in listing.denied.split(b"\0")[:-1]:
@@ -158,7 +158,7 @@ class NameClassifier:
         ignored = Uncaptured.IGNORED_DIRECTORY if is_directory else Uncaptured.IGNORED_FILE
         scope: Scope | None
         if same_rules and node.others.get(name) is ignored:
-            self._note_other_names(status)
+            self._see_uncaptured(here, status)
             return
         if (
             same_rules
@@ -172,7 +172,7 @@ class NameClassifier:
         else:
             scope = self.evaluator.scope_of(here, is_directory, rules)
         if scope is None:
-            self._note_other_names(status)
+            self._see_uncaptured(here, status)
             state.put_other(node, name, ignored)
         elif not is_tree_name(name):
             state.put_other(node, name, SkipReason.UNSUPPORTED_NAME)
@@ -185,9 +185,15 @@ class NameClassifier:
         elif kind == stat.S_IFREG and status.st_size > self.limit:
             state.put_other(node, name, SkipReason.TOO_LARGE)
             state.set_linked(node, name, status.st_nlink > 1)
-            self._note_other_names(status)
+            self._see_uncaptured(here, status)
         else:
+            state.uncaptured.forget(here)
             self._consider_file(node, name, status, is_link=kind == stat.S_IFLNK)
+
+    def _see_uncaptured(self, path: RelPath, status: FileStatus) -> None:
+        self._note_other_names(status)
+        if not stat.S_ISDIR(status.st_mode):
+            self.state.uncaptured.saw(path, status)
 
     def _note_other_names(self, status: FileStatus) -> None:
         """Notes that a file may be captured by other names than this one."""
@@ -201,6 +207,10 @@ class NameClassifier:
             if visit.deep or child.rules is None or child.rules.scope is not visit.rules.scope:
                 self.pending.append(visit._replace(node=child))
             return
+        if child is not None:
+            # another directory took its place
+            self.state.lose(above, name)
+        self.state.uncaptured.forget(visit.path)
         self.state.drop(above, name)
         self.pending.append(visit._replace(node=self.state.put_directory(above, name, status.st_ino), deep=True))
 

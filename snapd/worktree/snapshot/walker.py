@@ -230,7 +230,7 @@ class Walker:
             # the directory may be listed, but not its entries
             self.state.put_other(node, name, SkipReason.UNREADABLE)
         elif error.errno in GONE:
-            self.state.drop(node, name)
+            self.state.lose(node, name)
         else:
             raise error
 
@@ -301,7 +301,7 @@ class Walker:
             if error.errno in _DENIED:
                 self.state.put_other(above, node.name, SkipReason.UNREADABLE)
             else:
-                self.state.drop_directory(above, node.name)
+                self.state.lose(above, node.name)
                 self.raced = True
             self.visited[above] = None
             return None
@@ -323,7 +323,7 @@ class Walker:
 
     def _empty(self, node: DirectoryNode) -> None:
         for name in (*node.files, *node.directories, *node.others):
-            self.state.drop(node, name)
+            self.state.lose(node, name)
         self.state.unread.pop(node, None)
         node.rules = None
 

@@ -13,7 +13,8 @@ from snapd.core.model import Coverage, RuleText, Skip, SkipReason
 from snapd.worktree.ignore.directory_rules import Scope
 
 from .file_state import Inodes
-from .nodes import DirectoryNode
+from .nodes import DirectoryNode, Uncaptured
+from .uncaptured import UncapturedFiles
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from snapd.worktree.ignore.rules import WorkspaceRules
 
     from .file_state import PackedFiles, Record
-    from .nodes import Uncaptured
 
 
 _UNPACKED = 512
@@ -40,6 +40,7 @@ class TreeState:
         count: captured files and symlinks.
         unread: files that must be read, by directory; True for a symlink.
         linked: files with more than one name: a write through another name raises no event for this one.
+        uncaptured: what happens to files that are not captured.
     """
 
     def __init__(self, forgotten: Callable[[DirectoryNode], None]) -> None:
@@ -48,6 +49,7 @@ class TreeState:
         self.count = 0
         self.unread: dict[DirectoryNode, dict[bytes, bool]] = {}
         self.linked: dict[DirectoryNode, set[bytes]] = {}
+        self.uncaptured = UncapturedFiles()
         self._notable: set[DirectoryNode] = set()
         self._used: OrderedDict[DirectoryNode, None] = OrderedDict()
         self._rules: WorkspaceRules | None = None
@@ -66,6 +68,7 @@ class TreeState:
         self.unread.clear()
         root.tree = root.rules = root.gitignore = None
         root.inode = 0
+        self.uncaptured = UncapturedFiles()
 
     def path_of(self, node: DirectoryNode) -> RelPath | None:
         """The path of a directory; None if it was dropped."""
@@ -147,6 +150,20 @@ class TreeState:
         """Adds or replaces a file that was unread."""
         _discard(self.unread, node, name)
         self.put_file(node, name, record)
+
+    def lose(self, node: DirectoryNode, name: bytes) -> None:
+        """Drops a name that is gone, and notes what went with it that no snapshot has."""
+        above = self.path_of(node)
+        if above is not None:
+            path = above + b"/" + name if above else name
+            if name in node.others and node.others[name] is not Uncaptured.HIDDEN:
+                self.uncaptured.missed(path)
+            if name in node.directories:
+                for here, below in node.directories[name].walk(path):
+                    for other, why in below.others.items():
+                        if why is not Uncaptured.HIDDEN:
+                            self.uncaptured.missed(here + b"/" + other)
+        self.drop(node, name)
 
     def drop(self, node: DirectoryNode, name: bytes) -> None:
         """Drops a name, whatever it is."""
