@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from snapd.core.compare.file_diff import FileDelta
     from snapd.core.timeline.model import FileSummary, Session, Step
 
-    from .model import FullLook, ObjectId, RelPath
+    from .model import FullLook, ObjectId, RelPath, UncapturedChange
 
 View = TypeVar("View")
 
@@ -51,11 +51,13 @@ class StepView:
         step: the step.
         agent: the agent of its session.
         files: what it changed, its parts included; None while it is open.
+        uncaptured: what happened meanwhile to files that no snapshot has.
     """
 
     step: Step
     agent: str | None
     files: tuple[FileSummary, ...] | None
+    uncaptured: tuple[UncapturedChange, ...] = ()
 
 
 @attrs.frozen

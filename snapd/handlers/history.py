@@ -6,7 +6,7 @@ from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING
 
 from snapd.wire import session as wire
-from snapd.wire.values import FileChange
+from snapd.wire.values import FileChange, Uncaptured
 
 from . import convert
 
@@ -60,6 +60,11 @@ def step(root: bytes, view: StepView) -> wire.Step:
         to=None if found.to is None else found.to.tree.hex(),
         state=found.state,
         files=None if view.files is None else files(root, view.files),
+        uncaptured=[
+            Uncaptured(**convert.name(root, each.path), change="deleted" if each.deleted else "changed")
+            for each in view.uncaptured
+        ]
+        or None,
     )
 
 

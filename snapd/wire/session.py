@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import attrs
 
 from .snapshot import CURSOR, DRY_RUN, NEXT_CURSOR
-from .values import FileChange, FileDiff, Limit, OnConflict, Outcome, RequestParams, TreeHash
+from .values import FileChange, FileDiff, Limit, OnConflict, Outcome, RequestParams, TreeHash, Uncaptured
 
 _SESSION = "The session."
 _STEP = "The step."
@@ -55,6 +55,11 @@ class Step:
     ]
     files: Annotated[
         list[FileChange] | None, "The files that it changed, ordered by file. Absent while it is open."
+    ] = None
+    uncaptured: Annotated[
+        list[Uncaptured] | None,
+        "What happened while it was open to files that no snapshot has, ordered by file, at most 100. Absent if nothing "
+        "is known.",
     ] = None
 
 

@@ -133,6 +133,15 @@ class Skipped:
 
 
 @attrs.frozen(kw_only=True)
+class Uncaptured:
+    """A file that no snapshot has, because it is ignored or was skipped, and what happened to it."""
+
+    file: Annotated[str, _FILE]
+    uri: Annotated[str | None, _URI] = None
+    change: Annotated[Literal["changed", "deleted"], "What happened. An undo cannot bring it back."]
+
+
+@attrs.frozen(kw_only=True)
 class Patch:
     """The files that differ from a snapshot: the result of `snapshot/patch`, and input for `snapshot/revert`."""
 

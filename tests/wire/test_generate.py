@@ -84,7 +84,7 @@ VALUES = {
     values.StoreInfo: "path bytes",
     session.Session: "sessionId agent? title? startedAt endedAt? stepCount undoable redoable",
     session.Step: "stepId sessionId index parentStepId? messageId? partId? agent? tool? description? startedAt "
-    "endedAt? from to? state files?",
+    "endedAt? from to? state files? uncaptured?",
     session.Hunk: "index header lines",
     events.ToldNotification: "method params",
 }

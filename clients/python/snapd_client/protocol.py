@@ -92,6 +92,7 @@ __all__ = [
     "TrackParams",
     "TrackResult",
     "TreeHash",
+    "Uncaptured",
 ]
 
 TreeHash = str
@@ -737,6 +738,22 @@ class FileChange(_FileChangeRequired, total=False):
     """Steps of other sessions were open too, so the change belongs to several sessions."""
 
 
+class _UncapturedRequired(TypedDict):
+    file: str
+    """Relative to the workspace root, with `/` between its parts."""
+    change: Literal["changed", "deleted"]
+    """What happened. An undo cannot bring it back."""
+
+
+class Uncaptured(_UncapturedRequired, total=False):
+    """A file that no snapshot has, because it is ignored or was skipped, and what happened to it."""
+
+    uri: str
+    """The exact, percent-encoded `file:` URI. Present if the name is not valid UTF-8, so that `file` shows it with
+    U+FFFD.
+    """
+
+
 _StepKeywords = TypedDict("_StepKeywords", {"from": TreeHash})
 
 
@@ -774,6 +791,10 @@ class Step(_StepRequired, total=False):
     """The snapshot at its end. Absent while it is open."""
     files: list[FileChange]
     """The files that it changed, ordered by file. Absent while it is open."""
+    uncaptured: list[Uncaptured]
+    """What happened while it was open to files that no snapshot has, ordered by file, at most 100. Absent if nothing is
+    known.
+    """
 
 
 class _SessionDidChangeParamsRequired(NotificationParams):

@@ -506,6 +506,16 @@ export interface FileChange {
   shared?: true;
 }
 
+/** A file that no snapshot has, because it is ignored or was skipped, and what happened to it. */
+export interface Uncaptured {
+  /** Relative to the workspace root, with `/` between its parts. */
+  file: string;
+  /** The exact, percent-encoded `file:` URI. Present if the name is not valid UTF-8, so that `file` shows it with U+FFFD. */
+  uri?: string;
+  /** What happened. An undo cannot bring it back. */
+  change: "changed" | "deleted";
+}
+
 /** A step of a session, and what it changed. */
 export interface Step {
   /** The id of the step. */
@@ -538,6 +548,8 @@ export interface Step {
   state: "open" | "applied" | "partly" | "undone";
   /** The files that it changed, ordered by file. Absent while it is open. */
   files?: FileChange[];
+  /** What happened while it was open to files that no snapshot has, ordered by file, at most 100. Absent if nothing is known. */
+  uncaptured?: Uncaptured[];
 }
 
 /** The params of `session/didChange`. */

@@ -12,6 +12,7 @@ from snapd.core.answers import Page, SessionView, StepView
 from snapd.core.call import Call
 from snapd.core.errors import InvalidParams, SnapdError, UnknownSession, UnknownStep
 from snapd.core.feed.events import SessionMoved
+from snapd.core.paths import parents
 from snapd.core.timeline.model import SessionEnded, SessionStarted, StepBegun, StepEnded, StepsLeft
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 IN_FORCE = ("applied", "partly")
 """The states of ended steps that were not taken back as a whole."""
 
+_MOST_UNCAPTURED = 100
 OTHER_NOTICES = 100
 """How many notifications to make room for besides one for each step."""
 
@@ -214,6 +216,9 @@ class Sessions:
             if before is not None and before.state == "open":
                 ended = self._end_on(snapshot, before, None, call, begun, spoken_for=True)
             else:
+                if not self._timeline.open_steps():
+                    # what happened before is nobody's
+                    self._writer.work_tree.settle_uncaptured()
                 self._writer.track(snapshot, begun, call)
             if client is not None:
                 self._writer.attendance.attend(step_id, client)
@@ -305,6 +310,7 @@ class Sessions:
         beside = [self.known_step(other) for other in self._timeline.beside(step.step_id)]
         self._writer.event_log.prepare(len(beside) + OTHER_NOTICES)
         self._writer.track(snapshot, self._end_of(step, snapshot, claims, spoken_for=spoken_for), call, *begun)
+        self._writer.work_tree.settle_uncaptured()
         self._writer.attendance.drop((step.step_id,))
         return EndedStep(self.known_step(step.step_id), tuple(other for other in beside if other.ended is not None))
 
@@ -334,7 +340,12 @@ class Sessions:
         """Makes the event that ends an open step with a snapshot."""
         seen = self._writer.span(self._log.identify(snapshot))
         own = self._step_changes.ended_with(step, seen, claims, spoken_for=spoken_for)
-        return StepEnded(step.step_id, claims, bool(own.files or own.directories), spoken_for)
+        uncaptured = self._writer.work_tree.uncaptured_changes()
+        if claims is not None:
+            claimed = frozenset(claims)
+            uncaptured = tuple(each for each in uncaptured if not claimed.isdisjoint((each.path, *parents(each.path))))
+        changed = bool(own.files or own.directories)
+        return StepEnded(step.step_id, claims, changed, spoken_for, uncaptured[:_MOST_UNCAPTURED])
 
     def open(self, call: Call) -> tuple[StepView, ...]:
         """Lists the open steps of all sessions, in the order in which they were begun."""

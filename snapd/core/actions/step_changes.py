@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from snapd.core.call import Call
-    from snapd.core.model import Change, ObjectId, RelPath
+    from snapd.core.model import Change, ObjectId, RelPath, UncapturedChange
     from snapd.core.ports.differ import TextDiffer
     from snapd.core.ports.log import SnapshotLog
     from snapd.core.ports.objects import Objects
@@ -82,11 +82,18 @@ class StepChanges:
         if step.ended is None:
             return StepView(step, agent, None)
         files: dict[RelPath, FileSummary] = {}
+        uncaptured: dict[RelPath, UncapturedChange] = {}
         for each in self.with_parts(step):
+            uncaptured |= {change.path: change for change in each.uncaptured}
             for file in self.summary(each, call).files:
                 known = files.get(file.path)
                 files[file.path] = file if known is None else _joined(known, file)
-        return StepView(step, agent, tuple(files[path] for path in sorted(files)))
+        return StepView(
+            step,
+            agent,
+            tuple(files[path] for path in sorted(files)),
+            tuple(uncaptured[path] for path in sorted(uncaptured)),
+        )
 
     def between(self, old: ObjectId, new: ObjectId, call: Call) -> tuple[FileSummary, ...]:
         """Summarizes what differs between two trees, file by file."""

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         RelPath,
         Snapshot,
         TreeEntry,
+        UncapturedChange,
     )
     from snapd.core.plan import CapturedFile, Plan
 
@@ -89,6 +90,12 @@ class WorkTree(Protocol):
 
     def holds_foreign(self, path: RelPath) -> bool:
         """Whether a directory has anything in it that was not captured, at any depth, as of the last capture."""
+
+    def uncaptured_changes(self) -> tuple[UncapturedChange, ...]:
+        """What looks have noticed of files that no snapshot has, since `settle_uncaptured`, ordered by path."""
+
+    def settle_uncaptured(self) -> None:
+        """Forgets what happened so far to files that no snapshot has."""
 
     def is_ignored(self, path: RelPath) -> bool:
         """Whether a file at a path is ignored, itself or with a directory above, as of the last capture."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 import attrs
 
-from snapd.core.model import Entry, ObjectId, RelPath
+from snapd.core.model import Entry, ObjectId, RelPath, UncapturedChange
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -135,12 +135,14 @@ class StepEnded:
         changed: whether it changed anything: then what its session took back before cannot be done again.
         spoken_for: whether a client ended it by name, and so claims for it what changed since its own client left; if
             not, it ended with its session or because it was taken back.
+        uncaptured: what happened meanwhile to files that no snapshot has.
     """
 
     step_id: StepId
     claims: tuple[RelPath, ...] | None
     changed: bool
     spoken_for: bool
+    uncaptured: tuple[UncapturedChange, ...] = ()
 
 
 @attrs.frozen
@@ -345,6 +347,7 @@ class Step:
         state: "undone" if all of it was taken back, "partly" if some of it was.
         claims: see `StepEnded`.
         summary: what it changed, if that was kept; see `Timeline.keep_summary`.
+        uncaptured: see `StepEnded`.
     """
 
     begun: StepBegun
@@ -355,6 +358,7 @@ class Step:
     state: StepState
     claims: tuple[RelPath, ...] | None
     summary: Summary | None
+    uncaptured: tuple[UncapturedChange, ...] = ()
 
     @property
     def step_id(self) -> StepId:

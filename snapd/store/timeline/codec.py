@@ -6,9 +6,11 @@ Everything is ASCII. Decoding accepts only what this version or an older one wri
 from __future__ import annotations
 
 import json
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, get_args
 
 from snapd.core.errors import StoreCorrupt
+from snapd.core.model import UncapturedChange
 from snapd.core.timeline.model import (
     Edited,
     Event,
@@ -41,6 +43,7 @@ from .fields import (
     Record,
     one_of,
     optional,
+    row,
     several,
     text,
 )
@@ -65,6 +68,8 @@ _SPAN = Record(
     Field("steps", _STEP_IDS),
     Field("left", _STEP_IDS, missing=()),
 )
+
+_UNCAPTURED = several(row(UncapturedChange, attrgetter("path", "deleted"), PATH, BOOLEAN))
 
 _TURNED = Record(
     StepTurned,
@@ -120,6 +125,7 @@ _PAYLOADS: dict[str, Record[Any]] = {
         Field("claims", optional(PATHS)),
         Field("changed", BOOLEAN),
         Field("spokenFor", BOOLEAN, "spoken_for", missing=True),
+        Field("uncaptured", _UNCAPTURED, missing=()),
     ),
     "operated": _OPERATED,
 }
@@ -223,6 +229,16 @@ def decode_intent(data: bytes) -> Intent:
 def encode_claims(claims: tuple[RelPath, ...]) -> str:
     """The JSON of `StepEnded.claims`."""
     return _dump(PATHS.show(claims))
+
+
+def encode_uncaptured(uncaptured: tuple[UncapturedChange, ...]) -> str:
+    """The JSON of `StepEnded.uncaptured`."""
+    return _dump(_UNCAPTURED.show(uncaptured))
+
+
+def decode_uncaptured(payload: str) -> tuple[UncapturedChange, ...]:
+    """Decodes what `encode_uncaptured` returned."""
+    return _UNCAPTURED.read(json.loads(payload))
 
 
 def decode_claims(payload: str) -> tuple[RelPath, ...]:

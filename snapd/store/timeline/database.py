@@ -28,7 +28,7 @@ from snapd.core.timeline.model import (
 from snapd.failpoints import failpoint
 
 from . import codec
-from .codec import decode_event, encode_claims, encode_summary
+from .codec import decode_event, encode_claims, encode_summary, encode_uncaptured
 from .paging import bounds, search
 from .rows import HEARD, SESSION, STEP, UNDONE, snapshot, step, undone
 from .schema import CHAINS, LINKS, TABLES, VERSION
@@ -209,13 +209,14 @@ class Database:
             )
         to = event.head if what.spoken_for else self._left_with(what.step_id, event.head)
         self._one(
-            "UPDATE steps SET ended = ?, to_tree = ?, to_coverage = ?, state = 'applied', claims = ?, spoken_for = ? "
-            "WHERE step_id = ? AND state = 'open'",
+            "UPDATE steps SET ended = ?, to_tree = ?, to_coverage = ?, state = 'applied', claims = ?, spoken_for = ?, "
+            "uncaptured = ? WHERE step_id = ? AND state = 'open'",
             event.milliseconds,
             to.tree,
             to.coverage,
             encode_claims(what.claims) if what.claims is not None else None,
             what.spoken_for,
+            encode_uncaptured(what.uncaptured) if what.uncaptured else None,
             what.step_id,
         )
         # the attribution may be different now

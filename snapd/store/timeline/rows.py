@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from snapd.core.timeline.model import SnapshotId, Step, StepBegun, Undone
 
-from .codec import decode_claims, decode_summary
+from .codec import decode_claims, decode_summary, decode_uncaptured
 
 if TYPE_CHECKING:
     from snapd.core.model import ObjectId
@@ -21,7 +21,7 @@ WHERE spans.seq = ? ORDER BY spans.place
 """The steps of a span, with one that counts as spoken for: whether each was left, and was spoken for."""
 STEP = """
 SELECT step_id, session_id, place, parent, message_id, part_id, tool, description, started, ended, from_tree,
-    from_coverage, to_tree, to_coverage, state, claims, summary, detached
+    from_coverage, to_tree, to_coverage, state, claims, summary, detached, uncaptured
 FROM steps
 """
 
@@ -34,7 +34,9 @@ def snapshot(tree: ObjectId | None, coverage: ObjectId | None) -> SnapshotId | N
 def step(row: tuple[Any, ...]) -> Step:
     """The step in a row that `STEP` selects."""
     step_id, session_id, index, parent, message_id, part_id, tool, description = row[:8]
-    started, ended, from_tree, from_coverage, to_tree, to_coverage, state, claims, summary, detached = row[8:]
+    started, ended, from_tree, from_coverage, to_tree, to_coverage, state, claims, summary, detached, uncaptured = row[
+        8:
+    ]
     return Step(
         begun=StepBegun(step_id, session_id, index, parent, message_id, part_id, tool, description, bool(detached)),
         started=started,
@@ -44,6 +46,7 @@ def step(row: tuple[Any, ...]) -> Step:
         state=state,
         claims=decode_claims(claims) if claims is not None else None,
         summary=decode_summary(summary) if summary is not None else None,
+        uncaptured=decode_uncaptured(uncaptured) if uncaptured is not None else (),
     )
 
 

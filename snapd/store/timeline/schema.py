@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-VERSION = 5
+VERSION = 6
 """The version of the tables: a database of another version is rebuilt from the events."""
 
 TABLES = (
@@ -53,6 +53,7 @@ TABLES = (
         to_coverage BLOB,
         state TEXT NOT NULL DEFAULT 'open',
         claims TEXT,
+        uncaptured TEXT,
         detached INTEGER NOT NULL,
         spoken_for INTEGER NOT NULL DEFAULT 0,
         summary TEXT,
