@@ -58,8 +58,8 @@ class Step:
     ] = None
     uncaptured: Annotated[
         list[Uncaptured] | None,
-        "What happened while it was open to files that no snapshot has, ordered by file, at most 100. Absent if nothing "
-        "is known.",
+        "What happened while it was open to files that no snapshot has, ordered by file, at most 100. Absent if "
+        "nothing is known.",
     ] = None
 
 
