@@ -63,14 +63,15 @@ export class Editor {
    * @param {number} port
    * @param {import("./stage.mjs").Setting} setting
    */
-  constructor(world, vsix, port, { untrusted, missing, folders = [] }) {
+  constructor(world, vsix, port, { untrusted, missing, within = "", folders = [] }) {
     this.data = path.join(world.root, "editor");
     this.origin = `http://127.0.0.1:${port}`;
     const user = path.join(this.data, "User");
     fs.mkdirSync(user, { recursive: true });
     const settings = missing === true ? SETTINGS : { ...SETTINGS, "snapd.path": world.launcher };
     fs.writeFileSync(path.join(user, "settings.json"), JSON.stringify(settings));
-    this.#shown = folders.length === 0 ? { folder: world.project } : { workspace: workspaceOf(world, folders) };
+    const folder = path.join(world.project, within);
+    this.#shown = folders.length === 0 ? { folder } : { workspace: workspaceOf(world, folders) };
     // there is no marketplace to ask
     const env = { ...world.environment(), EXTENSIONS_GALLERY: JSON.stringify({ serviceUrl: "" }) };
     const places = ["--user-data-dir", this.data, "--extensions-dir", path.join(world.root, "extensions")];

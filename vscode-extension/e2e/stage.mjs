@@ -38,6 +38,7 @@ const SIDE_BAR = 440;
  * @property {boolean} [untrusted] Nobody has trusted the folder.
  * @property {boolean} [missing] No snapd is to be found.
  * @property {string[]} [folders] More folders of the same window.
+ * @property {string} [within] The window shows this folder of the project, and not all of it.
  */
 
 export class Stage {
@@ -72,14 +73,15 @@ export class Stage {
     let stage;
     try {
       // there before the editor is, which may not yet hear of a file that comes while it lists the others
-      world.write(PROBE, "0");
+      const probe = path.join(setting.within ?? "", PROBE);
+      world.write(probe, "0");
       const editor = await Editor.start(world, vsix, setting);
       stage = new Stage(world, editor, await Browser.open(world, editor), shots);
       if (setting.untrusted !== true) {
         if (setting.missing !== true) {
           await stage.#hasSettings();
         }
-        await stage.#seesTheDisk();
+        await stage.#seesTheDisk(probe);
         await stage.steps.open();
         await stage.workbench.widenSideBar(SIDE_BAR);
       }
@@ -178,8 +180,10 @@ export class Stage {
   /**
    * Waits until the page hears of what is written to the disk. It is deaf to it for a while after it was loaded, so
    * each write is another one.
+   *
+   * @param {string} probe The file, in the project.
    */
-  async #seesTheDisk() {
+  async #seesTheDisk(probe) {
     await this.text.open(PROBE);
     let written = 0;
     let last = performance.now();
@@ -187,11 +191,11 @@ export class Stage {
       if (performance.now() - last > PROBE_EVERY) {
         written += 1;
         last = performance.now();
-        this.world.write(PROBE, String(written));
+        this.world.write(probe, String(written));
       }
       return written > 0 && (await this.text.lines()).join() === String(written);
     });
     await this.workbench.closeEditors();
-    fs.rmSync(path.join(this.world.project, PROBE));
+    fs.rmSync(path.join(this.world.project, probe));
   }
 }
