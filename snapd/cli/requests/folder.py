@@ -25,8 +25,15 @@ def folder_of(options: argparse.Namespace) -> str:
 
     Returns:
         The folder, absolute.
+
+    Raises:
+        InvalidParams: there is no such directory.
     """
     directory: str = os.path.abspath(options.directory)
+    if not os.path.isdir(directory):
+        raise InvalidParams(
+            f"-C: there is no directory {printable(options.directory)}", hint="check the path", field="-C"
+        )
     if options.here:
         return directory
     locations = Locations.from_environment(os.environ)
