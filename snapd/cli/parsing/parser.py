@@ -40,6 +40,9 @@ COMMANDS = {
 }
 """For each command, the module below `snapd.cli` and the function that runs it."""
 
+HIDDEN = {"complete": ("admin.completion", "complete")}
+"""As `COMMANDS`, for what only programs call: the help does not list it."""
+
 SHOWING = frozenset({"patch", "diff", "show", "files", "snapshots", "status", "sessions", "log", "du", "completion"})
 """The commands whose only purpose is their output: they stop when nobody reads it any more."""
 
@@ -169,4 +172,8 @@ def _add_serving(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     fsck.add_argument("--repair", action="store_true", help="recover what can be recovered, and keep what is replaced")
     fsck.add_argument("--all", action="store_true", help="check the stores of all folders")
     completion = commands.add_parser("completion", help="print the completion script of a shell")
-    completion.add_argument("shell", choices=("bash", "zsh", "tcsh"))
+    completion.add_argument("shell", choices=("bash", "zsh", "fish", "tcsh"))
+    # without a help text, it is not listed
+    complete = commands.add_parser("complete", add_help=False)
+    complete.add_argument("shell")
+    complete.add_argument("words", nargs=argparse.REMAINDER)

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from snapd.cli.terminal.output import print_once, printable
 from snapd.core.errors import InvalidParams
 from snapd.locations import Locations, project_id, store_path, stores_directory
-from snapd.root import overlapping, root_of
+from snapd.root import has_history, overlapping, root_of
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable
 
-_SILENT = frozenset({"step", "session"})
-"""The commands that hooks run: nobody reads what they print."""
+_SILENT = frozenset({"step", "session", "complete"})
+"""The commands that hooks and shells run: nobody reads what they print."""
 
 
 def folder_of(options: argparse.Namespace) -> str:
@@ -35,6 +35,11 @@ def folder_of(options: argparse.Namespace) -> str:
     if folder != directory and options.command not in _SILENT:
         print_once(f"snapd: in {printable(folder)}; --here stays in this folder")
     return folder
+
+
+def is_known(folder: str) -> bool:
+    """Whether there are snapshots of a folder, or sessions in it; nothing is opened or made to find out."""
+    return has_history(_stores(Locations.from_environment(os.environ))(folder))
 
 
 def others_with(folder: str) -> list[str]:

@@ -77,9 +77,14 @@ def split_file(text: str) -> tuple[str, str] | None:
     file, at, word = text.rpartition("@")
     if not at:
         return None
-    if file.endswith("@") and is_time(f"@{word}"):
+    if file.endswith("@") and (is_time(f"@{word}") or not _is_name(word)):
         return file[:-1], f"@{word}"
     return file, word
+
+
+def _is_name(word: str) -> bool:
+    """Whether a word can be `last`, a step or a hash; the beginning of one counts, too."""
+    return "last".startswith(word) or set(word.removesuffix("+")) <= _HEXADECIMAL
 
 
 def _find(found: Backend, word: str) -> Found:

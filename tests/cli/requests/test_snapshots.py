@@ -151,6 +151,9 @@ def test_sides(words: tuple[str, str | None], sides: tuple[str, str | None]) -> 
         # a file whose name ends in an @
         ("a@@012345", ("a@", "012345")),
         ("a@@@2h", ("a@", "@2h")),
+        ("a@@last", ("a@", "last")),
+        # no time, but meant as one
+        ("a.txt@@25h00", ("a.txt", "@25h00")),
         ("@last", ("", "last")),
         ("a.txt@", ("a.txt", "")),
         ("012345", None),
