@@ -84,9 +84,7 @@ def _files(wanted: Expected, folder: str) -> Iterable[Candidate]:
 def _shown(word: str, known: Known) -> Iterator[Candidate]:
     named = split_file(word)
     if named is None:
-        yield from known.steps(word)
-        for name, description in known.files_of_snapshot("last", word):
-            yield f"{name.removesuffix(' ')}@" if name.endswith(" ") else name, description
+        yield from known.steps_and_files(word)
         return
     file, snapshot = named
     if file.endswith("@") and not snapshot:

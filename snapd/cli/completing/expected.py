@@ -73,9 +73,9 @@ class _Reader:
     def _take_option(self, word: str) -> None:
         name, has_value, value = word.partition("=")
         action = self._parser._option_string_actions.get(name)
-        if action is None or action.nargs == 0:
+        if action is None:
             return
-        if has_value:
+        if has_value or action.nargs == 0:
             self._note(action, value)
         else:
             self._waiting = action

@@ -81,12 +81,19 @@ class Known:
             word: the beginning of a file's name.
             is_from_root: whether names are relative to the folder, else to where the command begins.
         """
+        return self._asked(
+            lambda found, folder: _files(
+                found, find_snapshot(found, snapshot), "" if is_from_root else _below(folder, self._directory), word
+            )
+        )
 
-        def ask(found: Backend, folder: str) -> Iterable[Candidate]:
-            below = "" if is_from_root else _below(folder, self._directory)
-            params = {"hash": find_snapshot(found, snapshot), "prefix": below + word, "limit": _NAMES}
-            names = found.request("snapshot/listFiles", params)["files"]
-            return next_parts([name[len(below) :] for name in names], word)
+    def steps_and_files(self, word: str) -> list[Candidate]:
+        """The steps, and the files of the last snapshot, each with an `@` for the snapshot that it is to be from."""
+
+        def ask(found: Backend, folder: str) -> Iterator[Candidate]:
+            yield from _steps(found, word)
+            for name, description in _files(found, find_snapshot(found, "last"), _below(folder, self._directory), word):
+                yield f"{name.removesuffix(' ')}@" if name.endswith(" ") else name, description
 
         return self._asked(ask)
 
@@ -136,6 +143,13 @@ def _below(folder: str, directory: str) -> str:
     """The beginning of the names of files in a directory, relative to the folder around it."""
     path = os.path.relpath(os.path.realpath(directory), os.path.realpath(folder))
     return "" if path == "." else f"{path}/"
+
+
+def _files(found: Backend, tree: str, below: str, word: str) -> Iterator[Candidate]:
+    """Files of a snapshot in the directory `below`, relative to that."""
+    params = {"hash": tree, "prefix": below + word, "limit": _NAMES}
+    names = found.request("snapshot/listFiles", params)["files"]
+    return next_parts([name[len(below) :] for name in names], word)
 
 
 def _steps(found: Backend, word: str) -> Iterator[Candidate]:

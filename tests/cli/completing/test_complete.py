@@ -67,6 +67,7 @@ def test_files_of_the_snapshot_in_question(home: Home, project: str, step: str) 
     assert list(told(home, project, "revert", last, "src/")) == ["src/data.bin ", "src/main.py ", "src/new.py "]
     src = os.path.join(project, "src")
     assert list(told(home, src, "revert", last, "n")) == ["new.py "]
+    assert list(told(home, src, "show", "n")) == ["new.py@"]
     assert list(told(home, src, "files", last, "src/n")) == ["src/new.py "]
     assert list(told(home, project, "-C", "src", "revert", step, "")) == ["data.bin ", "main.py "]
     assert told(home, project, "undo", step, "") == {"a b.txt ": "added", "src/new.py ": "added"}
@@ -75,6 +76,8 @@ def test_files_of_the_snapshot_in_question(home: Home, project: str, step: str) 
     assert f"README.md@{step[:8]} " in told(home, project, "show", "README.md@")
     assert "README.md@last " in told(home, project, "show", "README.md@l")
     assert "README.md@@1h " in told(home, project, "show", "README.md@@")
+    # `--here` is another folder, which has no snapshots
+    assert list(told(home, src, "show", "--here", "n")) == []
     # those of the disk where nothing else is meant
     assert list(told(home, project, "track", "--force", "a")) == ["a b.txt "]
     assert list(told(home, project, "-C", "")) == ["src/"]
