@@ -36,6 +36,7 @@ def test_a_snapshot_and_a_step(client: Raw, folder: Path) -> None:
     assert (oldest["hash"], "files" in oldest) == (first, False)
     assert client.result("snapshot/list", {"before": newest["at"], "limit": 1})["snapshots"] == [newest]
     assert client.result("snapshot/list", {"before": "1999-12-31T23:59:59.999-08:00"}) == {"snapshots": []}
+    assert client.result("snapshot/list", {"before": "2999-01-01t00:00:00z", "limit": 1})["snapshots"] == [newest]
     assert client.result("snapshot/list", {"prefix": first[:6]})["snapshots"] == [oldest]
     assert "files" not in client.result("snapshot/list", {"counts": False})["snapshots"][0]
 

@@ -57,6 +57,7 @@ def nothing_printed_yet() -> None:
         ("f" * 40, "f" * 40, []),
         ("last", OTHER, ["snapshot/status"]),
         (FIRST[:9], FIRST, ["step/find", "snapshot/list"]),
+        (FIRST[:16], FIRST, ["step/find", "snapshot/list"]),
         (FIRST[:20], FIRST, ["snapshot/list"]),
         (STEP["stepId"], BEFORE, ["step/find"]),
         ("01234", BEFORE, ["step/find"]),

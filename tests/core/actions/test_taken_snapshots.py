@@ -14,6 +14,7 @@ from snapd.core.model import ObjectId, TakenQuery
 from snapd.core.operations import writer
 from snapd.store import log
 from tests.support.amounts import amount
+from tests.support.failures import at_failpoint
 from tests.support.sessions import Agents
 
 CASES = amount(15, 200)
@@ -55,6 +56,7 @@ def listed(agents: Agents, wanted: TakenQuery | None = None, size: int = 100) ->
     below: int | None = None
     while True:
         page = agents.bench.workspace.taken_snapshots(wanted or TakenQuery(), below, size, Call(), counts=True)
+        assert page.views or below is None
         found += page.views
         below = page.after
         if below is None:
@@ -108,6 +110,28 @@ def test_it_is_what_was_done(agents: Agents, monkeypatch: pytest.MonkeyPatch, se
         newest = {other.tree: other for other in reversed(model)}
         same = [other for other in model if newest[other.tree] is other and other.tree.hex().startswith(prefix)]
         assert [told(view) for view in listed(agents, TakenQuery(prefix), 1)] == same
+
+
+def test_operations_of_one_second(agents: Agents, monkeypatch: pytest.MonkeyPatch) -> None:
+    Clock(monkeypatch)
+    bench = agents.bench
+    first = bench.track()
+    agents.start("s")
+    step = agents.step("s", {"new": b"new\n", "a.txt": b"other\n"})
+    bench.write({"mine": b"mine\n"})
+    agents.undone("s", step=step)
+    bench.restore(first)
+    assert [view.kind for view in listed(agents)][:3] == ["restore", "before", "undo"]
+
+
+def test_an_operation_that_kept_what_somebody_wrote_meanwhile(agents: Agents) -> None:
+    bench = agents.bench
+    agents.start("s")
+    step = agents.step("s", {"new": b"new\n"})
+    with at_failpoint("writer.conclude", lambda: bench.write({"mine": b"mine\n"})):
+        agents.undone("s", step=step)
+    newest = listed(agents)[0]
+    assert (newest.kind, newest.session_id, newest.agent) == ("undo", "s", "agent")
 
 
 def test_the_files_are_those_that_differ_from_the_snapshot_before(agents: Agents) -> None:
