@@ -30,8 +30,8 @@ def candidates(parser: argparse.ArgumentParser, words: list[str]) -> list[Candid
         return []
     found: dict[str, str] = {}
     for word, description in _all(wanted):
-        # each candidate is a line
-        if word.startswith(wanted.word) and not set(word) & {"\n", "\t"}:
+        # each candidate is a line, which the shell shows as it is
+        if word.startswith(wanted.word) and word.isprintable():
             found.setdefault(wanted.before + word, description)
     return list(found.items())
 

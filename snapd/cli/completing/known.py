@@ -149,7 +149,8 @@ def _files(found: Backend, tree: str, below: str, word: str) -> Iterator[Candida
     """Files of a snapshot in the directory `below`, relative to that."""
     params = {"hash": tree, "prefix": below + word, "limit": _NAMES}
     names = found.request("snapshot/listFiles", params)["files"]
-    return next_parts([name[len(below) :] for name in names], word)
+    # a name that is no UTF-8 comes as its URI, and nobody can type it
+    return next_parts([name[len(below) :] for name in names if not name.startswith("file:///")], word)
 
 
 def _steps(found: Backend, word: str) -> Iterator[Candidate]:

@@ -94,9 +94,12 @@ def test_bash_is_given_what_replaces_its_part_of_the_word(home: Home, project: s
 
 
 def test_names_that_play_tricks_are_no_candidates(home: Home, project: str) -> None:
-    put(project, {"x\ny": b"1", "x\tz": b"1", "x": b"1"})
+    put(project, {"x\ny": b"1", "x\tz": b"1", "x\033[2J": b"1", "xé": b"1", "x": b"1"})
+    put(project, {os.fsdecode(b"f\xff"): b"1"})
     tree = home.track(project)
-    assert list(told(home, project, "revert", tree, "x")) == ["x "]
+    for words in (("revert", tree), ("track", "--force"), ("show",)):
+        assert [name.rstrip(" @") for name in told(home, project, *words, "x")] == ["x", "xé"]
+        assert list(told(home, project, *words, "f")) == []
 
 
 @pytest.mark.parametrize(
