@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from functools import partial
 from typing import TYPE_CHECKING
 
 from snapd.locations import project_id, store_path
@@ -49,18 +50,20 @@ def folder_around(start: str, locations: Locations, data_dir: str | None) -> str
         locations: of the user.
         data_dir: the setting of that name.
     """
-
-    def store_of(folder: str) -> str:
-        above = os.path.join(folder, data_dir) if data_dir else locations.data
-        return store_path(os.path.realpath(above), project_id(os.path.realpath(os.fsencode(folder))))
-
-    found = root_of(start, locations.home, store_of)
+    stores = partial(store_of, locations=locations, data_dir=data_dir)
+    found = root_of(start, locations.home, stores)
     real = os.path.realpath(start)
     if found != start or real == start:
         return found
     # a link leads into a folder that is not around the link
-    found = root_of(real, locations.home, store_of)
+    found = root_of(real, locations.home, stores)
     return start if found == real else found
+
+
+def store_of(folder: str, locations: Locations, data_dir: str | None) -> str:
+    """The directory of a folder's store, which need not exist; the arguments are those of `folder_around`."""
+    above = os.path.join(folder, data_dir) if data_dir else locations.data
+    return store_path(os.path.realpath(above), project_id(os.path.realpath(os.fsencode(folder))))
 
 
 def has_history(store: str) -> bool:

@@ -8,7 +8,7 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from snapd.cli.parsing.parser import COMMANDS, SHOWING, build_parser
+from snapd.cli.parsing.parser import COMMANDS, HIDDEN, SHOWING, build_parser
 from snapd.cli.requests.connection import NoDaemon
 from snapd.cli.terminal.output import print_error
 from snapd.cli.terminal.streams import take_over
@@ -72,7 +72,7 @@ def _run(arguments: list[str] | None, output: Output) -> int:
         parser.print_help(sys.stderr)
         return USAGE
     output.stops = options.command in SHOWING
-    module, function = COMMANDS[options.command]
+    module, function = (COMMANDS | HIDDEN)[options.command]
     try:
         code: int = getattr(import_module(f"snapd.cli.{module}"), function)(options)
     except (KeyboardInterrupt, Cancelled):

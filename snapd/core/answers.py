@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 
 import attrs
 
+from snapd.core.timeline.model import OperationKind
+
 if TYPE_CHECKING:
     from snapd.core.compare.file_diff import FileDelta
-    from snapd.core.timeline.model import FileSummary, Session, Step
+    from snapd.core.timeline.model import FileSummary, Session, SessionId, Step, StepId
 
-    from .model import FullLook, ObjectId, RelPath, UncapturedChange
+    from .model import FullLook, ObjectId, RelPath, Taken, UncapturedChange
 
 View = TypeVar("View")
+
+TakenKind = Literal["track", "begin", "end", "before", "after", "look"] | OperationKind
 
 
 @attrs.frozen
@@ -58,6 +62,29 @@ class StepView:
     agent: str | None
     files: tuple[FileSummary, ...] | None
     uncaptured: tuple[UncapturedChange, ...] = ()
+
+
+@attrs.frozen
+class TakenView:
+    """A snapshot of the log, and why it was taken.
+
+    Attributes:
+        taken: the snapshot.
+        kind: a client asked for it, a step began on it or ended with it, an operation was about to change the folder,
+            or the folder was only looked at. For what an operation left, the kind of the operation; "after" if nothing
+            more is known of it.
+        changed: how many files are different in the snapshot before it; None for the first, or if nobody asked.
+        session_id: the session of the step or the operation.
+        step_id: the step that ended with it, or began on it.
+        agent: the agent of the session.
+    """
+
+    taken: Taken
+    kind: TakenKind
+    changed: int | None
+    session_id: SessionId | None
+    step_id: StepId | None
+    agent: str | None
 
 
 @attrs.frozen

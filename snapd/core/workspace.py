@@ -15,7 +15,7 @@ from snapd.core.actions.purge import Purge
 from snapd.core.actions.restore import Restore
 from snapd.core.actions.session_diff import NetPages
 from snapd.core.actions.sessions import Sessions
-from snapd.core.actions.snapshots import Snapshots
+from snapd.core.actions.snapshots import Snapshots, TakenSnapshots
 from snapd.core.actions.step_changes import StepChanges
 from snapd.core.actions.undo_parts import UndoParts
 from snapd.core.actions.undo_planner import UndoPlanner
@@ -47,6 +47,7 @@ class Workspace:
         watch_changes: adds notifications of how the work tree differs from the last snapshot, see `ChangeFeed.listen`.
         listen_to_trouble: see `Writer.listen`.
         track, file_at, names, entry, status: see `Snapshots`.
+        taken_snapshots: lists the snapshots as they were taken, see `TakenSnapshots.page`.
         changed, diff, deltas: see `Comparison`.
         restore, revert: see `Restore`.
         cleanup, keep_house: see `Cleanup`.
@@ -79,6 +80,7 @@ class Workspace:
         snapshots = Snapshots(writer, store)
         self.track, self.status = snapshots.track, snapshots.status
         self.file_at, self.names, self.entry = snapshots.file_at, snapshots.names, snapshots.entry
+        self.taken_snapshots = TakenSnapshots(store).page
         self._comparison = comparison = Comparison(writer, store, store, texts)
         self.changed, self.diff, self.deltas = comparison.changed, comparison.diff, comparison.deltas
         restore = Restore(writer, store, store)

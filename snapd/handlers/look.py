@@ -1,21 +1,80 @@
-"""`snapshot/fileAt`, `snapshot/listFiles` and `snapshot/fileExists`."""
+"""`snapshot/list`, `fileAt`, `listFiles` and `fileExists`."""
 
 from __future__ import annotations
 
 import base64
 import os
+import re
+from datetime import datetime
 from typing import TYPE_CHECKING, Literal
 
 from snapd.core.compare.text import is_binary
+from snapd.core.errors import InvalidParams
+from snapd.core.model import TakenQuery
 from snapd.core.paths import is_utf8, shown, to_uri
 from snapd.wire import methods
 from snapd.wire import snapshot as wire
 
 from . import convert
 from .binding import handles
+from .history import moment
 
 if TYPE_CHECKING:
+    from snapd.core.answers import TakenView
+
     from .context import Context
+
+_SNAPSHOTS = 100
+"""On a page, if the client does not say."""
+_PREFIX = re.compile(r"[0-9a-f]{6,40}")
+_TIME = re.compile(
+    r"([0-9]{4}-[0-9]{2}-[0-9]{2})[Tt]([0-9]{2}:[0-9]{2}:[0-9]{2})(?:\.[0-9]+)?([Zz]|[+-][0-9]{2}:[0-9]{2})"
+)
+
+
+@handles(methods.LIST)
+def list_snapshots(context: Context, params: wire.ListParams) -> wire.ListResult:
+    """Lists the snapshots."""
+    if params.prefix is not None and params.before is not None:
+        raise InvalidParams("before: not together with prefix", field="before")
+    if params.prefix is not None and not _PREFIX.fullmatch(params.prefix):
+        raise InvalidParams(
+            f"prefix: expected 6 to 40 lower-case hexadecimal digits, got {params.prefix!r}", field="prefix"
+        )
+    wanted = TakenQuery(params.prefix or "", None if params.before is None else _seconds(params.before))
+    paged = convert.PagedRequest(params)
+    page = context.workspace.taken_snapshots(
+        wanted, paged.number(), params.limit or _SNAPSHOTS, context.call, counts=params.counts
+    )
+    return wire.ListResult(
+        snapshots=[_taken(view) for view in page.views], next_cursor=paged.optional_cursor(page.after)
+    )
+
+
+def _taken(view: TakenView) -> wire.TakenSnapshot:
+    return wire.TakenSnapshot(
+        hash=view.taken.tree.hex(),
+        at=moment(view.taken.seconds * 1000),
+        kind=view.kind,
+        files=view.changed,
+        session_id=view.session_id,
+        step_id=view.step_id,
+        agent=view.agent,
+    )
+
+
+def _seconds(text: str) -> int:
+    """Returns a time of RFC 3339 in whole seconds since 1970."""
+    found = _TIME.fullmatch(text)
+    try:
+        if found is not None:
+            day, clock, zone = found.groups()
+            # Python 3.10 knows no Z
+            return int(datetime.fromisoformat(f"{day}T{clock}{'+00:00' if zone in 'Zz' else zone}").timestamp())
+    except ValueError:
+        # such as a 13th month
+        pass
+    raise InvalidParams(f"before: expected a time such as 2026-01-31T09:30:00Z, got {text!r}", field="before")
 
 
 @handles(methods.FILE_AT)

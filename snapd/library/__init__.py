@@ -5,7 +5,7 @@ from __future__ import annotations
 from snapd.wire.session import Entry, Hunk, RevertOutcome, StepsOutcome
 from snapd.wire.session import Session as SessionInfo
 from snapd.wire.session import Step as StepInfo
-from snapd.wire.snapshot import CleanupResult, StatusResult
+from snapd.wire.snapshot import CleanupResult, StatusResult, TakenSnapshot
 from snapd.wire.values import FileChange, FileDiff, FileOutcome, Outcome, Patch
 
 from .session import Session, Step
@@ -28,4 +28,5 @@ __all__ = [
     "Step",
     "StepInfo",
     "StepsOutcome",
+    "TakenSnapshot",
 ]

@@ -9,7 +9,7 @@ from snapd.backend import file_bytes
 from snapd.wire import snapshot as wire
 from snapd.wire.session import Entry, HistoryParams, SessionListParams
 from snapd.wire.session import Session as SessionInfo
-from snapd.wire.snapshot import CleanupResult, StatusResult
+from snapd.wire.snapshot import CleanupResult, StatusResult, TakenSnapshot
 from snapd.wire.values import FileDiff, Outcome, Patch
 
 from .project import Project
@@ -262,6 +262,16 @@ class Snapshot:
         """
         params = HistoryParams(limit=limit)
         return self._project.degrading([], lambda: list(islice(self._project.pages(params, "entries"), limit)))
+
+    def snapshots(self, limit: int | None = None, *, prefix: str | None = None) -> list[TakenSnapshot]:
+        """The snapshots as they were taken, latest first, each with the reason and the step that it belongs to.
+
+        Args:
+            limit: how many; default: all.
+            prefix: only those whose hash begins with this, at least 6 hex digits, each hash once.
+        """
+        params = wire.ListParams(prefix=prefix, limit=limit)
+        return self._project.degrading([], lambda: list(islice(self._project.pages(params, "snapshots"), limit)))
 
     def cleanup(self, older_than_days: float | None = None) -> CleanupResult:
         """Drops old snapshots, but never the newest.

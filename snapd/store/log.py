@@ -12,13 +12,14 @@ import re
 import threading
 import time
 from contextlib import contextmanager
+from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import attrs
 
 from snapd.core.errors import StoreCorrupt, UnknownSnapshot
-from snapd.core.model import ObjectId, RecordKind, Snapshot
+from snapd.core.model import ObjectId, RecordKind, Snapshot, Taken
 from snapd.core.timeline.model import SnapshotId
 from snapd.failpoints import failpoint
 from snapd.store.batch import ObjectBatch
@@ -28,11 +29,12 @@ from snapd.store.objects.loose import encode_loose, prepare
 from snapd.store.refs.database import read_references
 
 from .coverage import Coverages, encode
+from .record_index import Record, RecordIndex
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
 
-    from snapd.core.model import Coverage
+    from snapd.core.model import Coverage, TakenQuery
 
     from .repository import ShadowRepository
 
@@ -54,29 +56,6 @@ _KINDS = frozenset(kind.value for kind in RecordKind)
 _SETTLED = (RecordKind.TRACK, RecordKind.AFTER)
 
 
-@attrs.frozen
-class Record:
-    """One entry of the log.
-
-    Attributes:
-        seq: its position in the log.
-        kind: why it was taken.
-        tree: the tree of the snapshot.
-        coverage: the blob with its coverage.
-        seconds: since 1970, when it was taken.
-    """
-
-    seq: int
-    kind: RecordKind
-    tree: ObjectId
-    coverage: ObjectId
-    seconds: int
-
-    def same_state(self, other: Record) -> bool:
-        """Whether both differ at most in `seq` and `seconds`."""
-        return (self.kind, self.tree, self.coverage) == (other.kind, other.tree, other.coverage)
-
-
 class SnapshotLog:
     """The snapshots of a store. Safe to use from several threads.
 
@@ -90,7 +69,7 @@ class SnapshotLog:
     def __init__(self, repository: ShadowRepository) -> None:
         self._repository = repository
         self._lock = threading.Lock()
-        self._by_tree: dict[ObjectId, Record] = {}
+        self._index = RecordIndex()
         self._newest: Record | None = None
         self._heads: dict[str, ObjectId] = {}
         self._seq = 0
@@ -107,7 +86,7 @@ class SnapshotLog:
             StoreCorrupt: its coverage cannot be read.
         """
         with self._read():
-            record = self._by_tree.get(tree)
+            record = self._index.of(tree)
             if record is None:
                 raise UnknownSnapshot(f"no snapshot {tree.hex()} in this workspace", hash=tree.hex())
             return Snapshot(tree, self._coverages.decoded(record.coverage, self._repository.read_blob))
@@ -115,7 +94,23 @@ class SnapshotLog:
     def knows(self, tree: ObjectId) -> bool:
         """Whether there is a snapshot with this tree."""
         with self._read():
-            return tree in self._by_tree
+            return self._index.of(tree) is not None
+
+    def taken(self, wanted: TakenQuery, below: int | None, limit: int) -> tuple[Taken, ...]:
+        """Up to `limit` snapshots that are asked for, the newest first: see `core.ports.SnapshotLog`."""
+        with self._read():
+            if wanted.prefix:
+                found = iter(self._index.beginning(wanted.prefix))
+                records = [record for record in found if below is None or record.seq < below][:limit]
+            else:
+                records = list(islice(self._index.newest_first(below, wanted.until), limit))
+            return tuple([self._taken(record) for record in records])
+
+    def _taken(self, record: Record) -> Taken:
+        previous = next(self._index.newest_first(record.seq), None)
+        return Taken(
+            record.seq, record.tree, record.kind, record.seconds, previous.tree if previous is not None else None
+        )
 
     @property
     def last(self) -> ObjectId | None:
@@ -302,7 +297,7 @@ class SnapshotLog:
 
     def _take(self, record: Record) -> None:
         self._seq = max(self._seq, record.seq)
-        self._by_tree[record.tree] = record
+        self._index.add(record)
         if record.kind in _SETTLED:
             self._newest = record
 
@@ -331,7 +326,7 @@ class SnapshotLog:
                 heads[name[len(SNAPSHOTS) :]] = target
                 records += [record for _, record in self._chain(target)]
         self._heads, self._coverage_known, self._coverages = heads, coverages, Coverages()
-        self._by_tree, self._newest = {}, None
+        self._index, self._newest = RecordIndex(), None
         for record in sorted(records, key=lambda record: record.seq):
             self._take(record)
 

@@ -127,6 +127,7 @@ class Store:
     blob_chunks = _part("_repository", ShadowRepository.blob_chunks)
     find = _part("_log", SnapshotLog.find)
     knows = _part("_log", SnapshotLog.knows)
+    taken = _part("_log", SnapshotLog.taken)
     identify = _part("_log", SnapshotLog.identify)
     load = _part("_log", SnapshotLog.load)
 

@@ -107,6 +107,7 @@ _STEP_FILES = ("unknownStep", "pathOutsideWorkspace")
 TRACK = Method(
     "snapshot/track", snapshot.TrackParams, snapshot.TrackResult, "writes", ("pathOutsideWorkspace",), idempotent=True
 )
+LIST = Method("snapshot/list", snapshot.ListParams, snapshot.ListResult, "reads")
 PATCH = Method("snapshot/patch", snapshot.PatchParams, Patch, _compares, _SNAPSHOT)
 DIFF = Method("snapshot/diff", snapshot.DiffParams, snapshot.DiffResult, _compares, _SNAPSHOT_FILES)
 DIFF_FULL = Method("snapshot/diffFull", snapshot.DiffFullParams, snapshot.DiffFullResult, _compares, _SNAPSHOT_FILES)

@@ -17,6 +17,7 @@ from .values import (
     SettingSource,
     Skipped,
     StoreInfo,
+    TakenKind,
     TreeHash,
 )
 
@@ -48,6 +49,54 @@ class TrackResult:
     hash: Annotated[TreeHash | None, "The snapshot, or null if snapshots are turned off."]
     reason: Annotated[Literal["disabled"] | None, "Why `hash` is null."] = None
     skipped: Annotated[list[Skipped], "Files that are not ignored but could not be captured."]
+
+
+@attrs.frozen(kw_only=True)
+class ListParams(RequestParams):
+    """Lists the snapshots as they were taken, or finds some of them. Give `prefix` or `before`, not both."""
+
+    prefix: Annotated[
+        str | None,
+        "Only snapshots whose hash begins with these lower-case hexadecimal digits, at least 6. Each hash is then "
+        "listed once: as it was last taken.",
+    ] = None
+    before: Annotated[
+        str | None, "Only snapshots taken at this time or before, as RFC 3339. Fractions of a second do not count."
+    ] = None
+    counts: Annotated[bool, "Whether to fill in `files`."] = True
+    cursor: Annotated[str | None, CURSOR] = None
+    limit: Annotated[Limit | None, "The maximum number of snapshots in one response, at least 1. Default: 100."] = None
+
+
+@attrs.frozen(kw_only=True)
+class TakenSnapshot:
+    """A snapshot as it was taken. A hash is listed each time that the folder was found like that.
+
+    If the same files were found for several reasons within one second, the latest of these reasons counts.
+    """
+
+    hash: Annotated[TreeHash, "The snapshot."]
+    at: Annotated[str, "When it was taken, as RFC 3339 in UTC, to the second."]
+    kind: Annotated[
+        TakenKind,
+        'Why it was taken. `"track"`: a client asked for it. `"begin"`, `"end"`: a step began on it, or ended with it. '
+        '`"before"`: an operation was about to change the folder. The name of an operation: it left the folder so; '
+        '`"after"` if the operation is not known any more. `"look"`: the folder was only compared with a snapshot.',
+    ]
+    files: Annotated[
+        int | None, "How many files differ from the snapshot that was taken before it. Absent for the first snapshot."
+    ] = None
+    session_id: Annotated[str | None, "The session of the step or the operation."] = None
+    step_id: Annotated[str | None, "The step that ended with it or began on it."] = None
+    agent: Annotated[str | None, "The agent of the session."] = None
+
+
+@attrs.frozen(kw_only=True)
+class ListResult:
+    """The result of `snapshot/list`."""
+
+    snapshots: Annotated[list[TakenSnapshot], "The snapshots, latest first."]
+    next_cursor: Annotated[str | None, NEXT_CURSOR] = None
 
 
 @attrs.frozen(kw_only=True)

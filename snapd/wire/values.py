@@ -38,6 +38,9 @@ SkipReason = Literal["tooLarge", "unreadable", "special", "unstable", "unsupport
 OnConflict = Literal["merge", "fail", "overwrite"]
 SettingSource = Literal["default", "file", "environment", "client", "otherClient", "folder"]
 RevertKind = Literal["restore", "revert", "undo", "redo", "unrevert", "hunks"]
+TakenKind = Literal[
+    "track", "begin", "end", "before", "restore", "revert", "undo", "redo", "unrevert", "hunks", "after", "look"
+]
 
 ALIASES: dict[str, Any] = {
     "TreeHash": TreeHash,

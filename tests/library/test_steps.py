@@ -91,6 +91,10 @@ def work(snap: Snapshot, project: Path) -> list[Any]:
     found.append([(info.agent, info.title, info.step_count, info.ended_at is None) for info in snap.sessions()])
     found.append([entry.kind for entry in snap.history()])
     found.append([entry.kind for entry in snap.history(2)])
+    taken = snap.snapshots()
+    assert {entry.after for entry in snap.history()} <= {one.hash for one in taken}
+    assert snap.snapshots(1) == taken[:1]
+    assert snap.snapshots(prefix=taken[0].hash[:6])[0] == taken[0]
     return found
 
 
@@ -400,6 +404,7 @@ def test_a_failing_store_never_stops_the_agent(home: Home, project: Path, caplog
             assert (project / "lost").exists()
             assert snap.sessions() == []
             assert snap.history() == []
+            assert snap.snapshots() == []
             # it is tried again with the next step, and the session is one
             assert tell(other) == "closed\n"
             with session.step(parent=lost) as step:
@@ -436,6 +441,7 @@ def test_what_may_have_been_done_is_not_done_again(home: Home, project: Path) ->
             session.end,
             snap.sessions,
             snap.history,
+            snap.snapshots,
         ]
         other = Session(snap._project, None, "ben", None)
         for call in (*again, other.start):

@@ -44,6 +44,7 @@ class Asked:
         self.questions: dict[str, list[Params]] = {
             "snapshot/diffFull": [{"from": old}, {"from": old, "to": new, "contents": False}],
             "snapshot/listFiles": [{"hash": new}, {"hash": new, "prefix": "s"}],
+            "snapshot/list": [{}, {"counts": False}],
             "session/list": [{}],
             "session/steps": [{"sessionId": "s"}, {"sessionId": "t"}],
             "session/diff": [{"sessionId": "s"}, {"sessionId": "t", "contents": False}],

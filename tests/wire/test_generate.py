@@ -59,6 +59,7 @@ ADDED = {
         "repair? quick?",
         "store quick objects bytes snapshots events problems repaired brokenSnapshots leftovers truncated? quarantine?",
     ),
+    "snapshot/list": ("prefix? before? counts? cursor? limit?", "snapshots nextCursor?"),
     "snapshot/purge": ("files? everything? dryRun?", "applied files snapshots sessions freedBytes stillInGit"),
     "session/history": ("cursor? limit?", "entries nextCursor?"),
     "step/revertFiles": ("stepId files dryRun? onConflict?", OUTCOME),

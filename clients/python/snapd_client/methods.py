@@ -7,6 +7,7 @@ __all__ = ["IDEMPOTENT"]
 
 IDEMPOTENT: dict[str, bool | str] = {
     "snapshot/track": True,
+    "snapshot/list": True,
     "snapshot/patch": True,
     "snapshot/diff": True,
     "snapshot/diffFull": True,

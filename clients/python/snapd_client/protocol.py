@@ -35,6 +35,8 @@ __all__ = [
     "Leftovers",
     "ListFilesParams",
     "ListFilesResult",
+    "ListParams",
+    "ListResult",
     "NotificationParams",
     "OnConflict",
     "OpenStep",
@@ -86,6 +88,7 @@ __all__ = [
     "StepRevertHunksParams",
     "StepsOutcome",
     "StoreInfo",
+    "TakenSnapshot",
     "ToldNotification",
     "TouchedFile",
     "TouchedStep",
@@ -148,6 +151,78 @@ class TrackResult(_TrackResultRequired, total=False):
 
     reason: Literal["disabled"]
     """Why `hash` is null."""
+
+
+class ListParams(RequestParams, total=False):
+    """The params of `snapshot/list`."""
+
+    prefix: str
+    """Only snapshots whose hash begins with these lower-case hexadecimal digits, at least 6. Each hash is then listed
+    once: as it was last taken.
+    """
+    before: str
+    """Only snapshots taken at this time or before, as RFC 3339. Fractions of a second do not count."""
+    counts: bool
+    """Whether to fill in `files`."""
+    cursor: str
+    """The `nextCursor` of the page before. The other params must be the same, except `limit`; otherwise the request
+    fails with `invalidParams`.
+    """
+    limit: int
+    """The maximum number of snapshots in one response, at least 1. Default: 100."""
+
+
+class _TakenSnapshotRequired(TypedDict):
+    hash: TreeHash
+    """The snapshot."""
+    at: str
+    """When it was taken, as RFC 3339 in UTC, to the second."""
+    kind: Literal[
+        "track",
+        "begin",
+        "end",
+        "before",
+        "restore",
+        "revert",
+        "undo",
+        "redo",
+        "unrevert",
+        "hunks",
+        "after",
+        "look",
+    ]
+    """Why it was taken. `"track"`: a client asked for it. `"begin"`, `"end"`: a step began on it, or ended with it.
+    `"before"`: an operation was about to change the folder. The name of an operation: it left the folder so; `"after"`
+    if the operation is not known any more. `"look"`: the folder was only compared with a snapshot.
+    """
+
+
+class TakenSnapshot(_TakenSnapshotRequired, total=False):
+    """A snapshot as it was taken. A hash is listed each time that the folder was found like that.
+
+    If the same files were found for several reasons within one second, the latest of these reasons counts.
+    """
+
+    files: int
+    """How many files differ from the snapshot that was taken before it. Absent for the first snapshot."""
+    sessionId: str
+    """The session of the step or the operation."""
+    stepId: str
+    """The step that ended with it or began on it."""
+    agent: str
+    """The agent of the session."""
+
+
+class _ListResultRequired(TypedDict):
+    snapshots: list[TakenSnapshot]
+    """The snapshots, latest first."""
+
+
+class ListResult(_ListResultRequired, total=False):
+    """The result of `snapshot/list`."""
+
+    nextCursor: str
+    """The `cursor` of the next page. Absent on the last page."""
 
 
 class _PatchParamsRequired(RequestParams):

@@ -32,6 +32,26 @@ class SnapshotRequests(Requests):
         result: types.Track = self._snapshot("track", params, workspace_uri, timeout, on_progress)
         return result
 
+    def list(
+        self,
+        prefix: str | None = None,
+        *,
+        before: str | None = None,
+        counts: bool | None = None,
+        cursor: str | None = None,
+        limit: int | None = None,
+        workspace_uri: str | None = None,
+        timeout: float | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> types.SnapshotsPage:
+        """Returns one page of the snapshots as they were taken, latest first.
+
+        `prefix` is the beginning of a hash; `before` is a time as RFC 3339.
+        """
+        params = {"prefix": prefix, "before": before, "counts": counts, "cursor": cursor, "limit": limit}
+        result: types.SnapshotsPage = self._snapshot("list", params, workspace_uri, timeout, on_progress)
+        return result
+
     def patch(
         self,
         hash: str,  # noqa: A002 - the contract's word

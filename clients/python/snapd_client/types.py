@@ -27,6 +27,7 @@ Purge = protocol.PurgeResult
 SessionDidChange = protocol.SessionDidChangeParams
 SessionId = protocol.SessionStartResult
 Sessions = protocol.SessionListResult
+SnapshotsPage = protocol.ListResult
 Status = protocol.StatusResult
 StepBegun = protocol.StepBeginResult
 StepEnded = protocol.StepEndResult

@@ -51,6 +51,50 @@ export interface TrackResult {
   skipped: Skipped[];
 }
 
+/** The params of `snapshot/list`. */
+export interface ListParams extends RequestParams {
+  /** Only snapshots whose hash begins with these lower-case hexadecimal digits, at least 6. Each hash is then listed once: as it was last taken. */
+  prefix?: string;
+  /** Only snapshots taken at this time or before, as RFC 3339. Fractions of a second do not count. */
+  before?: string;
+  /** Whether to fill in `files`. */
+  counts?: boolean;
+  /** The `nextCursor` of the page before. The other params must be the same, except `limit`; otherwise the request fails with `invalidParams`. */
+  cursor?: string;
+  /** The maximum number of snapshots in one response, at least 1. Default: 100. */
+  limit?: number;
+}
+
+/**
+ * A snapshot as it was taken. A hash is listed each time that the folder was found like that.
+ *
+ * If the same files were found for several reasons within one second, the latest of these reasons counts.
+ */
+export interface TakenSnapshot {
+  /** The snapshot. */
+  hash: TreeHash;
+  /** When it was taken, as RFC 3339 in UTC, to the second. */
+  at: string;
+  /** Why it was taken. `"track"`: a client asked for it. `"begin"`, `"end"`: a step began on it, or ended with it. `"before"`: an operation was about to change the folder. The name of an operation: it left the folder so; `"after"` if the operation is not known any more. `"look"`: the folder was only compared with a snapshot. */
+  kind: "track" | "begin" | "end" | "before" | "restore" | "revert" | "undo" | "redo" | "unrevert" | "hunks" | "after" | "look";
+  /** How many files differ from the snapshot that was taken before it. Absent for the first snapshot. */
+  files?: number;
+  /** The session of the step or the operation. */
+  sessionId?: string;
+  /** The step that ended with it or began on it. */
+  stepId?: string;
+  /** The agent of the session. */
+  agent?: string;
+}
+
+/** The result of `snapshot/list`. */
+export interface ListResult {
+  /** The snapshots, latest first. */
+  snapshots: TakenSnapshot[];
+  /** The `cursor` of the next page. Absent on the last page. */
+  nextCursor?: string;
+}
+
 /** The params of `snapshot/patch`. */
 export interface PatchParams extends RequestParams {
   /** The snapshot. */
@@ -911,6 +955,7 @@ export interface StepRevertFilesParams extends RequestParams {
 /** The params and the result of each request. */
 export interface Requests {
   "snapshot/track": { params: TrackParams; result: TrackResult };
+  "snapshot/list": { params: ListParams; result: ListResult };
   "snapshot/patch": { params: PatchParams; result: Patch };
   "snapshot/diff": { params: DiffParams; result: DiffResult };
   "snapshot/diffFull": { params: DiffFullParams; result: DiffFullResult };
@@ -953,6 +998,7 @@ export interface Notifications {
 /** Whether a client may send a request again when it does not know whether the first one was carried out; or the param with which it may. */
 export const IDEMPOTENT: Readonly<Record<keyof Requests, boolean | string>> = {
   "snapshot/track": true,
+  "snapshot/list": true,
   "snapshot/patch": true,
   "snapshot/diff": true,
   "snapshot/diffFull": true,

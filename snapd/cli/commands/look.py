@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from snapd.backend import file_bytes
 from snapd.cli.exit_codes import DONE
-from snapd.cli.requests.connection import ask, backend, in_folder, pages, resolve
+from snapd.cli.requests.connection import ask, backend, in_folder, pages
 from snapd.cli.requests.folder import folder_of, others_with
+from snapd.cli.requests.snapshots import find_sides, find_snapshot, split_file
 from snapd.cli.terminal.layout import one_line
 from snapd.cli.terminal.output import Painter, print_json, printable, settings, size, summary, watching
 from snapd.cli.terminal.reasons import in_words
@@ -40,7 +41,7 @@ def track(options: argparse.Namespace) -> int:
 def patch(options: argparse.Namespace) -> int:
     """Lists what changed, with counts."""
     with backend(options) as found:
-        hash_, to = resolve(found, options.hash), options.to and resolve(found, options.to)
+        hash_, to = find_sides(found, options.hash, options.to)
         if options.json:
             print_json(ask(found, "snapshot/patch", {"hash": hash_, "to": to}))
             return DONE
@@ -54,8 +55,8 @@ def diff(options: argparse.Namespace) -> int:
     """Shows what changed as a unified diff."""
     with backend(options) as found:
         files = options.files and [in_folder(options, path) for path in options.files]
-        to = options.to and resolve(found, options.to)
-        params = {"hash": resolve(found, options.hash), "to": to, "files": files}
+        hash_, to = find_sides(found, options.hash, options.to)
+        params = {"hash": hash_, "to": to, "files": files}
         result = ask(found, "snapshot/diff", params)
     if options.json:
         print_json(result)
@@ -66,15 +67,21 @@ def diff(options: argparse.Namespace) -> int:
 
 def show(options: argparse.Namespace) -> int:
     """Prints a file as it was, byte for byte; or shows a step."""
-    file, at, hash_ = options.what.rpartition("@")
-    if not at:
+    named = split_file(options.what)
+    if named is None:
         from .log import show_step
 
         return show_step(options)
+    file, word = named
     if not file:
-        raise InvalidParams("expected FILE@HASH", field="FILE@HASH")
+        raise InvalidParams(
+            f"expected FILE@SNAPSHOT or a step, got {options.what!r}",
+            hint="FILE@2f4a6c prints a file of a snapshot, FILE@@2h as it was two hours ago",
+            field="FILE@SNAPSHOT",
+        )
     with backend(options) as found:
-        result = ask(found, "snapshot/fileAt", {"hash": resolve(found, hash_), "file": in_folder(options, file)})
+        params = {"hash": find_snapshot(found, word), "file": in_folder(options, file)}
+        result = ask(found, "snapshot/fileAt", params)
     if options.json:
         print_json(result)
         return DONE
@@ -86,7 +93,7 @@ def show(options: argparse.Namespace) -> int:
 def files(options: argparse.Namespace) -> int:
     """Lists the files of a snapshot."""
     with backend(options) as found:
-        params = {"hash": resolve(found, options.hash), "prefix": options.prefix}
+        params = {"hash": find_snapshot(found, options.hash), "prefix": options.prefix}
         names = list(pages(found, "snapshot/listFiles", params, "files"))
     if options.json:
         print_json({"files": names})

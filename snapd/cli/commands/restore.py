@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from snapd.cli.requests.connection import ask, backend, in_folder, resolve
+from snapd.cli.requests.connection import ask, backend, in_folder
 from snapd.cli.requests.folder import folder_of
 from snapd.cli.requests.operation import operate
+from snapd.cli.requests.snapshots import find_snapshot
 from snapd.core.errors import InvalidParams
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 def revert(options: argparse.Namespace) -> int:
     """Brings some files back."""
     with backend(options) as found:
-        tree = resolve(found, options.hash)
+        tree = find_snapshot(found, options.hash)
         for path in options.files:
             _check_known(options, found, tree, path)
         params = {"patches": [{"hash": tree, "files": [in_folder(options, path) for path in options.files]}]}
@@ -29,7 +30,7 @@ def revert(options: argparse.Namespace) -> int:
 def restore(options: argparse.Namespace) -> int:
     """Makes the folder what a snapshot was."""
     with backend(options) as found:
-        params = {"hash": resolve(found, options.hash)}
+        params = {"hash": find_snapshot(found, options.hash)}
         return operate(options, found, "snapshot/restore", params, sure=options.yes)
 
 

@@ -16,6 +16,7 @@ COMMANDS = {
     "diff": ("commands.look", "diff"),
     "show": ("commands.look", "show"),
     "files": ("commands.look", "files"),
+    "snapshots": ("commands.snapshots", "snapshots"),
     "status": ("commands.look", "status"),
     "revert": ("commands.restore", "revert"),
     "restore": ("commands.restore", "restore"),
@@ -39,10 +40,18 @@ COMMANDS = {
 }
 """For each command, the module below `snapd.cli` and the function that runs it."""
 
-SHOWING = frozenset({"patch", "diff", "show", "files", "status", "sessions", "log", "du", "completion"})
+HIDDEN = {"complete": ("admin.completion", "complete")}
+"""As `COMMANDS`, for what only programs call: the help does not list it."""
+
+SHOWING = frozenset({"patch", "diff", "show", "files", "snapshots", "status", "sessions", "log", "du", "completion"})
 """The commands whose only purpose is their output: they stop when nobody reads it any more."""
 
-_HASH = "a snapshot's hash (40 hex digits), or 'last'"
+_SNAPSHOT = (
+    "a snapshot: its hash or the beginning of it (6 digits or more), 'last', STEP (before that step), STEP+ (after "
+    "it), or @2h (as of two hours ago), @14:30, @2026-11-20, @2026-11-20T14:30; what may be a step or a hash is the "
+    "step; 'snapd snapshots' lists them"
+)
+_OTHER = "another snapshot (default: the files as they are; for a step alone: as the step left them)"
 _EPILOG = (
     "exit codes: 0 done; 1 failed, nothing changed; 2 wrong usage or settings; 3 done, but not for every file; "
     "4 cannot reach the daemon; 130 interrupted; 141 the reader of the output is gone. "
@@ -72,22 +81,26 @@ def _add_looking(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "--force", action="append", metavar="PATH", help="capture this path although it is ignored (repeatable)"
     )
     patch = commands.add_parser("patch", parents=[shared], help="list what changed since a snapshot, with counts")
-    patch.add_argument("hash", metavar="HASH", help=_HASH)
-    patch.add_argument("to", metavar="TO", nargs="?", help="another snapshot (default: the files as they are)")
+    patch.add_argument("hash", metavar="SNAPSHOT", help=_SNAPSHOT)
+    patch.add_argument("to", metavar="TO", nargs="?", help=_OTHER)
     patch.add_argument("--renames", action="store_true", help="show a moved file as one entry")
     diff = commands.add_parser("diff", parents=[shared], help="show what changed since a snapshot as a unified diff")
-    diff.add_argument("hash", metavar="HASH", help=_HASH)
-    diff.add_argument("to", metavar="TO", nargs="?", help="another snapshot (default: the files as they are)")
+    diff.add_argument("hash", metavar="SNAPSHOT", help=_SNAPSHOT)
+    diff.add_argument("to", metavar="TO", nargs="?", help=_OTHER)
     diff.add_argument("--file", action="append", metavar="FILE", dest="files", help="only this file (repeatable)")
     show = commands.add_parser("show", parents=[shared], help="print a file as it was, or show a step and its diff")
     show.add_argument(
         "what",
-        metavar="FILE@HASH | STEP",
-        help="a file and the snapshot to read it from; or a step, as 'snapd log' shows it",
+        metavar="FILE@SNAPSHOT | STEP",
+        help="a file and the snapshot to read it from, such as a.py@last or a.py@@2h; or a step that 'snapd log' shows",
     )
     files = commands.add_parser("files", parents=[shared], help="list the files of a snapshot")
-    files.add_argument("hash", metavar="HASH", help=_HASH)
+    files.add_argument("hash", metavar="SNAPSHOT", help=_SNAPSHOT)
     files.add_argument("prefix", metavar="PREFIX", nargs="?", default="", help="list only names that start with this")
+    snapshots = commands.add_parser("snapshots", parents=[shared], help="list the snapshots: when, and why")
+    snapshots.add_argument(
+        "-n", dest="number", metavar="N", type=int, default=25, help="how many to show (default: 25; 0: all)"
+    )
     commands.add_parser("status", parents=[shared], help="show the state of the folder's snapshots and settings")
 
 
@@ -96,10 +109,10 @@ def _add_bringing_back(commands: argparse._SubParsersAction[argparse.ArgumentPar
         "what to do with files that changed since the last snapshot (default: overwrite; a snapshot keeps them)"
     )
     revert = commands.add_parser("revert", parents=[shared], help="bring some files back from a snapshot")
-    revert.add_argument("hash", metavar="HASH", help=_HASH)
+    revert.add_argument("hash", metavar="SNAPSHOT", help=_SNAPSHOT)
     revert.add_argument("files", metavar="FILE", nargs="+", help="files or directories")
     restore = commands.add_parser("restore", parents=[shared], help="make the folder match a snapshot")
-    restore.add_argument("hash", metavar="HASH", help=_HASH)
+    restore.add_argument("hash", metavar="SNAPSHOT", help=_SNAPSHOT)
 
 
 def _add_keeping(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -159,4 +172,8 @@ def _add_serving(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     fsck.add_argument("--repair", action="store_true", help="recover what can be recovered, and keep what is replaced")
     fsck.add_argument("--all", action="store_true", help="check the stores of all folders")
     completion = commands.add_parser("completion", help="print the completion script of a shell")
-    completion.add_argument("shell", choices=("bash", "zsh", "tcsh"))
+    completion.add_argument("shell", choices=("bash", "zsh", "fish", "tcsh"))
+    # without a help text, it is not listed
+    complete = commands.add_parser("complete", add_help=False)
+    complete.add_argument("shell")
+    complete.add_argument("words", nargs=argparse.REMAINDER)

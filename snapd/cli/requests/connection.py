@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from snapd.cli.terminal.output import print_once
-from snapd.core.errors import InvalidParams, IoError
+from snapd.core.errors import IoError
 from snapd.locations import Locations
 
 from .folder import folder_of
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 
 TAKE_ONE = "'snapd track' takes one"
-_HEXADECIMAL = frozenset("0123456789abcdef")
 _QUIET_SECONDS = 0.5
 """How long a request may take before its progress is shown."""
 
@@ -152,26 +151,6 @@ def pages(found: Backend, method: str, params: dict[str, Any], key: str) -> Iter
         cursor = page.get("nextCursor")
         if cursor is None:
             return
-
-
-def resolve(found: Backend, hash_: str) -> str:
-    """The hash that a word of the command line stands for.
-
-    Raises:
-        InvalidParams: it is neither a hash nor 'last', or there is no last snapshot.
-    """
-    if len(hash_) == 40 and set(hash_) <= _HEXADECIMAL:
-        return hash_
-    if hash_ != "last":
-        raise InvalidParams(
-            f"expected the hash of a snapshot or 'last', got {hash_!r}",
-            hint="a hash has 40 lower-case hexadecimal digits; 'snapd track' prints one",
-            field="hash",
-        )
-    last = ask(found, "snapshot/status", {}).get("lastHash")
-    if last is None:
-        raise InvalidParams("there is no snapshot of this folder yet", hint=TAKE_ONE, field="hash")
-    return str(last)
 
 
 def in_folder(options: argparse.Namespace, path: str) -> str:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from snapd.cli.terminal.output import print_once, printable
 from snapd.core.errors import InvalidParams
 from snapd.locations import Locations, stores_directory
-from snapd.root import folder_around, overlapping
+from snapd.root import folder_around, has_history, overlapping, store_of
 
 if TYPE_CHECKING:
     import argparse
 
-_SILENT = frozenset({"step", "session"})
-"""The commands that hooks run: nobody reads what they print."""
+_SILENT = frozenset({"step", "session", "complete"})
+"""The commands that hooks and shells run: nobody reads what they print."""
 
 
 def folder_of(options: argparse.Namespace) -> str:
@@ -41,6 +41,12 @@ def folder_of(options: argparse.Namespace) -> str:
     if folder != directory and options.command not in _SILENT:
         print_once(f"snapd: in {printable(folder)}; --here stays in this folder")
     return folder
+
+
+def is_known(folder: str) -> bool:
+    """Whether there are snapshots of a folder, or sessions in it; nothing is opened or made to find out."""
+    locations = Locations.from_environment(os.environ)
+    return has_history(store_of(folder, locations, _data_dir(locations)))
 
 
 def others_with(folder: str) -> list[str]:

@@ -1,24 +1,38 @@
-"""Takes snapshots, and reads what they hold."""
+"""Takes snapshots, lists them, and reads what they hold."""
 
 from __future__ import annotations
 
 import stat
 from typing import TYPE_CHECKING
 
-from snapd.core.answers import FileContent, NamePage, Status
+from snapd.core.answers import FileContent, NamePage, Page, Status, TakenView
 from snapd.core.errors import FileNotInSnapshot, InvalidParams, PathOutsideWorkspace
 from snapd.core.feed.events import Tracked
 from snapd.core.model import RecordKind
 from snapd.core.paths import parents, shown
-from snapd.core.trees import file_at, files
+from snapd.core.timeline.model import Operated, StepBegun, StepEnded
+from snapd.core.trees import changes, file_at, files
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from snapd.core.answers import TakenKind
     from snapd.core.call import Call
-    from snapd.core.model import Entry, ObjectId, RelPath
+    from snapd.core.model import Entry, ObjectId, RelPath, Taken, TakenQuery
     from snapd.core.operations.writer import Writer
+    from snapd.core.ports.objects import Objects
     from snapd.core.ports.store import Store
+    from snapd.core.timeline.model import SessionId, StepId
+
+_RECORDING = 1000
+"""How many milliseconds before its snapshot is recorded an event may have been made."""
+_PLAIN: dict[RecordKind, TakenKind] = {
+    RecordKind.TRACK: "track",
+    RecordKind.BEFORE: "before",
+    RecordKind.AFTER: "after",
+    RecordKind.PARTLY: "after",
+    RecordKind.LOOK: "look",
+}
 
 
 class Snapshots:
@@ -141,3 +155,79 @@ class Snapshots:
             occupant = self._work_tree.occupant(above)
             if occupant is not None and stat.S_ISLNK(occupant.st_mode):
                 raise PathOutsideWorkspace(f"{shown(path)} leads through the symlink {shown(above)}", file=shown(path))
+
+
+class TakenSnapshots:
+    """Lists the snapshots of one workspace.
+
+    Args:
+        store: holds them, and the events that say why they were taken.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._log = store
+        self._objects: Objects = store
+        self._timeline = store.timeline
+
+    def page(self, wanted: TakenQuery, below: int | None, limit: int, call: Call, *, counts: bool) -> Page[TakenView]:
+        """Lists snapshots, the newest first.
+
+        Args:
+            wanted: which ones.
+            below: where the page before ended; None for the first page.
+            limit: snapshots, at most.
+            call: the request.
+            counts: whether to count the files that changed.
+
+        Raises:
+            StoreCorrupt: an object is missing or damaged.
+            Cancelled: the client does not want the answer any more.
+        """
+        found = self._log.taken(wanted, below, limit + 1)
+        views = []
+        for taken in found[:limit]:
+            call.check()
+            views.append(self._view(taken, counts=counts))
+        return Page(tuple(views), found[limit - 1].seq if len(found) > limit else None)
+
+    def _view(self, taken: Taken, *, counts: bool) -> TakenView:
+        kind, session_id, step_id = self._reason(taken)
+        session = None if session_id is None else self._timeline.session(session_id)
+        return TakenView(
+            taken,
+            kind,
+            self._changed(taken) if counts else None,
+            session_id,
+            step_id,
+            None if session is None else session.agent,
+        )
+
+    def _changed(self, taken: Taken) -> int | None:
+        if taken.previous is None:
+            return None
+        found = changes(self._objects.read_tree, taken.previous, taken.tree, differing=self._objects.differing)
+        return sum(1 for _ in found)
+
+    def _reason(self, taken: Taken) -> tuple[TakenKind, SessionId | None, StepId | None]:
+        """Why a snapshot was taken, in which session, and in which step.
+
+        The log has seconds and no events; what happened in that second on the same tree is why.
+        """
+        plain = _PLAIN[taken.kind]
+        if plain not in ("track", "after"):
+            return plain, None, None
+        # an operation that kept edits of others has its own part of them as its head
+        head = None if taken.kind is RecordKind.PARTLY else taken.tree
+        events = self._timeline.events_within(taken.seconds * 1000 - _RECORDING, taken.seconds * 1000 + 999, head)
+        begun: StepBegun | None = None
+        for event in events:
+            what = event.what
+            if plain == "after":
+                if isinstance(what, Operated):
+                    return what.kind, what.session_id, None
+            elif isinstance(what, StepEnded):
+                step = self._timeline.step(what.step_id)
+                return "end", None if step is None else step.begun.session_id, what.step_id
+            elif isinstance(what, StepBegun) and begun is None:
+                begun = what
+        return ("begin", begun.session_id, begun.step_id) if begun is not None else (plain, None, None)

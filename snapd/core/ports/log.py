@@ -9,7 +9,7 @@ from snapd.core.model import RecordKind
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from snapd.core.model import ObjectId, Snapshot
+    from snapd.core.model import ObjectId, Snapshot, Taken, TakenQuery
     from snapd.core.timeline.model import Event, Intent, SnapshotId
 
     from .timeline import Timeline
@@ -27,6 +27,9 @@ class SnapshotLog(Protocol):
     @property
     def last(self) -> ObjectId | None:
         """The tree of the newest snapshot that a client asked for or that an operation left."""
+
+    def taken(self, wanted: TakenQuery, below: int | None, limit: int) -> tuple[Taken, ...]:
+        """Lists up to `limit` snapshots, newest first; only those with a `seq` below `below` unless that is None."""
 
     def append(self, snapshot: Snapshot, kind: RecordKind) -> None:
         """Records a snapshot, durably with all objects that were stored before."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
+    from snapd.core.model import ObjectId
     from snapd.core.timeline.model import (
         Event,
         Operated,
@@ -108,6 +109,15 @@ class Timeline(Protocol):
 
     def events(self, before: int | None, limit: int) -> tuple[Event, ...]:
         """Lists up to `limit` events with a `seq` below `before`, or of all events for None, newest first."""
+
+    def events_within(self, first: int, last: int, head: ObjectId | None) -> tuple[Event, ...]:
+        """Lists the events between two times, newest first.
+
+        Args:
+            first: milliseconds since 1970.
+            last: the same.
+            head: only events that found or left this tree; None for all.
+        """
 
     def supposing(self) -> AbstractContextManager[None]:
         """Opens a block for events that only might happen: at its end, what `suppose` added is forgotten.

@@ -29,8 +29,8 @@ from snapd.failpoints import failpoint
 
 from . import codec
 from .codec import decode_event, encode_claims, encode_summary, encode_uncaptured
-from .paging import bounds, search
-from .rows import HEARD, SESSION, STEP, UNDONE, snapshot, step, undone
+from .paging import AFTER_ALL, bounds, search
+from .rows import EVENT, HEARD, SESSION, STEP, UNDONE, WITHIN, snapshot, step, undone
 from .schema import CHAINS, LINKS, TABLES, VERSION
 
 if TYPE_CHECKING:
@@ -228,7 +228,7 @@ class Database:
         first = self._value("SELECT MIN(seq) FROM spans WHERE step_id = ? AND is_left", step_id)
         if first is None:
             return found
-        event = self._event(*self._rows("SELECT payload, commit_id FROM events WHERE seq = ?", first)[0])
+        event = self._event(*self._rows(EVENT + "WHERE seq = ?", first)[0])
         assert event.seen is not None
         return event.seen.before
 
@@ -429,8 +429,7 @@ class Database:
             step_id,
             spoken_for,
         )
-        speaking = step_id if spoken_for else None
-        events = [self._event(payload, commit, speaking) for payload, commit in rows]
+        events = [self._event(payload, commit, step_id if spoken_for else None) for payload, commit in rows]
         return tuple([event.seen for event in events if event.seen is not None])
 
     def beside(self, step_id: StepId) -> tuple[StepId, ...]:
@@ -456,10 +455,11 @@ class Database:
 
     def events(self, before: int | None, limit: int) -> tuple[Event, ...]:
         """At most `limit` events, the newest first, with a `seq` below `before` unless that is None."""
-        where, values = ("", ()) if before is None else ("WHERE seq < ?", (before,))
-        # the query is passed as values
-        rows = self._rows(f"SELECT payload, commit_id FROM events {where} ORDER BY seq DESC LIMIT ?", *values, limit)  # noqa: S608
-        return tuple([self._event(*row) for row in rows])
+        return self._events("WHERE seq < ? ORDER BY seq DESC LIMIT ?", AFTER_ALL if before is None else before, limit)
+
+    def events_within(self, first: int, last: int, head: ObjectId | None) -> tuple[Event, ...]:
+        """The events between two times, the newest first; with this head, unless that is None."""
+        return self._events(WITHIN, first, last, head)
 
     # -- statements
 
@@ -473,6 +473,9 @@ class Database:
         outer = around(heard, {step: parent for step, parent, _ in rows})
         steps = [step for step in (*event.seen.steps, *heard) if step not in outer]
         return attrs.evolve(event, seen=attrs.evolve(event.seen, steps=tuple(steps)))
+
+    def _events(self, clause: str, *values: Any) -> tuple[Event, ...]:
+        return tuple([self._event(*row) for row in self._rows(EVENT + clause, *values)])
 
     def _sessions(self, clause: str, *values: Any) -> tuple[Session, ...]:
         return tuple([Session(*row) for row in self._rows(SESSION + clause, *values)])

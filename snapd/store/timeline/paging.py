@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from snapd.core.timeline.model import StepQuery
 
+AFTER_ALL = 2**63 - 1
+"""A number above that of every event."""
 _LAST_CHARACTER = "\U0010ffff"
 
 

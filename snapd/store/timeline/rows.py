@@ -11,6 +11,8 @@ from .codec import decode_claims, decode_summary, decode_uncaptured
 if TYPE_CHECKING:
     from snapd.core.model import ObjectId
 
+EVENT = "SELECT payload, commit_id FROM events "
+WITHIN = "WHERE milliseconds BETWEEN ?1 AND ?2 AND (?3 IS NULL OR head_tree = ?3) ORDER BY seq DESC"
 SESSION = "SELECT session_id, agent, title, started, ended, step_count FROM sessions "
 UNDONE = "SELECT step_id, operation_id, rest FROM undone "
 HEARD = """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-VERSION = 6
+VERSION = 7
 """The version of the tables: a database of another version is rebuilt from the events."""
 
 TABLES = (
@@ -22,6 +22,7 @@ TABLES = (
     )
     """,
     "CREATE INDEX events_of_a_chain ON events (chain, seq)",
+    "CREATE INDEX events_of_a_time ON events (milliseconds)",
     # in all tables, `seq` is the event that made the row
     """
     CREATE TABLE sessions (

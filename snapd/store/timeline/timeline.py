@@ -356,6 +356,7 @@ class Timeline:
     undone = _asked(Database.undone)
     tally = _asked(Database.tally)
     events = _asked(Database.events)
+    events_within = _asked(Database.events_within)
 
     # -- the database
 

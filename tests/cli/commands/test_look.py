@@ -275,12 +275,12 @@ def test_off_by_the_environment(home: Home, project: str) -> None:
 @pytest.mark.parametrize(
     ("args", "said"),
     [
-        (("patch", "abc"), "expected the hash of a snapshot or 'last', got 'abc'"),
-        (("diff", UNKNOWN.upper()), "a hash has 40 lower-case hexadecimal digits"),
+        (("patch", "abc"), "no step 'abc' in this folder, and a hash needs 6 digits"),
+        (("diff", UNKNOWN.upper()), "a snapshot is a hash or its beginning"),
         (("diff", UNKNOWN, "last"), "there is no snapshot of this folder yet"),
-        (("restore", "--yes", "abc"), "got 'abc'"),
+        (("restore", "--yes", "README.md"), "got 'README.md'"),
         (("show", "README.md"), "expected a step"),
-        (("show", "@" + UNKNOWN), "expected FILE@HASH"),
+        (("show", "@" + UNKNOWN), "expected FILE@SNAPSHOT"),
     ],
 )
 def test_wrong_words_are_2(home: Home, project: str, args: tuple[str, ...], said: str) -> None:

@@ -172,6 +172,7 @@ CASES: list[tuple[Callable[[Bench], Any], int]] = [
     (always("stop", "--socket", "/nowhere"), 0),
     (always("doctor"), 0),
     (always("fsck"), 0),
+    (always("snapshots"), 0),
     (always("completion", "bash"), 0),
     (always("files", NOTHING), 1),
     (always("restore", NOTHING, "--yes"), 1),

@@ -1,0 +1,179 @@
+"""What a running daemon knows of the folder, as candidates."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from typing import TYPE_CHECKING, Any
+
+from snapd.cli.requests.folder import folder_of, is_known
+from snapd.cli.requests.names import find_step, short
+from snapd.cli.requests.snapshots import find_snapshot
+from snapd.cli.terminal.layout import one_line
+from snapd.cli.terminal.times import ago, clock, local_now, moment
+from snapd.core.errors import SnapdError
+from snapd.locations import Locations
+
+from .files import next_parts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from snapd.backend import Backend
+
+    from .files import Candidate
+
+_SECONDS = 1.0
+"""How long the user waits for an answer of the daemon."""
+_SHOWN = 30
+_SNAPSHOTS = 50
+_NAMES = 20_000
+_SHORT = 8
+_LEAST = 6
+"""Digits of a hash with which the daemon looks for it."""
+
+
+class Known:
+    """Asks the daemon, if it runs and knows the folder; gives nothing otherwise, or where it fails.
+
+    Args:
+        directory: where the command begins.
+        sockets: of the daemon, the last one counts; None for the user's own.
+        is_here: whether the folder is the directory itself.
+    """
+
+    def __init__(self, directory: str, sockets: list[str] | None, *, is_here: bool) -> None:
+        self._directory = os.path.abspath(directory)
+        self._socket = sockets[-1] if sockets else None
+        self._options = argparse.Namespace(directory=directory, here=is_here, command="complete")
+
+    def sessions(self) -> list[Candidate]:
+        """The sessions, the latest first."""
+
+        def ask(found: Backend, _: str) -> Iterator[Candidate]:
+            for session in found.request("session/list", {})["sessions"][::-1]:
+                said = (session.get("agent"), session.get("title"), ago(moment(session["startedAt"]), local_now()))
+                yield f"{short(session['sessionId'])} ", ", ".join(one_line(text) for text in said if text)
+
+        return self._asked(ask)
+
+    def steps(self, word: str) -> list[Candidate]:
+        """The steps whose names begin with a word, the latest first."""
+        return self._asked(lambda found, _: _steps(found, word))
+
+    def snapshots(self, word: str) -> list[Candidate]:
+        """The words for snapshots that begin with a word: times, or `last`, steps and hashes."""
+        if word.startswith("@"):
+            return [*(_AGO if word == "@" else ()), *self._asked(lambda found, _: _times(found))]
+
+        def ask(found: Backend, _: str) -> Iterator[Candidate]:
+            yield "last ", "the last snapshot"
+            yield from _steps(found, word)
+            yield from _hashes(found, word)
+
+        return self._asked(ask)
+
+    def files_of_snapshot(self, snapshot: str, word: str, *, is_from_root: bool = False) -> list[Candidate]:
+        """The files of a snapshot.
+
+        Args:
+            snapshot: a word for it.
+            word: the beginning of a file's name.
+            is_from_root: whether names are relative to the folder, else to where the command begins.
+        """
+        return self._asked(
+            lambda found, folder: _files(
+                found, find_snapshot(found, snapshot), "" if is_from_root else _below(folder, self._directory), word
+            )
+        )
+
+    def steps_and_files(self, word: str) -> list[Candidate]:
+        """The steps, and the files of the last snapshot, each with an `@` for the snapshot that it is to be from."""
+
+        def ask(found: Backend, folder: str) -> Iterator[Candidate]:
+            yield from _steps(found, word)
+            for name, description in _files(found, find_snapshot(found, "last"), _below(folder, self._directory), word):
+                yield f"{name.removesuffix(' ')}@" if name.endswith(" ") else name, description
+
+        return self._asked(ask)
+
+    def files_of_step(self, step: str) -> list[Candidate]:
+        """The files that a step changed."""
+
+        def ask(found: Backend, folder: str) -> Iterator[Candidate]:
+            below = _below(folder, self._directory)
+            for row in find_step(found, step).get("files", ()):
+                if row["file"].startswith(below) and "uri" not in row:
+                    yield f"{row['file'][len(below) :]} ", row["status"]
+
+        return self._asked(ask)
+
+    def _asked(self, ask: Callable[[Backend, str], Iterable[Candidate]]) -> list[Candidate]:
+        try:
+            folder = folder_of(self._options)
+            found = self._reach(folder) if is_known(folder) else None
+            if found is None:
+                return []
+            try:
+                return list(ask(found, folder))
+            finally:
+                found.close()
+        except (SnapdError, OSError):
+            # the user hears of it from the command, not from the Tab key
+            return []
+
+    def _reach(self, folder: str) -> Backend | None:
+        from snapd.launch import connect
+
+        path = os.path.abspath(self._socket or Locations.from_environment(os.environ).socket)
+        reached = connect(path)
+        if reached is None:
+            return None
+        reached.close()
+        from snapd.backend import RemoteBackend
+        from snapd.backend import connect as connect_client
+
+        return RemoteBackend(connect_client(path, _SECONDS), folder, {})
+
+
+_AGO = [("@10m ", "ten minutes ago"), ("@1h ", "an hour ago"), ("@1d ", "a day ago")]
+
+
+def _below(folder: str, directory: str) -> str:
+    """The beginning of the names of files in a directory, relative to the folder around it."""
+    path = os.path.relpath(os.path.realpath(directory), os.path.realpath(folder))
+    return "" if path == "." else f"{path}/"
+
+
+def _files(found: Backend, tree: str, below: str, word: str) -> Iterator[Candidate]:
+    """Files of a snapshot in the directory `below`, relative to that."""
+    params = {"hash": tree, "prefix": below + word, "limit": _NAMES}
+    names = found.request("snapshot/listFiles", params)["files"]
+    # a name that is no UTF-8 comes as its URI, and nobody can type it
+    return next_parts([name[len(below) :] for name in names if not name.startswith("file:///")], word)
+
+
+def _steps(found: Backend, word: str) -> Iterator[Candidate]:
+    now = local_now()
+    for step in found.request("step/find", {"prefix": word, "limit": _SHOWN})["steps"]:
+        said = " ".join(one_line(step[key]) for key in ("agent", "tool", "description") if step.get(key))
+        name = step["stepId"] if len(word) > _SHORT else step["stepId"][:_SHORT]
+        yield f"{name} ", ", ".join(filter(None, (f"step {said}".strip(), ago(moment(step["startedAt"]), now))))
+
+
+def _hashes(found: Backend, word: str) -> Iterator[Candidate]:
+    now = local_now()
+    params: dict[str, Any] = {"limit": _SNAPSHOTS, "counts": False}
+    if len(word) >= _LEAST:
+        params["prefix"] = word
+    for taken in found.request("snapshot/list", params)["snapshots"]:
+        name = taken["hash"] if len(word) > _SHORT else taken["hash"][:_SHORT]
+        yield f"{name} ", f"snapshot from {clock(moment(taken['at']), now)}"
+
+
+def _times(found: Backend) -> Iterator[Candidate]:
+    now = local_now()
+    for taken in found.request("snapshot/list", {"limit": _SNAPSHOTS, "counts": False})["snapshots"]:
+        at = moment(taken["at"])
+        text = f"{at:%H:%M}" if at.date() == now.date() else f"{at:%Y-%m-%dT%H:%M}"
+        yield f"@{text} ", f"snapshot {taken['hash'][:_SHORT]}"
