@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import socket
 import struct
 import threading
 import unicodedata
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -19,7 +21,7 @@ from tests.cli.steps import numbered, put, read
 from .view import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import AsyncIterator, Mapping
 
     from snapd_client import Client
 
@@ -118,7 +120,7 @@ async def test_undo_and_redo_by_key(client: Client, project: str) -> None:
         await view.until(lambda: any("undone both" in row for row in view.rows), "the state")
         assert (read(project, "basket.py"), read(project, "new.txt")) == (OLD, None)
         assert read(project, "other.txt") == b"other\n"
-        assert view.messages[-1] == "2 files changed. r does it again."
+        assert view.message == "2 files changed. r does it again."
         await view.press("r")
         await view.answer("y", "again")
         await view.until(lambda: not any("undone both" in row for row in view.rows), "the state")
@@ -139,7 +141,7 @@ async def test_a_session_is_undone_whole(client: Client, project: str) -> None:
         await view.until(lambda: sum("undone" in row for row in view.rows) == 3, "the states")
         await view.select("claude")
         await view.press("u")
-        await view.until(lambda: "no step left to undo\nr does again" in view.messages[-1], "the error")
+        await view.until(lambda: "no step left to undo\nr does again" in view.message, "the error")
 
 
 async def test_a_conflict_is_shown_and_settled(client: Client, project: str) -> None:
@@ -154,7 +156,7 @@ async def test_a_conflict_is_shown_and_settled(client: Client, project: str) -> 
         await view.press("y")
         await view.until(lambda: any("partly undone both" in row for row in view.rows), "the state")
         assert (read(project, "basket.py"), read(project, "new.txt")) == (mine, None)
-        assert view.messages[-1] == "1 file changed. Left as it is: basket.py (changed since)."
+        assert view.message == "1 file changed. Left as it is: basket.py (changed since)."
         await view.press("u")
         await view.answer("o", "o shows what overwriting them would take away")
         await view.until(lambda: "What others wrote since into these lines goes" in view.question, "the second plan")
@@ -185,7 +187,7 @@ async def test_a_file_is_taken_back(client: Client, project: str) -> None:
     async with shown(project) as view:
         await view.select("both")
         await view.press("f")
-        await view.until(lambda: "no file of a step is selected" in view.messages[-1], "the error")
+        await view.until(lambda: "no file of a step is selected" in view.message, "the error")
         await view.press("enter")
         await view.select("new.txt")
         await view.press("f")
@@ -219,8 +221,8 @@ async def test_a_daemon_that_is_killed(
     gate = threading.Event()
     again = Link.connect_again
     monkeypatch.setattr(Link, "connect_again", lambda link: (gate.wait(), again(link)))
-    async with shown(project) as view:
-        os.kill(_pid(home.at("run/daemon.sock")), signal.SIGKILL)
+    async with shown(project) as view, _ended(gate):
+        _kill(home.at("run/daemon.sock"))
         await view.until(lambda: "the daemon has ended, connecting again" in view.status, "the end of the daemon")
         # of what happens meanwhile, nobody tells
         home.ok(project, "undo", step, "--yes")
@@ -232,11 +234,26 @@ async def test_a_daemon_that_is_killed(
         await view.until(lambda: any("afterwards +1 -0" in row for row in view.rows), "what happens since")
 
 
-def _pid(path: str) -> int:
+@asynccontextmanager
+async def _ended(gate: threading.Event) -> AsyncIterator[None]:
+    """Lets through whoever waits, whatever happens: else the view could not end."""
+    try:
+        yield
+    finally:
+        gate.set()
+
+
+def _kill(path: str) -> None:
+    """Kills who listens on a socket, and waits until nothing of it is left."""
     with socket.socket(socket.AF_UNIX) as connection:
         connection.connect(path)
         pid, _, _ = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
-    return int(pid)
+    process = os.pidfd_open(pid)
+    os.kill(pid, signal.SIGKILL)
+    poll = select.poll()
+    poll.register(process, select.POLLIN)
+    assert poll.poll(30_000)
+    os.close(process)
 
 
 async def test_a_small_terminal_and_odd_names(client: Client, project: str) -> None:

@@ -44,7 +44,7 @@ class View:
 
     @property
     def status(self) -> str:
-        return str(self.app.screen_stack[0].query_one("#status").render())
+        return str(self.app._status.render())
 
     @property
     def question(self) -> str:
@@ -54,6 +54,11 @@ class View:
     @property
     def messages(self) -> list[str]:
         return [notification.message for notification in self.app._notifications]
+
+    @property
+    def message(self) -> str:
+        """The latest one; empty where there is none."""
+        return (self.messages or [""])[-1]
 
     def screen(self) -> list[str]:
         """The lines that the terminal shows."""

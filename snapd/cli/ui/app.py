@@ -48,6 +48,11 @@ _AGES = 20.0
 class TerminalView(App[None]):
     """Shows the sessions of a folder, and takes back what they did, by key.
 
+    Attributes:
+        history: what is loaded.
+        rows: the pane on the left.
+        diff: the pane on the right.
+
     Args:
         link: to the daemon; closed at the end.
     """
@@ -75,7 +80,11 @@ class TerminalView(App[None]):
     def __init__(self, link: Link) -> None:
         super().__init__()
         self.history = History()
-        self.state = _CONNECTED
+        self.rows = HistoryPane("history", self.history)
+        self.diff = DiffPane("diff")
+        self._field = Input(placeholder="words", id="filter", compact=True)
+        self._status = Static(id="status", markup=False)
+        self._state = _CONNECTED
         self._link = link
         self._is_refreshing = False
         self._is_stale = False
@@ -87,21 +96,11 @@ class TerminalView(App[None]):
     def compose(self) -> ComposeResult:
         """Two panes, and below them what is said and what can be typed."""
         with Horizontal():
-            yield HistoryPane("history", self.history)
-            yield DiffPane("diff")
-        yield Input(placeholder="words", id="filter", compact=True)
-        yield Static(id="status", markup=False)
+            yield self.rows
+            yield self.diff
+        yield self._field
+        yield self._status
         yield Footer()
-
-    @property
-    def rows(self) -> HistoryPane:
-        """The pane on the left."""
-        return self.screen_stack[0].query_one(HistoryPane)
-
-    @property
-    def diff(self) -> DiffPane:
-        """The pane on the right."""
-        return self.screen_stack[0].query_one(DiffPane)
 
     def on_mount(self) -> None:
         """Begins to listen and to load."""
@@ -180,7 +179,7 @@ class TerminalView(App[None]):
         self._say_state("no daemon; 'snapd doctor' says more, q leaves")
 
     def _say_state(self, state: str) -> None:
-        self.state = state
+        self._state = state
         self._draw_soon()
 
     # -- loading
@@ -250,10 +249,10 @@ class TerminalView(App[None]):
         count = len(self.history.open_steps)
         steps = f"{count} open step{'' if count == 1 else 's'}" if count else ""
         words = f"only '{printable(self.rows.words)}'" if self.rows.words else ""
-        parts = [printable(self._link.folder), self.state, steps, words]
+        parts = [printable(self._link.folder), self._state, steps, words]
         if not self.rows.count and self.history.is_loaded:
             parts.append("nothing here" if words else "nothing has happened in this folder yet")
-        self.screen_stack[0].query_one("#status", Static).update(" · ".join(filter(None, parts)))
+        self._status.update(" · ".join(filter(None, parts)))
         self._show_selected()
 
     def on_rows_moved(self, event: Rows.Moved) -> None:
@@ -272,7 +271,9 @@ class TerminalView(App[None]):
         if content == self._shown:
             return
         self._shown = content
-        self.run_worker(partial(self._load_lines, row), thread=True, exclusive=True, group="diff")
+        # the same row again: all of it at once, so that nothing moves
+        load = partial(self._load_lines, row, in_parts=row.key != self.diff.key)
+        self.run_worker(load, thread=True, exclusive=True, group="diff")
 
     def _content_of(self, row: Row) -> Any:
         """What the diff of a row depends on."""
@@ -283,19 +284,17 @@ class TerminalView(App[None]):
             return row.key, "open", self._changes
         return row.key, row.entry and row.entry["files"], len(row.below)
 
-    def _load_lines(self, row: Row) -> None:
+    def _load_lines(self, row: Row, *, in_parts: bool) -> None:
         """Asks for the lines of a row, in a thread, until another row is selected."""
         worker = get_current_worker()
         lines: list[Line] = []
         shown = time.monotonic()
-        # the same row again: all of it at once, so that nothing moves
-        is_new = row.key != self.diff.key
         try:
             for chunk in lines_of(self._link.ask, row):
                 if worker.is_cancelled:
                     return
                 lines += chunk
-                if is_new and time.monotonic() - shown > _SHOWN_EVERY:
+                if in_parts and time.monotonic() - shown > _SHOWN_EVERY:
                     shown = time.monotonic()
                     self.call_later(self._show_lines, row, list(lines))
         except SnapdError as error:
@@ -379,25 +378,23 @@ class TerminalView(App[None]):
 
     def action_filter(self) -> None:
         """Lets the user type the words to look for."""
-        field = self.query_one("#filter", Input)
-        field.display = True
-        field.focus()
+        self._field.display = True
+        self._field.focus()
 
     def action_show_all(self) -> None:
         """Shows all again, whatever was typed."""
-        field = self.query_one("#filter", Input)
-        field.value = ""
-        self._end_filter(field)
+        self._field.value = ""
+        self._end_filter()
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Shows only what has the words in it."""
         self.rows.words = event.value.strip()
         self._draw()
 
-    def on_input_submitted(self, event: Input.Submitted) -> None:
+    def on_input_submitted(self) -> None:
         """Leaves the words as they are, and goes back to the rows."""
-        self._end_filter(event.input)
+        self._end_filter()
 
-    def _end_filter(self, field: Input) -> None:
-        field.display = False
+    def _end_filter(self) -> None:
+        self._field.display = False
         self.rows.focus()

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from textual.binding import BindingType
 
 _AT_CURSOR = Style(reverse=True)
-_AT_CURSOR_ELSEWHERE = Style(underline=True)
+_AT_CURSOR_ELSEWHERE = Style(bold=True, bgcolor="grey27")
 """The line of the cursor where the keys go to another pane."""
 
 
@@ -87,11 +87,16 @@ class Rows(ScrollView, can_focus=True):
         base = self.rich_style
         if at >= self.count:
             return Strip.blank(width, base)
-        strip = Strip([Segment(text, base + Style.parse(style)) for text, style in self.spans(at)])
-        shown = strip.crop_extend(left, left + width, base)
-        if at == self.cursor:
-            return shown.apply_style(_AT_CURSOR if self.has_focus else _AT_CURSOR_ELSEWHERE)
-        return shown
+        if at == self.cursor and self.has_focus:
+            base += _AT_CURSOR
+            spans = [(self.text(at), "")]
+        elif at == self.cursor:
+            base += _AT_CURSOR_ELSEWHERE
+            spans = self.spans(at)
+        else:
+            spans = self.spans(at)
+        strip = Strip([Segment(text, base + Style.parse(style)) for text, style in spans])
+        return strip.crop_extend(left, left + width, base)
 
     # -- the cursor
 
