@@ -97,8 +97,8 @@ def test_what_is_new_is_fetched_down_to_what_is_known() -> None:
         history.take_new(fetch_new(daemon.ask, history.known()))
         assert history.entries == entries[: len(history.entries)]
         # what was loaded stays, but where so much came that the list begins anew
-        assert len(history.entries) == len(entries) or (new >= 400 and history.cursor is not None)
-        assert daemon.asked <= 1 + new // 100
+        assert len(history.entries) == len(entries) or (new >= 480 and history.cursor is not None)
+        assert daemon.asked <= 1 + new // 20
 
 
 def test_a_notification_replaces_its_step_and_adds_a_new_one() -> None:

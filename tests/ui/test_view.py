@@ -9,19 +9,21 @@ import socket
 import struct
 import threading
 import unicodedata
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any
+from unittest import mock
 
 import pytest
 
-from snapd.cli.ui import contents, history
+from snapd.cli.ui import contents, history, link
 from snapd.cli.ui.link import Link
+from snapd.core.errors import IoError
 from tests.cli.steps import numbered, put, read
 
 from .view import shown
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping
+    from collections.abc import AsyncIterator, Iterator, Mapping
 
     from snapd_client import Client
 
@@ -220,13 +222,19 @@ async def test_a_daemon_that_is_killed(
     step = take(client, project, {"basket.py": NEW}, description="before")
     gate = threading.Event()
     again = Link.connect_again
-    monkeypatch.setattr(Link, "connect_again", lambda link: (gate.wait(), again(link)))
+    monkeypatch.setattr(Link, "connect_again", lambda self: (gate.wait(), again(self)))
     async with shown(project) as view, _ended(gate):
         _kill(home.at("run/daemon.sock"))
         await view.until(lambda: "the daemon has ended, connecting again" in view.status, "the end of the daemon")
         # of what happens meanwhile, nobody tells
         home.ok(project, "undo", step, "--yes")
-        gate.set()
+        with monkeypatch.context() as patch:
+            patch.setattr(link, "_LONGEST_PAUSE", link._FIRST_PAUSE)
+            patch.setattr(link, "ensure_daemon", mock.Mock(side_effect=IoError("there is none", errno="ENOENT")))
+            gate.set()
+            await view.until(lambda: "no daemon, trying on" in view.status, "that there is no daemon")
+            assert "there is none" in view.message
+            assert view.message.endswith("\n'snapd doctor' says more")
         await view.until(lambda: "connected" in view.status, "the daemon to be back")
         await view.until(lambda: any("undone before" in row for row in view.rows), "what happened meanwhile")
         client.reconnect()
@@ -243,17 +251,41 @@ async def _ended(gate: threading.Event) -> AsyncIterator[None]:
         gate.set()
 
 
-def _kill(path: str) -> None:
-    """Kills who listens on a socket, and waits until nothing of it is left."""
+@contextmanager
+def _listener(path: str) -> Iterator[tuple[int, int]]:
+    """The id of the process that listens on a socket, and a descriptor of it."""
     with socket.socket(socket.AF_UNIX) as connection:
         connection.connect(path)
         pid, _, _ = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
     process = os.pidfd_open(pid)
-    os.kill(pid, signal.SIGKILL)
-    poll = select.poll()
-    poll.register(process, select.POLLIN)
-    assert poll.poll(30_000)
-    os.close(process)
+    try:
+        yield pid, process
+    finally:
+        os.close(process)
+
+
+def _kill(path: str) -> None:
+    """Kills who listens on a socket, and waits until nothing of it is left."""
+    with _listener(path) as (pid, process):
+        os.kill(pid, signal.SIGKILL)
+        poll = select.poll()
+        poll.register(process, select.POLLIN)
+        assert poll.poll(30_000)
+
+
+async def test_it_ends_although_nobody_answers(home: Home, client: Client, project: str) -> None:
+    take(client, project, {"basket.py": NEW}, description="the step")
+    with _listener(home.at("run/daemon.sock")) as (pid, _):
+        async with shown(project) as view:
+            await view.select("the step")
+            await view.until(lambda: "+thirty" in view.diff, "the diff")
+            os.kill(pid, signal.SIGSTOP)
+            try:
+                await view.press("u", "j", "q")
+                await view.until(lambda: not view.app.is_running, "the end")
+            finally:
+                os.kill(pid, signal.SIGCONT)
+    assert read(project, "basket.py") == NEW
 
 
 async def test_a_small_terminal_and_odd_names(client: Client, project: str) -> None:

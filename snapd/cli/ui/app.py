@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from .outline import Row
 
 _CONNECTED = "connected"
+_CONNECTING = "the daemon has ended, connecting again ..."
+_NO_DAEMON = "no daemon, trying on; q leaves"
 _SOON = 0.05
 """Seconds for which changes that come one after the other are collected before they are shown."""
 _SHOWN_EVERY = 0.3
@@ -120,14 +122,14 @@ class TerminalView(App[None]):
         work: Callable[[], Any],
         then: Callable[[Any], None],
         *,
-        otherwise: Callable[[], None] | None = None,
+        otherwise: Callable[[SnapdError], None] | None = None,
     ) -> None:
         """Does work that asks the daemon in a thread, then goes on here with its result; an error is shown.
 
         Args:
             work: what to do.
             then: called with the result.
-            otherwise: called after an error.
+            otherwise: called with the error, if there is one.
         """
 
         def run() -> None:
@@ -140,9 +142,9 @@ class TerminalView(App[None]):
 
         self.run_worker(run, thread=True)
 
-    def _failed(self, error: SnapdError, otherwise: Callable[[], None] | None) -> None:
+    def _failed(self, error: SnapdError, otherwise: Callable[[SnapdError], None] | None) -> None:
         if otherwise is not None:
-            otherwise()
+            otherwise(error)
         # that the daemon has ended is said by the status, and everything is loaded again afterwards
         if self._link.is_open:
             self.say(error)
@@ -169,14 +171,21 @@ class TerminalView(App[None]):
             self._changes += 1
             self._show_selected()
         elif method == "snapd/disconnected":
-            self._say_state("the daemon has ended, connecting again ...")
-            self._ask(self._link.connect_again, lambda _: None, otherwise=self._disconnected)
+            self._say_state(_CONNECTING)
+            self._connect()
         elif method == "snapd/reconnected":
             self._say_state(_CONNECTED)
             self._load()
 
-    def _disconnected(self) -> None:
-        self._say_state("no daemon; 'snapd doctor' says more, q leaves")
+    def _connect(self) -> None:
+        """Connects again; a notification tells of it."""
+        self._ask(self._link.connect_again, lambda _: None, otherwise=self._not_connected)
+
+    def _not_connected(self, error: SnapdError) -> None:
+        if self._state != _NO_DAEMON:
+            self.say(error)
+            self._say_state(_NO_DAEMON)
+        self._connect()
 
     def _say_state(self, state: str) -> None:
         self._state = state
@@ -207,7 +216,7 @@ class TerminalView(App[None]):
             return
         self._is_refreshing, self._is_stale = True, False
         known = self.history.known()
-        self._ask(lambda: fetch_new(self._link.ask, known), self._take_new, otherwise=self._refreshed)
+        self._ask(lambda: fetch_new(self._link.ask, known), self._take_new, otherwise=lambda _: self._refreshed())
 
     def _take_new(self, page: Page) -> None:
         self.history.take_new(page)
@@ -231,7 +240,7 @@ class TerminalView(App[None]):
                 self.history.take_older(page)
             self._draw()
 
-        def give_up() -> None:
+        def give_up(_: SnapdError) -> None:
             self._is_loading_older = False
 
         self._ask(lambda: fetch(self._link.ask, ON_A_PAGE, cursor=cursor), take, otherwise=give_up)

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     Ask = Callable[[str, dict[str, Any]], Any]
 
 ON_A_PAGE = 100
+_NEW_ON_A_PAGE = 20
+"""Where one entry is new, as usual, a page of many would cost more than it tells."""
 _MOST_NEW = 500
 """Entries that are fetched to find those that are known; beyond them, the list begins anew."""
 
@@ -48,7 +50,9 @@ def session_of(entry: dict[str, Any]) -> str | None:
     return None if found is None else str(found)
 
 
-def fetch(ask: Ask, count: int, *, cursor: str | None = None, known: Collection[Key] = ()) -> Page:
+def fetch(
+    ask: Ask, count: int, *, cursor: str | None = None, known: Collection[Key] = (), limit: int | None = None
+) -> Page:
     """Asks for entries of the history, page by page.
 
     Args:
@@ -56,13 +60,14 @@ def fetch(ask: Ask, count: int, *, cursor: str | None = None, known: Collection[
         count: how many are enough.
         cursor: of those before which to begin; None for the latest.
         known: stop at one of these.
+        limit: entries on a page; default: `ON_A_PAGE`.
 
     Raises:
         SnapdError: the error that answers a request.
     """
     entries: list[dict[str, Any]] = []
     while True:
-        answer = ask("session/history", {"limit": ON_A_PAGE, "cursor": cursor})
+        answer = ask("session/history", {"limit": limit or ON_A_PAGE, "cursor": cursor})
         entries += answer["entries"]
         cursor = answer.get("nextCursor")
         if cursor is None or len(entries) >= count or key_of(entries[-1]) in known:
@@ -71,7 +76,7 @@ def fetch(ask: Ask, count: int, *, cursor: str | None = None, known: Collection[
 
 def fetch_new(ask: Ask, known: Collection[Key]) -> Page:
     """Asks for what is new: the entries down to one that is known. Raises as `fetch`."""
-    return fetch(ask, _MOST_NEW, known=known)
+    return fetch(ask, _MOST_NEW, known=known, limit=_NEW_ON_A_PAGE)
 
 
 def fetch_overview(ask: Ask) -> Overview:

@@ -58,10 +58,10 @@ class Link:
             hear(notification.method, notification.params)
 
     def connect_again(self) -> None:
-        """Connects again, and tries until it succeeds or `close` is called; starts the daemon if none runs.
+        """Connects again, and tries several times; starts the daemon if none runs. Returns at once after `close`.
 
         Raises:
-            SnapdError: the daemon is there, and refuses.
+            NoDaemon: it did not succeed.
         """
         pause = _FIRST_PAUSE
         while not self._closed.is_set():
@@ -70,11 +70,10 @@ class Link:
                 self._client.reconnect()
                 return
             except (SnapdError, ClientError, OSError) as error:
+                self._closed.wait(pause)
                 if pause >= _LONGEST_PAUSE:
-                    raise NoDaemon(
-                        f"cannot connect to the daemon again: {error}", hint="'snapd doctor' says more"
-                    ) from error
-            self._closed.wait(pause)
+                    message = f"cannot connect to the daemon again: {error}"
+                    raise NoDaemon(message, hint="'snapd doctor' says more") from error
             pause = min(2 * pause, _LONGEST_PAUSE)
 
     def close(self) -> None:
