@@ -161,7 +161,7 @@ async def test_a_conflict_is_shown_and_settled(client: Client, project: str) -> 
         assert view.message == "1 file changed. Left as it is: basket.py (changed since)."
         await view.press("u")
         await view.answer("o", "o shows what overwriting them would take away")
-        await view.until(lambda: "What others wrote since into these lines goes" in view.question, "the second plan")
+        await view.until(lambda: "What others wrote since into the same lines goes" in view.question, "the second plan")
         assert read(project, "basket.py") == mine
         await view.press("y")
         await view.until(lambda: any("○" in row for row in view.rows), "the state")
@@ -182,6 +182,26 @@ async def test_a_hunk_is_taken_back(client: Client, project: str) -> None:
         await view.until(lambda: view.messages, "the outcome")
         assert read(project, "basket.py") == numbered(40, l3=b"three")
         await view.until(lambda: any("Took back hunks of basket.py" in row for row in view.rows), "the operation")
+
+
+async def test_no_hunk_of_another_row_is_taken_back(
+    client: Client, project: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    take(client, project, {"basket.py": NEW}, description="first")
+    take(client, project, {"basket.py": numbered(40, l3=b"three")}, description="second")
+    gate, ask = threading.Event(), Link.ask
+    async with shown(project) as view, _ended(gate):
+        await view.select("first")
+        await view.until(lambda: "+thirty" in view.diff, "the diff")
+        await view.press("tab", "n", "n", "space", "tab")
+        monkeypatch.setattr(Link, "ask", lambda self, *about: (gate.wait(), ask(self, *about))[1])
+        await view.press("k")
+        assert "second" in view.rows[view.app.rows.cursor]
+        await view.press("h")
+        await view.until(lambda: "no hunk of a step is selected" in view.message, "the error")
+        assert view.diff == []
+        gate.set()
+        await view.until(lambda: "-thirty" in view.diff, "the diff of the other row")
 
 
 async def test_a_file_is_taken_back(client: Client, project: str) -> None:
@@ -304,11 +324,15 @@ async def test_a_small_terminal_and_odd_names(client: Client, project: str) -> N
         assert "\\x1b[31mred\\n.txt" in text
         assert "漢字漢字漢字.txt" in text
         assert "+\\x1b]0;title\\x07      x" in view.diff
+        # an error has room, too
+        await view.select("claude")
+        await view.press("f")
+        await view.until(lambda: "Enter, and select a file" in "\n".join(view.screen()), "the hint on the screen")
         # a name that is no UTF-8 can be taken back by key, too
         await view.select("a\ufffd")
         await view.press("u")
         await view.answer("y", "Take back")
-        await view.until(lambda: view.messages, "the outcome")
+        await view.until(lambda: "1 file changed" in view.message, "the outcome")
         assert read(project, "a\udcff") is None
 
 

@@ -93,7 +93,7 @@ async def shown(project: str, size: tuple[int, int] = (100, 30)) -> AsyncIterato
     """The view of a folder, loaded; the environment says whose daemon answers."""
     locations = Locations.from_environment(os.environ)
     app = TerminalView(Link(locations, locations.socket, project))
-    async with app.run_test(size=size) as pilot:
+    async with app.run_test(size=size, notifications=True) as pilot:
         view = View(app, pilot)
         await view.until(lambda: app.history.is_loaded, "the history")
         yield view

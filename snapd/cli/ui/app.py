@@ -17,7 +17,7 @@ from snapd.cli.terminal.output import printable
 from snapd.core.errors import SnapdError
 
 from . import operations
-from .contents import lines_of
+from .contents import Line, lines_of
 from .dialogs import Help, Question
 from .diff_pane import DiffPane
 from .history import ON_A_PAGE, History, fetch, fetch_new, fetch_overview
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.binding import BindingType
 
-    from .contents import Line
     from .history import Overview, Page
     from .link import Link
     from .operations import OnConflict, Operation
@@ -65,6 +64,7 @@ class TerminalView(App[None]):
     #history { width: 2fr; min-width: 28; max-width: 70; }
     #diff { width: 3fr; border-left: solid $primary 40%; }
     #status { height: 1; background: $panel; padding: 0 1; }
+    Toast { max-width: 95%; padding: 0 1; }
     #filter { display: none; height: 1; border: none; padding: 0 1; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -281,7 +281,11 @@ class TerminalView(App[None]):
             return
         self._shown = content
         # the same row again: all of it at once, so that nothing moves
-        load = partial(self._load_lines, row, in_parts=row.key != self.diff.key)
+        is_other = row.key != self.diff.key
+        if is_other:
+            # what is taken back by key must be that of the selected row
+            self.diff.show(row.key, [])
+        load = partial(self._load_lines, row, in_parts=is_other)
         self.run_worker(load, thread=True, exclusive=True, group="diff")
 
     def _content_of(self, row: Row) -> Any:
@@ -307,14 +311,12 @@ class TerminalView(App[None]):
                     shown = time.monotonic()
                     self.call_later(self._show_lines, row, list(lines))
         except SnapdError as error:
-            if not worker.is_cancelled:
-                self.call_later(self._failed, error, None)
-            return
-        self.call_later(self._show_lines, row, lines)
+            lines += [Line("note", printable(text)) for text in (error.message, error.hint)]
+        if not worker.is_cancelled:
+            self.call_later(self._show_lines, row, lines)
 
     def _show_lines(self, row: Row, lines: list[Line]) -> None:
-        selected = self.rows.selected
-        if selected is not None and selected.key == row.key:
+        if row.key == self.diff.key:
             self.diff.show(row.key, lines)
 
     # -- taking back

@@ -79,34 +79,41 @@ class Question(ModalScreen["Answer | None"]):
             yield Static(self.text(), id="plan")
 
     def text(self) -> Text:
-        """All that is shown."""
+        """All that is shown: what is asked first, then the plan, however long it is."""
         said = Text(self._operation.title, style="bold")
         if self._operation.note:
             said.append(f"\n{self._operation.note}", style="yellow")
+        for text, style in self._answers():
+            said.append(f"\n{text}", style=f"not bold {style}")
+        said.append("\n")
         steps = steps_of(self._plan)
         for step in steps if len(steps) > 1 or self._operation.method == "session/redo" else ():
-            said.append(f"\n  {step}", style="not bold")
+            said.append(f"\nstep     {step}", style="not bold")
         lines = planned(self._plan)
-        if not lines:
-            said.append("\nNo file would change.", style="not bold")
         for line in lines[:_MOST_FILES]:
             said.append("\n")
             for text, style in line:
                 said.append(text, style=f"not bold {style}")
+        if not lines:
+            said.append("\nNo file would change.", style="not bold")
         if len(lines) > _MOST_FILES:
             said.append(f"\n… and {len(lines) - _MOST_FILES} more files", style="not bold dim")
-        said.append("\n\n")
-        if self._has_conflicts:
-            said.append("Files in conflict were changed by others since, in the same lines.\n", style="not bold yellow")
-            said.append("y leaves them as they are, and does the rest\n", style="not bold")
-            said.append("o shows what overwriting them would take away\n", style="not bold")
-            said.append("n changes nothing", style="not bold")
-        else:
-            if self._overwrites:
-                said.append("What others wrote since into these lines goes, too. ", style="not bold red")
-            said.append("A snapshot keeps the files as they are now.\n", style="not bold dim")
-            said.append("y goes on   n changes nothing", style="not bold")
         return said
+
+    def _answers(self) -> list[tuple[str, str]]:
+        if self._has_conflicts:
+            return [
+                ("Others changed the files in conflict since, in the same lines.", "yellow"),
+                ("y leaves them as they are, and does the rest", ""),
+                ("o shows what overwriting them would take away", ""),
+                ("n changes nothing", ""),
+            ]
+        taken = [("What others wrote since into the same lines goes, too.", "red")] if self._overwrites else []
+        return [
+            *taken,
+            ("A snapshot keeps the files as they are now.", "dim"),
+            ("y goes on   n changes nothing", ""),
+        ]
 
     def action_go_on(self) -> None:
         """Yes."""
