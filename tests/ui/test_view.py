@@ -94,6 +94,31 @@ async def test_it_is_live_and_stays_where_it_is(client: Client, project: str) ->
         assert top <= view.app.rows.cursor < top + view.app.rows.size.height
 
 
+async def test_what_happens_while_it_loads(client: Client, project: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    take(client, project, {"a.txt": b"a\n"}, description="first")
+    gate, reached, ask = threading.Event(), threading.Event(), Link.ask
+
+    def held(self: Link, method: str, params: dict[str, Any]) -> Any:
+        answer = ask(self, method, params)
+        if method == "snapshot/status":
+            reached.set()
+            gate.wait()
+        return answer
+
+    monkeypatch.setattr(Link, "ask", held)
+    async with shown(project, loaded=False) as view, _ended(gate):
+        await view.until(reached.is_set, "the last answer")
+        take(client, project, {"b.txt": b"b\n"}, session="T", description="second")
+        step = client.step_begin("T", description="third")["stepId"]
+        await view.until(lambda: step in view.app.history.open_steps, "the notification")
+        gate.set()
+        await view.until(lambda: view.app.history.is_loaded, "the history")
+        await view.until(lambda: any("second +1 -0" in row for row in view.rows), "the second step")
+        await view.until(lambda: any("open third" in row for row in view.rows), "the third step")
+        await view.until(lambda: "1 open step" in view.status, "the number of open steps")
+        assert any("first" in row for row in view.rows)
+
+
 async def test_the_diff_of_an_open_step_is_live(client: Client, project: str) -> None:
     client.session_start("S", agent="claude")
     client.step_begin("S", description="at work")

@@ -88,6 +88,7 @@ class TerminalView(App[None]):
         self._status = Static(id="status", markup=False)
         self._state = _CONNECTED
         self._link = link
+        self._told_meanwhile: list[dict[str, Any]] | None = None
         self._is_refreshing = False
         self._is_stale = False
         self._is_to_draw = False
@@ -162,6 +163,8 @@ class TerminalView(App[None]):
 
     def _told(self, method: str, params: dict[str, Any]) -> None:
         if method == "session/didChange":
+            if self._told_meanwhile is not None:
+                self._told_meanwhile.append(params)
             self.history.told(params["session"], params.get("step"))
             self._draw_soon()
             self._refresh()
@@ -196,6 +199,9 @@ class TerminalView(App[None]):
     def _load(self) -> None:
         """Loads all anew, as much as there was."""
         count = max(ON_A_PAGE, len(self.history.entries))
+        # what is told while this is loaded is newer than what is loaded
+        told: list[dict[str, Any]] = []
+        self._told_meanwhile = told
 
         def load() -> tuple[Overview, Page]:
             page = fetch(self._link.ask, count)
@@ -203,9 +209,16 @@ class TerminalView(App[None]):
             return fetch_overview(self._link.ask), page
 
         def take(loaded: tuple[Overview, Page]) -> None:
+            if self._told_meanwhile is not told:
+                # there was a new connection since, and all is loaded once more
+                return
+            self._told_meanwhile = None
             self.history.begin(*loaded)
+            for params in told:
+                self.history.told(params["session"], params.get("step"))
             self._shown = None
             self._draw()
+            self._refresh()
 
         self._ask(load, take)
 
