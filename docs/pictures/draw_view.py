@@ -130,7 +130,7 @@ def work(link: InThisProcess) -> None:
     guess = step("claude", "Write", "a first guess", "money.py", "CENTS = 100\n")
     link.ask("session/undo", {"sessionId": "claude", "stepId": guess})
     link.minutes_ago -= 1
-    write("notes.txt", "ask Ann about taxes\n")
+    write("notes.txt", "what about taxes?\n")
     step("claude", "Edit", "prices times counts", "basket.py", ROUNDED)
     link.minutes_ago -= 1
     link.ask("session/start", {"sessionId": "codex", "agent": "codex", "title": "Test the basket"})
