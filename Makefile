@@ -119,7 +119,7 @@ dist: install
 
 # needs uv; run it when dependencies change
 lock:
-	uv pip compile pyproject.toml --universal --python-version 3.10 --extra dev --generate-hashes --no-emit-index-url --no-header -o requirements.lock
+	uv pip compile pyproject.toml --universal --python-version 3.10 --extra dev --extra ui --generate-hashes --no-emit-index-url --no-header -o requirements.lock
 
 clean:
 	rm -rf .venv dist $(CLIENT)/node_modules $(CLIENT)/dist $(EXTENSION)/node_modules $(EXTENSION)/dist $(EXTENSION)/bundled $(EXTENSION)/build

@@ -188,7 +188,7 @@ def test_quick_work_shows_no_progress(home: Home) -> None:
 def test_warm_track_imports_little() -> None:
     code = """
 import sys
-import snapd.cli.main, snapd.cli.commands.look, snapd.launch, snapd.backend, snapd_client
+import snapd.cli.main, snapd.cli.commands.look, snapd.cli.commands.ui, snapd.launch, snapd.backend, snapd_client
 from snapd.cli.parsing.parser import build_parser
 build_parser().parse_args(["track"])
 print(*sorted(sys.modules))
@@ -196,7 +196,7 @@ print(*sorted(sys.modules))
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     loaded = {name.partition(".")[0] for name in done.stdout.split()}
     heavy = {"attr", "attrs", "cattrs", "pygls", "lsprotocol", "pygit2", "asyncio", "rich", "filelock", "platformdirs"}
-    assert loaded & (heavy | {"subprocess", "logging", "pathlib", "tomllib", "urllib"}) == set()
+    assert loaded & (heavy | {"textual", "subprocess", "logging", "pathlib", "tomllib", "urllib"}) == set()
 
 
 def test_warm_track_through_the_daemon_imports_little(home: Home) -> None:

@@ -22,6 +22,7 @@ COMMANDS = {
     "restore": ("commands.restore", "restore"),
     "sessions": ("commands.log", "sessions"),
     "log": ("commands.log", "log"),
+    "ui": ("commands.ui", "ui"),
     "undo": ("commands.undo", "undo"),
     "redo": ("commands.undo", "redo"),
     "revert-hunk": ("commands.hunk", "revert_hunk"),
@@ -69,7 +70,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"snapd {__version__}")
     parser.add_argument("-C", dest="directory", metavar="DIR", default=".", help=FOLDER)
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
-    for add in (_add_looking, _add_bringing_back, add_sessions, _add_keeping, _add_serving):
+    for add in (_add_looking, _add_bringing_back, add_sessions, _add_ui, _add_keeping, _add_serving):
         add(commands)
     return parser
 
@@ -113,6 +114,15 @@ def _add_bringing_back(commands: argparse._SubParsersAction[argparse.ArgumentPar
     revert.add_argument("files", metavar="FILE", nargs="+", help="files or directories")
     restore = commands.add_parser("restore", parents=[shared], help="make the folder match a snapshot")
     restore.add_argument("hash", metavar="SNAPSHOT", help=_SNAPSHOT)
+
+
+def _add_ui(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    commands.add_parser(
+        "ui",
+        parents=[common(alone=False)],
+        help="see sessions, steps and diffs live, and undo by key",
+        description="A terminal view of sessions, steps, files and hunks. It needs the extra snapd[ui].",
+    )
 
 
 def _add_keeping(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -1,0 +1,424 @@
+"""The terminal view itself: brings panes, history and daemon together."""
+
+from __future__ import annotations
+
+import threading
+import time
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual.app import App
+from textual.binding import Binding
+from textual.containers import Horizontal
+from textual.widgets import Footer, Input, Static
+from textual.worker import get_current_worker
+
+from snapd.cli.terminal.output import printable
+from snapd.core.errors import SnapdError
+
+from . import operations
+from .contents import Line, lines_of
+from .dialogs import Help, Question
+from .diff_pane import DiffPane
+from .history import ON_A_PAGE, History, fetch, fetch_new, fetch_overview
+from .history_pane import HistoryPane
+from .rows import Rows
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from textual.app import ComposeResult
+    from textual.binding import BindingType
+
+    from .history import Overview, Page
+    from .link import Link
+    from .operations import OnConflict, Operation
+    from .outline import Row
+
+_CONNECTED = "connected"
+_CONNECTING = "the daemon has ended, connecting again ..."
+_NO_DAEMON = "no daemon, trying on; q leaves"
+_SOON = 0.05
+"""Seconds for which changes that come one after the other are collected before they are shown."""
+_SHOWN_EVERY = 0.3
+"""Seconds after which the part of a diff that has come is shown."""
+_AGES = 20.0
+"""Seconds after which the ages are drawn anew."""
+
+
+class TerminalView(App[None]):
+    """Shows the sessions of a folder, and takes back what they did, by key.
+
+    Attributes:
+        history: what is loaded.
+        rows: the pane on the left.
+        diff: the pane on the right.
+
+    Args:
+        link: to the daemon; closed at the end.
+    """
+
+    TITLE = "snapd"
+    ENABLE_COMMAND_PALETTE = False
+    CSS = """
+    #history { width: 2fr; min-width: 28; max-width: 70; }
+    #diff { width: 3fr; border-left: solid $primary 40%; }
+    #status { height: 1; background: $panel; padding: 0 1; }
+    Toast { max-width: 95%; padding: 0 1; }
+    #filter { display: none; height: 1; border: none; padding: 0 1; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("u", "undo", "undo"),
+        Binding("r", "redo", "redo"),
+        Binding("f", "revert_file", "file back"),
+        Binding("space", "choose_hunk", "choose hunk"),
+        Binding("h", "revert_hunks", "hunks back"),
+        Binding("slash", "filter", "filter"),
+        Binding("question_mark", "help", "help"),
+        Binding("q", "quit", "quit"),
+        Binding("escape", "show_all", "show all", show=False),
+    ]
+
+    def __init__(self, link: Link) -> None:
+        super().__init__()
+        self.history = History()
+        self.rows = HistoryPane("history", self.history)
+        self.diff = DiffPane("diff")
+        self._field = Input(placeholder="words", id="filter", compact=True)
+        self._status = Static(id="status", markup=False)
+        self._state = _CONNECTED
+        self._link = link
+        self._told_meanwhile: list[dict[str, Any]] | None = None
+        self._is_refreshing = False
+        self._is_stale = False
+        self._is_to_draw = False
+        self._is_loading_older = False
+        self._changes = 0
+        self._shown: Any = None
+
+    def compose(self) -> ComposeResult:
+        """Two panes, and below them what is said and what can be typed."""
+        with Horizontal():
+            yield self.rows
+            yield self.diff
+        yield self._field
+        yield self._status
+        yield Footer()
+
+    def on_mount(self) -> None:
+        """Begins to listen and to load."""
+        self.rows.focus()
+        threading.Thread(target=self._link.listen, args=(self._hear,), name="snapd-ui-listen", daemon=True).start()
+        self.set_interval(_AGES, self._draw)
+        self._load()
+
+    def on_unmount(self) -> None:
+        """Ends requests that still wait, so that the program can end."""
+        self._link.close()
+
+    # -- in other threads
+
+    def _ask(
+        self,
+        work: Callable[[], Any],
+        then: Callable[[Any], None],
+        *,
+        otherwise: Callable[[SnapdError], None] | None = None,
+    ) -> None:
+        """Does work that asks the daemon in a thread, then goes on here with its result; an error is shown.
+
+        Args:
+            work: what to do.
+            then: called with the result.
+            otherwise: called with the error, if there is one.
+        """
+
+        def run() -> None:
+            try:
+                result = work()
+            except SnapdError as error:
+                self.call_later(self._failed, error, otherwise)
+            else:
+                self.call_later(then, result)
+
+        self.run_worker(run, thread=True)
+
+    def _failed(self, error: SnapdError, otherwise: Callable[[SnapdError], None] | None) -> None:
+        if otherwise is not None:
+            otherwise(error)
+        # that the daemon has ended is said by the status, and everything is loaded again afterwards
+        if self._link.is_open:
+            self.say(error)
+
+    def say(self, error: SnapdError) -> None:
+        """Shows an error with its hint."""
+        text = f"{printable(error.message)}\n{printable(error.hint)}"
+        self.notify(text, severity="error", markup=False)
+
+    # -- what the daemon says
+
+    def _hear(self, method: str, params: dict[str, Any]) -> None:
+        """Called in the thread that listens."""
+        self.call_later(self._told, method, params)
+
+    def _told(self, method: str, params: dict[str, Any]) -> None:
+        if method == "session/didChange":
+            if self._told_meanwhile is not None:
+                self._told_meanwhile.append(params)
+            self.history.told(params["session"], params.get("step"))
+            self._draw_soon()
+            self._refresh()
+        elif method in ("snapshot/didTrack", "snapshot/didRevert"):
+            self._refresh()
+        elif method == "snapshot/didChange":
+            self._changes += 1
+            self._show_selected()
+        elif method == "snapd/disconnected":
+            self._say_state(_CONNECTING)
+            self._connect()
+        elif method == "snapd/reconnected":
+            self._say_state(_CONNECTED)
+            self._load()
+
+    def _connect(self) -> None:
+        """Connects again; a notification tells of it."""
+        self._ask(self._link.connect_again, lambda _: None, otherwise=self._not_connected)
+
+    def _not_connected(self, error: SnapdError) -> None:
+        if self._state != _NO_DAEMON:
+            self.say(error)
+            self._say_state(_NO_DAEMON)
+        self._connect()
+
+    def _say_state(self, state: str) -> None:
+        self._state = state
+        self._draw_soon()
+
+    # -- loading
+
+    def _load(self) -> None:
+        """Loads all anew, as much as there was."""
+        count = max(ON_A_PAGE, len(self.history.entries))
+        # what is told while this is loaded is newer than what is loaded
+        told: list[dict[str, Any]] = []
+        self._told_meanwhile = told
+
+        def load() -> tuple[Overview, Page]:
+            page = fetch(self._link.ask, count)
+            # afterwards: it has the session of every entry then
+            return fetch_overview(self._link.ask), page
+
+        def take(loaded: tuple[Overview, Page]) -> None:
+            if self._told_meanwhile is not told:
+                # there was a new connection since, and all is loaded once more
+                return
+            self._told_meanwhile = None
+            self.history.begin(*loaded)
+            for params in told:
+                self.history.told(params["session"], params.get("step"))
+            self._shown = None
+            self._draw()
+            self._refresh()
+
+        self._ask(load, take)
+
+    def _refresh(self) -> None:
+        """Loads what is new; once more where something happened meanwhile."""
+        self._is_stale = True
+        if self._is_refreshing or not self.history.is_loaded:
+            return
+        self._is_refreshing, self._is_stale = True, False
+        known = self.history.known()
+        self._ask(lambda: fetch_new(self._link.ask, known), self._take_new, otherwise=lambda _: self._refreshed())
+
+    def _take_new(self, page: Page) -> None:
+        self.history.take_new(page)
+        self._refreshed()
+        self._draw_soon()
+
+    def _refreshed(self) -> None:
+        self._is_refreshing = False
+        if self._is_stale and self._link.is_open:
+            self._refresh()
+
+    def _load_older(self) -> None:
+        if self._is_loading_older or self.history.cursor is None:
+            return
+        self._is_loading_older = True
+        cursor = self.history.cursor
+
+        def take(page: Page) -> None:
+            self._is_loading_older = False
+            if self.history.cursor == cursor:
+                self.history.take_older(page)
+            self._draw()
+
+        def give_up(_: SnapdError) -> None:
+            self._is_loading_older = False
+
+        self._ask(lambda: fetch(self._link.ask, ON_A_PAGE, cursor=cursor), take, otherwise=give_up)
+
+    # -- drawing
+
+    def _draw_soon(self) -> None:
+        if not self._is_to_draw:
+            self._is_to_draw = True
+            self.set_timer(_SOON, self._draw)
+
+    def _draw(self) -> None:
+        self._is_to_draw = False
+        self.rows.update_rows()
+        count = len(self.history.open_steps)
+        steps = f"{count} open step{'' if count == 1 else 's'}" if count else ""
+        words = f"only '{printable(self.rows.words)}'" if self.rows.words else ""
+        parts = [printable(self._link.folder), self._state, steps, words]
+        if not self.rows.count and self.history.is_loaded:
+            parts.append("nothing here" if words else "nothing has happened in this folder yet")
+        self._status.update(" · ".join(filter(None, parts)))
+        self._show_selected()
+
+    def on_rows_moved(self, event: Rows.Moved) -> None:
+        """Shows what the cursor has come to."""
+        if event.rows is self.rows:
+            self._show_selected()
+
+    def _show_selected(self) -> None:
+        """Shows the diff of the selected row, if another one is shown."""
+        row = self.rows.selected
+        if row is None:
+            return
+        if row.kind == "older":
+            self._load_older()
+        content = self._content_of(row)
+        if content == self._shown:
+            return
+        self._shown = content
+        # the same row again: all of it at once, so that nothing moves
+        is_other = row.key != self.diff.key
+        if is_other:
+            # what is taken back by key must be that of the selected row
+            self.diff.show(row.key, [])
+        load = partial(self._load_lines, row, in_parts=is_other)
+        self.run_worker(load, thread=True, exclusive=True, group="diff")
+
+    def _content_of(self, row: Row) -> Any:
+        """What the diff of a row depends on."""
+        if row.kind == "session":
+            return row.key, row.shows
+        step = row.step
+        if step is not None and step["state"] == "open":
+            return row.key, "open", self._changes
+        return row.key, row.entry and row.entry["files"], len(row.below)
+
+    def _load_lines(self, row: Row, *, in_parts: bool) -> None:
+        """Asks for the lines of a row, in a thread, until another row is selected."""
+        worker = get_current_worker()
+        lines: list[Line] = []
+        shown = time.monotonic()
+        try:
+            for chunk in lines_of(self._link.ask, row):
+                if worker.is_cancelled:
+                    return
+                lines += chunk
+                if in_parts and time.monotonic() - shown > _SHOWN_EVERY:
+                    shown = time.monotonic()
+                    self.call_later(self._show_lines, row, list(lines))
+        except SnapdError as error:
+            lines += [Line("note", printable(text)) for text in (error.message, error.hint)]
+        if not worker.is_cancelled:
+            self.call_later(self._show_lines, row, lines)
+
+    def _show_lines(self, row: Row, lines: list[Line]) -> None:
+        if row.key == self.diff.key:
+            self.diff.show(row.key, lines)
+
+    # -- taking back
+
+    def action_undo(self) -> None:
+        """Undoes what is selected, after a question."""
+        self._operate(lambda: operations.undo(self.rows.selected))
+
+    def action_redo(self) -> None:
+        """Does again what was undone last, after a question."""
+        self._operate(lambda: operations.redo(self.rows.selected))
+
+    def action_revert_file(self) -> None:
+        """Takes a file of a step back, after a question."""
+        self._operate(lambda: operations.revert_file(self.rows.selected, self.diff.file))
+
+    def action_choose_hunk(self) -> None:
+        """Chooses the hunk of the cursor."""
+        if not self.diff.choose():
+            self.notify("There is no hunk here that can be taken back alone.", markup=False)
+
+    def action_revert_hunks(self) -> None:
+        """Takes the chosen hunks back, or the one of the cursor, after a question."""
+        diff = self.diff
+        hunks = sorted(diff.chosen) or ([] if diff.hunk is None else [diff.hunk])
+        file = diff.chosen_file if diff.chosen else diff.file
+        self._operate(lambda: operations.revert_hunks(self.rows.selected, file, hunks))
+
+    def _operate(self, choose: Callable[[], Operation]) -> None:
+        try:
+            operation = choose()
+        except SnapdError as error:
+            self.say(error)
+            return
+        self._plan(operation, "merge")
+
+    def _plan(self, operation: Operation, on_conflict: OnConflict) -> None:
+        """Asks the daemon for the plan, then the user about it."""
+
+        def answered(answer: str | None) -> None:
+            if answer == "overwrite":
+                self._plan(operation, "overwrite")
+            elif answer == "go on":
+                self._carry_out(operation, on_conflict)
+
+        def ask(plan: dict[str, Any]) -> None:
+            if len(self.screen_stack) == 1:
+                self.push_screen(Question(operation, plan, on_conflict), answered)
+
+        self._ask(lambda: self._link.ask(operation.method, operation.plan(on_conflict)), ask)
+
+    def _carry_out(self, operation: Operation, on_conflict: OnConflict) -> None:
+        def done(outcome: dict[str, Any]) -> None:
+            self.diff.choose_nothing()
+            conflict = operations.has_conflicts(outcome)
+            again = "" if conflict or operation.method != "session/undo" else " r does it again."
+            self.notify(
+                operations.said_of(outcome) + again,
+                severity="warning" if conflict else "information",
+                markup=False,
+            )
+
+        self._ask(lambda: self._link.ask(operation.method, operation.carry_out(on_conflict)), done)
+
+    # -- other keys
+
+    def action_help(self) -> None:
+        """Shows what the keys do."""
+        self.push_screen(Help())
+
+    def action_filter(self) -> None:
+        """Lets the user type the words to look for."""
+        self._field.display = True
+        self._field.focus()
+
+    def action_show_all(self) -> None:
+        """Shows all again, whatever was typed."""
+        self._field.value = ""
+        self._end_filter()
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Shows only what has the words in it."""
+        self.rows.words = event.value.strip()
+        self._draw()
+
+    def on_input_submitted(self) -> None:
+        """Leaves the words as they are, and goes back to the rows."""
+        self._end_filter()
+
+    def _end_filter(self) -> None:
+        self._field.display = False
+        self.rows.focus()

@@ -1,0 +1,154 @@
+"""The lines on the right: what the selected row changed, asked for file by file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import attrs
+
+from snapd.cli.requests.names import file_of
+from snapd.cli.terminal.layout import one_line
+from snapd.cli.terminal.output import LETTERS, printable
+
+from .labels import sentence, title_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from .history import Ask
+    from .outline import Row
+
+LineKind = Literal["note", "file", "hunk", "added", "deleted", "context"]
+
+MOST_LINES = 20_000
+"""Lines that are shown of one row."""
+_MOST_FILES = 200
+"""Files that are listed of a session, or of a step that is open."""
+_TAB = 8
+_KINDS: dict[str, LineKind] = {"+": "added", "-": "deleted", "@": "hunk"}
+
+
+@attrs.frozen
+class Line:
+    """A line of the diff.
+
+    Attributes:
+        kind: what it is.
+        text: without anything that a terminal would obey.
+        file: its file, as requests name it, if it belongs to one.
+        hunk: the index of the hunk of a step that it belongs to, if it does.
+    """
+
+    kind: LineKind
+    text: str
+    file: str | None = None
+    hunk: int | None = None
+
+
+def lines_of(ask: Ask, row: Row) -> Iterator[list[Line]]:
+    """Asks for what a row changed; gives the lines as they come, at most `MOST_LINES` and a few.
+
+    Args:
+        ask: sends a request.
+        row: the selected one.
+
+    Raises:
+        SnapdError: the error that answers a request.
+    """
+    left = MOST_LINES
+    for chunk in _all_lines(ask, row):
+        yield chunk[:left]
+        if len(chunk) >= left:
+            yield [Line("note", f"… there is more: only the first {MOST_LINES} lines are shown")]
+            return
+        left -= len(chunk)
+
+
+def _all_lines(ask: Ask, row: Row) -> Iterator[list[Line]]:
+    if row.kind == "session":
+        yield from _session(ask, row.shows)
+    elif row.kind == "between":
+        for entry in row.below:
+            yield [*_heading(entry), *(Line("file", _title(file), file_of(file)) for file in entry["files"])]
+    elif row.entry is not None and row.kind != "more files":
+        step = row.step
+        if row.kind != "file":
+            yield _heading(row.entry)
+        if step is not None and step["state"] == "open":
+            yield from _since(ask, step["from"])
+        else:
+            for file in [row.shows] if row.kind == "file" else row.entry["files"]:
+                yield [Line("file", _title(file), file_of(file)), *_changes(ask, row.entry, file)]
+
+
+def _heading(entry: dict[str, Any]) -> list[Line]:
+    step = entry.get("step")
+    if step is None:
+        return [Line("note", sentence(entry))]
+    lines = [Line("note", f"{step['stepId']}  {one_line(step.get('agent'))}  {title_of(step)}")]
+    if step["state"] == "open":
+        lines.append(Line("note", "This step is open. What changed in the folder since it began, whoever did it:"))
+    elif not entry["files"]:
+        lines.append(Line("note", "nothing changed"))
+    return lines
+
+
+def _changes(ask: Ask, entry: dict[str, Any], file: dict[str, Any]) -> list[Line]:
+    """The lines of one file of an entry."""
+    name = file_of(file)
+    step = entry.get("step")
+    if step is None:
+        return _unified(ask, name, entry["before"], entry["after"])
+    hunks = ask("step/hunks", {"stepId": step["stepId"], "file": name})["hunks"]
+    if not hunks:
+        return [Line("note", "binary" if file["binary"] else "no line of it changed", name)]
+    return [_line(text, name, hunk["index"]) for hunk in hunks for text in (hunk["header"], *hunk["lines"])]
+
+
+def _since(ask: Ask, tree: str) -> Iterator[list[Line]]:
+    """What changed in the folder since a snapshot."""
+    page = ask("snapshot/diffFull", {"from": tree, "contents": False, "limit": _MOST_FILES})
+    for file in page["diffs"]:
+        yield [Line("file", _title(file), file_of(file)), *_unified(ask, file_of(file), tree, None)]
+    if "nextCursor" in page:
+        yield [Line("note", "… and more files")]
+
+
+def _unified(ask: Ask, name: str, before: str, after: str | None) -> list[Line]:
+    """The difference of a file between two snapshots, or a snapshot and the folder, without the headers of git."""
+    diff = ask("snapshot/diff", {"hash": before, "to": after, "files": [name]})["diff"]
+    # a line ends at a line feed alone
+    lines = diff.split("\n")[:-1]
+    start = next((at for at, line in enumerate(lines) if line.startswith("@@ ")), None)
+    if start is None:
+        return [Line("note", line, name) for line in map(printable, lines[1:])]
+    return [_line(text, name, None) for text in lines[start:]]
+
+
+def _session(ask: Ask, session: dict[str, Any]) -> Iterator[list[Line]]:
+    """What a session is, and the sum of what its applied steps changed."""
+    said = {
+        "session": printable(session["sessionId"]),
+        "agent": one_line(session.get("agent")),
+        "title": one_line(session.get("title")),
+        "steps": f"{session['stepCount']}: {session['undoable']} to undo, {session['redoable']} to redo",
+    }
+    yield [Line("note", f"{name:9}{value}") for name, value in said.items() if value]
+    page = ask("session/diff", {"sessionId": session["sessionId"], "contents": False, "limit": _MOST_FILES})
+    yield [Line("file", _title(file), file_of(file)) for file in page["diffs"]]
+    if "nextCursor" in page:
+        yield [Line("note", "… and more files")]
+
+
+def _title(file: dict[str, Any]) -> str:
+    counts = "binary" if file["binary"] else f"+{file['additions']} -{file['deletions']}"
+    shared = "  shared with another agent" if file.get("shared") else ""
+    return f"{LETTERS[file['status']][0]} {printable(file['file'])}  {counts}{shared}"
+
+
+def _line(text: str, file: str, hunk: int | None) -> Line:
+    sign = text[:1]
+    kind = _KINDS.get(sign, "context")
+    # what ends a line matters where the line changed
+    said = text.removesuffix("\r") if kind == "context" else text
+    return Line(kind, printable(said[:1] + said[1:].expandtabs(_TAB)), file, hunk)

@@ -1,0 +1,114 @@
+"""The pane on the right: the diff of what is selected, and the hunks that the user chose in it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from rich.cells import cell_len
+from textual.binding import Binding
+
+from .rows import Rows
+
+if TYPE_CHECKING:
+    from textual.binding import BindingType
+
+    from .contents import Line
+    from .history import Key
+
+_STYLES = {"note": "dim", "file": "bold", "hunk": "cyan", "added": "green", "deleted": "red", "context": ""}
+_CHOSEN, _NOT_CHOSEN = ("▌", "bold magenta"), (" ", "")
+
+
+class DiffPane(Rows):
+    """Shows lines of a diff; the user chooses hunks of one file.
+
+    Attributes:
+        lines: what is shown.
+        key: names the row whose diff it is.
+        chosen: indexes of the hunks that the user chose.
+        chosen_file: their file, as requests name it.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("right", "sideways(8)", "right", show=False),
+        Binding("left", "sideways(-8)", "left", show=False),
+        Binding("n", "next_hunk(1)", "next hunk"),
+        Binding("N,p", "next_hunk(-1)", "hunk before", show=False),
+    ]
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.lines: list[Line] = []
+        self.key: Key | None = None
+        self.chosen: set[int] = set()
+        self.chosen_file: str | None = None
+
+    @property
+    def count(self) -> int:
+        """See `Rows.count`."""
+        return len(self.lines)
+
+    def spans(self, at: int) -> list[tuple[str, str]]:
+        """See `Rows.spans`."""
+        line = self.lines[at]
+        is_chosen = line.file == self.chosen_file and line.hunk in self.chosen
+        return [_CHOSEN if is_chosen else _NOT_CHOSEN, (line.text, _STYLES[line.kind])]
+
+    def widest(self) -> int:
+        """See `Rows.widest`."""
+        return max((1 + cell_len(line.text) for line in self.lines), default=0)
+
+    def show(self, key: Key, lines: list[Line]) -> None:
+        """Shows the diff of a row; of the same row as before, cursor, place and choice stay."""
+        top = self.scroll_offset.y
+        self.lines = lines
+        if key != self.key:
+            self.key, self.cursor, top = key, 0, 0
+            self.choose_nothing()
+        self.resize()
+        self.scroll_to(x=None if top else 0, y=top, animate=False, immediate=True)
+        self.keep_cursor_in_view()
+
+    @property
+    def file(self) -> str | None:
+        """The file of the line of the cursor, as requests name it."""
+        return self.lines[self.cursor].file if self.lines else None
+
+    @property
+    def hunk(self) -> int | None:
+        """The index of the hunk of the line of the cursor."""
+        return self.lines[self.cursor].hunk if self.lines else None
+
+    def choose(self) -> bool:
+        """Chooses the hunk of the cursor, or the first one below it, or no longer; gives whether there is one.
+
+        A hunk of another file begins a new choice, for hunks are taken back file by file.
+        """
+        at = next((at for at in range(self.cursor, self.count) if self.lines[at].hunk is not None), None)
+        if at is None:
+            return False
+        line = self.lines[at]
+        self._move_to(at)
+        if line.file != self.chosen_file:
+            self.choose_nothing()
+            self.chosen_file = line.file
+        assert line.hunk is not None
+        self.chosen ^= {line.hunk}
+        self.refresh()
+        return True
+
+    def choose_nothing(self) -> None:
+        """Forgets what was chosen."""
+        self.chosen, self.chosen_file = set(), None
+        self.refresh()
+
+    def action_next_hunk(self, direction: int) -> None:
+        """Moves the cursor to the beginning of the next hunk, or the one before."""
+        places = range(self.cursor + direction, self.count if direction > 0 else -1, direction)
+        at = next((at for at in places if self.lines[at].kind == "hunk"), None)
+        if at is not None:
+            self._move_to(at)
+
+    def action_sideways(self, columns: int) -> None:
+        """Scrolls to the right."""
+        self.scroll_to(x=self.scroll_offset.x + columns, animate=False)

@@ -1,0 +1,138 @@
+"""What the rows on the left say."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from snapd.cli.requests.names import short
+from snapd.cli.terminal.layout import one_line
+from snapd.cli.terminal.output import LETTERS, printable
+from snapd.cli.terminal.times import moment
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from datetime import datetime
+
+    from .outline import Row
+
+    Spans = list[tuple[str, str]]
+
+_MARKS = {"open": ("◎", "green"), "applied": ("●", "cyan"), "partly": ("◐", "yellow"), "undone": ("○", "dim")}
+_STATES = {"open": ("open", "green"), "partly": ("partly undone", "yellow"), "undone": ("undone", "dim")}
+_OPERATIONS = {
+    "restore": "Restored",
+    "revert": "Brought back",
+    "undo": "Undid",
+    "redo": "Redid",
+    "unrevert": "Brought back",
+    "hunks": "Took back hunks of",
+}
+_UNITS = ((60, "s"), (60, "m"), (24, "h"), (7, "d"))
+
+
+def spans_of(row: Row, now: datetime) -> Spans:
+    """The text of a row, in parts with their styles.
+
+    Args:
+        row: of the outline.
+        now: where the user is.
+    """
+    fold = {None: "  ", False: "▸ ", True: "▾ "}[row.is_unfolded]
+    return [("  " * row.depth + fold, "dim"), *_said(row, now)]
+
+
+def _said(row: Row, now: datetime) -> Spans:
+    if row.kind == "session":
+        return _session(row, now)
+    if row.kind == "between":
+        return [("you", "bold"), (f"  {changes(len(row.below))}  {age(row.below[0]['at'], now)}", "dim")]
+    if row.kind == "older":
+        return [("… older", "dim")]
+    if row.kind == "more files":
+        return [(f"… and {row.shows['count']} more files", "dim")]
+    if row.kind == "file":
+        letter, style = LETTERS[row.shows["status"]]
+        return [(letter, style), (f" {printable(row.shows['file'])} ", ""), *_counts([row.shows])]
+    return _entry(row.shows, now)
+
+
+def _session(row: Row, now: datetime) -> Spans:
+    session = row.shows
+    title = one_line(session.get("title"))
+    spans = [(f"{one_line(session.get('agent')) or 'session'} ", "bold")]
+    spans.append((f"{title} " if title else f"{printable(short(session['sessionId']))} ", "" if title else "dim"))
+    if "endedAt" not in session:
+        spans.append(("open ", "green"))
+    steps = session["stepCount"]
+    return [*spans, (f"{steps} step{'' if steps == 1 else 's'}  {age(session['startedAt'], now)}", "dim")]
+
+
+def _entry(entry: dict[str, Any], now: datetime) -> Spans:
+    step = entry.get("step")
+    if step is None:
+        mark = "◦" if entry["kind"] == "user" else "◆"
+        when = age(entry["at"], now)
+        return [(mark, "bold"), (f" {when:>4} ", "dim"), (f"{sentence(entry)} ", ""), *_counts(entry["files"])]
+    state = step["state"]
+    spans = [_MARKS[state], (f" {age(entry['at'], now):>4} ", "dim")]
+    if state in _STATES:
+        word, style = _STATES[state]
+        spans.append((f"{word} ", style))
+    if "parentStepId" in step:
+        spans.append(("↳ ", "dim"))
+    style = "dim" if state == "undone" else ""
+    spans.append((f"{title_of(step)} ", style))
+    if state != "open" and not step["files"]:
+        return [*spans, ("nothing changed", "dim")]
+    return [*spans, *_counts(entry["files"])]
+
+
+def sentence(entry: dict[str, Any]) -> str:
+    """What the user or an operation did, in words."""
+    if entry["kind"] == "user":
+        return f"You changed {what(entry['files'])}"
+    names = ", ".join(name[:8] for name in entry.get("steps") or ())
+    return f"{_OPERATIONS[entry['kind']]} {names or what(entry['files'])}"
+
+
+def title_of(step: dict[str, Any]) -> str:
+    """What a step is called."""
+    said = " ".join(filter(None, (one_line(step.get("tool")), one_line(step.get("description")))))
+    return said or f"step {step['index'] + 1}"
+
+
+def what(files: list[dict[str, Any]]) -> str:
+    """Names the one file, or says how many there are."""
+    return printable(files[0]["file"]) if len(files) == 1 else f"{len(files)} files"
+
+
+def age(at: str, now: datetime) -> str:
+    """How long ago a time of the wire was, in at most six columns; its date where that is more than a week."""
+    when = moment(at)
+    amount = max(0, int((now - when).total_seconds()))
+    for size, unit in _UNITS:
+        if amount < size:
+            return f"{amount}{unit}"
+        amount //= size
+    return f"{when.day} {when:%b}"
+
+
+def counts_of(file: dict[str, Any]) -> Spans:
+    """How much of a file changed, and whether others may have done it too."""
+    shared = [(" shared", "yellow")] if file.get("shared") else []
+    return [*_counts([file]), *shared]
+
+
+def _counts(files: Iterable[dict[str, Any]]) -> Spans:
+    rows = list(files)
+    if not rows:
+        return []
+    if all(row["binary"] for row in rows):
+        return [("binary", "dim")]
+    added, deleted = (sum(row[name] for row in rows) for name in ("additions", "deletions"))
+    return [(f"+{added}", "green"), (" ", ""), (f"-{deleted}", "red")]
+
+
+def changes(count: int) -> str:
+    """How many changes there are, in words."""
+    return "1 change" if count == 1 else f"{count} changes"

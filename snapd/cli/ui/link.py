@@ -1,0 +1,82 @@
+"""The connection of the terminal view to the daemon."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+from snapd_client import ClientError
+
+from snapd.cli.requests.connection import NoDaemon, connected
+from snapd.core.errors import SnapdError
+from snapd.launch import ensure_daemon
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from snapd.locations import Locations
+
+_FIRST_PAUSE = 0.1
+_LONGEST_PAUSE = 5.0
+"""Seconds between two attempts to connect again: at first, and at most."""
+
+
+class Link:
+    """Asks the daemon, hears its notifications, and connects again when it has ended. Any thread may use it.
+
+    Args:
+        locations: of the user.
+        socket: path of the daemon's socket.
+        folder: absolute path of the workspace.
+
+    Raises:
+        NoDaemon: the daemon cannot be started or reached.
+        SnapdError: the folder cannot be opened, or a setting is wrong.
+    """
+
+    def __init__(self, locations: Locations, socket: str, folder: str) -> None:
+        self.folder = folder
+        self._locations = locations
+        self._socket = socket
+        self._closed = threading.Event()
+        self._backend, self._client = connected(locations, socket, folder, None)
+        # from here on, before anything is asked: nothing falls between an answer and the notifications
+        self._told = self._client.subscribe()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the daemon can be asked now."""
+        return self._backend.is_open
+
+    def ask(self, method: str, params: dict[str, Any]) -> Any:
+        """Returns the result of a request. Raises `SnapdError`: the error that answers it, or that nobody does."""
+        return self._backend.request(method, {name: value for name, value in params.items() if value is not None})
+
+    def listen(self, hear: Callable[[str, dict[str, Any]], None]) -> None:
+        """Passes on each notification, by method and params, in this thread, until `close`."""
+        for notification in self._told:
+            hear(notification.method, notification.params)
+
+    def connect_again(self) -> None:
+        """Connects again, and tries several times; starts the daemon if none runs. Returns at once after `close`.
+
+        Raises:
+            NoDaemon: it did not succeed.
+        """
+        pause = _FIRST_PAUSE
+        while not self._closed.is_set():
+            try:
+                ensure_daemon(self._locations, self._socket).close()
+                self._client.reconnect()
+                return
+            except (SnapdError, ClientError, OSError) as error:
+                self._closed.wait(pause)
+                if pause >= _LONGEST_PAUSE:
+                    message = f"cannot connect to the daemon again: {error}"
+                    raise NoDaemon(message, hint="'snapd doctor' says more") from error
+            pause = min(2 * pause, _LONGEST_PAUSE)
+
+    def close(self) -> None:
+        """Ends the connection, and with it requests that still wait."""
+        self._closed.set()
+        self._backend.close()

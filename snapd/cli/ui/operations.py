@@ -1,0 +1,188 @@
+"""What can be taken back or done again by a key: the request, its plan in words, and what came of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import attrs
+
+from snapd.cli.requests.names import file_of
+from snapd.cli.terminal.output import printable
+from snapd.cli.terminal.reasons import in_words
+from snapd.core.errors import InvalidParams
+
+from .labels import title_of
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from .outline import Row
+
+OnConflict = Literal["merge", "overwrite"]
+
+_WOULD = {
+    "restored": ("write", "green"),
+    "deleted": ("delete", "red"),
+    "merged": ("merge", "green"),
+    "conflict": ("conflict", "yellow"),
+    "kept": ("keep", "cyan"),
+    "skipped": ("leave", "yellow"),
+    "failed": ("cannot", "red"),
+}
+"""What would happen to a file, and the style of the word."""
+_DONE = frozenset({"restored", "deleted", "merged"})
+
+
+@attrs.frozen
+class Operation:
+    """A request that changes the folder.
+
+    Attributes:
+        title: says what it would do, for the question.
+        method: of the request.
+        params: of the request, without `dryRun` and `onConflict`.
+        note: what the user should know besides.
+    """
+
+    title: str
+    method: str
+    params: dict[str, Any]
+    note: str = ""
+
+    def plan(self, on_conflict: OnConflict) -> dict[str, Any]:
+        """The params that ask what would be done."""
+        return {**self.params, "onConflict": on_conflict, "dryRun": True}
+
+    def carry_out(self, on_conflict: OnConflict) -> dict[str, Any]:
+        """The params that do it."""
+        return {**self.params, "onConflict": on_conflict}
+
+
+def undo(row: Row | None) -> Operation:
+    """Takes back what a row shows: a session, a step, or a file of a step.
+
+    Raises:
+        InvalidParams: it shows something else.
+    """
+    if row is not None and row.kind == "session":
+        count = row.shows["undoable"]
+        if not count:
+            raise InvalidParams("this session has no step left to undo", hint="r does again what was undone")
+        steps = "the last step that is" if count == 1 else f"all {count} steps that are"
+        return Operation(
+            f"Undo {steps} left of this session?",
+            "session/undo",
+            {"sessionId": row.shows["sessionId"], "count": count},
+        )
+    if row is not None and row.kind == "file" and row.step is not None:
+        return revert_file(row, None)
+    step = None if row is None else row.step
+    if step is None:
+        raise InvalidParams(
+            "only what a step did can be undone here", hint="select a step, or see 'snapd restore' for the rest"
+        )
+    note = "The step is open. It ends with this." if step["state"] == "open" else ""
+    return Operation(
+        f"Undo {_named(step)}?", "session/undo", {"sessionId": step["sessionId"], "stepId": step["stepId"]}, note
+    )
+
+
+def redo(row: Row | None) -> Operation:
+    """Does again what was undone last in the session of a row. Raises `InvalidParams` where it has none."""
+    session_id = None if row is None else row.session_id
+    if session_id is None:
+        raise InvalidParams("only what a session did can be done again here", hint="select the session or its step")
+    return Operation("Do again what was undone last in this session?", "session/redo", {"sessionId": session_id})
+
+
+def revert_file(row: Row | None, file: str | None) -> Operation:
+    """Takes back what a step did to one file.
+
+    Args:
+        row: the file, or the step.
+        file: of the step, as requests name it, where the row is the step.
+
+    Raises:
+        InvalidParams: no file of a step is meant.
+    """
+    step = None if row is None else row.step
+    if row is not None and row.kind == "file":
+        file = file_of(row.shows)
+    if step is None or file is None:
+        raise InvalidParams("no file of a step is selected", hint="unfold a step with Enter, and select a file")
+    return Operation(
+        f"Take back what {_named(step)} did to {printable(_name(row, file))}?",
+        "step/revertFiles",
+        {"stepId": step["stepId"], "files": [file]},
+    )
+
+
+def revert_hunks(row: Row | None, file: str | None, hunks: Collection[int]) -> Operation:
+    """Takes back some hunks of what a step did to a file.
+
+    Args:
+        row: the file, or the step.
+        file: as requests name it.
+        hunks: their indexes, from 0.
+
+    Raises:
+        InvalidParams: no hunk of a step is meant.
+    """
+    step = None if row is None else row.step
+    if step is None or file is None or not hunks:
+        raise InvalidParams(
+            "no hunk of a step is selected", hint="select a step that has ended, press Tab, and move to a hunk"
+        )
+    numbers = ", ".join(str(index + 1) for index in sorted(hunks))
+    kind = "hunk" if len(hunks) == 1 else "hunks"
+    return Operation(
+        f"Take back {kind} {numbers} of {printable(_name(row, file))}, from {_named(step)}?",
+        "step/revertHunks",
+        {"stepId": step["stepId"], "file": file, "hunks": sorted(hunks)},
+    )
+
+
+def _named(step: dict[str, Any]) -> str:
+    return f"{step['stepId'][:8]} {title_of(step)}"
+
+
+def _name(row: Row | None, file: str) -> str:
+    """A file as people read it."""
+    files = () if row is None or row.entry is None else row.entry["files"]
+    return next((str(found["file"]) for found in files if file_of(found) == file), file)
+
+
+def steps_of(plan: dict[str, Any]) -> list[str]:
+    """The steps that a plan is about, where it is about whole steps."""
+    return [_named(step) for step in plan.get("steps", ())]
+
+
+def planned(plan: dict[str, Any]) -> list[list[tuple[str, str]]]:
+    """A line for each file of a plan that does not stay as it is, in parts with their styles; conflicts first."""
+    files = [file for file in plan["files"] if file["outcome"] != "unchanged"]
+    files.sort(key=lambda file: file["outcome"] != "conflict")
+    return [_planned(file) for file in files]
+
+
+def _planned(file: dict[str, Any]) -> list[tuple[str, str]]:
+    word, style = _WOULD[file["outcome"]]
+    reason = f"  {in_words(file['reason'])}" if "reason" in file else ""
+    return [(f"{word:<9}", style), (printable(file["file"]), ""), (reason, "dim")]
+
+
+def has_conflicts(outcome: dict[str, Any]) -> bool:
+    """Whether a file of a plan, or of what was done, is in conflict."""
+    return any(file["outcome"] == "conflict" for file in outcome["files"])
+
+
+def said_of(outcome: dict[str, Any]) -> str:
+    """What was done, in a sentence or two."""
+    done = sum(file["outcome"] in _DONE for file in outcome["files"])
+    left = [file for file in outcome["files"] if file["outcome"] in ("conflict", "kept", "skipped", "failed")]
+    changed = f"{done} file{'' if done == 1 else 's'} changed" if done else "No file was changed"
+    if not left:
+        return f"{changed}."
+    first = left[0]
+    reason = f" ({in_words(first['reason'])})" if "reason" in first else ""
+    more = f", and {len(left) - 1} more" if len(left) > 1 else ""
+    return f"{changed}. Left as it is: {printable(first['file'])}{reason}{more}."

@@ -1,0 +1,169 @@
+"""The rows on the left: sessions and what happened between them, below them steps, below these files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import attrs
+
+from .history import key_of, session_of
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from .history import History, Key
+
+Kind = Literal["session", "between", "step", "user", "operation", "file", "more files", "older"]
+
+_MOST_FILES = 500
+"""Files that are listed below one step."""
+
+
+@attrs.frozen
+class Row:
+    """A row.
+
+    Attributes:
+        kind: what it shows; "between" is what belongs to no session, between the starts of two of them.
+        key: names it, as long as what it shows exists.
+        depth: how far it is indented, from 0.
+        shows: a session of `session/list`, an entry of `session/history`, or for a file its row in that entry.
+        entry: the entry of a step, a user's changes, an operation or a file.
+        below: the entries of a session or between two.
+        is_unfolded: whether the rows below it are shown; None if it has none.
+    """
+
+    kind: Kind
+    key: Key
+    depth: int
+    shows: dict[str, Any]
+    entry: dict[str, Any] | None = None
+    below: tuple[dict[str, Any], ...] = ()
+    is_unfolded: bool | None = None
+
+    @property
+    def session_id(self) -> str | None:
+        """The session that it belongs to."""
+        if self.kind == "session":
+            return str(self.shows["sessionId"])
+        return None if self.entry is None else session_of(self.entry)
+
+    @property
+    def step(self) -> dict[str, Any] | None:
+        """The step that it shows or belongs to."""
+        return None if self.entry is None else self.entry.get("step")
+
+
+def rows_of(history: History, turned: Collection[Key], words: str = "") -> list[Row]:
+    """Lists the rows.
+
+    Sessions come newest first. What belongs to no session stands between the sessions that started before and after
+    it, so that no row moves while agents work.
+
+    Args:
+        history: what is loaded.
+        turned: names of the rows that the user folded or unfolded; else, sessions are unfolded and all others folded.
+        words: only what has this text in it, whatever its case; then all groups are unfolded.
+    """
+    made = list(_groups(history, turned, words.casefold()))
+    if history.cursor is not None:
+        made.append(Row("older", ("older",), 0, {}))
+    return made
+
+
+def _groups(history: History, turned: Collection[Key], words: str) -> Iterator[Row]:
+    steps: dict[str, list[dict[str, Any]]] = {}
+    first: dict[str, int] = {}
+    others: list[tuple[int, dict[str, Any]]] = []
+    for at, entry in enumerate(history.entries):
+        session_id = session_of(entry)
+        if session_id is None:
+            others.append((at, entry))
+            continue
+        if entry["kind"] == "step" and entry["step"]["index"] == 0:
+            first[session_id] = at
+        if not _is_empty(entry):
+            steps.setdefault(session_id, []).append(entry)
+    sessions = [session for session in history.sessions.values() if _is_shown(session, steps)]
+    begun = 0
+    for session in sorted(sessions, key=lambda session: str(session["startedAt"]), reverse=True):
+        session_id = session["sessionId"]
+        later = []
+        while begun < len(others) and _is_later(*others[begun], session["startedAt"], first.get(session_id)):
+            later.append(others[begun][1])
+            begun += 1
+        yield from _group("between", ("between", session_id), {}, later, turned, words)
+        yield from _group("session", ("session", session_id), session, steps.get(session_id, []), turned, words)
+    yield from _group("between", ("between", ""), {}, [entry for _, entry in others[begun:]], turned, words)
+
+
+def _is_later(at: int, entry: dict[str, Any], started_at: str, first: int | None) -> bool:
+    """Whether an entry is later than the start of a session.
+
+    What the user changed before a session is noticed when its first step begins: then their order in the history says
+    more than the time.
+
+    Args:
+        at: place of the entry in the history.
+        entry: of no session.
+        started_at: when the session started.
+        first: place of the session's first step, where it is loaded.
+    """
+    return bool(entry["at"] > started_at) and (first is None or at < first)
+
+
+def _is_shown(session: dict[str, Any], steps: dict[str, list[dict[str, Any]]]) -> bool:
+    return session["sessionId"] in steps or ("endedAt" not in session and not session["stepCount"])
+
+
+def _is_empty(entry: dict[str, Any]) -> bool:
+    """Whether it is a step that changed nothing and of which nothing was said, such as the last of `snapd run`."""
+    step = entry.get("step")
+    said = ("tool", "description", "messageId", "partId")
+    return step is not None and step["state"] != "open" and not step["files"] and not any(name in step for name in said)
+
+
+def _group(
+    kind: Kind,
+    key: Key,
+    shows: dict[str, Any],
+    entries: list[dict[str, Any]],
+    turned: Collection[Key],
+    words: str,
+) -> Iterator[Row]:
+    """The row of a session, or of what was between two, and those below it."""
+    if words and not _has(words, *(str(shows.get(name, "")) for name in ("sessionId", "agent", "title"))):
+        entries = [entry for entry in entries if _is_about(entry, words)]
+        if not entries:
+            return
+    if not entries and kind == "between":
+        return
+    # whoever looks for something wants to see it
+    unfolded = bool(words) or (key in turned) != (kind == "session") if entries else None
+    yield Row(kind, key, 0, shows, None, tuple(entries), unfolded)
+    if unfolded:
+        for entry in entries:
+            yield from _entry(entry, turned)
+
+
+def _entry(entry: dict[str, Any], turned: Collection[Key]) -> Iterator[Row]:
+    key = key_of(entry)
+    kind: Kind = "step" if entry["kind"] == "step" else "user" if entry["kind"] == "user" else "operation"
+    unfolded = key in turned if entry["files"] else None
+    yield Row(kind, key, 1, entry, entry, (), unfolded)
+    if not unfolded:
+        return
+    for file in entry["files"][:_MOST_FILES]:
+        yield Row("file", (*key, "file", file.get("uri", file["file"])), 2, file, entry)
+    if len(entry["files"]) > _MOST_FILES:
+        yield Row("more files", (*key, "more"), 2, {"count": len(entry["files"]) - _MOST_FILES}, entry)
+
+
+def _is_about(entry: dict[str, Any], words: str) -> bool:
+    step = entry.get("step") or {}
+    said = [str(step.get(name, "")) for name in ("stepId", "agent", "tool", "description")]
+    return _has(words, entry["kind"], *said, *(file["file"] for file in entry["files"]))
+
+
+def _has(words: str, *texts: str) -> bool:
+    return any(words in text.casefold() for text in texts)

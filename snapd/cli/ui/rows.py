@@ -1,0 +1,137 @@
+"""A list of lines with a cursor, of which only the visible ones are drawn: the ground of both panes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.binding import Binding
+from textual.geometry import Size
+from textual.message import Message
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+if TYPE_CHECKING:
+    from textual import events
+    from textual.binding import BindingType
+
+_AT_CURSOR = Style(reverse=True)
+_AT_CURSOR_ELSEWHERE = Style(bold=True, bgcolor="grey27")
+"""The line of the cursor where the keys go to another pane."""
+
+
+class Rows(ScrollView, can_focus=True):
+    """Draws lines that a subclass gives, and moves a cursor among them.
+
+    Attributes:
+        cursor: number of the line that the cursor is on, from 0.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up,k", "move(-1)", "up", show=False),
+        Binding("down,j", "move(1)", "down", show=False),
+        Binding("pageup,ctrl+b", "page(-1)", "page up", show=False),
+        Binding("pagedown,ctrl+f", "page(1)", "page down", show=False),
+        Binding("home,g", "move_to(0)", "first", show=False),
+        Binding("end,G", "move_to(-1)", "last", show=False),
+    ]
+
+    class Moved(Message):
+        """The cursor was moved by the user."""
+
+        def __init__(self, rows: Rows) -> None:
+            super().__init__()
+            self.rows = rows
+
+        @property
+        def control(self) -> Rows:
+            """The pane."""
+            return self.rows
+
+    def __init__(self, name: str) -> None:
+        super().__init__(id=name)
+        self.cursor = 0
+
+    # -- what a subclass gives
+
+    @property
+    def count(self) -> int:
+        """How many lines there are."""
+        raise NotImplementedError
+
+    def spans(self, at: int) -> list[tuple[str, str]]:
+        """The parts of a line, each with its style."""
+        raise NotImplementedError
+
+    def widest(self) -> int:
+        """How many columns can be scrolled to; 0 where lines are cut at the edge."""
+        return 0
+
+    # -- what it shows
+
+    def text(self, at: int) -> str:
+        """A line without its styles."""
+        return "".join(text for text, _ in self.spans(at))
+
+    def resize(self) -> None:
+        """Draws anew, after lines came or went."""
+        self.virtual_size = Size(self.widest(), self.count)
+        self.cursor = max(0, min(self.cursor, self.count - 1))
+        self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        """See `ScrollView.render_line`."""
+        left, top = self.scroll_offset
+        at, width = top + y, self.size.width
+        base = self.rich_style
+        if at >= self.count:
+            return Strip.blank(width, base)
+        if at == self.cursor and self.has_focus:
+            base += _AT_CURSOR
+            spans = [(self.text(at), "")]
+        elif at == self.cursor:
+            base += _AT_CURSOR_ELSEWHERE
+            spans = self.spans(at)
+        else:
+            spans = self.spans(at)
+        strip = Strip([Segment(text, base + Style.parse(style)) for text, style in spans])
+        return strip.crop_extend(left, left + width, base)
+
+    # -- the cursor
+
+    def action_move(self, lines: int) -> None:
+        """Moves the cursor down by so many lines."""
+        self._move_to(self.cursor + lines)
+
+    def action_page(self, pages: int) -> None:
+        """Moves the cursor down by so many screens."""
+        self._move_to(self.cursor + pages * max(1, self.size.height - 1))
+
+    def action_move_to(self, line: int) -> None:
+        """Moves the cursor to a line, counted from the end where it is negative."""
+        self._move_to(line if line >= 0 else self.count + line)
+
+    def _move_to(self, line: int) -> None:
+        line = max(0, min(line, self.count - 1))
+        if line != self.cursor:
+            self.cursor = line
+            self.keep_cursor_in_view()
+            self.refresh()
+            self.post_message(self.Moved(self))
+
+    def keep_cursor_in_view(self) -> None:
+        """Scrolls as little as needed."""
+        top, height = self.scroll_offset.y, max(1, self.size.height)
+        if self.cursor < top:
+            self.scroll_to_line(self.cursor)
+        elif self.cursor >= top + height:
+            self.scroll_to_line(self.cursor - height + 1)
+
+    def scroll_to_line(self, top: int) -> None:
+        """Scrolls so that a line is the first, at once."""
+        self.scroll_to(y=top, animate=False, immediate=True)
+
+    def on_click(self, event: events.Click) -> None:
+        """Moves the cursor to the line that was clicked on."""
+        self._move_to(self.scroll_offset.y + event.y)

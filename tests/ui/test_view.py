@@ -1,0 +1,376 @@
+"""The terminal view, driven by key, against a real daemon; a second client and the folder say what is true."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import socket
+import struct
+import threading
+import unicodedata
+from contextlib import asynccontextmanager, contextmanager
+from typing import TYPE_CHECKING, Any
+from unittest import mock
+
+import pytest
+
+from snapd.cli.ui import contents, history, link
+from snapd.cli.ui.link import Link
+from snapd.core.errors import IoError
+from tests.cli.steps import numbered, put, read
+
+from .view import shown
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator, Mapping
+
+    from snapd_client import Client
+
+    from tests.cli.running import Home
+
+OLD = numbered(40)
+NEW = numbered(40, l3=b"three", l30=b"thirty")
+
+
+def take(client: Client, project: str, files: Mapping[str, bytes | None], session: str = "S", **about: Any) -> str:
+    """A step that does this to files; gives its name."""
+    client.session_start(session, agent="claude")
+    step = client.step_begin(session, **about)["stepId"]
+    put(project, files)
+    client.step_end(step)
+    return step
+
+
+async def test_it_shows_what_the_requests_say(client: Client, project: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(history, "ON_A_PAGE", 3)
+    monkeypatch.setattr("snapd.cli.ui.app.ON_A_PAGE", 3)
+    for number in range(8):
+        take(client, project, {f"f{number}.txt": b"x\n" * (number + 1)}, tool="Write", description=f"file {number}")
+    client.session_undo("S")
+    steps = client.session_steps("S")["steps"][::-1]
+    async with shown(project) as view:
+        # the cursor at the end has older pages loaded
+        while view.rows[-1] == "  … older":
+            await view.press("G")
+        await view.until(lambda: not any("older" in row for row in view.rows), "all pages")
+        rows = [row for row in view.rows if "Write" in row]
+        for row, step in zip(rows, steps, strict=True):
+            (file,) = step["files"]
+            undone = "undone " if step["state"] == "undone" else ""
+            assert row.split(maxsplit=3)[3] == f"{undone}Write {step['description']} +{file['additions']} -0"
+        assert "8 steps" in view.rows[0]
+        await view.select("file 3")
+        await view.press("enter")
+        assert "      A f3.txt +4 -0" in view.rows
+        hunks = client.step_hunks(steps[4]["stepId"], "f3.txt")["hunks"]
+        lines = [line for hunk in hunks for line in (hunk["header"], *hunk["lines"])]
+        await view.until(lambda: view.diff[2:] == lines, "the diff")
+
+
+async def test_it_is_live_and_stays_where_it_is(client: Client, project: str) -> None:
+    for number in range(30):
+        take(client, project, {"basket.py": b"%d\n" % number}, description=f"number {number}")
+    async with shown(project) as view:
+        await view.select("number 12")
+        selected, place = view.app.rows.selected, view.app.rows.cursor - view.app.rows.scroll_offset.y
+        assert selected is not None
+        assert view.app.rows.scroll_offset.y > 0 or place > 10
+        put(project, {"mine.txt": b"mine\n"})
+        client.session_start("T", agent="codex")
+        step = client.step_begin("T", description="just begun")["stepId"]
+        await view.until(lambda: any("open just begun" in row for row in view.rows), "the open step")
+        await view.until(lambda: "1 open step" in view.status, "the number of open steps")
+        await view.until(lambda: any("you  1 change" in row for row in view.rows), "what the user changed")
+        put(project, {"codex.txt": b"codex\n"})
+        client.step_end(step)
+        await view.until(lambda: any("just begun +1 -0" in row for row in view.rows), "the step that has ended")
+        await view.until(lambda: "open step" not in view.status, "the number of open steps")
+        now = view.app.rows.selected
+        assert now is not None
+        assert now.key == selected.key
+        assert view.app.rows.cursor > 12
+        top = view.app.rows.scroll_offset.y
+        assert top <= view.app.rows.cursor < top + view.app.rows.size.height
+
+
+async def test_what_happens_while_it_loads(client: Client, project: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    take(client, project, {"a.txt": b"a\n"}, description="first")
+    gate, reached, ask = threading.Event(), threading.Event(), Link.ask
+
+    def held(self: Link, method: str, params: dict[str, Any]) -> Any:
+        answer = ask(self, method, params)
+        if method == "snapshot/status":
+            reached.set()
+            gate.wait()
+        return answer
+
+    monkeypatch.setattr(Link, "ask", held)
+    async with shown(project, loaded=False) as view, _ended(gate):
+        await view.until(reached.is_set, "the last answer")
+        take(client, project, {"b.txt": b"b\n"}, session="T", description="second")
+        step = client.step_begin("T", description="third")["stepId"]
+        await view.until(lambda: step in view.app.history.open_steps, "the notification")
+        gate.set()
+        await view.until(lambda: view.app.history.is_loaded, "the history")
+        await view.until(lambda: any("second +1 -0" in row for row in view.rows), "the second step")
+        await view.until(lambda: any("open third" in row for row in view.rows), "the third step")
+        await view.until(lambda: "1 open step" in view.status, "the number of open steps")
+        assert any("first" in row for row in view.rows)
+
+
+async def test_the_diff_of_an_open_step_is_live(client: Client, project: str) -> None:
+    client.session_start("S", agent="claude")
+    client.step_begin("S", description="at work")
+    async with shown(project) as view:
+        await view.select("at work")
+        await view.until(lambda: "This step is open." in "".join(view.diff), "the open step")
+        put(project, {"basket.py": numbered(40, l3=b"first")})
+        await view.until(lambda: "+first" in view.diff, "the first change")
+        put(project, {"basket.py": numbered(40, l3=b"second")})
+        await view.until(lambda: "+second" in view.diff and "+first" not in view.diff, "the second change")
+
+
+async def test_undo_and_redo_by_key(client: Client, project: str) -> None:
+    take(client, project, {"basket.py": NEW, "new.txt": b"new\n"}, description="both")
+    take(client, project, {"other.txt": b"other\n"}, description="later")
+    async with shown(project) as view:
+        await view.select("both")
+        await view.press("u")
+        await view.until(lambda: "Undo" in view.question, "the plan")
+        assert "write    basket.py" in view.question
+        assert "delete   new.txt" in view.question
+        await view.press("n")
+        assert read(project, "basket.py") == NEW
+        await view.press("u")
+        await view.answer("y", "Undo")
+        await view.until(lambda: any("undone both" in row for row in view.rows), "the state")
+        assert (read(project, "basket.py"), read(project, "new.txt")) == (OLD, None)
+        assert read(project, "other.txt") == b"other\n"
+        assert view.message == "2 files changed. r does it again."
+        await view.press("r")
+        await view.answer("y", "again")
+        await view.until(lambda: not any("undone both" in row for row in view.rows), "the state")
+        assert (read(project, "basket.py"), read(project, "new.txt")) == (NEW, b"new\n")
+
+
+async def test_a_session_is_undone_whole(client: Client, project: str) -> None:
+    for number in range(3):
+        take(client, project, {f"{number}.txt": b"x\n"})
+    async with shown(project) as view:
+        await view.select("claude")
+        await view.press("u")
+        await view.answer("y", "Undo all 3 steps")
+        await view.until(lambda: view.messages, "the outcome")
+        assert [read(project, f"{number}.txt") for number in range(3)] == [None] * 3
+        assert client.session_list()["sessions"][0]["undoable"] == 0
+        # there is nothing left, and that is said with what to do
+        await view.until(lambda: sum("undone" in row for row in view.rows) == 3, "the states")
+        await view.select("claude")
+        await view.press("u")
+        await view.until(lambda: "no step left to undo\nr does again" in view.message, "the error")
+
+
+async def test_a_conflict_is_shown_and_settled(client: Client, project: str) -> None:
+    take(client, project, {"basket.py": NEW, "new.txt": b"new\n"}, description="both")
+    mine = numbered(40, l3=b"mine", l30=b"thirty")
+    put(project, {"basket.py": mine})
+    async with shown(project) as view:
+        await view.select("both")
+        await view.press("u")
+        await view.until(lambda: "conflict basket.py  changed since" in view.question, "the conflict")
+        assert "y leaves them as they are, and does the rest" in view.question
+        await view.press("y")
+        await view.until(lambda: any("partly undone both" in row for row in view.rows), "the state")
+        assert (read(project, "basket.py"), read(project, "new.txt")) == (mine, None)
+        assert view.message == "1 file changed. Left as it is: basket.py (changed since)."
+        await view.press("u")
+        await view.answer("o", "o shows what overwriting them would take away")
+        await view.until(lambda: "What others wrote since into the same lines goes" in view.question, "the second plan")
+        assert read(project, "basket.py") == mine
+        await view.press("y")
+        await view.until(lambda: any("○" in row for row in view.rows), "the state")
+        assert read(project, "basket.py") == OLD
+
+
+async def test_a_hunk_is_taken_back(client: Client, project: str) -> None:
+    take(client, project, {"basket.py": NEW}, description="two hunks")
+    async with shown(project) as view:
+        await view.select("two hunks")
+        await view.until(lambda: view.diff.count("+thirty") == 1, "the diff")
+        await view.press("tab", "n", "n", "space")
+        assert view.app.diff.chosen == {1}
+        await view.press("space")
+        assert view.app.diff.chosen == set()
+        await view.press("space", "h")
+        await view.answer("y", "Take back hunk 2 of basket.py")
+        await view.until(lambda: view.messages, "the outcome")
+        assert read(project, "basket.py") == numbered(40, l3=b"three")
+        await view.until(lambda: any("Took back hunks of basket.py" in row for row in view.rows), "the operation")
+
+
+async def test_no_hunk_of_another_row_is_taken_back(
+    client: Client, project: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    take(client, project, {"basket.py": NEW}, description="first")
+    take(client, project, {"basket.py": numbered(40, l3=b"three")}, description="second")
+    gate, ask = threading.Event(), Link.ask
+    async with shown(project) as view, _ended(gate):
+        await view.select("first")
+        await view.until(lambda: "+thirty" in view.diff, "the diff")
+        await view.press("tab", "n", "n", "space", "tab")
+        monkeypatch.setattr(Link, "ask", lambda self, *about: (gate.wait(), ask(self, *about))[1])
+        await view.press("k")
+        assert "second" in view.rows[view.app.rows.cursor]
+        await view.press("h")
+        await view.until(lambda: "no hunk of a step is selected" in view.message, "the error")
+        assert view.diff == []
+        gate.set()
+        await view.until(lambda: "-thirty" in view.diff, "the diff of the other row")
+
+
+async def test_a_file_is_taken_back(client: Client, project: str) -> None:
+    take(client, project, {"basket.py": NEW, "new.txt": b"new\n"}, description="both")
+    async with shown(project) as view:
+        await view.select("both")
+        await view.press("f")
+        await view.until(lambda: "no file of a step is selected" in view.message, "the error")
+        await view.press("enter")
+        await view.select("new.txt")
+        await view.press("f")
+        await view.answer("y", "Take back what")
+        await view.until(lambda: len(view.messages) == 2, "the outcome")
+        assert (read(project, "basket.py"), read(project, "new.txt")) == (NEW, None)
+
+
+async def test_the_filter_by_key(client: Client, project: str) -> None:
+    take(client, project, {"a.txt": b"a\n"}, description="apples")
+    take(client, project, {"b.txt": b"b\n"}, description="bananas")
+    async with shown(project) as view:
+        await view.until(lambda: len(view.rows) == 3, "the rows")
+        await view.press("slash", *"B.TXT")
+        await view.until(lambda: len(view.rows) == 2, "the filter")
+        assert "bananas" in view.rows[1]
+        assert "only 'B.TXT'" in view.status
+        # letters that were keys are words there; afterwards they are keys again
+        await view.press("enter", "j")
+        assert view.app.rows.cursor == 1
+        await view.press("escape")
+        await view.until(lambda: len(view.rows) == 3, "all rows")
+        await view.press("question_mark")
+        assert "fold or unfold" in "\n".join(view.screen())
+
+
+async def test_a_daemon_that_is_killed(
+    home: Home, client: Client, project: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    step = take(client, project, {"basket.py": NEW}, description="before")
+    gate = threading.Event()
+    again = Link.connect_again
+    monkeypatch.setattr(Link, "connect_again", lambda self: (gate.wait(), again(self)))
+    async with shown(project) as view, _ended(gate):
+        _kill(home.at("run/daemon.sock"))
+        await view.until(lambda: "the daemon has ended, connecting again" in view.status, "the end of the daemon")
+        # of what happens meanwhile, nobody tells
+        home.ok(project, "undo", step, "--yes")
+        with monkeypatch.context() as patch:
+            patch.setattr(link, "_LONGEST_PAUSE", link._FIRST_PAUSE)
+            patch.setattr(link, "ensure_daemon", mock.Mock(side_effect=IoError("there is none", errno="ENOENT")))
+            gate.set()
+            await view.until(lambda: "no daemon, trying on" in view.status, "that there is no daemon")
+            assert "there is none" in view.message
+            assert view.message.endswith("\n'snapd doctor' says more")
+        await view.until(lambda: "connected" in view.status, "the daemon to be back")
+        await view.until(lambda: any("undone before" in row for row in view.rows), "what happened meanwhile")
+        client.reconnect()
+        take(client, project, {"new.txt": b"new\n"}, description="afterwards")
+        await view.until(lambda: any("afterwards +1 -0" in row for row in view.rows), "what happens since")
+
+
+@asynccontextmanager
+async def _ended(gate: threading.Event) -> AsyncIterator[None]:
+    """Lets through whoever waits, whatever happens: else the view could not end."""
+    try:
+        yield
+    finally:
+        gate.set()
+
+
+@contextmanager
+def _listener(path: str) -> Iterator[tuple[int, int]]:
+    """The id of the process that listens on a socket, and a descriptor of it."""
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.connect(path)
+        pid, _, _ = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+    process = os.pidfd_open(pid)
+    try:
+        yield pid, process
+    finally:
+        os.close(process)
+
+
+def _kill(path: str) -> None:
+    """Kills who listens on a socket, and waits until nothing of it is left."""
+    with _listener(path) as (pid, process):
+        os.kill(pid, signal.SIGKILL)
+        poll = select.poll()
+        poll.register(process, select.POLLIN)
+        assert poll.poll(30_000)
+
+
+async def test_it_ends_although_nobody_answers(home: Home, client: Client, project: str) -> None:
+    take(client, project, {"basket.py": NEW}, description="the step")
+    with _listener(home.at("run/daemon.sock")) as (pid, _):
+        async with shown(project) as view:
+            await view.select("the step")
+            await view.until(lambda: "+thirty" in view.diff, "the diff")
+            os.kill(pid, signal.SIGSTOP)
+            try:
+                await view.press("u", "j", "q")
+                await view.until(lambda: not view.app.is_running, "the end")
+            finally:
+                os.kill(pid, signal.SIGCONT)
+    assert read(project, "basket.py") == NEW
+
+
+async def test_a_small_terminal_and_odd_names(client: Client, project: str) -> None:
+    odd = {"\x1b[31mred\n.txt": b"\x1b]0;title\x07\tx\n", "漢字漢字漢字.txt": "漢\n".encode(), "a\udcff": b"x\n"}
+    take(client, project, odd, description="odd\x1b[2J\nnames")
+    async with shown(project, (60, 15)) as view:
+        await view.select("odd")
+        await view.press("enter")
+        await view.until(lambda: len(view.rows) == 5, "the files")
+        await view.until(lambda: len(view.diff) >= 9, "the diff")
+        lines = view.screen()
+        assert len(lines) == 15
+        assert all(sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in line) == 60 for line in lines)
+        assert all(char.isprintable() for line in lines for char in line)
+        text = "\n".join(view.rows)
+        assert "\\x1b[31mred\\n.txt" in text
+        assert "漢字漢字漢字.txt" in text
+        assert "+\\x1b]0;title\\x07      x" in view.diff
+        # an error has room, too
+        await view.select("claude")
+        await view.press("f")
+        await view.until(lambda: "Enter, and select a file" in "\n".join(view.screen()), "the hint on the screen")
+        # a name that is no UTF-8 can be taken back by key, too
+        await view.select("a\ufffd")
+        await view.press("u")
+        await view.answer("y", "Take back")
+        await view.until(lambda: "1 file changed" in view.message, "the outcome")
+        assert read(project, "a\udcff") is None
+
+
+async def test_a_large_diff_is_cut(client: Client, project: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(contents, "MOST_LINES", 50)
+    files = {f"{number}.txt": b"line\n" * 20 for number in range(5)}
+    take(client, project, files, description="large")
+    asked: list[str] = []
+    ask = Link.ask
+    monkeypatch.setattr(Link, "ask", lambda self, method, params: (asked.append(method), ask(self, method, params))[1])
+    async with shown(project) as view:
+        await view.select("large")
+        await view.until(lambda: any("only the first 50 lines" in line for line in view.diff), "the note")
+        assert len(view.diff) == 51
+        # what is not shown is not asked for
+        assert asked.count("step/hunks") == 3
