@@ -16,7 +16,7 @@ COMMANDS = {
     "diff": ("commands.look", "diff"),
     "show": ("commands.look", "show"),
     "files": ("commands.look", "files"),
-    "status": ("commands.look", "status"),
+    "status": ("commands.status", "status"),
     "revert": ("commands.restore", "revert"),
     "restore": ("commands.restore", "restore"),
     "sessions": ("commands.log", "sessions"),
