@@ -6,6 +6,7 @@ import argparse
 
 from snapd._version import __version__
 
+from .groups import GROUPS
 from .session_parser import add_sessions
 from .shared_options import FOLDER, changing, common
 from .usage import Parser
@@ -36,10 +37,11 @@ COMMANDS = {
     "doctor": ("admin.doctor", "doctor"),
     "fsck": ("admin.fsck", "fsck"),
     "completion": ("admin.completion", "completion"),
+    "help": ("commands.help", "show_help"),
 }
 """For each command, the module below `snapd.cli` and the function that runs it."""
 
-SHOWING = frozenset({"patch", "diff", "show", "files", "status", "sessions", "log", "du", "completion"})
+SHOWING = frozenset({"patch", "diff", "show", "files", "status", "sessions", "log", "du", "completion", "help"})
 """The commands whose only purpose is their output: they stop when nobody reads it any more."""
 
 _HASH = "a snapshot's hash (40 hex digits), or 'last'"
@@ -50,16 +52,19 @@ _EPILOG = (
 )
 
 
-def build_parser() -> argparse.ArgumentParser:
+def build_parser() -> Parser:
     """The parser of all commands."""
-    parser: argparse.ArgumentParser = Parser(
+    parser = Parser(
         prog="snapd",
         description="Snapshots of a folder that agents edit: see what changed, and get it back.",
         epilog=_EPILOG,
     )
     parser.add_argument("--version", action="version", version=f"snapd {__version__}")
     parser.add_argument("-C", dest="directory", metavar="DIR", default=".", help=FOLDER)
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    # the parsers below it are of its class, of which the functions that fill them need not know
+    base: argparse.ArgumentParser = parser
+    commands = base.add_subparsers(dest="command", metavar="COMMAND")
+    parser.groups = GROUPS
     for add in (_add_looking, _add_bringing_back, add_sessions, _add_keeping, _add_serving):
         add(commands)
     return parser
@@ -154,9 +159,12 @@ def _add_serving(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     connect.add_argument("--stdio", action="store_true", help="ignored: editors append it")
     stop = commands.add_parser("stop", help="end the daemon")
     stop.add_argument("--socket", metavar="PATH", help="the daemon's socket (default: the user's own)")
+    stop.add_argument("--json", action="store_true", help="print the answer as JSON")
     commands.add_parser("doctor", parents=[common()], help="check this installation and this folder")
     fsck = commands.add_parser("fsck", parents=[common()], help="check every object of this folder's store")
     fsck.add_argument("--repair", action="store_true", help="recover what can be recovered, and keep what is replaced")
     fsck.add_argument("--all", action="store_true", help="check the stores of all folders")
     completion = commands.add_parser("completion", help="print the completion script of a shell")
     completion.add_argument("shell", choices=("bash", "zsh", "tcsh"))
+    help_ = commands.add_parser("help", help="list the commands, or show the options of one")
+    help_.add_argument("words", metavar="COMMAND", nargs="*", help="such as undo, or step begin")

@@ -6,8 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from snapd.core.errors import SnapdError
-
+from . import errors
 from .reasons import in_words
 
 if TYPE_CHECKING:
@@ -187,18 +186,20 @@ def print_once(line: str) -> None:
         print(line, file=sys.stderr)
 
 
-def print_error(error: Exception, before: str = "") -> None:
-    """Prints an error to standard error: what is wrong, then on a line of its own what to do next.
+def print_error(error: Exception, before: str = "", *, as_json: bool = False) -> None:
+    """Prints an error: what is wrong, then on a line of its own what to do next.
 
     Args:
-        error: of snapd; or any other, which has no hint.
+        error: of snapd, of the system, or of the connection to the daemon.
         before: what the error prevented, in front of its message.
+        as_json: print it for programs, to standard output, where they read the answer otherwise. People read the
+            other form on standard error.
     """
-    if isinstance(error, SnapdError):
-        lines = f"{printable(error.message)}\nhint: {printable(error.hint)}"
+    told = errors.readable(error)
+    if as_json:
+        print_json(errors.as_json(told))
     else:
-        lines = printable(str(error))
-    print(f"snapd: {before}{lines}", file=sys.stderr)
+        print(f"snapd: {before}{printable(told.message)}\nhint: {printable(told.hint)}", file=sys.stderr)
 
 
 def print_json(value: Any) -> None:
