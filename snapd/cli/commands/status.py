@@ -9,13 +9,16 @@ from typing import TYPE_CHECKING, Any
 from snapd.cli.exit_codes import DONE
 from snapd.cli.requests.connection import ask, backend
 from snapd.cli.requests.folder import folder_of, others_with
+from snapd.cli.terminal.filenames import shell_name
 from snapd.cli.terminal.layout import one_line
-from snapd.cli.terminal.output import Painter, print_json, printable, settings, size, watching
-from snapd.cli.terminal.times import lasting, local_now, moment
+from snapd.cli.terminal.output import Painter, print_json, printable, size, watching
+from snapd.cli.terminal.settings import settings
+from snapd.cli.terminal.times import ago, lasting, local_now, moment
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
+    from datetime import datetime
 
 
 def status(options: argparse.Namespace) -> int:
@@ -26,35 +29,49 @@ def status(options: argparse.Namespace) -> int:
         print_json(result)
         return DONE
     painter = Painter(options)
-    folder = os.path.realpath(folder_of(options))
-    rows = {
-        "folder": printable(folder),
-        "snapshots": painter.paint("on", "green") if result["enabled"] else painter.paint("off", "yellow"),
-        "last": result.get("lastHash", "none yet"),
-        "files": str(result["files"]),
-        "watching": watching(result),
-        "store": f"{result['store']['path']} ({size(result['store']['bytes'])})",
-    }
-    others = others_with(folder)
-    if others:
-        names = ", ".join(map(printable, others))
-        rows["overlaps"] = f"{names}: has snapshots of the same files; 'snapd doctor' says more"
-    if "fullLook" in result:
-        rows["full look"] = f"{result['fullLook']['at']}: {result['fullLook']['reason']}"
-    for name, value in rows.items():
-        print(f"{painter.paint(name.ljust(9), 'dim')} {value}")
-    for at, line in enumerate(_open_steps(painter, result)):
-        print(f"{painter.paint(('' if at else 'open').ljust(9), 'dim')} {line}")
-    for at, line in enumerate(settings(result)):
-        print(f"{painter.paint(('' if at else 'settings').ljust(9), 'dim')} {line}")
+    for name, lines in _rows(painter, os.path.realpath(folder_of(options)), result).items():
+        for at, line in enumerate(lines):
+            print(f"{painter.paint(('' if at else name).ljust(9), 'dim')} {line}")
     for problem in result.get("settingsProblems", []):
-        print(f"snapd: {printable(problem)}", file=sys.stderr)
+        print(f"snapd: {printable(problem)}\nhint: 'snapd doctor' says what to do about it", file=sys.stderr)
     return DONE
 
 
-def _open_steps(painter: Painter, result: dict[str, Any]) -> Iterator[str]:
-    """The steps that go on, with their ages: what changes now is theirs, if no editor saves it."""
+def _rows(painter: Painter, folder: str, result: dict[str, Any]) -> dict[str, list[str]]:
+    """The lines about each subject."""
     now = local_now()
+    rows = {
+        "folder": [shell_name(folder)],
+        "snapshots": [painter.paint("on", "green") if result["enabled"] else painter.paint("off", "yellow")],
+        "last": [result.get("lastHash", "none yet; 'snapd track' takes one")],
+        "files": [f"{result['files']:,}"],
+        "watching": [watching(result)],
+        "store": [f"{shell_name(result['store']['path'])}, {size(result['store']['bytes'])}"],
+    }
+    others = others_with(folder)
+    if others:
+        rows["overlaps"] = [f"{shell_name(other)} has snapshots of the same files" for other in others]
+        rows["overlaps"].append(painter.paint("'snapd doctor' says what to do", "dim"))
+    if "fullLook" in result:
+        look = result["fullLook"]
+        rows["full look"] = [f"{ago(moment(look['at']), now)}: {printable(look['reason'])}"]
+    rows["open"] = list(_open_steps(painter, result, now))
+    rows["settings"] = _table(painter, settings(result))
+    return rows
+
+
+def _table(painter: Painter, rows: list[tuple[str, str, str]]) -> list[str]:
+    widths = [max((len(row[at]) for row in rows), default=0) for at in range(2)]
+    # what somebody has set is what somebody looks for
+    return [
+        f"{name.ljust(widths[0])}  {painter.paint(value.ljust(widths[1]), 'dim' if source == 'default' else 'bold')}"
+        f"  {painter.paint(source, 'dim')}"
+        for name, value, source in rows
+    ]
+
+
+def _open_steps(painter: Painter, result: dict[str, Any], now: datetime) -> Iterator[str]:
+    """The steps that go on, with their ages: what changes now is theirs, if no editor saves it."""
     for step in result["openSteps"]:
         said = (step.get("agent"), step.get("tool"), step.get("description"))
         words = " ".join(one_line(text) for text in said if text)

@@ -7,9 +7,10 @@ import re
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from snapd.core.errors import SnapdError
+from snapd.core.rules.meant import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
 _CHOICE = re.compile(
     r"argument (?P<what>[^:]+): invalid choice: '(?P<given>.*)' \(choose from (?P<choices>.*)\)", re.DOTALL
@@ -90,16 +91,6 @@ class Parser(argparse.ArgumentParser):
         _add_section(formatter, "options", options)
         formatter.add_text(self.epilog)
         return formatter.format_help()
-
-
-def did_you_mean(given: str, names: Iterable[str]) -> str:
-    """The beginning of a hint that asks for the name that is most like a word; empty if none is."""
-    import difflib
-
-    # the dashes that all options have make none of them like another
-    by_letters = {name.lstrip("-"): name for name in names}
-    close = difflib.get_close_matches(given.lstrip("-"), by_letters, 1)
-    return f"did you mean {by_letters[close[0]]!r}? " if close else ""
 
 
 def subcommands(parser: argparse.ArgumentParser) -> dict[str, Parser]:

@@ -42,7 +42,7 @@ def readable(error: Exception) -> SnapdError:
     if isinstance(error, FileNotFoundError) and _here_is_gone():
         return WorkspaceGone(
             "the directory that this command runs in was deleted",
-            hint="go to a directory that exists ('cd'), then run the command again; 'cd .' does, if it was made anew",
+            hint="go to one that exists and run the command again; if it was made anew, 'cd .' does",
         )
     if isinstance(error, OSError):
         return _of_system(error)

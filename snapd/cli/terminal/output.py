@@ -144,7 +144,7 @@ def size(count: int) -> str:
     amount = float(count)
     for unit in ("bytes", "KiB", "MiB", "GiB"):
         if amount < 1024 or unit == "GiB":
-            return f"{amount:.0f} {unit}" if unit == "bytes" else f"{amount:.1f} {unit}"
+            return f"{f'{amount:.1f}'.removesuffix('.0')} {unit}"
         amount /= 1024
     raise AssertionError("unreachable")
 
@@ -153,27 +153,6 @@ def watching(status: dict[str, Any]) -> str:
     """How changes in a folder are noticed, by the answer of `snapshot/status`."""
     reason = status.get("watcherReason")
     return f"{status['watcher']} ({reason})" if reason else str(status["watcher"])
-
-
-_SOURCES = {
-    "default": "default",
-    "file": "config.toml",
-    "environment": "environment",
-    "client": "this command",
-    "otherClient": "another connected editor or agent",
-    "folder": "the folder's .snapd.toml",
-}
-
-
-def settings(status: dict[str, Any]) -> list[str]:
-    """Each setting with its value, as `config.toml` would say it, and where that comes from; of `snapshot/status`."""
-    import json
-
-    return [
-        f"{row['name']} = {'nothing' if row['value'] is None else printable(json.dumps(row['value']))}"
-        f" ({_SOURCES.get(row['source'], row['source'])})"
-        for row in status.get("settings", [])
-    ]
 
 
 _printed: set[str] = set()
