@@ -31,14 +31,12 @@ class Kind:
         accepts: whether a JSON or TOML value is one.
         convert: makes the value that `Settings` holds out of an accepted one.
         parse: makes a JSON value out of the text of a variable; the text itself where it is none.
-        unit: what a number counts.
     """
 
     expected: str
     accepts: Callable[[Any], bool]
     convert: Callable[[Any], Any] = lambda value: value
     parse: Callable[[str], Any] = str
-    unit: Literal["bytes", "days", ""] = ""
 
     def check(self, value: Any) -> Any:
         """The value that `Settings` holds; raises `ValueError` for one that is not of this kind."""
@@ -93,8 +91,8 @@ def _parse_number(text: str) -> Any:
     return text
 
 
-def _integer(expected: str, minimum: int, unit: Literal["bytes", ""] = "") -> Kind:
-    return Kind(expected, lambda value: type(value) is int and value >= minimum, parse=_parse_number, unit=unit)
+def _integer(expected: str, minimum: int) -> Kind:
+    return Kind(expected, lambda value: type(value) is int and value >= minimum, parse=_parse_number)
 
 
 def _strings(expected: str, accepts: Callable[[str], bool]) -> Kind:
@@ -139,7 +137,7 @@ class Settings:
         shown="none",
     )
     max_file_size: int = _setting(
-        _integer("a number of bytes, at least 1", 1, "bytes"),
+        _integer("a number of bytes, at least 1", 1),
         64 * 1024 * 1024,
         "snapshots leave out larger files, and list them as skipped",
         shown="64 MiB",
@@ -158,7 +156,6 @@ class Settings:
             lambda value: type(value) in (int, float) and 0 <= value <= sys.float_info.max,
             float,
             _parse_number,
-            "days",
         ),
         7.0,
         "how long snapshots are kept",
@@ -171,7 +168,7 @@ class Settings:
         shown="no limit",
     )
     max_store_size: int = _setting(
-        _integer("a number of bytes, 0 for no limit", 0, "bytes"),
+        _integer("a number of bytes, 0 for no limit", 0),
         0,
         "how much space the store of a folder may take; the oldest snapshots go first",
         shown="no limit",

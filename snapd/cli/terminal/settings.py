@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from snapd.settings.table import SETTINGS
+from typing import TYPE_CHECKING, Any
 
 from .output import printable, size
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _SOURCES = {
     "default": "default",
@@ -31,14 +32,23 @@ def settings(status: dict[str, Any]) -> list[tuple[str, str, str]]:
 
 
 def _value(name: str, value: Any) -> str:
-    known = SETTINGS.get(name)
+    if name in _WORDS:
+        return _WORDS[name](value)
     if isinstance(value, bool):
         return "on" if value else "off"
-    if known is not None and value == (list(known.default) if isinstance(value, list) else known.default):
-        return known.shown_default.strip("`")
-    if known is not None and known.kind.unit == "bytes":
-        return size(value)
-    if known is not None and known.kind.unit == "days":
-        return f"{value:g} day{'' if value == 1 else 's'}"
     # a daemon that is newer than this command may know more settings
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    return (", ".join(map(str, value)) or "none") if isinstance(value, list) else str(value)
+
+
+def _days(count: float) -> str:
+    return f"{count:g} day{'' if count == 1 else 's'}"
+
+
+_WORDS: dict[str, Callable[[Any], str]] = {
+    "max_file_size": size,
+    "data_dir": lambda path: path or "the user's data directory",
+    "retention": _days,
+    "max_snapshots": lambda count: str(count or "no limit"),
+    "max_store_size": lambda count: size(count) if count else "no limit",
+}
+"""How people say values that say too little. The table of settings would take longer to load than the answer takes."""
