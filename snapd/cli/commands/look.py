@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING
 
 from snapd.backend import file_bytes
 from snapd.cli.exit_codes import DONE
 from snapd.cli.requests.connection import ask, backend, in_folder, pages, resolve
-from snapd.cli.terminal.output import Painter, print_json, printable, summary
+from snapd.cli.requests.folder import folder_of
+from snapd.cli.requests.similar import suggesting
+from snapd.cli.terminal.filenames import file_name, shell_name
+from snapd.cli.terminal.output import Painter, print_json, summary
 from snapd.cli.terminal.reasons import in_words
 from snapd.core.errors import InvalidParams
 
@@ -28,7 +32,7 @@ def track(options: argparse.Namespace) -> int:
     else:
         print(result["hash"])
         for skip in result["skipped"]:
-            print(f"snapd: skipped {printable(skip['file'])} ({in_words(skip['reason'])})", file=sys.stderr)
+            print(f"snapd: skipped {shell_name(skip['file'])} ({in_words(skip['reason'])})", file=sys.stderr)
     return DONE
 
 
@@ -68,7 +72,7 @@ def show(options: argparse.Namespace) -> int:
         return show_step(options)
     if not file:
         raise InvalidParams("expected FILE@HASH", field="FILE@HASH")
-    with backend(options) as found:
+    with backend(options) as found, suggesting(found):
         result = ask(found, "snapshot/fileAt", {"hash": resolve(found, hash_), "file": in_folder(options, file)})
     if options.json:
         print_json(result)
@@ -85,7 +89,13 @@ def files(options: argparse.Namespace) -> int:
         names = list(pages(found, "snapshot/listFiles", params, "files"))
     if options.json:
         print_json({"files": names})
+        return DONE
+    folder = os.path.realpath(folder_of(options))
+    exact = [file_name(name, folder) for name in names]
+    if sys.stdout.isatty():
+        print("\n".join(map(shell_name, exact)))
     else:
-        for name in names:
-            print(printable(name) if sys.stdout.isatty() else name)
+        # a script gets the very bytes
+        sys.stdout.buffer.writelines(os.fsencode(f"{name}\n") for name in exact)
+        sys.stdout.buffer.flush()
     return DONE
