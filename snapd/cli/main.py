@@ -19,6 +19,7 @@ from snapd.core.errors import Cancelled, SnapdError
 from .exit_codes import CANNOT_REACH, FAILED, INTERRUPTED, NOBODY_READS, USAGE
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Sequence
 
     from snapd.cli.terminal.streams import Output
@@ -37,39 +38,48 @@ def main(arguments: list[str] | None = None) -> int:
     # help and completion are for showing too
     output.stops = True
     words = sys.argv[1:] if arguments is None else arguments
+    # until they are understood
+    as_json = wants_json(words)
     try:
-        code = _run(words, output)
+        options = _parse(words)
+        if isinstance(options, int):
+            code = options
+        else:
+            as_json = getattr(options, "json", False)
+            output.stops = options.command in SHOWING
+            code = _run(options)
         sys.stdout.flush()
     except KeyboardInterrupt:
-        code = _failed(Cancelled("interrupted"), words, output)
+        code = _failed(Cancelled("interrupted"), output, as_json=as_json)
     except (SnapdError, OSError) as error:
-        code = FAILED if error is output.lost else _failed(error, words, output)
+        code = FAILED if error is output.lost else _failed(error, output, as_json=as_json)
     if output.lost is None:
         return code
     return _without_output(code, output.lost, stopped=output.stops)
 
 
-def _run(words: Sequence[str], output: Output) -> int:
-    """Runs one command; raises `OSError` where the system failed it, or its output."""
+def _parse(words: Sequence[str]) -> argparse.Namespace | int:
+    """What the words say; an exit code where that was help or the version, which were told."""
     parser = build_parser()
     try:
-        options = parser.parse_args(words)
+        options: argparse.Namespace = parser.parse_args(words)
     except SystemExit as ending:
-        # help or the version, which were told
         return ending.code if isinstance(ending.code, int) else USAGE
     if options.command is None:
         parser.print_help(sys.stderr)
         return USAGE
-    output.stops = options.command in SHOWING
+    return options
+
+
+def _run(options: argparse.Namespace) -> int:
     module, function = COMMANDS[options.command]
     code: int = getattr(import_module(f"snapd.cli.{module}"), function)(options)
     return code
 
 
-def _failed(error: Exception, words: Sequence[str], output: Output) -> int:
+def _failed(error: Exception, output: Output, *, as_json: bool) -> int:
     """Tells an error; gives its exit code, which stands wherever the words go."""
     output.stops = False
-    as_json = wants_json(words)
     if isinstance(error, WrongUsage) and not as_json:
         print(error.in_full(), file=sys.stderr)
     elif as_json or not isinstance(error, Cancelled):

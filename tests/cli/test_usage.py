@@ -70,3 +70,9 @@ def test_help_lists_all_commands_once(home: Home, project: str) -> None:
         name for names in GROUPS.values() for name in names
     ]
     assert [line for line in lines if line.endswith(":")] == [*(f"{title}:" for title in GROUPS), "options:"]
+
+
+def test_the_words_of_a_command_that_is_run_are_its_own(home: Home, project: str) -> None:
+    done = home.run(project, "run", "--require", "--socket", "/nowhere/s", "echo", "--json")
+    assert (done.code, done.out) == (4, b"")
+    assert done.err.startswith("snapd: cannot reach the daemon")

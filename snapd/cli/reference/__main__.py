@@ -24,12 +24,16 @@ def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
         root: the checkout to write to.
 
     Returns:
-        The exit code: 1 if `--check` found a stale file.
+        The exit code: 1 if `--check` found a stale file, or a command has no example.
     """
     parser = argparse.ArgumentParser(prog="python -m snapd.cli.reference", description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing; name stale files and exit with 1")
     check = parser.parse_args(arguments).check
-    stale = {name: text for name, text in outputs().items() if _read(root / name) != text}
+    try:
+        stale = {name: text for name, text in outputs().items() if _read(root / name) != text}
+    except LookupError as error:
+        print(error.args[0], file=sys.stderr)
+        return 1
     for name, text in stale.items():
         if check:
             print(f"stale: {name}; run python -m snapd.cli.reference", file=sys.stderr)
