@@ -37,7 +37,7 @@ COMMANDS = {
     "doctor": ("admin.doctor", "doctor"),
     "fsck": ("admin.fsck", "fsck"),
     "completion": ("admin.completion", "completion"),
-    "help": ("commands.help", "show_help"),
+    "help": ("admin.help", "show_help"),
 }
 """For each command, the module below `snapd.cli` and the function that runs it."""
 
