@@ -101,6 +101,7 @@ lint: install node
 	$(BIN)/lint-imports > /dev/null || $(BIN)/lint-imports
 	$(BIN)/python -m snapd.wire --check
 	$(BIN)/python -m snapd.settings --check
+	$(BIN)/python -m snapd.cli.reference --check
 	$(IN_CLIENT) npm run --silent lint
 	$(IN_EXTENSION) npm run --silent lint
 
@@ -113,6 +114,7 @@ format: install node
 generate: install
 	$(BIN)/python -m snapd.wire
 	$(BIN)/python -m snapd.settings
+	$(BIN)/python -m snapd.cli.reference
 
 dist: install
 	$(BIN)/python -m build --no-isolation --outdir dist .

@@ -43,6 +43,8 @@ GOALS = {
     "idle": Goal("limit", 0.5),
     "clients": Goal("faster", 3),
     "clients-p99": Goal("limit", 0.025),
+    **{f"cli-{name}": Goal("limit", 0.1, "generated-10000") for name in ("log", "undo", "show", "track", "status")},
+    "cli-version": Goal("limit", 0.06),
     "step-apparent": Goal("ratio", 1),
     "step-allocated": Goal("ratio", 1),
     "packed-apparent": Goal("ratio", 1.2),

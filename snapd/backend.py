@@ -193,7 +193,7 @@ def connect(socket: str, timeout: float | None) -> Client:
         return Client.connect(socket, timeout=timeout)
     except OSError as error:
         raise IoError(
-            f"cannot connect to the daemon at {socket}: {error}",
+            f"cannot connect to the daemon at {socket}: {error.strerror or error}",
             hint="'snapd doctor' says more",
             path=socket,
             errno="ECONNREFUSED",

@@ -80,7 +80,7 @@ def ensure_daemon(locations: Locations, path: str) -> socket.socket:
             return connect(path) or _start(path)
     except OSError as error:
         raise IoError(
-            f"cannot reach the daemon at {path}: {error}",
+            f"cannot reach the daemon at {path}: {error.strerror or error}",
             hint="check the path of the socket, and who its directory belongs to",
             path=path,
             errno="ECONNREFUSED",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from .cli import cli
 from .clients import clients
 from .content import diff, restore
 from .fairness import busy, check, flat, stall
@@ -32,6 +33,7 @@ ROWS: dict[str, Callable[[Bench], Iterator[Row]]] = {
     "idle": idle,
     "memory": memory,
     "clients": clients,
+    "cli": cli,
     "store": store,
     "busy": busy,
     "stall": stall,

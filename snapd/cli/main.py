@@ -1,4 +1,4 @@
-"""Entry point: parses, runs a command, and turns errors into one line and an exit code."""
+"""Entry point: parses, runs a command, and turns errors into an exit code, a line and a hint."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from snapd.cli.parsing.parser import COMMANDS, HIDDEN, SHOWING, build_parser
+from snapd.cli.parsing.usage import WrongUsage, wants_json
 from snapd.cli.requests.connection import NoDaemon
+from snapd.cli.terminal.errors import readable
 from snapd.cli.terminal.output import print_error
 from snapd.cli.terminal.streams import take_over
 from snapd.core.errors import Cancelled, SnapdError
@@ -17,6 +19,9 @@ from snapd.core.errors import Cancelled, SnapdError
 from .exit_codes import CANNOT_REACH, FAILED, INTERRUPTED, NOBODY_READS, USAGE
 
 if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
     from snapd.cli.terminal.streams import Output
 
 
@@ -32,17 +37,66 @@ def main(arguments: list[str] | None = None) -> int:
     output = take_over()
     # help and completion are for showing too
     output.stops = True
+    words = sys.argv[1:] if arguments is None else arguments
+    # until they are understood
+    as_json = wants_json(words)
     try:
-        code = _run(arguments, output)
+        options = _parse(words)
+        if isinstance(options, int):
+            code = options
+        else:
+            as_json = getattr(options, "json", False)
+            output.stops = options.command in SHOWING
+            code = _run(options)
         sys.stdout.flush()
-    except OSError as error:
-        if error is not output.lost:
-            print_error(error)
-            return FAILED
-        code = FAILED
+    except KeyboardInterrupt:
+        code = _failed(Cancelled("interrupted"), output, as_json=as_json)
+    except (SnapdError, OSError) as error:
+        code = FAILED if error is output.lost else _failed(error, output, as_json=as_json)
     if output.lost is None:
         return code
     return _without_output(code, output.lost, stopped=output.stops)
+
+
+def _parse(words: Sequence[str]) -> argparse.Namespace | int:
+    """What the words say; an exit code where that was help or the version, which were told."""
+    parser = build_parser()
+    try:
+        options: argparse.Namespace = parser.parse_args(words)
+    except SystemExit as ending:
+        return ending.code if isinstance(ending.code, int) else USAGE
+    if options.command is None:
+        parser.print_help(sys.stderr)
+        return USAGE
+    return options
+
+
+def _run(options: argparse.Namespace) -> int:
+    module, function = (COMMANDS | HIDDEN)[options.command]
+    code: int = getattr(import_module(f"snapd.cli.{module}"), function)(options)
+    return code
+
+
+def _failed(error: Exception, output: Output, *, as_json: bool) -> int:
+    """Tells an error; gives its exit code, which stands wherever the words go."""
+    output.stops = False
+    if isinstance(error, WrongUsage) and not as_json:
+        print(error.in_full(), file=sys.stderr)
+    elif as_json or not isinstance(error, Cancelled):
+        print_error(error, as_json=as_json)
+    sys.stdout.flush()
+    return _code(error)
+
+
+def _code(error: Exception) -> int:
+    if isinstance(error, Cancelled):
+        return INTERRUPTED
+    if not isinstance(error, SnapdError):
+        return FAILED
+    if error.kind in ("invalidParams", "wrongUsage"):
+        return USAGE
+    unreachable = isinstance(error, NoDaemon) or error.data.get("errno") in ("ECONNREFUSED", "EPIPE")
+    return CANNOT_REACH if unreachable else FAILED
 
 
 def _without_output(code: int, lost: OSError, *, stopped: bool) -> int:
@@ -56,31 +110,6 @@ def _without_output(code: int, lost: OSError, *, stopped: bool) -> int:
     if lost.errno == errno.EPIPE:
         # the reader has seen enough
         return NOBODY_READS if stopped else code
-    print(f"snapd: standard output: {os.strerror(lost.errno or 0)}", file=sys.stderr)
+    said, hint = os.strerror(lost.errno or 0), readable(lost).hint
+    print(f"snapd: standard output: {said}\nhint: {hint}", file=sys.stderr)
     return FAILED if stopped else code
-
-
-def _run(arguments: list[str] | None, output: Output) -> int:
-    """Runs one command; raises `OSError` where the system failed it, or its output."""
-    parser = build_parser()
-    try:
-        options = parser.parse_args(arguments)
-    except SystemExit as ending:
-        # help, the version, or wrong usage, all of which was told
-        return ending.code if isinstance(ending.code, int) else USAGE
-    if options.command is None:
-        parser.print_help(sys.stderr)
-        return USAGE
-    output.stops = options.command in SHOWING
-    module, function = (COMMANDS | HIDDEN)[options.command]
-    try:
-        code: int = getattr(import_module(f"snapd.cli.{module}"), function)(options)
-    except (KeyboardInterrupt, Cancelled):
-        return INTERRUPTED
-    except SnapdError as error:
-        print_error(error)
-        if error.kind == "invalidParams":
-            return USAGE
-        unreachable = isinstance(error, NoDaemon) or error.data.get("errno") in ("ECONNREFUSED", "EPIPE")
-        return CANNOT_REACH if unreachable else FAILED
-    return code

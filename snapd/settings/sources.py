@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from snapd.core.errors import InvalidParams
+from snapd.core.rules.meant import did_you_mean
 
 from .table import SETTINGS, Layer
 
@@ -15,7 +16,7 @@ else:
     import tomli as tomllib
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from .table import Setting
 
@@ -42,7 +43,7 @@ def read_file(path: str) -> Layer:
     layer: Layer = {}
     for name, value in document.items():
         shown = f"{path}: {name}"
-        layer[name] = _check(_known(name, path, shown), value, path, shown)
+        layer[name] = _check(_known(name, path, shown, str), value, path, shown)
     return layer
 
 
@@ -56,7 +57,7 @@ def read_environment(environment: Mapping[str, str]) -> Layer:
     for name, text in environment.items():
         if not name.startswith(_PREFIX) or name in _NOT_SETTINGS:
             continue
-        row = _known(name.removeprefix(_PREFIX).lower(), "environment", name)
+        row = _known(name.removeprefix(_PREFIX).lower(), "environment", name, lambda known: SETTINGS[known].variable)
         if row.source == "not environment":
             continue  # `SNAPD_DATA_DIR` moves all data, see `locations`; the setting moves the stores alone
         layer[row.name] = _check_outside_file(row, row.kind.parse(text), "environment", name)
@@ -119,9 +120,9 @@ def as_options(layer: Layer) -> dict[str, Any]:
     return {name: list(value) if isinstance(value, tuple) else value for name, value in layer.items()}
 
 
-def _known(name: str, file: str, shown: str) -> Setting:
+def _known(name: str, file: str, shown: str, spelled: Callable[[str], str]) -> Setting:
     if name not in SETTINGS:
-        hint = f"the settings are {', '.join(SETTINGS)}"
+        hint = f"{did_you_mean(name, SETTINGS, spelled)}the settings are {', '.join(map(spelled, SETTINGS))}"
         raise InvalidParams(f"{shown}: unknown setting", hint=hint, field=name, file=file)
     return SETTINGS[name]
 

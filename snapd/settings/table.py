@@ -171,7 +171,7 @@ class Settings:
         ),
         7.0,
         "how long snapshots are kept",
-        shown="7",
+        shown="7 days",
     )
     max_snapshots: int = _setting(
         _integer("a number, 0 for no limit", 0),

@@ -33,7 +33,7 @@ def test_version_and_help(home: Home) -> None:
     nothing = home.run(home.path)
     assert (nothing.code, nothing.out, nothing.err) == (2, b"", shown)
     for command in COMMANDS:
-        assert re.search(rf"^    {command}\b", shown, re.MULTILINE)
+        assert re.search(rf"^  {command}\b", shown, re.MULTILINE)
         assert home.ok(home.path, command, "--help").startswith(f"usage: snapd {command}")
 
 
@@ -49,7 +49,8 @@ def test_doctor(own_home: Home) -> None:
     checks = {check["check"]: check for check in first.json["checks"]}
     assert (first.code, first.err) == (0, "")
     assert list(checks) == [
-        "version", "settings", "data", "runtime", "daemon", "folder", "overlaps", "watches", "leftovers", "store"
+        "version", "settings", "data", "runtime", "daemon", "daemons",
+        "rules", "folder", "overlaps", "watches", "leftovers", "store",
     ]  # fmt: skip
     assert all(check["ok"] for check in checks.values())
     assert checks["daemon"]["found"].startswith("not running")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -105,9 +106,9 @@ def test_what_an_editor_sets_is_shown_and_ends_with_it(own_home: Home) -> None:
     own_home.track(project)
     with connected(own_home, project, maxFileSize=1):
         shown = own_home.ok(project, "status")
-        assert "settings  snapshot = true (default)\n" in shown
-        assert "          max_file_size = 1 (another connected editor or agent)\n" in shown
-        assert "max_file_size = 1 (another connected editor or agent)" in own_home.ok(project, "doctor")
+        assert re.search("^settings  snapshot +on +default$", shown, re.MULTILINE)
+        assert re.search("^          max_file_size +1 bytes +another connected editor or agent$", shown, re.MULTILINE)
+        assert "max_file_size 1 bytes (another connected editor or agent)" in own_home.ok(project, "doctor")
         assert "skipped a.txt (too large)" in own_home.run(project, "track").err
     while in_use(own_home, project)["max_file_size"][1] != "default":
         pass
@@ -122,14 +123,14 @@ def test_the_settings_file_counts_at_once(own_home: Home) -> None:
         config.write('max_file_size = 1\nexclude = ["b.*"]\n')
     assert own_home.run(project, "track").err == "snapd: skipped a.txt (too large)\n"
     shown = own_home.ok(project, "status")
-    assert "max_file_size = 1 (config.toml)\n" in shown
-    assert 'exclude = ["b.*"] (config.toml)\n' in shown
+    assert re.search("max_file_size +1 bytes +config.toml\n", shown)
+    assert re.search("exclude +b\\.\\* +config.toml\n", shown)
     with open(file, "w") as config:
         config.write("max_file_size = much\n")
     broken = own_home.run(project, "track")
     assert (broken.code, broken.err) == (0, "snapd: skipped a.txt (too large)\n")
     status = own_home.run(project, "status")
-    assert (status.code, "max_file_size = 1 (config.toml)\n" in status.text) == (0, True)
+    assert (status.code, status.text) == (0, shown)
     assert status.err.startswith(f"snapd: {file}: ")
     doctor = own_home.run(project, "doctor", "--json")
     (bad,) = (check for check in doctor.json["checks"] if not check["ok"])

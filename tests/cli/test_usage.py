@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
+
+from snapd.cli.parsing.groups import GROUPS
+from snapd.cli.parsing.parser import COMMANDS, build_parser
+from snapd.cli.parsing.usage import subcommands
 
 if TYPE_CHECKING:
     from tests.cli.running import Home
@@ -21,7 +26,11 @@ if TYPE_CHECKING:
             "did you mean 'merge'? 'snapd undo",
         ),
         ("step bgin", "snapd step: error: ACTION: there is no 'bgin'", "did you mean 'begin'? 'snapd step"),
-        ("undo --foo", "snapd: error: unrecognized arguments: --foo", "'snapd"),
+        ("undo --foo", "snapd undo: error: there is no option --foo", "'snapd undo"),
+        ("undo --sesion=x", "snapd undo: error: there is no option --sesion", "did you mean '--session'? 'snapd undo"),
+        ("step end a b", "snapd step end: error: 'b' is one argument too many", "'snapd step end"),
+        ("help udno", "snapd: error: COMMAND: there is no 'udno'", "did you mean 'undo'? 'snapd"),
+        ("help step bgin", "snapd step: error: COMMAND: there is no 'bgin'", "did you mean 'begin'? 'snapd step"),
         ("log -n", "snapd log: error: argument -n: expected one argument", "'snapd log"),
     ],
 )
@@ -30,3 +39,40 @@ def test_wrong_usage(home: Home, project: str, words: str, error: str, meant: st
     assert (done.code, done.out) == (2, b"")
     assert done.err.startswith("usage: snapd ")
     assert done.err.splitlines()[-2:] == [error, f"hint: {meant} --help' says more"]
+
+
+def test_wrong_usage_for_programs(home: Home, project: str) -> None:
+    done = home.run(project, "undo", "--foo", "--json")
+    assert (done.code, done.err) == (2, "")
+    error = done.json["error"]
+    assert error.pop("usage").startswith("snapd undo [-h]")
+    assert error == {
+        "kind": "wrongUsage",
+        "message": "there is no option --foo",
+        "hint": "'snapd undo --help' says more",
+    }
+
+
+def test_help_is_the_same_either_way(home: Home, project: str) -> None:
+    for words in ((), ("undo",), ("step", "begin")):
+        assert home.ok(project, "help", *words) == home.ok(project, *words, "--help")
+
+
+def test_each_command_is_in_one_group() -> None:
+    listed = [name for names in GROUPS.values() for name in names]
+    assert sorted(listed) == sorted(COMMANDS), "each command belongs to one group of snapd/cli/parsing/groups.py"
+    assert set(subcommands(build_parser())) == set(COMMANDS)
+
+
+def test_help_lists_all_commands_once(home: Home, project: str) -> None:
+    lines = home.ok(project, "help").splitlines()
+    assert [line.split()[0] for line in lines if re.match(" {2}[a-z]", line)] == [
+        name for names in GROUPS.values() for name in names
+    ]
+    assert [line for line in lines if line.endswith(":")] == [*(f"{title}:" for title in GROUPS), "options:"]
+
+
+def test_the_words_of_a_command_that_is_run_are_its_own(home: Home, project: str) -> None:
+    done = home.run(project, "run", "--require", "--socket", "/nowhere/s", "echo", "--json")
+    assert (done.code, done.out) == (4, b"")
+    assert done.err.startswith("snapd: cannot reach the daemon")

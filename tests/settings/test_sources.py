@@ -227,3 +227,23 @@ def test_locations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (own.data, own.runtime) == ("/e", "/f")
     nowhere = Locations.from_environment({"XDG_RUNTIME_DIR": str(tmp_path / "nothing")})
     assert nowhere.runtime.startswith("/tmp/snapd-")
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"), [("retension", "retention"), ("maxFileSize", "max_file_size"), ("WATCHERS", "watcher")]
+)
+def test_a_mistyped_name_is_recognised(tmp_path: Path, name: str, meant: str) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text(f"{name} = 1\n")
+    with pytest.raises(InvalidParams) as caught:
+        read_file(str(file))
+    assert caught.value.hint.startswith(f"did you mean {meant!r}? the settings are snapshot, ")
+    with pytest.raises(InvalidParams) as caught:
+        read_environment({f"SNAPD_{name}": "1"})
+    assert caught.value.hint.startswith(f"did you mean 'SNAPD_{meant.upper()}'? the settings are SNAPD_SNAPSHOT, ")
+
+
+def test_a_name_that_is_like_none_suggests_none() -> None:
+    with pytest.raises(InvalidParams) as caught:
+        read_environment({"SNAPD_XYZZY": "1"})
+    assert caught.value.hint.startswith("the settings are ")

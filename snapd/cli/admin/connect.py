@@ -41,7 +41,7 @@ def connect(options: argparse.Namespace) -> int:
         return DONE
     except ConnectionResetError as error:
         raise IoError(
-            f"the daemon at {path} is gone: {error}",
+            f"the daemon at {path} is gone: {error.strerror or error}",
             hint="run the command again: it starts the daemon",
             path=path,
             errno="ECONNREFUSED",

@@ -11,8 +11,11 @@ from snapd._version import __version__
 from snapd.cli.exit_codes import DONE, FAILED
 from snapd.cli.requests.connection import ask, backend
 from snapd.cli.requests.folder import folder_of, others_with
-from snapd.cli.terminal.output import Painter, print_json, printable, settings, size, watching
-from snapd.core.errors import SnapdError
+from snapd.cli.terminal.errors import readable
+from snapd.cli.terminal.filenames import shell_name
+from snapd.cli.terminal.output import Painter, print_json, printable, size, watching
+from snapd.cli.terminal.settings import settings
+from snapd.core.errors import InvalidParams
 from snapd.locations import Locations
 
 from . import machine
@@ -25,24 +28,22 @@ if TYPE_CHECKING:
 _ASIDE = re.compile(r"\.snapd-tmp-[0-9a-f]{16}")
 """What an operation that was killed may leave in the folder; see `snapd.worktree.snapshot.classifier`."""
 _TOLD = 3
+_FOLDER_FILE = ".snapd.toml"
 
 
 def doctor(options: argparse.Namespace) -> int:
     """Runs every check, also after one has failed."""
     locations = Locations.from_environment(os.environ)
-    folder = folder_of(options)
     socket = os.path.abspath(options.socket) if options.socket else locations.socket
+    of_folder = _of_folder(options)
     checks: dict[str, Callable[[], str]] = {
         "version": _version,
-        "settings": lambda: _settings(options, locations),
+        "settings": lambda: _settings(options, locations, ask_daemon="rules" in of_folder),
         "data": lambda: machine.data(locations),
         "runtime": lambda: machine.runtime(locations, socket),
         "daemon": lambda: machine.daemon(socket),
-        "folder": lambda: _folder(options, folder),
-        "overlaps": lambda: _overlaps(folder),
-        "watches": lambda: machine.watches(sum(1 for _ in _listed(folder, []))),
-        "leftovers": lambda: _leftovers(folder),
-        "store": lambda: _store(options, folder),
+        "daemons": lambda: machine.other_daemons(locations, socket),
+        **of_folder,
     }
     results = {}
     # the settings last: they are asked of the daemon, which that may start
@@ -50,11 +51,37 @@ def doctor(options: argparse.Namespace) -> int:
         try:
             results[name] = {"check": name, "ok": True, "found": checks[name]()}
         except machine.FAILURES as error:
-            found = error.message if isinstance(error, SnapdError) else str(error)
-            hint = {} if isinstance(error, OSError) else {"hint": error.hint}
-            results[name] = {"check": name, "ok": False, "found": found, **hint}
+            results[name] = {"check": name, "ok": False, **_wrong(error)}
     _print(options, [results[name] for name in checks])
     return DONE if all(result["ok"] for result in results.values()) else FAILED
+
+
+def _of_folder(options: argparse.Namespace) -> dict[str, Callable[[], str]]:
+    """The checks of the folder; where there is none any more, one that says so."""
+    try:
+        folder = folder_of(options)
+    except FileNotFoundError as error:
+        gone = error
+
+        def tell() -> str:
+            raise gone
+
+        return {"folder": tell}
+    return {
+        "rules": lambda: _rules(folder),
+        "folder": lambda: _folder(options, folder),
+        "overlaps": lambda: _overlaps(folder),
+        "watches": lambda: machine.watches(sum(1 for _ in _listed(folder, []))),
+        "leftovers": lambda: _leftovers(folder),
+        "store": lambda: _store(options, folder),
+    }
+
+
+def _wrong(error: Exception) -> dict[str, str]:
+    if isinstance(error, machine.Unwell):
+        return {"found": str(error), "hint": error.hint}
+    told = readable(error)
+    return {"found": told.message, "hint": told.hint}
 
 
 def _print(options: argparse.Namespace, results: list[dict[str, Any]]) -> None:
@@ -75,16 +102,40 @@ def _version() -> str:
     return f"snapd {__version__}, Python {platform.python_version()}, libgit2 {pygit2.LIBGIT2_VERSION}"
 
 
-def _settings(options: argparse.Namespace, locations: Locations) -> str:
+def _settings(options: argparse.Namespace, locations: Locations, *, ask_daemon: bool) -> str:
     from snapd.settings.sources import read_environment, read_file
 
     read_file(locations.config_file)
     read_environment(os.environ)
+    if not ask_daemon:
+        return shell_name(locations.config_file)
     with backend(options) as found:
         status = ask(found, "snapshot/status", {})
-    if "settingsProblems" in status:
-        raise machine.Unwell("; ".join(status["settingsProblems"]), "correct the settings in the file that it names")
-    return f"{locations.config_file}: {', '.join(settings(status))}"
+    # what the folder says is a check of its own
+    problems = [text for text in status.get("settingsProblems", []) if not text.startswith(_FOLDER_FILE)]
+    if problems:
+        raise machine.Unwell("; ".join(problems), f"correct {shell_name(locations.config_file)}")
+    own = [f"{name} {value} ({source})" for name, value, source in settings(status) if source != "default"]
+    return f"{shell_name(locations.config_file)}: {', '.join(own) or 'all settings are the defaults'}"
+
+
+def _rules(folder: str) -> str:
+    """Checks the folder's own `.snapd.toml`, while which is wrong no snapshot is taken."""
+    from snapd.settings.table import SETTINGS
+    from snapd.worktree.ignore.rules import workspace_excludes
+
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        patterns = workspace_excludes(descriptor)
+    except InvalidParams as error:
+        if error.data["field"] in SETTINGS and error.data["field"] != "exclude":
+            hint = f"move {error.data['field']} to config.toml: a folder may only say what else to leave out"
+            raise machine.Unwell(error.message, hint) from error
+        raise
+    finally:
+        os.close(descriptor)
+    said = f"{len(patterns)} pattern{'' if len(patterns) == 1 else 's'}" if patterns else "no patterns of its own"
+    return f"{_FOLDER_FILE}: {said}"
 
 
 def _folder(options: argparse.Namespace, folder: str) -> str:
@@ -92,17 +143,17 @@ def _folder(options: argparse.Namespace, folder: str) -> str:
         status = ask(found, "snapshot/status", {})
         last = status.get("lastHash")
         if last is None:
-            return f"{folder}: no snapshot yet, watcher {watching(status)}"
+            return f"{shell_name(folder)}: no snapshot yet, watcher {watching(status)}"
         count = len(ask(found, "snapshot/listFiles", {"hash": last})["files"])
     store = size(status["store"]["bytes"])
-    return f"{folder}: {count} files in the last snapshot, store {store}, watcher {watching(status)}"
+    return f"{shell_name(folder)}: {count:,} files in the last snapshot, store {store}, watcher {watching(status)}"
 
 
 def _overlaps(folder: str) -> str:
     others = others_with(folder)
     if others:
         hint = "'snapd purge --workspace --here' in the one that you do not need removes its snapshots and sessions"
-        raise machine.Unwell(f"{_few(others)}: has snapshots of the same files", hint)
+        raise machine.Unwell(f"{_few(others)}: ha{'s' if len(others) == 1 else 've'} snapshots of the same files", hint)
     return "no other folder has snapshots of these files"
 
 
@@ -124,7 +175,7 @@ def _leftovers(folder: str) -> str:
 
 
 def _few(names: list[str]) -> str:
-    return ", ".join(names[:_TOLD]) + (f" and {len(names) - _TOLD} more" if len(names) > _TOLD else "")
+    return ", ".join(map(shell_name, names[:_TOLD])) + (f" and {len(names) - _TOLD} more" if len(names) > _TOLD else "")
 
 
 def _store(options: argparse.Namespace, folder: str) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from snapd.cli.exit_codes import DONE, NOT_ALL
 from snapd.cli.requests.connection import TAKE_ONE
 from snapd.cli.requests.folder import folder_of
+from snapd.cli.terminal.filenames import shell_name
 from snapd.cli.terminal.output import Painter, print_json, printable, size
 from snapd.core.errors import InvalidParams, SnapdError
 from snapd.locations import Locations, stores_directory
@@ -78,9 +79,10 @@ def _row(found: Usage) -> dict[str, Any]:
 
 
 def _print(painter: Painter, row: dict[str, Any], briefly: bool) -> None:
-    name = printable(row["folder"] or row["store"]) + (" (no longer exists)" if row["missing"] else "")
+    name = shell_name(row["folder"] or row["store"]) + (" (no longer exists)" if row["missing"] else "")
     if "error" in row:
         print(f"{painter.paint('?'.rjust(_WIDTH), 'red')}  {name}: {printable(row['error'])}")
+        print(f"hint: {printable(row['hint'])}")
         return
     print(f"{painter.paint(size(row['bytes']).rjust(_WIDTH), 'yellow')}  {name}")
     if briefly:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from snapd.cli.exit_codes import DONE, FAILED, NOT_ALL
 from snapd.cli.requests.connection import ask, backend
 from snapd.cli.requests.folder import folder_of
+from snapd.cli.terminal.filenames import shell_name
 from snapd.cli.terminal.output import Painter, print_json, printable, size
 from snapd.core.errors import SnapdError, StoreCorrupt, StoreLocked
 from snapd.locations import Locations
@@ -143,7 +144,7 @@ def _tell(painter: Painter, answer: dict[str, Any]) -> None:
 def _tell_problem(painter: Painter, word: str, style: str, problem: dict[str, Any]) -> None:
     print(f"{painter.paint(word, style)} {printable(problem['message'])}")
     for touched in problem["files"][:_MANY]:
-        name = printable(touched["file"]) or "(the whole folder)"
+        name = shell_name(touched["file"]) if touched["file"] else "(the whole folder)"
         print(f"           {name}  in {_hashes(touched['snapshots'])}")
     _tell_rest(len(problem["files"]), "files")
     if problem["snapshots"]:

@@ -8,9 +8,10 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from snapd.cli.exit_codes import DONE, FAILED, NOT_ALL
+from snapd.cli.exit_codes import DONE, NOT_ALL
 from snapd.cli.requests.connection import ask, backend, settings_of
-from snapd.cli.terminal.confirming import confirmed
+from snapd.cli.terminal.confirming import confirmed, declined
+from snapd.cli.terminal.filenames import shell_name
 from snapd.cli.terminal.output import print_json, printable, size
 from snapd.core.errors import InvalidParams, IoError, SnapdError, StoreLocked
 from snapd.locations import Locations, stores_directory
@@ -28,8 +29,7 @@ def gc(options: argparse.Namespace) -> int:
     if options.older_than is not None and not 0 <= options.older_than < math.inf:
         raise InvalidParams("--older-than: expected a number of days, at least 0", field="--older-than")
     if options.older_than == 0 and not (options.yes or _is_wanted()):
-        print("snapd: nothing was changed", file=sys.stderr)
-        return FAILED
+        return declined(options)
     if options.all or options.missing:
         return _all(options)
     with backend(options) as found:
@@ -114,14 +114,14 @@ def _missing(options: argparse.Namespace, found: Found) -> dict[str, Any]:
     from snapd.store.usage.catalog import remove
 
     assert found.root is not None
-    question = f"{printable(found.root)} no longer exists. Remove its snapshots for good?"
+    question = f"{shell_name(found.root)} no longer exists. Remove its snapshots for good?"
     if not options.missing and not (sys.stdin.isatty() and confirmed(question)):
         return {}
     return {"freedBytes": remove(found.path), "gone": True}
 
 
 def _print(row: dict[str, Any]) -> None:
-    name = printable(row["folder"] or row["store"])
+    name = shell_name(row["folder"] or row["store"])
     if "error" in row:
         print(f"snapd: {name}: {printable(row['error'])}\nhint: {printable(row['hint'])}", file=sys.stderr)
     elif "gone" in row:

@@ -8,10 +8,11 @@ import stat
 from typing import TYPE_CHECKING
 
 from snapd._version import __version__
+from snapd.cli.terminal.filenames import shell_name
 from snapd.cli.terminal.output import size
 from snapd.core.errors import SnapdError, StorageFull
 from snapd.launch import connect
-from snapd.locations import check_private, check_socket_path, store_path
+from snapd.locations import check_private, check_socket_path, store_path, stores_directory
 
 if TYPE_CHECKING:
     from snapd.locations import Locations
@@ -89,6 +90,44 @@ def daemon(socket: str) -> str:
     if version != __version__:
         raise Unwell(f"running at {socket}, version {version}; this is {__version__}", _STOP)
     return f"running at {socket}, version {version}"
+
+
+def other_daemons(locations: Locations, socket: str) -> str:
+    """Checks that no other daemon of the user has opened stores: what it has open, the user's own cannot.
+
+    Args:
+        locations: of the user.
+        socket: of the daemon that the commands use.
+    """
+    from snapd.root import folder_of_store
+    from snapd.store.files.lock import owner_socket
+
+    found: dict[str, list[str]] = {}
+    directory = stores_directory(locations.data)
+    for name in sorted(os.listdir(directory)) if os.path.isdir(directory) else ():
+        store = os.path.join(directory, name)
+        other = owner_socket(store)
+        if other is not None and os.path.realpath(other) != os.path.realpath(socket):
+            found.setdefault(other, []).append(shell_name(folder_of_store(store) or store))
+    for other, folders in found.items():
+        if _listens(other):
+            more = f" and {len(folders) - 1} more" if len(folders) > 1 else ""
+            problem = f"another daemon, at {shell_name(other)}, has snapshots of {folders[0]}{more}"
+            hint = f"run 'snapd stop --socket {shell_name(other)}' to end it, or use it: add --socket to your commands"
+            raise Unwell(problem, hint)
+    return "no other daemon has snapshots of this user"
+
+
+def _listens(socket: str) -> bool:
+    try:
+        connection = connect(socket)
+    except OSError:
+        # whoever is there is nobody whom commands would reach
+        return False
+    if connection is None:
+        return False
+    connection.close()
+    return True
 
 
 def watches(directories: int) -> str:

@@ -132,13 +132,16 @@ def _token(path: str | None, locations: Locations) -> str:
             with open(path, encoding="utf-8") as file:
                 token = file.read().strip()
         except (OSError, UnicodeDecodeError) as error:
-            raise InvalidParams(f"--token-file: {error}", field="--token-file") from error
+            said = error.strerror if isinstance(error, OSError) else "it is no text"
+            hint = "name a file that holds the token and that you may read"
+            raise InvalidParams(f"--token-file: {path}: {said}", hint=hint, field="--token-file") from error
     else:
         token = os.environ.get("SNAPD_TOKEN", "").strip()
     if token:
         return token
     if path is not None:
-        raise InvalidParams(f"--token-file: {path} is empty", field="--token-file")
+        hint = "write the token into it, or leave --token-file out to have one made"
+        raise InvalidParams(f"--token-file: {path} is empty", hint=hint, field="--token-file")
     from snapd.store.files.durable import write_file
 
     locations.make_runtime()

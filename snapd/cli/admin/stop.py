@@ -12,6 +12,7 @@ import time
 from typing import TYPE_CHECKING
 
 from snapd.cli.exit_codes import DONE
+from snapd.cli.terminal.output import print_json
 from snapd.core.errors import IoError
 from snapd.launch import connect
 from snapd.locations import Locations
@@ -29,7 +30,10 @@ def stop(options: argparse.Namespace) -> int:
     path = os.path.abspath(options.socket) if options.socket else locations.socket
     connection = connect(path)
     if connection is None:
-        print("snapd: no daemon is running", file=sys.stderr)
+        if options.json:
+            print_json({"stopped": False})
+        else:
+            print("snapd: no daemon is running", file=sys.stderr)
         return DONE
     with connection:
         process = _peer(connection, path)
@@ -48,6 +52,8 @@ def stop(options: argparse.Namespace) -> int:
         time.sleep(_POLL_SECONDS)
     if descriptor is not None:
         os.close(descriptor)
+    if options.json:
+        print_json({"stopped": True})
     return DONE
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from snapd.cli.exit_codes import FAILED
 from snapd.cli.requests.connection import ask, backend, in_folder
 from snapd.cli.requests.names import step_id
 from snapd.cli.requests.operation import operate
-from snapd.cli.terminal.confirming import check_asked
+from snapd.cli.terminal.confirming import check_asked, declined
 from snapd.cli.terminal.output import Painter, printable
 from snapd.core.errors import InvalidParams
 
@@ -39,8 +38,7 @@ def revert_hunk(options: argparse.Namespace) -> int:
             )
         chosen = _named(options.hunks, len(hunks)) if options.hunks else _chosen(options, hunks)
         if not chosen:
-            print("snapd: nothing was changed", file=sys.stderr)
-            return FAILED
+            return declined(options)
         return operate(options, found, "step/revertHunks", {**about, "hunks": chosen}, sure=True)
 
 

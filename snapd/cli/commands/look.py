@@ -1,25 +1,24 @@
-"""`snapd track`, `patch`, `diff`, `show`, `files` and `status`."""
+"""`snapd track`, `patch`, `diff`, `show` and `files`."""
 
 from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from snapd.backend import file_bytes
 from snapd.cli.exit_codes import DONE
 from snapd.cli.requests.connection import ask, backend, in_folder, pages
-from snapd.cli.requests.folder import folder_of, others_with
+from snapd.cli.requests.folder import folder_of
+from snapd.cli.requests.similar import suggesting
 from snapd.cli.requests.snapshots import find_sides, find_snapshot, split_file
-from snapd.cli.terminal.layout import one_line
-from snapd.cli.terminal.output import Painter, print_json, printable, settings, size, summary, watching
+from snapd.cli.terminal.filenames import file_name, shell_name
+from snapd.cli.terminal.output import Painter, print_json, summary
 from snapd.cli.terminal.reasons import in_words
-from snapd.cli.terminal.times import lasting, local_now, moment
 from snapd.core.errors import InvalidParams
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator
 
 
 def track(options: argparse.Namespace) -> int:
@@ -34,7 +33,7 @@ def track(options: argparse.Namespace) -> int:
     else:
         print(result["hash"])
         for skip in result["skipped"]:
-            print(f"snapd: skipped {printable(skip['file'])} ({in_words(skip['reason'])})", file=sys.stderr)
+            print(f"snapd: skipped {shell_name(skip['file'])} ({in_words(skip['reason'])})", file=sys.stderr)
     return DONE
 
 
@@ -79,7 +78,7 @@ def show(options: argparse.Namespace) -> int:
             hint="FILE@2f4a6c prints a file of a snapshot, FILE@@2h as it was two hours ago",
             field="FILE@SNAPSHOT",
         )
-    with backend(options) as found:
+    with backend(options) as found, suggesting(found):
         params = {"hash": find_snapshot(found, word), "file": in_folder(options, file)}
         result = ask(found, "snapshot/fileAt", params)
     if options.json:
@@ -97,53 +96,13 @@ def files(options: argparse.Namespace) -> int:
         names = list(pages(found, "snapshot/listFiles", params, "files"))
     if options.json:
         print_json({"files": names})
-    else:
-        for name in names:
-            print(printable(name) if sys.stdout.isatty() else name)
-    return DONE
-
-
-def status(options: argparse.Namespace) -> int:
-    """Shows what is known of the folder."""
-    with backend(options) as found:
-        result = ask(found, "snapshot/status", {})
-    if options.json:
-        print_json(result)
         return DONE
-    painter = Painter(options)
     folder = os.path.realpath(folder_of(options))
-    rows = {
-        "folder": printable(folder),
-        "snapshots": painter.paint("on", "green") if result["enabled"] else painter.paint("off", "yellow"),
-        "last": result.get("lastHash", "none yet"),
-        "files": str(result["files"]),
-        "watching": watching(result),
-        "store": f"{result['store']['path']} ({size(result['store']['bytes'])})",
-    }
-    others = others_with(folder)
-    if others:
-        names = ", ".join(map(printable, others))
-        rows["overlaps"] = f"{names}: has snapshots of the same files; 'snapd doctor' says more"
-    if "fullLook" in result:
-        rows["full look"] = f"{result['fullLook']['at']}: {result['fullLook']['reason']}"
-    for name, value in rows.items():
-        print(f"{painter.paint(name.ljust(9), 'dim')} {value}")
-    for at, line in enumerate(_open_steps(painter, result)):
-        print(f"{painter.paint(('' if at else 'open').ljust(9), 'dim')} {line}")
-    for at, line in enumerate(settings(result)):
-        print(f"{painter.paint(('' if at else 'settings').ljust(9), 'dim')} {line}")
-    for problem in result.get("settingsProblems", []):
-        print(f"snapd: {printable(problem)}", file=sys.stderr)
+    exact = [file_name(name, folder) for name in names]
+    if sys.stdout.isatty():
+        print("\n".join(map(shell_name, exact)))
+    else:
+        # a script gets the very bytes
+        sys.stdout.buffer.writelines(os.fsencode(f"{name}\n") for name in exact)
+        sys.stdout.buffer.flush()
     return DONE
-
-
-def _open_steps(painter: Painter, result: dict[str, Any]) -> Iterator[str]:
-    """The steps that go on, with their ages: what changes now is theirs, if no editor saves it."""
-    now = local_now()
-    for step in result["openSteps"]:
-        said = (step.get("agent"), step.get("tool"), step.get("description"))
-        words = " ".join(one_line(text) for text in said if text)
-        age = lasting(moment(step["startedAt"]), now)
-        yield " ".join(filter(None, (painter.paint(step["stepId"][:8], "yellow"), words, f"for {age}")))
-    if result["openSteps"]:
-        yield painter.paint("'snapd step end --all' ends them, if no agent is at work any more", "dim")

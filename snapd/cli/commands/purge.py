@@ -5,10 +5,11 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from snapd.cli.exit_codes import DONE, FAILED
+from snapd.cli.exit_codes import DONE
 from snapd.cli.requests.connection import ask, backend, in_folder
-from snapd.cli.terminal.confirming import confirmed
-from snapd.cli.terminal.output import print_json, printable, size
+from snapd.cli.terminal.confirming import confirmed, declined
+from snapd.cli.terminal.filenames import shell_name
+from snapd.cli.terminal.output import print_json, size
 from snapd.core.errors import InvalidParams
 
 if TYPE_CHECKING:
@@ -25,23 +26,15 @@ def purge(options: argparse.Namespace) -> int:
     )
     with backend(options) as found:
         if options.dry_run or not options.yes:
+            # an error where no snapshot has one of the files
             told = ask(found, "snapshot/purge", {**params, "dryRun": True})
-            if options.dry_run and options.json:
-                print_json(told)
-                return DONE
-            if not options.dry_run and not sys.stdin.isatty():
-                raise InvalidParams(
-                    "this cannot be undone, and standard input is no terminal to ask on",
-                    hint="see what would go with --dry-run, then confirm with --yes",
-                    field="--yes",
-                )
-            for line in _plan(told, everything=options.workspace):
-                print(line, file=sys.stdout if options.dry_run else sys.stderr)
             if options.dry_run:
-                return DONE
+                return _show_plan(options, told)
+            _check(told)
+            for line in _plan(told, everything=options.workspace):
+                print(line, file=sys.stderr)
             if not confirmed("Remove this for good? It cannot be undone."):
-                print("snapd: nothing was changed", file=sys.stderr)
-                return FAILED
+                return declined(options)
         result = ask(found, "snapshot/purge", params)
     if options.json:
         print_json(result)
@@ -55,18 +48,52 @@ def purge(options: argparse.Namespace) -> int:
     return DONE
 
 
+def _show_plan(options: argparse.Namespace, told: dict[str, Any]) -> int:
+    if options.json:
+        print_json(told)
+    else:
+        print("\n".join(_plan(told, everything=options.workspace)))
+    return DONE
+
+
+def _check(told: dict[str, Any]) -> None:
+    """Makes sure that it can be done and that somebody can be asked; raises `InvalidParams`."""
+    here = [shell_name(row["file"]) for row in told["files"] if row["inFolder"]]
+    if here:
+        raise InvalidParams(
+            f"{', '.join(here)}: still in the folder, so the next snapshot would have it again",
+            hint="delete it, or ignore it and take it out of git's index, then purge again",
+            field="FILE",
+        )
+    if not sys.stdin.isatty():
+        raise InvalidParams(
+            "this cannot be undone, and standard input is no terminal to ask on",
+            hint="see what would go with --dry-run, then confirm with --yes",
+            field="--yes",
+        )
+
+
 def _plan(told: dict[str, Any], *, everything: bool) -> list[str]:
-    lines = [_counted(told, everything=everything)]
-    for row in told["files"]:
-        versions = f"{row['versions']} version{'s' if row['versions'] != 1 else ''}"
+    rows = told["files"]
+    lines = []
+    for row in rows:
         here = "; still in the folder: delete or ignore it first" if row["inFolder"] else ""
-        lines.append(f"  {printable(row['file'])}  ({versions}, {size(row['bytes'])}{here})")
-    return lines
+        about = f"{_number(row['versions'], 'version')}, {size(row['bytes'])}{here}"
+        lines.append(f"  {shell_name(row['file'])}  ({about})")
+    total = ""
+    if rows:
+        versions, count = (sum(row[key] for row in rows) for key in ("versions", "bytes"))
+        total = f": {_number(versions, 'version')} of {_number(len(rows), 'file')}, {size(count)}"
+    return [f"{_counted(told, everything=everything)}{total}", *lines]
 
 
 def _counted(result: dict[str, Any], *, everything: bool) -> str:
+    snapshots = _number(result["snapshots"], "snapshot")
     if everything:
         verb = "purged" if result["applied"] else "to be purged"
-        return f"{result['snapshots']} snapshots and {result['sessions']} sessions {verb}"
-    verb = "rewritten" if result["applied"] else "to be rewritten"
-    return f"{result['snapshots']} snapshots {verb}"
+        return f"{snapshots} and {_number(result['sessions'], 'session')} {verb}"
+    return f"{snapshots} {'rewritten' if result['applied'] else 'to be rewritten'}"
+
+
+def _number(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"

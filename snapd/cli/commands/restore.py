@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 from snapd.cli.requests.connection import ask, backend, in_folder
 from snapd.cli.requests.folder import folder_of
 from snapd.cli.requests.operation import operate
+from snapd.cli.requests.similar import meant_file
 from snapd.cli.requests.snapshots import find_snapshot
+from snapd.cli.terminal.filenames import shell_name
 from snapd.core.errors import InvalidParams
 
 if TYPE_CHECKING:
@@ -46,10 +48,10 @@ def _check_known(options: argparse.Namespace, found: Backend, tree: str, path: s
         return
     if ask(found, "snapshot/fileExists", {"hash": tree, "file": file})["exists"]:
         return
-    below = os.path.relpath(file, folder_of(options)) + "/"
-    if not ask(found, "snapshot/listFiles", {"hash": tree, "prefix": below, "limit": 1})["files"]:
+    name = os.path.relpath(file, folder_of(options))
+    if not ask(found, "snapshot/listFiles", {"hash": tree, "prefix": f"{name}/", "limit": 1})["files"]:
         raise InvalidParams(
-            f"{path}: neither the snapshot nor the folder has it",
-            hint=f"check the name; 'snapd files {tree}' lists what the snapshot has",
+            f"{shell_name(path)}: neither the snapshot nor the folder has it",
+            hint=f"{meant_file(found, tree, name)}check the name; 'snapd files {tree}' lists what the snapshot has",
             field="FILE",
         )

@@ -28,7 +28,7 @@ def step(options: argparse.Namespace) -> int:
     try:
         return act(options)
     except (SnapdError, OSError) as error:
-        print_error(error, f"the step was not {_DONE[options.action]}: ")
+        print_error(error, f"the step was not {_DONE[options.action]}: ", as_json=options.json)
         return DONE
 
 

@@ -6,6 +6,7 @@ import argparse
 
 from snapd._version import __version__
 
+from .groups import GROUPS
 from .session_parser import add_sessions
 from .shared_options import FOLDER, changing, common
 from .usage import Parser
@@ -17,7 +18,7 @@ COMMANDS = {
     "show": ("commands.look", "show"),
     "files": ("commands.look", "files"),
     "snapshots": ("commands.snapshots", "snapshots"),
-    "status": ("commands.look", "status"),
+    "status": ("commands.status", "status"),
     "revert": ("commands.restore", "revert"),
     "restore": ("commands.restore", "restore"),
     "sessions": ("commands.log", "sessions"),
@@ -38,13 +39,16 @@ COMMANDS = {
     "doctor": ("admin.doctor", "doctor"),
     "fsck": ("admin.fsck", "fsck"),
     "completion": ("admin.completion", "completion"),
+    "help": ("admin.help", "show_help"),
 }
 """For each command, the module below `snapd.cli` and the function that runs it."""
 
 HIDDEN = {"complete": ("admin.completion", "complete")}
 """As `COMMANDS`, for what only programs call: the help does not list it."""
 
-SHOWING = frozenset({"patch", "diff", "show", "files", "snapshots", "status", "sessions", "log", "du", "completion"})
+SHOWING = frozenset(
+    {"patch", "diff", "show", "files", "snapshots", "status", "sessions", "log", "du", "completion", "help"}
+)
 """The commands whose only purpose is their output: they stop when nobody reads it any more."""
 
 _SNAPSHOT = (
@@ -60,16 +64,19 @@ _EPILOG = (
 )
 
 
-def build_parser() -> argparse.ArgumentParser:
+def build_parser() -> Parser:
     """The parser of all commands."""
-    parser: argparse.ArgumentParser = Parser(
+    parser = Parser(
         prog="snapd",
         description="Snapshots of a folder that agents edit: see what changed, and get it back.",
         epilog=_EPILOG,
     )
     parser.add_argument("--version", action="version", version=f"snapd {__version__}")
     parser.add_argument("-C", dest="directory", metavar="DIR", default=".", help=FOLDER)
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    # the parsers below it are of its class, of which the functions that fill them need not know
+    base: argparse.ArgumentParser = parser
+    commands = base.add_subparsers(dest="command", metavar="COMMAND")
+    parser.groups = GROUPS
     for add in (_add_looking, _add_bringing_back, add_sessions, _add_ui, _add_keeping, _add_serving):
         add(commands)
     return parser
@@ -177,6 +184,7 @@ def _add_serving(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     connect.add_argument("--stdio", action="store_true", help="ignored: editors append it")
     stop = commands.add_parser("stop", help="end the daemon")
     stop.add_argument("--socket", metavar="PATH", help="the daemon's socket (default: the user's own)")
+    stop.add_argument("--json", action="store_true", help="print the answer as JSON")
     commands.add_parser("doctor", parents=[common()], help="check this installation and this folder")
     fsck = commands.add_parser("fsck", parents=[common()], help="check every object of this folder's store")
     fsck.add_argument("--repair", action="store_true", help="recover what can be recovered, and keep what is replaced")
@@ -187,3 +195,5 @@ def _add_serving(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     complete = commands.add_parser("complete", add_help=False)
     complete.add_argument("shell")
     complete.add_argument("words", nargs=argparse.REMAINDER)
+    help_ = commands.add_parser("help", help="list the commands, or show the options of one")
+    help_.add_argument("words", metavar="COMMAND", nargs="*", help="such as undo, or step begin")

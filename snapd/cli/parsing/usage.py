@@ -4,29 +4,118 @@ from __future__ import annotations
 
 import argparse
 import re
-import sys
-from typing import NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
-_USAGE = 2
-"""As `argparse` exits."""
+from snapd.core.errors import SnapdError
+from snapd.core.rules.meant import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
 _CHOICE = re.compile(
     r"argument (?P<what>[^:]+): invalid choice: '(?P<given>.*)' \(choose from (?P<choices>.*)\)", re.DOTALL
 )
 
 
+class WrongUsage(SnapdError):
+    """The words of the command line do not fit together; `data["usage"]` shows how they would."""
+
+    kind: ClassVar[str] = "wrongUsage"
+    default_hint: ClassVar[str] = "'snapd help' lists the commands"
+
+    def __init__(self, message: str, hint: str, parser: argparse.ArgumentParser) -> None:
+        super().__init__(message, hint=hint, usage=parser.format_usage().removeprefix("usage: ").strip())
+        self.command = parser.prog
+
+    def in_full(self) -> str:
+        """What people read of it."""
+        return f"usage: {self.data['usage']}\n{self.command}: error: {self.message}\nhint: {self.hint}"
+
+
 class Parser(argparse.ArgumentParser):
-    """Prints wrong usage as an error and a hint; suggests what the user may have meant."""
+    """Raises wrong usage as an error with a hint; suggests what the user may have meant.
+
+    Attributes:
+        groups: where it has commands, their names in the groups in which the help lists them.
+    """
+
+    groups: Mapping[str, Sequence[str]] | None = None
+
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """The options that the words say; raises `WrongUsage`, by the command that it is about."""
+        options, rest = self.parse_known_args(args, namespace)
+        if rest:
+            _command_of(self, options)._refuse_more(rest[0])
+        return options
 
     def error(self, message: str) -> NoReturn:
-        """Prints what is wrong, and exits."""
-        self.print_usage(sys.stderr)
-        hint = f"'{self.prog} --help' says more"
+        """Raises `WrongUsage`."""
         wrong = _CHOICE.fullmatch(message)
         if wrong is not None:
-            import difflib
+            self.refuse(wrong["what"], wrong["given"], re.findall(r"'([^']*)'", wrong["choices"]))
+        raise WrongUsage(message, self._more, self)
 
-            message = f"{wrong['what']}: there is no {wrong['given']!r}"
-            close = difflib.get_close_matches(wrong["given"], re.findall(r"'([^']*)'", wrong["choices"]), 1)
-            if close:
-                hint = f"did you mean {close[0]!r}? {hint}"
-        self.exit(_USAGE, f"{self.prog}: error: {message}\nhint: {hint}\n")
+    def refuse(self, what: str, given: str, choices: Sequence[str]) -> NoReturn:
+        """Raises `WrongUsage` for a word that is none of its choices; suggests one that is like it.
+
+        Args:
+            what: the name of the argument.
+            given: the word.
+            choices: what it may be.
+        """
+        raise WrongUsage(f"{what}: there is no {given!r}", did_you_mean(given, choices) + self._more, self)
+
+    def _refuse_more(self, word: str) -> NoReturn:
+        if not word.startswith("-"):
+            raise WrongUsage(f"{word!r} is one argument too many", self._more, self)
+        option = word.partition("=")[0]
+        meant = did_you_mean(option, self._option_string_actions)
+        raise WrongUsage(f"there is no option {option}", meant + self._more, self)
+
+    @property
+    def _more(self) -> str:
+        return f"'{self.prog} --help' says more"
+
+    def format_help(self) -> str:
+        """The help, with the commands in their groups."""
+        if self.groups is None:
+            return super().format_help()
+        formatter = self._get_formatter()
+        formatter.add_usage(self.usage, self._actions, self._mutually_exclusive_groups)
+        formatter.add_text(self.description)
+        commands = _subparsers(self)
+        lines = {line.dest: line for line in commands._choices_actions} if commands is not None else {}
+        options = [action for action in self._actions if action is not commands]
+        for title, names in self.groups.items():
+            _add_section(formatter, title, [lines[name] for name in names if name in lines])
+        _add_section(formatter, "options", options)
+        formatter.add_text(self.epilog)
+        return formatter.format_help()
+
+
+def subcommands(parser: argparse.ArgumentParser) -> dict[str, Parser]:
+    """The parsers of a command's own commands that the help lists, by their names; empty if it has none."""
+    found = _subparsers(parser)
+    return {} if found is None else {line.dest: found.choices[line.dest] for line in found._choices_actions}
+
+
+def _subparsers(parser: argparse.ArgumentParser) -> argparse._SubParsersAction[Parser] | None:
+    return next((action for action in parser._actions if isinstance(action, argparse._SubParsersAction)), None)
+
+
+def _command_of(parser: Parser, options: argparse.Namespace) -> Parser:
+    commands = _subparsers(parser)
+    name = None if commands is None else getattr(options, commands.dest)
+    return parser if commands is None or name is None else _command_of(commands.choices[name], options)
+
+
+def _add_section(formatter: argparse.HelpFormatter, title: str, actions: Sequence[argparse.Action]) -> None:
+    formatter.start_section(title)
+    formatter.add_arguments(actions)
+    formatter.end_section()
+
+
+def wants_json(words: Sequence[str]) -> bool:
+    """Whether the words of a command ask for JSON, which has to be known before they are understood."""
+    own = words[: words.index("--")] if "--" in words else words
+    return "--json" in own

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
+from snapd.cli.exit_codes import FAILED
 from snapd.core.errors import InvalidParams
 
+from .output import print_json
 from .streams import can_be_asked
+
+if TYPE_CHECKING:
+    import argparse
 
 
 def confirmed(question: str) -> bool:
@@ -21,6 +27,20 @@ def confirmed(question: str) -> bool:
     print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
     check_asked()
     return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def declined(options: argparse.Namespace) -> int:
+    """Says that nothing was done since the person said no; gives the exit code.
+
+    Args:
+        options: of the command; `json` is read.
+    """
+    if options.json:
+        message, hint = "nothing was changed: the answer was no", "run the command again to be asked again"
+        print_json({"error": {"kind": "declined", "message": message, "hint": hint}})
+    else:
+        print("snapd: nothing was changed", file=sys.stderr)
+    return FAILED
 
 
 def check_asked() -> None:

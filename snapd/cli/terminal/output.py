@@ -6,8 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from snapd.core.errors import SnapdError
-
+from . import errors
 from .reasons import in_words
 
 if TYPE_CHECKING:
@@ -145,7 +144,7 @@ def size(count: int) -> str:
     amount = float(count)
     for unit in ("bytes", "KiB", "MiB", "GiB"):
         if amount < 1024 or unit == "GiB":
-            return f"{amount:.0f} {unit}" if unit == "bytes" else f"{amount:.1f} {unit}"
+            return f"{f'{amount:.1f}'.removesuffix('.0')} {unit}"
         amount /= 1024
     raise AssertionError("unreachable")
 
@@ -154,27 +153,6 @@ def watching(status: dict[str, Any]) -> str:
     """How changes in a folder are noticed, by the answer of `snapshot/status`."""
     reason = status.get("watcherReason")
     return f"{status['watcher']} ({reason})" if reason else str(status["watcher"])
-
-
-_SOURCES = {
-    "default": "default",
-    "file": "config.toml",
-    "environment": "environment",
-    "client": "this command",
-    "otherClient": "another connected editor or agent",
-    "folder": "the folder's .snapd.toml",
-}
-
-
-def settings(status: dict[str, Any]) -> list[str]:
-    """Each setting with its value, as `config.toml` would say it, and where that comes from; of `snapshot/status`."""
-    import json
-
-    return [
-        f"{row['name']} = {'nothing' if row['value'] is None else printable(json.dumps(row['value']))}"
-        f" ({_SOURCES.get(row['source'], row['source'])})"
-        for row in status.get("settings", [])
-    ]
 
 
 _printed: set[str] = set()
@@ -187,18 +165,20 @@ def print_once(line: str) -> None:
         print(line, file=sys.stderr)
 
 
-def print_error(error: Exception, before: str = "") -> None:
-    """Prints an error to standard error: what is wrong, then on a line of its own what to do next.
+def print_error(error: Exception, before: str = "", *, as_json: bool = False) -> None:
+    """Prints an error: what is wrong, then on a line of its own what to do next.
 
     Args:
-        error: of snapd; or any other, which has no hint.
+        error: of snapd, of the system, or of the connection to the daemon.
         before: what the error prevented, in front of its message.
+        as_json: print it for programs, to standard output, where they read the answer otherwise. People read the
+            other form on standard error.
     """
-    if isinstance(error, SnapdError):
-        lines = f"{printable(error.message)}\nhint: {printable(error.hint)}"
+    told = errors.readable(error)
+    if as_json:
+        print_json(errors.as_json(told))
     else:
-        lines = printable(str(error))
-    print(f"snapd: {before}{lines}", file=sys.stderr)
+        print(f"snapd: {before}{printable(told.message)}\nhint: {printable(told.hint)}", file=sys.stderr)
 
 
 def print_json(value: Any) -> None:

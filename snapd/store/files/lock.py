@@ -39,7 +39,7 @@ class Ownership:
                 self._lock.acquire(timeout=0)
             except Timeout as error:
                 raise StoreLocked(
-                    f"another process owns the store {path}", socket=_read_socket(owner), path=path
+                    f"another process owns the store {path}", socket=owner_socket(path), path=path
                 ) from error
         try:
             write_file(owner, json.dumps({"pid": os.getpid(), "socket": socket}).encode())
@@ -53,9 +53,14 @@ class Ownership:
         self._lock.release()
 
 
-def _read_socket(owner: str) -> str | None:
+def owner_socket(path: str) -> str | None:
+    """The address of the process that owns a store, or was the last to; None if it has none, or nobody ever owned it.
+
+    Args:
+        path: the directory of the store.
+    """
     try:
-        with open(owner, encoding="ascii") as file:
+        with open(os.path.join(path, OWNER), encoding="ascii") as file:
             socket = json.load(file).get("socket")
     except (OSError, ValueError):
         return None

@@ -17,6 +17,7 @@ from snapd.core.errors import InvalidParams, os_errors
 from snapd.core.model import RuleText, Signature
 from snapd.core.operations.target import stack_of
 from snapd.core.rules.ignore import IgnoreStack
+from snapd.core.rules.meant import did_you_mean
 from snapd.worktree.fs.stable_read import is_racy, read_small, signature
 from snapd.worktree.fs.stat_cache import StatCache
 from snapd.worktree.git.index import MalformedIndex, TrackedPaths, read_index
@@ -254,18 +255,25 @@ def workspace_excludes(root_descriptor: int) -> list[str]:
     try:
         document: dict[str, Any] = tomllib.loads(found.decode("utf-8"))
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise InvalidParams(f"{WORKSPACE_FILE}: {error}", field=WORKSPACE_FILE, file=WORKSPACE_FILE) from error
+        hint = "correct the file, or remove it: no snapshot is taken meanwhile"
+        raise InvalidParams(
+            f"{WORKSPACE_FILE}: {error}", hint=hint, field=WORKSPACE_FILE, file=WORKSPACE_FILE
+        ) from error
     for key in document:
         if key != "exclude":
             raise InvalidParams(
                 f"{WORKSPACE_FILE}: unknown key {key!r}: a workspace may only set 'exclude'",
+                hint=f"{did_you_mean(key, ['exclude'])}remove the key: all other settings belong into config.toml",
                 field=key,
                 file=WORKSPACE_FILE,
             )
     exclude = document.get("exclude", [])
     if not isinstance(exclude, list) or not all(isinstance(pattern, str) for pattern in exclude):
         raise InvalidParams(
-            f"{WORKSPACE_FILE}: exclude: expected a list of strings", field="exclude", file=WORKSPACE_FILE
+            f"{WORKSPACE_FILE}: exclude: expected a list of strings",
+            hint='write it as a list of patterns, such as exclude = ["*.log"]',
+            field="exclude",
+            file=WORKSPACE_FILE,
         )
     return exclude
 

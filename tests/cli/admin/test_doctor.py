@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from snapd.cli.admin import doctor
 from snapd.cli.admin.machine import Unwell
+from tests.cli.steps import put
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from tests.cli.running import Home
 
 
 def closed(monkeypatch: pytest.MonkeyPatch, error: type[OSError], *directories: Path) -> None:
@@ -52,3 +57,76 @@ def test_the_folder_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     closed(monkeypatch, PermissionError, tmp_path)
     with pytest.raises(Unwell, match=r"^\.: cannot be listed"):
         doctor._leftovers(str(tmp_path))
+
+
+def bad(home: Home, cwd: str, *words: str) -> dict[str, tuple[str, str]]:
+    """What is wrong, and its remedy, by the name of the check."""
+    done = home.run(cwd, "doctor", "--json", *words)
+    found = {each["check"]: (each["found"], each["hint"]) for each in done.json["checks"] if not each["ok"]}
+    assert done.code == (1 if found else 0)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("text", "found", "hint"),
+    [
+        (b"exclude = [", "at end of document", "correct the file, or remove it"),
+        (b"exclude = 5\n", "exclude: expected a list of strings", "write it as a list of patterns"),
+        (b"exlude = []\n", "unknown key 'exlude'", "did you mean 'exclude'? remove the key"),
+        (b"retention = 3\n", "unknown key 'retention'", "move retention to config.toml"),
+    ],
+)
+def test_what_is_wrong_with_the_folders_own_file(home: Home, project: str, text: bytes, found: str, hint: str) -> None:
+    assert bad(home, project) == {}
+    put(project, {".snapd.toml": text})
+    wrong = bad(home, project)
+    assert list(wrong) == ["rules"]
+    assert found in wrong["rules"][0]
+    assert wrong["rules"][1].startswith(hint)
+    put(project, {".snapd.toml": b'exclude = ["*.log"]\n'})
+    assert bad(home, project) == {}
+    assert ".snapd.toml: 1 pattern\n" in home.ok(project, "doctor")
+
+
+def test_a_second_daemon_is_found(own_home: Home) -> None:
+    project, other = own_home.project("p", {"a": b"1"}), own_home.project("q", {"a": b"1"})
+    socket = own_home.at("second")
+    own_home.ok(other, "track", "--socket", socket)
+    own_home.ok(project, "track")
+    try:
+        (found, hint) = bad(own_home, project)["daemons"]
+        assert found == f"another daemon, at {socket}, has snapshots of {other}"
+        assert hint.startswith(f"run 'snapd stop --socket {socket}'")
+        # the other one's commands are told of this one
+        assert own_home.at("run/daemon.sock") in bad(own_home, other, "--socket", socket)["daemons"][0]
+    finally:
+        own_home.run(other, "stop", "--socket", socket)
+    assert bad(own_home, project) == {}
+
+
+@pytest.mark.parametrize("words", ["status", "run -- true", "du", "purge a"])
+def test_a_deleted_directory_is_said(home: Home, words: str) -> None:
+    gone = home.project("gone", {"a": b"1"})
+    script = 'rm -r "$PWD"; exec "$@"'
+    command = [sys.executable, "-m", "snapd", *words.split()]
+    done = subprocess.run(
+        ["sh", "-c", script, "sh", *command], cwd=gone, env=home.env, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.splitlines() == [
+        "snapd: the directory that this command runs in was deleted",
+        "hint: go to one that exists and run the command again; if it was made anew, 'cd .' does",
+    ]
+
+
+def test_the_doctor_copes_with_a_deleted_directory(home: Home) -> None:
+    gone = home.project("gone", {"a": b"1"})
+    script = 'rm -r "$PWD"; exec "$@"'
+    command = [sys.executable, "-m", "snapd", "doctor"]
+    done = subprocess.run(
+        ["sh", "-c", script, "sh", *command], cwd=gone, env=home.env, capture_output=True, text=True, check=False
+    )
+    lines = [line for line in done.stdout.splitlines() if not line.startswith("ok ")]
+    assert (done.returncode, done.stderr, len(lines)) == (1, "", 2)
+    assert lines[0].startswith("bad folder    the directory that this command runs in was deleted")
+    assert lines[1].startswith("hint: ")

@@ -130,9 +130,12 @@ def test_purge(own_home: Home, way: tuple[str, ...]) -> None:
     result = own_home.run(project, "purge", "key", *way)
     assert (result.code, "cannot be undone" in result.err) == (2, True)
     told = own_home.ok(project, "purge", "key", "--dry-run", *way)
-    assert told.splitlines() == ["1 snapshots to be rewritten", "  key  (1 version, 25 bytes)"]
+    assert told.splitlines() == [
+        "1 snapshot to be rewritten: 1 version of 1 file, 25 bytes",
+        "  key  (1 version, 25 bytes)",
+    ]
     assert subprocess.run(["git", "--git-dir", store, "cat-file", "-e", oid], check=False).returncode == 0
-    assert own_home.ok(project, "purge", "key", "-y", *way).startswith("1 snapshots rewritten; ")
+    assert own_home.ok(project, "purge", "key", "-y", *way).startswith("1 snapshot rewritten; ")
     gone = subprocess.run(["git", "--git-dir", store, "cat-file", "-e", oid], check=False, capture_output=True)
     assert gone.returncode != 0
     fsck(store)
@@ -174,3 +177,28 @@ def test_purge_asks(own_home: Home) -> None:
         terminal.type(answer)
         assert terminal.finish().code == code
     assert own_home.run(project, "purge", "key", "-y").code == 1
+
+
+def test_purge_checks_before_it_asks(own_home: Home) -> None:
+    project = own_home.project("p", {"a": b"1", "my key": SECRET})
+    own_home.track(project)
+    put(project, {"my key": SECRET * 2})
+    own_home.track(project)
+    for words, code, said in (
+        ("my key", 2, "snapd: 'my key': still in the folder"),
+        ("nope", 1, "snapd: nope is in no snapshot"),
+    ):
+        terminal = Terminal(own_home, project, "purge", words)
+        done = terminal.finish()
+        assert (done.code, "[y/N]" in done.err) == (code, False)
+        assert said in done.err
+        assert "hint: " in done.err
+    os.remove(os.path.join(project, "my key"))
+    asked = Terminal(own_home, project, "purge", "my key").answer(b"n\n")
+    assert (asked.code, "nothing was changed" in asked.err) == (1, True)
+    assert [line.rstrip() for line in asked.err.splitlines()[:2]] == [
+        "2 snapshots to be rewritten: 2 versions of 1 file, 75 bytes",
+        "  'my key'  (2 versions, 75 bytes)",
+    ]
+    told = Terminal(own_home, project, "purge", "my key", "--json", out=False).answer(b"n\n")
+    assert (told.code, told.json["error"]["kind"]) == (1, "declined")

@@ -239,7 +239,11 @@ def test_names_that_play_tricks(home: Home, project: str) -> None:
     assert len(shown.splitlines()) == 4
     on_terminal = Terminal(home, project, "files", tree).finish().err
     assert "\033" not in on_terminal
-    assert "a\\x1b[31m\\nb" in on_terminal
+    # as a shell takes them again
+    assert r"$'a\x1b[31m\nb'" in on_terminal
+    assert r"$'\xff\xfe'" in on_terminal
+    # and a script gets the very bytes
+    assert b"\xff\xfe\n" in home.run(project, "files", tree).out
     # and they can be named
     assert home.run(project, "show", b"\xff\xfe@" + tree.encode()).out == b"y"
     assert home.run(project, "show", f"a\033[31m\nb@{tree}").out == b"x"

@@ -86,7 +86,7 @@ def test_folders_that_overlap_are_named(home: Home, project: str, inside: str) -
     assert home.run(inside, "track", "--here").code == 0
     home.ok(project, "track")
     for folder, other in ((project, inside), (inside, project)):
-        assert f"overlaps  {other}: has snapshots of the same files" in home.ok(folder, "status")
+        assert f"overlaps  {other} has snapshots of the same files" in home.ok(folder, "status")
         checks = home.run(folder, "doctor", "--json").json["checks"]
         (found,) = [check for check in checks if check["check"] == "overlaps"]
         assert (found["ok"], other in found["found"]) == (False, True)

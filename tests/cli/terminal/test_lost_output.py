@@ -174,6 +174,7 @@ CASES: list[tuple[Callable[[Bench], Any], int]] = [
     (always("fsck"), 0),
     (always("snapshots"), 0),
     (always("completion", "bash"), 0),
+    (always("help"), 0),
     (always("files", NOTHING), 1),
     (always("restore", NOTHING, "--yes"), 1),
     (always("track", "--no-such-option"), 2),
@@ -296,11 +297,14 @@ def test_what_is_skipped_does_not_turn_up_as_a_hash(home: Home, bench: Bench) ->
     assert (code, len(out)) == (0, 41)
 
 
+HINT = b"hint: free some disk space and try again; 'snapd gc' drops old snapshots\n"
+
+
 def test_a_full_disk_is_told(home: Home, bench: Bench) -> None:
     bench.change()
     for words, code in ((["restore", bench.tree, "--yes"], 0), (["files", bench.tree], 1)):
         found, _, err = launch(home, bench.root, words, "stdout full")
-        assert (found, err) == (code, b"snapd: standard output: No space left on device\n")
+        assert (found, err) == (code, b"snapd: standard output: No space left on device\n" + HINT)
 
 
 def test_a_question_that_nobody_can_see_is_not_asked(home: Home, bench: Bench) -> None:

@@ -1,0 +1,81 @@
+"""`snapd status`: what snapd knows of the folder."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+from snapd.cli.exit_codes import DONE
+from snapd.cli.requests.connection import ask, backend
+from snapd.cli.requests.folder import folder_of, others_with
+from snapd.cli.terminal.filenames import shell_name
+from snapd.cli.terminal.layout import one_line
+from snapd.cli.terminal.output import Painter, print_json, printable, size, watching
+from snapd.cli.terminal.settings import settings
+from snapd.cli.terminal.times import ago, lasting, local_now, moment
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator
+    from datetime import datetime
+
+
+def status(options: argparse.Namespace) -> int:
+    """Shows what is known of the folder."""
+    with backend(options) as found:
+        result = ask(found, "snapshot/status", {})
+    if options.json:
+        print_json(result)
+        return DONE
+    painter = Painter(options)
+    for name, lines in _rows(painter, os.path.realpath(folder_of(options)), result).items():
+        for at, line in enumerate(lines):
+            print(f"{painter.paint(('' if at else name).ljust(9), 'dim')} {line}")
+    for problem in result.get("settingsProblems", []):
+        print(f"snapd: {printable(problem)}\nhint: 'snapd doctor' says what to do about it", file=sys.stderr)
+    return DONE
+
+
+def _rows(painter: Painter, folder: str, result: dict[str, Any]) -> dict[str, list[str]]:
+    """The lines about each subject."""
+    now = local_now()
+    rows = {
+        "folder": [shell_name(folder)],
+        "snapshots": [painter.paint("on", "green") if result["enabled"] else painter.paint("off", "yellow")],
+        "last": [result.get("lastHash", "none yet; 'snapd track' takes one")],
+        "files": [f"{result['files']:,}"],
+        "watching": [watching(result)],
+        "store": [f"{shell_name(result['store']['path'])}, {size(result['store']['bytes'])}"],
+    }
+    others = others_with(folder)
+    if others:
+        rows["overlaps"] = [f"{shell_name(other)} has snapshots of the same files" for other in others]
+        rows["overlaps"].append(painter.paint("'snapd doctor' says what to do", "dim"))
+    if "fullLook" in result:
+        look = result["fullLook"]
+        rows["full look"] = [f"{ago(moment(look['at']), now)}: {printable(look['reason'])}"]
+    rows["open"] = list(_open_steps(painter, result, now))
+    rows["settings"] = _table(painter, settings(result))
+    return rows
+
+
+def _table(painter: Painter, rows: list[tuple[str, str, str]]) -> list[str]:
+    widths = [max((len(row[at]) for row in rows), default=0) for at in range(2)]
+    # what somebody has set is what somebody looks for
+    return [
+        f"{name.ljust(widths[0])}  {painter.paint(value.ljust(widths[1]), 'dim' if source == 'default' else 'bold')}"
+        f"  {painter.paint(source, 'dim')}"
+        for name, value, source in rows
+    ]
+
+
+def _open_steps(painter: Painter, result: dict[str, Any], now: datetime) -> Iterator[str]:
+    """The steps that go on, with their ages: what changes now is theirs, if no editor saves it."""
+    for step in result["openSteps"]:
+        said = (step.get("agent"), step.get("tool"), step.get("description"))
+        words = " ".join(one_line(text) for text in said if text)
+        age = lasting(moment(step["startedAt"]), now)
+        yield " ".join(filter(None, (painter.paint(step["stepId"][:8], "yellow"), words, f"for {age}")))
+    if result["openSteps"]:
+        yield painter.paint("'snapd step end --all' ends them, if no agent is at work any more", "dim")

@@ -1,0 +1,12 @@
+"""The groups in which help and `docs/cli.md` list the commands: by what somebody wants to do."""
+
+from __future__ import annotations
+
+GROUPS = {
+    "look": ("status", "log", "sessions", "show", "diff", "patch", "files", "snapshots", "ui"),
+    "take back": ("undo", "redo", "revert-hunk", "revert", "restore"),
+    "agents": ("run", "step", "session"),
+    "keep": ("track", "gc", "du", "purge"),
+    "service": ("doctor", "fsck", "serve", "connect", "stop", "completion", "help"),
+}
+"""The commands of each group, in the order in which they are listed. Every command belongs to one group."""

@@ -1,0 +1,230 @@
+"""What each command prints with `--json`: the classes of the wire contract, and those that only the command line has.
+
+Fields are written as in `snapd.wire`: in snake_case here, in camelCase in the JSON; one with a default may be absent.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import attrs
+
+from snapd.wire.check import CheckResult
+from snapd.wire.session import Entry, Session, SessionEndResult, Step, StepBeginResult, StepEndResult, StepsOutcome
+from snapd.wire.snapshot import (
+    CleanupResult,
+    DiffResult,
+    FileAtResult,
+    PurgeResult,
+    StatusResult,
+    TakenSnapshot,
+    TrackResult,
+)
+from snapd.wire.values import Outcome, Patch
+
+
+@attrs.frozen(kw_only=True)
+class ShownStep:
+    """A step, as `show` tells it."""
+
+    step: Annotated[Step, "The step."]
+    diff: Annotated[str, "What it changed, as a unified diff."]
+
+
+@attrs.frozen(kw_only=True)
+class FileNames:
+    """The files of a snapshot."""
+
+    files: Annotated[
+        list[str], "The names, relative to the folder. A name that is not valid UTF-8 is given as its `file:` URI."
+    ]
+
+
+@attrs.frozen(kw_only=True)
+class Snapshots:
+    """The snapshots of the folder."""
+
+    snapshots: Annotated[list[TakenSnapshot], "The latest first."]
+
+
+@attrs.frozen(kw_only=True)
+class Sessions:
+    """The sessions of the folder."""
+
+    sessions: Annotated[list[Session], "In the order in which they were first started."]
+
+
+@attrs.frozen(kw_only=True)
+class Log:
+    """What happened in the folder."""
+
+    entries: Annotated[list[Entry], "The latest first."]
+
+
+@attrs.frozen(kw_only=True)
+class BegunStep(StepBeginResult):
+    """A step that was begun."""
+
+    session_id: Annotated[str, "Its session, which was started if there was none."]
+
+
+@attrs.frozen(kw_only=True)
+class EndedSteps:
+    """The steps that `step end --all` ended."""
+
+    steps: Annotated[list[StepEndResult], "In the order in which they were ended."]
+
+
+@attrs.frozen(kw_only=True)
+class CleanedStore:
+    """A store that was cleaned up, or why it was not."""
+
+    folder: Annotated[str | None, "The folder that it belongs to, or null if the store does not say."]
+    store: Annotated[str, "Its directory."]
+    missing: Annotated[bool, "Whether the folder no longer exists."]
+    removed: Annotated[int | None, "The number of removed snapshots."] = None
+    freed_bytes: Annotated[int | None, "By how many bytes it shrank."] = None
+    gone: Annotated[bool | None, "True if the store itself was removed."] = None
+    error: Annotated[str | None, "What went wrong."] = None
+    hint: Annotated[str | None, "What to do about it."] = None
+
+
+@attrs.frozen(kw_only=True)
+class CleanedStores:
+    """What `gc --all` did."""
+
+    stores: Annotated[list[CleanedStore], "All stores of the user."]
+
+
+@attrs.frozen(kw_only=True)
+class SessionSize:
+    """The space that one session takes."""
+
+    session_id: Annotated[str, "The session."]
+    bytes: Annotated[int, "What only this session needs, in bytes."]
+
+
+@attrs.frozen(kw_only=True)
+class StoreSize:
+    """The space that a store takes, in bytes, by what needs it; or why that is not known."""
+
+    folder: Annotated[str | None, "The folder that it belongs to, or null if the store does not say."]
+    store: Annotated[str, "Its directory."]
+    missing: Annotated[bool, "Whether the folder no longer exists."]
+    bytes: Annotated[int | None, "All of it."] = None
+    sessions: Annotated[list[SessionSize] | None, "What single sessions need."] = None
+    no_session: Annotated[int | None, "Snapshots outside of any session."] = None
+    shared: Annotated[int | None, "What several of these need."] = None
+    unused: Annotated[int | None, "What `snapd gc` frees."] = None
+    linked: Annotated[int | None, "What the project's own git has too, which takes no extra space."] = None
+    other: Annotated[int | None, "Indexes, timeline and the cached state of the folder."] = None
+    error: Annotated[str | None, "What went wrong."] = None
+    hint: Annotated[str | None, "What to do about it."] = None
+
+
+@attrs.frozen(kw_only=True)
+class StoreSizes:
+    """The space that stores take."""
+
+    stores: Annotated[list[StoreSize], "The store of the folder, or all stores of the user."]
+    bytes: Annotated[int, "All of them together."]
+
+
+@attrs.frozen(kw_only=True)
+class Stopped:
+    """What `stop` did."""
+
+    stopped: Annotated[bool, "Whether a daemon was running."]
+
+
+@attrs.frozen(kw_only=True)
+class Finding:
+    """What one check of `doctor` found."""
+
+    check: Annotated[str, "Its name."]
+    ok: Annotated[bool, "Whether all is well."]
+    found: Annotated[str, "What it found, in words."]
+    hint: Annotated[str | None, "What to do about it; present unless all is well."] = None
+
+
+@attrs.frozen(kw_only=True)
+class Findings:
+    """What `doctor` found."""
+
+    checks: Annotated[list[Finding], "All of them, the first to look at first."]
+
+
+@attrs.frozen(kw_only=True)
+class Error:
+    """What is wrong, as `error` tells it."""
+
+    kind: Annotated[
+        str,
+        "A stable name: one of the error kinds of docs/protocol.md, or `wrongUsage` (the words of the command do not "
+        "fit together), or `declined` (the person said no).",
+    ]
+    message: Annotated[str, "What is wrong, for people."]
+    hint: Annotated[str, "What to do next, for people."]
+
+
+@attrs.frozen(kw_only=True)
+class Failure:
+    """What any command prints in place of its answer when it fails. The exit code says what kind of failure it is.
+
+    A kind may add fields to `error`, as docs/protocol.md says.
+    """
+
+    error: Annotated[Error, "What is wrong."]
+
+
+@attrs.frozen(kw_only=True)
+class UncheckedStore:
+    """A store that could not be checked."""
+
+    store: Annotated[str, "Its directory."]
+    error: Annotated[Error, "Why."]
+
+
+@attrs.frozen(kw_only=True)
+class CheckedStores:
+    """What `fsck --all` found."""
+
+    stores: Annotated[list[CheckResult | UncheckedStore], "All stores of the user."]
+
+
+ANSWERS: dict[str, Any] = {
+    "track": TrackResult,
+    "patch": Patch,
+    "diff": DiffResult,
+    "show": FileAtResult | ShownStep,
+    "files": FileNames,
+    "status": StatusResult,
+    "revert": Outcome,
+    "restore": Outcome,
+    "snapshots": Snapshots,
+    "sessions": Sessions,
+    "log": Log,
+    "undo": StepsOutcome | Outcome,
+    "redo": StepsOutcome,
+    "revert-hunk": Outcome,
+    "step begin": BegunStep,
+    "step end": StepEndResult | EndedSteps,
+    "session end": SessionEndResult,
+    "gc": CleanupResult | CleanedStores,
+    "du": StoreSizes,
+    "purge": PurgeResult,
+    "stop": Stopped,
+    "doctor": Findings,
+    "fsck": CheckResult | CheckedStores,
+}
+"""The type of the answer of each command, by its words."""
+
+WITHOUT_JSON = {
+    "run": "standard output and standard error are those of the command that it runs; 'snapd log --json' tells of it",
+    "ui": "it draws on the terminal",
+    "serve": "it speaks the protocol itself",
+    "connect": "it carries the protocol",
+    "completion": "it prints a program for a shell",
+    "help": "it prints a text for people",
+}
+"""The commands that have no `--json`, each with the reason."""

@@ -1,0 +1,134 @@
+"""A made-up project in which the examples run: real commands, at a fixed time, with names that are always the same."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import secrets
+import sys
+import time
+from contextlib import contextmanager
+from datetime import datetime, timezone
+from hashlib import sha256
+from itertools import cycle
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_BEGINNING = 1_709_647_200
+"""5 March 2024, 14:00 UTC: before any file of the scene was written, so that each is read whenever it is looked at."""
+_MINUTE = 60
+_WIDTH = "88"
+_HOME = "/home/you"
+_CHANGING = (
+    (re.compile(r"/snapshot/[0-9a-f]{16}"), "/snapshot/5d1f0c9a7be24e63"),
+    (re.compile(r"Python [\d.]+, libgit2 [\d.]+"), "Python 3.12.3, libgit2 1.9.1"),
+    (re.compile(r"[\d.]+ [A-Za-z]+ free\b"), "212 GiB free"),
+    (re.compile(r"(\d+ directories; a user may watch) \d+ with \d+"), r"\1 65536 with 128"),
+    (re.compile(r"(watching +|watcher )(?:inotify|watchdog|none)(?: \(.*\))?"), r"\1inotify"),
+)
+"""What differs from machine to machine, and what the examples show in its place."""
+_SIZE = re.compile(r"(^ *|)\b\d[\d.]* (?:bytes|KiB)", re.MULTILINE)
+_SIZES = ("42.4 KiB", "6.1 KiB", "14.9 KiB", "17.4 KiB", "4 KiB")
+
+
+class Scene:
+    """The project, and whoever types commands in it.
+
+    Args:
+        scratch: an empty directory for all of it.
+    """
+
+    def __init__(self, scratch: str) -> None:
+        self._scratch = os.path.realpath(scratch)
+        self.folder = os.path.join(self._scratch, "project")
+        self._now = _BEGINNING
+        self._made = 0
+        os.makedirs(self.folder)
+
+    def write(self, name: str, text: str | None) -> None:
+        """Writes a file of the project; None deletes it."""
+        path = os.path.join(self.folder, name)
+        if text is None:
+            os.remove(path)
+            return
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def later(self, minutes: int = 1) -> None:
+        """Lets time pass."""
+        self._now += minutes * _MINUTE
+
+    def run(self, *words: str, sizes: bool = True) -> str:
+        """What a command prints to both streams.
+
+        Args:
+            words: of the command.
+            sizes: False where they are those of a store, which depend on libraries and the file system.
+        """
+        from snapd.cli.main import main
+
+        with open(os.path.join(self._scratch, "said"), "w+b") as said, _streams_to(said.fileno()):
+            code = main(list(words))
+            sys.stdout.flush()
+            sys.stderr.flush()
+            said.seek(0)
+            text = self._settled(said.read().decode("utf-8"))
+        if code:
+            raise RuntimeError(f"snapd {' '.join(words)} ended with {code}: {text}")
+        if sizes:
+            return text
+        shown = cycle(_SIZES)
+        return _SIZE.sub(lambda found: next(shown).rjust(len(found[0]) if found[1] else 0), text)
+
+    def begin(self) -> None:
+        """Has this process be in the project, at the time of the scene, as a user without settings, for good."""
+        kept = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
+        os.environ.clear()
+        home = os.path.join(self._scratch, "home")
+        # its runtime directory is where a socket's path is short
+        runtime = os.path.join(self._scratch, "run")
+        os.environ.update(kept, HOME=home, SNAPD_RUNTIME_DIR=runtime, COLUMNS=_WIDTH, TZ="UTC", NO_COLOR="1")
+        time.tzset()
+        os.chdir(self.folder)
+        # nothing else makes a store's names and times the same each time
+        from snapd.cli.terminal import times
+
+        replaced: list[tuple[Any, str, Any]] = [
+            (time, "time", lambda: float(self._now)),
+            (time, "time_ns", lambda: self._now * 1_000_000_000),
+            (times, "local_now", lambda: datetime.fromtimestamp(self._now, timezone.utc)),
+            (secrets, "token_hex", self._token),
+        ]
+        for module, name, function in replaced:
+            setattr(module, name, function)
+
+    def _token(self, count: int = 8) -> str:
+        self._made += 1
+        return sha256(b"%d" % self._made).hexdigest()[: 2 * count]
+
+    def _settled(self, text: str) -> str:
+        text = text.replace(self.folder, f"{_HOME}/project").replace(f"{self._scratch}/home", _HOME)
+        text = text.replace(f"{self._scratch}/run", "/run/user/1000/snapd")
+        for pattern, shown in _CHANGING:
+            text = pattern.sub(shown, text)
+        return text
+
+
+@contextmanager
+def _streams_to(descriptor: int) -> Iterator[None]:
+    before = [os.dup(number) for number in (1, 2)]
+    streams = sys.stdout, sys.stderr
+    for number in (1, 2):
+        os.dup2(descriptor, number)
+    sys.stdout, sys.stderr = (io.TextIOWrapper(io.FileIO(number, "w", closefd=False)) for number in (1, 2))
+    try:
+        yield
+    finally:
+        sys.stdout, sys.stderr = streams
+        for number, saved in zip((1, 2), before, strict=True):
+            os.dup2(saved, number)
+            os.close(saved)

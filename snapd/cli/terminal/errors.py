@@ -1,0 +1,94 @@
+"""Errors in the words of the command line, whatever raised them."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+from typing import Any
+
+from snapd.core.errors import FULL, IoError, SnapdError, StorageFull, WorkspaceGone, from_os_error
+
+_OPTIONS = {
+    "sessionId": "--session",
+    "agent": "--agent",
+    "title": "--title",
+    "tool": "--tool",
+    "description": "--description",
+    "messageId": "--message",
+    "partId": "--part",
+    "parentStepId": "--parent",
+    "stepId": "STEP",
+    "hash": "HASH",
+    "prefix": "PREFIX",
+    "file": "FILE",
+    "files": "FILE",
+    "hunks": "HUNK",
+    "olderThanDays": "--older-than",
+}
+"""What the command line calls the fields of requests that a user can get wrong."""
+_SAID_ANYWAY = frozenset({"file", "files", "hunks"})
+"""Fields whose errors name what is wrong: to say FILE in front of its name would add nothing."""
+_COMMANDS = {"`step/revertFiles`": "'snapd undo STEP FILE'", "`step/revertHunks`": "'snapd revert-hunk'"}
+_CODE = re.compile(r"`([^`]+)`")
+
+
+def readable(error: Exception) -> SnapdError:
+    """The error as the command line tells it: with a hint, and without the field names of requests.
+
+    Args:
+        error: of snapd, of the system, or of the connection to the daemon.
+    """
+    if isinstance(error, FileNotFoundError) and _here_is_gone():
+        return WorkspaceGone(
+            "the directory that this command runs in was deleted",
+            hint="go to one that exists and run the command again; if it was made anew, 'cd .' does",
+        )
+    if isinstance(error, OSError):
+        return _of_system(error)
+    if not isinstance(error, SnapdError):
+        return IoError(str(error))
+    field = error.data.get("field")
+    if field not in _OPTIONS:
+        return error
+    option = _OPTIONS[field]
+    told = type(error)(
+        _without_field(error.message, field, option), hint=_in_commands(error.hint), **{**error.data, "field": option}
+    )
+    told.__cause__ = error
+    return told
+
+
+def as_json(error: SnapdError) -> dict[str, Any]:
+    """What `--json` prints of an error: its kind, its words, and what a program needs to act on it."""
+    return {"error": {"kind": error.kind, "message": error.message, "hint": error.hint, **error.data}}
+
+
+def _here_is_gone() -> bool:
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return True
+    return False
+
+
+def _of_system(error: OSError) -> SnapdError:
+    if isinstance(error.filename, (str, bytes)):
+        return from_os_error(error, error.filename)
+    said = os.strerror(error.errno) if error.errno else str(error)
+    kind = StorageFull if error.errno in FULL else IoError
+    return kind(said, errno=errno.errorcode.get(error.errno or 0, "unknown"))
+
+
+def _without_field(message: str, field: str, option: str) -> str:
+    for start in (f"{field}: ", f"{field} "):
+        if message.startswith(start):
+            rest = message.removeprefix(start)
+            return rest if field in _SAID_ANYWAY and start.endswith(": ") else f"{option}{start[len(field) :]}{rest}"
+    return message
+
+
+def _in_commands(hint: str) -> str:
+    for method, command in _COMMANDS.items():
+        hint = hint.replace(method, command)
+    return _CODE.sub(r"'\1'", hint)

@@ -1,0 +1,47 @@
+"""Names of files as people can give them to a shell again."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+
+_PLAIN = re.compile(r"[\w@%+=:,./-]+")
+
+
+def shell_name(name: str | bytes) -> str:
+    """A name as it is; quoted where a shell would take it for something else, or a terminal would not show it.
+
+    Args:
+        name: of a file; bytes that are no UTF-8 may be surrogates, as in the arguments of a command.
+    """
+    text = os.fsdecode(name)
+    if _PLAIN.fullmatch(text):
+        return text
+    return shlex.quote(text) if text.isprintable() else f"$'{''.join(map(_escaped, text))}'"
+
+
+def file_name(name: str, folder: str) -> str:
+    """The exact name of a file in an answer, which gives one that is no UTF-8 as a `file:` URI.
+
+    Args:
+        name: of the answer.
+        folder: that names are relative to, absolute and canonical.
+
+    Returns:
+        The name, relative to the folder, with surrogates for bytes that are no UTF-8.
+    """
+    if not name.startswith("file:///"):
+        return name
+    from snapd.core.paths import from_uri
+
+    return os.path.relpath(os.fsdecode(from_uri(name, "file")), folder)
+
+
+def _escaped(char: str) -> str:
+    if char in "'\\":
+        return f"\\{char}"
+    if char.isprintable():
+        return char
+    known = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
+    return known.get(char) or "".join(f"\\x{byte:02x}" for byte in os.fsencode(char))

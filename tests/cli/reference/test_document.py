@@ -1,0 +1,60 @@
+"""`docs/cli.md`: what it has to say of every command, and that nothing is forgotten."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from snapd.cli import exit_codes
+from snapd.cli.parsing.parser import build_parser
+from snapd.cli.reference import __main__ as program
+from snapd.cli.reference import examples, markdown, schema
+
+DOCUMENT = (Path(__file__).parents[3] / "docs" / "cli.md").read_text("utf-8")
+COMMANDS = dict(markdown.commands(build_parser()))
+
+
+@pytest.mark.parametrize("words", COMMANDS)
+def test_every_command_with_every_option_and_an_example(words: str) -> None:
+    section = DOCUMENT.partition(f"\n### snapd {words}\n")[2].partition("\n##")[0]
+    everywhere = DOCUMENT.partition("\n## Options that most commands have\n")[2].partition("\n## ")[0]
+    assert f"$ snapd {words}" in section
+    for option in COMMANDS[words]._option_string_actions.keys() - {"-h", "--help"}:
+        assert re.search(rf"`{option}[ `]", section + everywhere), f"{words} {option}"
+    assert f"(#snapd-{words.replace(' ', '-')})" in DOCUMENT
+
+
+def test_every_exit_code() -> None:
+    rows = re.findall(r"^\| (\d+) \| \S", DOCUMENT, re.MULTILINE)
+    assert rows == sorted((str(value) for name, value in vars(exit_codes).items() if name.isupper()), key=int)
+
+
+def test_a_command_without_an_example_is_named() -> None:
+    played = dict.fromkeys(COMMANDS, ("snapd", ""))
+    assert "### snapd undo" in markdown.document(played)
+    del played["undo"]
+    with pytest.raises(LookupError, match=r"no example of undo: add one to snapd/cli/reference/examples\.py"):
+        markdown.document(played)
+
+
+def test_nothing_of_this_machine_gets_into_it() -> None:
+    assert "/tmp/" not in DOCUMENT
+    assert "snapd-docs-" not in DOCUMENT
+    assert set(examples._UNPLAYED) < set(COMMANDS)
+
+
+def test_what_is_stale_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(markdown, "text", lambda: "fresh\n")
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs/cli.schema.json").write_text(schema.text())
+    (tmp_path / "docs/cli.md").write_text("stale\n")
+    assert program.main(["--check"], tmp_path) == 1
+    assert capsys.readouterr().err == "stale: docs/cli.md; run python -m snapd.cli.reference\n"
+    assert (tmp_path / "docs/cli.md").read_text() == "stale\n"
+    assert program.main([], tmp_path) == 0
+    assert (tmp_path / "docs/cli.md").read_text() == "fresh\n"
+    assert program.main(["--check"], tmp_path) == 0

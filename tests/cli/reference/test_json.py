@@ -1,0 +1,161 @@
+"""What the commands print with `--json`, against the schema; errors too."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from snapd.cli.parsing.parser import build_parser
+from snapd.cli.parsing.usage import subcommands
+from snapd.cli.reference.answers import ANSWERS, WITHOUT_JSON
+from snapd.cli.reference.schema import name_of, text
+from tests.cli.reference.schema import problems
+from tests.cli.running import Home
+from tests.cli.steps import numbered, put
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator
+
+SCHEMA = json.loads(text())
+
+CALLS: dict[str, list[str]] = {
+    "track": ["track"],
+    "patch": ["patch {first}"],
+    "diff": ["diff {first}"],
+    "show": ["show a.txt@last", "show {step}", "show bytes@last"],
+    "files": ["files last"],
+    "status": ["status"],
+    "revert": ["revert {first} a.txt -n"],
+    "restore": ["restore {first} -n", "restore {first} -y"],
+    "snapshots": ["snapshots -n 0"],
+    "sessions": ["sessions"],
+    "log": ["log -n 0"],
+    "undo": ["undo {step} -n", "undo {step} a.txt -n", "undo {step} -y"],
+    "redo": ["redo --session s -y"],
+    "revert-hunk": ["revert-hunk {step} a.txt 1 -n"],
+    "step begin": ["step begin --session s"],
+    "step end": ["step end {step}", "step end --all"],
+    "session end": ["session end s"],
+    "gc": ["gc", "gc --all"],
+    "du": ["du", "du --all"],
+    "purge": ["purge gone.txt -n", "purge gone.txt -y"],
+    "stop": ["stop", "stop"],
+    "doctor": ["doctor"],
+    "fsck": ["fsck", "fsck --all", "fsck --repair"],
+}
+"""For each answer, calls that print every form of it. A new command gets calls here, and its answer in `answers`."""
+
+LAST = ("session end", "purge", "gc", "fsck", "stop")
+"""What would leave the others less to show."""
+
+
+class Work:
+    """A folder in which something of everything has happened."""
+
+    def __init__(self) -> None:
+        self.home = Home()
+        self.project = self.home.project("p", {"a.txt": numbered(9), "bytes": b"\xff\0", "gone.txt": b"key\n"})
+        os.mkfifo(os.path.join(self.project, "pipe"))
+        self.first = self.home.run(self.project, "track").text.strip()
+        os.remove(os.path.join(self.project, "gone.txt"))
+        self.step = self.home.run(self.project, "step", "begin", "--session", "s", "--agent", "bot").text.strip()
+        put(self.project, {"a.txt": numbered(9, l4=b"four"), "new.txt": b"new\n"})
+        self.home.run(self.project, "step", "end", self.step)
+        self.home.run(self.project, "step", "begin", "--session", "t", "--tool", "Edit", "--description", "it goes on")
+
+    def ask(self, call: str) -> tuple[int, Any, str]:
+        """The exit code, what is printed as JSON, and what else is said."""
+        words = call.format(first=self.first, step=self.step).split()
+        done = self.home.run(self.project, *words, "--json")
+        return done.code, done.json, done.err
+
+
+@pytest.fixture(scope="module")
+def work() -> Iterator[Work]:
+    made = Work()
+    yield made
+    made.home.close()
+
+
+def commands(parser: argparse.ArgumentParser, words: str = "") -> Iterator[tuple[str, argparse.ArgumentParser]]:
+    """All commands that do something, by their words."""
+    below = subcommands(parser)
+    if not below:
+        yield words, parser
+    for name, each in below.items():
+        yield from commands(each, f"{words} {name}".strip())
+
+
+def test_every_command_has_an_answer_or_a_reason() -> None:
+    for words, parser in commands(build_parser()):
+        if words in WITHOUT_JSON:
+            assert "--json" not in parser._option_string_actions, f"{words} has --json after all: say what it prints"
+            continue
+        assert "--json" in parser._option_string_actions, f"{words}: add --json, or a reason to WITHOUT_JSON"
+        assert words in ANSWERS, f"{words}: add the type of its answer to snapd/cli/reference/answers.py"
+        assert words in CALLS, f"{words}: add calls of it to CALLS"
+    assert ANSWERS.keys() | WITHOUT_JSON.keys() == {words for words, _ in commands(build_parser())}
+
+
+@pytest.mark.parametrize("words", sorted(CALLS, key=lambda words: LAST.index(words) if words in LAST else -1))
+def test_answers(work: Work, words: str) -> None:
+    # what is still there cannot be purged, and others bring it back
+    Path(work.project, "gone.txt").unlink(missing_ok=True)
+    for call in CALLS[words]:
+        code, answer, _ = work.ask(call)
+        assert code in (0, 3), (call, answer)
+        assert problems(answer, SCHEMA["$defs"][name_of(words)], SCHEMA) == [], call
+
+
+@pytest.mark.parametrize(
+    ("call", "code", "kind", "said"),
+    [
+        ("udno", 2, "wrongUsage", "there is no 'udno'"),
+        ("log -n x", 2, "wrongUsage", "-n"),
+        ("log -n -1", 2, "invalidParams", "-n"),
+        ("diff nonsense", 2, "invalidParams", "nonsense"),
+        ("files " + "0" * 40, 1, "unknownSnapshot", "0" * 40),
+        ("show nope@last", 1, "fileNotInSnapshot", "nope"),
+        ("undo 0123456789abcdef", 1, "unknownStep", "0123456789abcdef"),
+        ("log --session nope", 1, "unknownSession", "nope"),
+        ("track -C /nowhere", 1, "workspaceRefused", "/nowhere"),
+        ("status --socket /nowhere/at/all", 4, "ioError", "/nowhere/at/all"),
+        ("restore last", 2, "invalidParams", "no terminal to ask on"),
+    ],
+)
+def test_errors(work: Work, call: str, code: int, kind: str, said: str) -> None:
+    put(work.project, {"a.txt": b"changed\n"})
+    found, answer, err = work.ask(call)
+    assert (found, answer["error"]["kind"], err) == (code, kind, "")
+    assert said in answer["error"]["message"]
+    assert answer["error"]["hint"]
+    assert problems(answer, SCHEMA["$defs"]["Failure"], SCHEMA, more=True) == []
+
+
+def test_a_hook_reads_why_there_is_no_step(work: Work) -> None:
+    code, answer, err = work.ask("step begin --best-effort -C /nowhere")
+    assert (code, answer["error"]["kind"], err) == (0, "workspaceRefused", "")
+
+
+def test_the_file_is_that_of_these_commands() -> None:
+    written = Path(__file__).parents[3] / "docs" / "cli.schema.json"
+    assert written.read_text("utf-8") == text(), "run python -m snapd.cli.reference"
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ({"files": "a"}, ".files: expected array, got 'a'"),
+        ({"files": [1]}, ".files[0]: expected string, got 1"),
+        ({}, ": files is missing"),
+        ({"files": [], "more": 1}, ": more is not described"),
+    ],
+)
+def test_the_check_finds_what_is_wrong(value: Any, said: str) -> None:
+    assert problems(value, SCHEMA["$defs"]["files"], SCHEMA) == [said]
+    assert problems({"hash": "X" * 40, "files": []}, SCHEMA["$defs"]["patch"], SCHEMA) != []
