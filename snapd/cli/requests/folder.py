@@ -24,17 +24,10 @@ def folder_of(options: argparse.Namespace) -> str:
         options: of the command; `directory` and `here` are read.
 
     Returns:
-        The folder, absolute.
-
-    Raises:
-        InvalidParams: there is no such directory.
+        The folder, absolute; a directory that does not exist as it is, so that it is refused.
     """
     directory: str = os.path.abspath(options.directory)
-    if not os.path.isdir(directory):
-        raise InvalidParams(
-            f"-C: there is no directory {printable(options.directory)}", hint="check the path", field="-C"
-        )
-    if options.here:
+    if options.here or not os.path.isdir(directory):
         return directory
     locations = Locations.from_environment(os.environ)
     folder = folder_around(directory, locations, _data_dir(locations))

@@ -88,7 +88,8 @@ def test_bash_is_given_what_replaces_its_part_of_the_word(home: Home, project: s
         return home.ok(project, "complete", "bash", " \t\n\"'@><=;|&(:", line).splitlines()
 
     assert replies("snapd rest") == ["restore "]
-    assert replies("snapd show a") == ["a\\ b.txt@"]
+    # the name of a step may begin like that, too
+    assert "a\\ b.txt@" in replies("snapd show a")
     assert replies("snapd show a\\ b.txt@la") == ["@last "]
     assert replies("snapd undo --on-conflict=me") == ["merge "]
 
