@@ -118,6 +118,9 @@ class FileChange:
     additions: Annotated[int, "Lines added."]
     deletions: Annotated[int, "Lines deleted."]
     binary: Annotated[bool, "Whether the file is binary on either side."]
+    renamed_from: Annotated[
+        str | None, "The name of the file before the rename, if the request asked for renames; it is then `modified`."
+    ] = None
     shared: Annotated[
         Literal[True] | None, "Steps of other sessions were open too, so the change belongs to several sessions."
     ] = None
