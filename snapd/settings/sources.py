@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from .table import Setting
 
-_NOT_SETTINGS = frozenset({"SNAPD_RUNTIME_DIR", "SNAPD_TOKEN"})
+_NOT_SETTINGS = frozenset({"SNAPD_PAGER", "SNAPD_RUNTIME_DIR", "SNAPD_TOKEN"})
 _PREFIX = "SNAPD_"
 _ANY_CASE = {name: row for row in SETTINGS.values() for name in (row.name, row.json_name)}
 

@@ -10,6 +10,8 @@ from snapd.backend import file_bytes
 from snapd.cli.exit_codes import DONE
 from snapd.cli.requests.connection import ask, backend, in_folder, pages, resolve
 from snapd.cli.requests.folder import folder_of, others_with
+from snapd.cli.terminal import pager
+from snapd.cli.terminal.diffs import diff_text
 from snapd.cli.terminal.layout import one_line
 from snapd.cli.terminal.output import Painter, print_json, printable, settings, size, summary, watching
 from snapd.cli.terminal.reasons import in_words
@@ -46,7 +48,7 @@ def patch(options: argparse.Namespace) -> int:
             return DONE
         params = {"from": hash_, "to": to, "contents": False, "renames": options.renames}
         diffs = list(pages(found, "snapshot/diffFull", params, "diffs"))
-    print(summary(Painter(options), diffs))
+    pager.show(options, summary(Painter(options), diffs) + "\n")
     return DONE
 
 
@@ -55,12 +57,12 @@ def diff(options: argparse.Namespace) -> int:
     with backend(options) as found:
         files = options.files and [in_folder(options, path) for path in options.files]
         to = options.to and resolve(found, options.to)
-        params = {"hash": resolve(found, options.hash), "to": to, "files": files}
-        result = ask(found, "snapshot/diff", params)
+        params = {"hash": resolve(found, options.hash), "to": to, "files": files, "renames": True}
+        result = ask(found, "snapshot/diff", {**params, "exact": not options.json})
     if options.json:
         print_json(result)
     else:
-        sys.stdout.write(Painter(options).diff(result["diff"]))
+        pager.show(options, Painter(options).diff(diff_text(result)))
     return DONE
 
 
@@ -78,8 +80,7 @@ def show(options: argparse.Namespace) -> int:
     if options.json:
         print_json(result)
         return DONE
-    sys.stdout.buffer.write(file_bytes(result["content"], result["encoding"]))
-    sys.stdout.buffer.flush()
+    pager.show(options, file_bytes(result["content"], result["encoding"]).decode(*pager.ENCODING))
     return DONE
 
 
@@ -91,8 +92,8 @@ def files(options: argparse.Namespace) -> int:
     if options.json:
         print_json({"files": names})
     else:
-        for name in names:
-            print(printable(name) if sys.stdout.isatty() else name)
+        lines = [printable(name) if sys.stdout.isatty() else name for name in names]
+        pager.show(options, "".join(f"{line}\n" for line in lines))
     return DONE
 
 

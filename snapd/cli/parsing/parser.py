@@ -7,7 +7,7 @@ import argparse
 from snapd._version import __version__
 
 from .session_parser import add_sessions
-from .shared_options import FOLDER, changing, common
+from .shared_options import FOLDER, changing, common, looking
 from .usage import Parser
 
 COMMANDS = {
@@ -71,21 +71,27 @@ def _add_looking(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     track.add_argument(
         "--force", action="append", metavar="PATH", help="capture this path although it is ignored (repeatable)"
     )
-    patch = commands.add_parser("patch", parents=[shared], help="list what changed since a snapshot, with counts")
+    shown = looking()
+    patch = commands.add_parser("patch", parents=[shown], help="list what changed since a snapshot, with counts")
     patch.add_argument("hash", metavar="HASH", help=_HASH)
     patch.add_argument("to", metavar="TO", nargs="?", help="another snapshot (default: the files as they are)")
-    patch.add_argument("--renames", action="store_true", help="show a moved file as one entry")
-    diff = commands.add_parser("diff", parents=[shared], help="show what changed since a snapshot as a unified diff")
+    patch.add_argument(
+        "--renames",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="whether to show a moved file as one entry (default: yes)",
+    )
+    diff = commands.add_parser("diff", parents=[shown], help="show what changed since a snapshot as a unified diff")
     diff.add_argument("hash", metavar="HASH", help=_HASH)
     diff.add_argument("to", metavar="TO", nargs="?", help="another snapshot (default: the files as they are)")
     diff.add_argument("--file", action="append", metavar="FILE", dest="files", help="only this file (repeatable)")
-    show = commands.add_parser("show", parents=[shared], help="print a file as it was, or show a step and its diff")
+    show = commands.add_parser("show", parents=[shown], help="print a file as it was, or show a step and its diff")
     show.add_argument(
         "what",
         metavar="FILE@HASH | STEP",
         help="a file and the snapshot to read it from; or a step, as 'snapd log' shows it",
     )
-    files = commands.add_parser("files", parents=[shared], help="list the files of a snapshot")
+    files = commands.add_parser("files", parents=[shown], help="list the files of a snapshot")
     files.add_argument("hash", metavar="HASH", help=_HASH)
     files.add_argument("prefix", metavar="PREFIX", nargs="?", default="", help="list only names that start with this")
     commands.add_parser("status", parents=[shared], help="show the state of the folder's snapshots and settings")

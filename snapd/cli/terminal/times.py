@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime, timedelta
 
+from snapd.core.errors import InvalidParams
+
+_AGO = re.compile(r"(\d{1,6})([smhdw])")
+_CLOCK = re.compile(r"(\d{1,2}):(\d{2})")
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 _UNITS = ((60, "second"), (60, "minute"), (24, "hour"), (7, "day"))
 
 
@@ -46,3 +52,36 @@ def day(when: datetime, now: datetime) -> str:
     if when.date() == (now - timedelta(days=1)).date():
         return "yesterday"
     return f"{when:%A}, {when.day} {when:%B %Y}"
+
+
+def past(text: str, now: datetime, field: str) -> datetime:
+    """The time that a word of the command line means: `90m` ago, `14:30` when it last was, `2026-11-20`, or with both.
+
+    Args:
+        text: the word.
+        now: where the user is.
+        field: what the word belongs to, for the error.
+
+    Raises:
+        InvalidParams: it is no time.
+    """
+    try:
+        return _past(text, now)
+    except (ValueError, OverflowError, OSError) as error:
+        raise InvalidParams(
+            f"{field}: expected a time, got {text!r}",
+            hint="such as 90m, 2h, 3d, 14:30, 2026-11-20 or '2026-11-20 14:30'",
+            field=field,
+        ) from error
+
+
+def _past(text: str, now: datetime) -> datetime:
+    if (ago := _AGO.fullmatch(text)) is not None:
+        return now - timedelta(seconds=int(ago[1]) * _SECONDS[ago[2]])
+    if (clock := _CLOCK.fullmatch(text)) is not None:
+        when = now.replace(hour=int(clock[1]), minute=int(clock[2]), second=0, microsecond=0, tzinfo=None)
+        if when > now.replace(tzinfo=None):
+            when -= timedelta(days=1)
+        # by the clock of that day, which summer time may have moved since
+        return when.astimezone()
+    return datetime.fromisoformat(text).astimezone()
