@@ -21,6 +21,7 @@ COMMANDS = {
     "restore": ("commands.restore", "restore"),
     "sessions": ("commands.log", "sessions"),
     "log": ("commands.log", "log"),
+    "watch": ("commands.watch", "watch"),
     "undo": ("commands.undo", "undo"),
     "redo": ("commands.undo", "redo"),
     "revert-hunk": ("commands.hunk", "revert_hunk"),
@@ -39,7 +40,7 @@ COMMANDS = {
 }
 """For each command, the module below `snapd.cli` and the function that runs it."""
 
-SHOWING = frozenset({"patch", "diff", "show", "files", "status", "sessions", "log", "du", "completion"})
+SHOWING = frozenset({"patch", "diff", "show", "files", "status", "sessions", "log", "watch", "du", "completion"})
 """The commands whose only purpose is their output: they stop when nobody reads it any more."""
 
 _HASH = "a snapshot's hash (40 hex digits), or 'last'"

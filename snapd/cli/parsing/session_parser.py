@@ -33,6 +33,10 @@ def add_sessions(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         type=int,
         help="how many entries to show (default: 25, with --since all; 0: all)",
     )
+    watch = commands.add_parser(
+        "watch", parents=[common(alone=False)], help="show what agents and you do in this folder while it happens"
+    )
+    watch.add_argument("--json", action="store_true", help="print each notification of the daemon as a line of JSON")
     _add_undoing(commands)
     _add_step(commands)
     _add_session(commands)
