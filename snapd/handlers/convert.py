@@ -80,7 +80,12 @@ def skipped(root: bytes, skips: Iterable[Skip]) -> list[wire.Skipped]:
 def file_outcomes(root: bytes, outcomes: Iterable[FileOutcome]) -> list[wire.FileOutcome]:
     """Converts the outcomes of files."""
     return [
-        wire.FileOutcome(**name(root, outcome.path), outcome=outcome.outcome, reason=outcome.reason)
+        wire.FileOutcome(
+            **name(root, outcome.path),
+            outcome=outcome.outcome,
+            reason=outcome.reason,
+            renamed_from=None if outcome.moved_from is None else shown(outcome.moved_from),
+        )
         for outcome in outcomes
     ]
 

@@ -155,6 +155,10 @@ class FileOutcome:
     uri: Annotated[str | None, _URI] = None
     outcome: Annotated[OutcomeKind, "What the operation did with the file, or would do in a dry run."]
     reason: Annotated[str | None, "Why, if that is not what the request asked for."] = None
+    renamed_from: Annotated[
+        str | None,
+        'The name that the file had before the operation renamed it. That name is in the list too, as `"deleted"`.',
+    ] = None
 
 
 @attrs.frozen(kw_only=True)

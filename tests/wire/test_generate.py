@@ -79,7 +79,7 @@ VALUES = {
     values.FileChange: "file uri? status additions deletions binary renamedFrom? shared?",
     values.Skipped: "file uri? reason",
     values.Patch: "hash files",
-    values.FileOutcome: "file uri? outcome reason?",
+    values.FileOutcome: "file uri? outcome reason? renamedFrom?",
     values.Outcome: OUTCOME,
     values.FullLook: "at reason",
     values.StoreInfo: "path bytes",

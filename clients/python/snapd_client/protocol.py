@@ -383,6 +383,8 @@ class FileOutcome(_FileOutcomeRequired, total=False):
     """
     reason: str
     """Why, if that is not what the request asked for."""
+    renamedFrom: str
+    """The name that the file had before the operation renamed it. That name is in the list too, as `"deleted"`."""
 
 
 class Outcome(TypedDict):

@@ -231,6 +231,8 @@ export interface FileOutcome {
   outcome: OutcomeKind;
   /** Why, if that is not what the request asked for. */
   reason?: string;
+  /** The name that the file had before the operation renamed it. That name is in the list too, as `"deleted"`. */
+  renamedFrom?: string;
 }
 
 /** What an operation that changes the working tree did. */

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from snapd.core.errors import SnapdError
 
 from .layout import columns, fit_title, one_line, pad, terminal_width
-from .naming import step_name
+from .naming import file_title, step_name
 from .printing import printable as printable
 from .reasons import in_words
 
@@ -124,11 +124,18 @@ def _bar(painter: Painter, row: dict[str, Any], width: int, most: int) -> str:
 
 
 def outcomes(painter: Painter, files: Iterable[dict[str, Any]]) -> str:
-    """A line for each file of an operation; a reason that does not fit stands below."""
+    """A line for each file of an operation, one for both names of a file that it moved.
+
+    A reason that does not fit stands below; names are whole, however long they are.
+    """
+    rows = list(files)
+    sources = {row["renamedFrom"] for row in rows if "renamedFrom" in row}
     width = terminal_width(unlimited=True)
     lines = []
-    for row in files:
-        name = printable(row["file"])
+    for row in rows:
+        if row["outcome"] == "deleted" and row["file"] in sources:
+            continue
+        name = file_title(row)
         reason = f"({in_words(row['reason'])})" if "reason" in row else ""
         fits = columns(name) + columns(reason) + _OUTCOME_WIDTH + 2 <= width
         between = "  " if fits else "\n" + " " * _OUTCOME_WIDTH

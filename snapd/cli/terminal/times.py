@@ -7,8 +7,9 @@ from datetime import datetime, timedelta
 
 from snapd.core.errors import InvalidParams
 
-_AGO = re.compile(r"(\d{1,6})([smhdw])")
-_CLOCK = re.compile(r"(\d{1,2}):(\d{2})")
+_AGO = re.compile(r"(?:[0-9]+[smhdw])+")
+_PART = re.compile(r"([0-9]+)([smhdw])")
+_CLOCK = re.compile(r"([0-9]{1,2}):([0-9]{2})")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 _UNITS = ((60, "second"), (60, "minute"), (24, "hour"), (7, "day"))
 
@@ -76,8 +77,8 @@ def past(text: str, now: datetime, field: str) -> datetime:
 
 
 def _past(text: str, now: datetime) -> datetime:
-    if (ago := _AGO.fullmatch(text)) is not None:
-        return now - timedelta(seconds=int(ago[1]) * _SECONDS[ago[2]])
+    if _AGO.fullmatch(text):
+        return now - timedelta(seconds=sum(int(count) * _SECONDS[unit] for count, unit in _PART.findall(text)))
     if (clock := _CLOCK.fullmatch(text)) is not None:
         when = now.replace(hour=int(clock[1]), minute=int(clock[2]), second=0, microsecond=0, tzinfo=None)
         if when > now.replace(tzinfo=None):

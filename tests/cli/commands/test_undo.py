@@ -264,3 +264,20 @@ def test_the_end_of_a_session(home: Home, project: str) -> None:
     # begun by a command that was gone at once, it has what changed until its end
     assert "f.txt" in home.ok(project, "show", step)
     assert home.run(project, "session", "end", "none").code == 1
+
+
+def test_a_file_that_was_moved_is_one_line(home: Home, project: str) -> None:
+    put(project, {"src/old.txt": numbered(20)})
+    step = home.ok(project, "step", "begin", "--session", "claude").strip()
+    put(project, {"src/old.txt": None, "new.txt": numbered(20, l3=b"x"), "more": b"1\n"})
+    home.ok(project, "step", "end", step)
+    plan = home.ok(project, "undo", "-n").splitlines()
+    assert plan[1:] == ["deleted   more", "restored  new.txt → src/old.txt"]
+    assert home.ok(project, "undo", "-y").splitlines()[1:3] == plan[1:]
+    assert read(project, "src/old.txt") == numbered(20)
+    told = home.run(project, "redo", "-y", "--json").json["files"]
+    assert [(row["file"], row.get("renamedFrom")) for row in told] == [
+        ("more", None),
+        ("new.txt", "src/old.txt"),
+        ("src/old.txt", None),
+    ]
