@@ -13,6 +13,7 @@ from snapd.core.compare.similarity import similarity
 from snapd.core.compare.text import compare_lines, line_changes, plain_changes
 from snapd.core.compare.unified import as_text
 from snapd.core.model import ObjectId
+from tests.support.amounts import amount
 from tests.support.git import run_git
 from tests.support.workspace import Bench, Executable, Item, Items, Symlink, git_tree_changes, make, read, write
 
@@ -59,6 +60,8 @@ PAIRS: dict[str, tuple[Items, Items]] = {
     "new executable": ({}, {"a": Executable(b"1\n")}),
     "file to symlink": ({"a": b"text\n"}, {"a": Symlink("text")}),
     "symlink to file": ({"a": Symlink("text")}, {"a": Executable(b"text\nmore\n")}),
+    "moved over a symlink": ({"a": numbered(*range(9)), "b": Symlink("x")}, {"b": numbered(*range(9))}),
+    "moved and replaced by a symlink": ({"a": numbered(*range(9))}, {"a": Symlink("b"), "b": numbered(*range(9))}),
     "symlink elsewhere": ({"a": Symlink("x")}, {"a": Symlink("y")}),
     "symlink to an empty file": ({"a": Symlink("x")}, {"a": b""}),
     "binary to symlink": ({"a": b"\0"}, {"a": Symlink("y")}),
@@ -324,6 +327,30 @@ def test_a_move_is_gits(tmp_path: Path, before: Items, after: Items) -> None:
     old, new = both(bench, before, after)
     raw = bench.git("diff", "--find-renames", "--abbrev=7", old.hex(), new.hex())
     assert b"rename from" in raw
+    assert b"".join(bench.workspace.diff(old, new, (), Call(), renames=True)) == raw
+
+
+@pytest.mark.parametrize("seed", range(amount(20, 400)))
+def test_moves_among_many_files_are_gits(tmp_path: Path, seed: int) -> None:
+    dice = random.Random(seed)
+    before: dict[str, Item] = {
+        f"{dice.choice('abc')}/{n}": numbered(*(n * 100 + i for i in range(12))) for n in range(9)
+    }
+    after = dict(before)
+    for name in dice.sample(sorted(before), 5):
+        item = after.pop(name)
+        assert isinstance(item, bytes)
+        what = dice.random()
+        if what < 0.6:
+            after[f"{dice.choice('cde')}/{dice.choice('xyz')}/{name[2:]}"] = item + numbered("more") * dice.randint(
+                0, 4
+            )
+        elif what < 0.8:
+            after[name] = item + b"in place\n"
+    after["e/new"] = numbered("new")
+    bench = make(tmp_path)
+    old, new = both(bench, before, after)
+    raw = bench.git("diff", "--find-renames", "--abbrev=7", old.hex(), new.hex())
     assert b"".join(bench.workspace.diff(old, new, (), Call(), renames=True)) == raw
 
 
