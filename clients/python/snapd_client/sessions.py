@@ -225,8 +225,8 @@ class SessionRequests(Requests):
         def params(cursor: str | None, _: int) -> dict[str, Any]:
             return self._params({**asked, "cursor": cursor, "limit": limit}, workspace_uri)
 
-        for page in self._pages("session/history", params, timeout, on_progress):
-            yield from page["entries"]
+        pages = self._pages("session/history", params, timeout, on_progress)
+        return (entry for page in pages for entry in page["entries"])
 
     def step_begin(
         self,
