@@ -15,7 +15,7 @@ from snapd.cli.commands.graph import draw
 from snapd.cli.commands.log import table
 from snapd.cli.terminal.layout import columns, fit, fit_name
 from snapd.cli.terminal.naming import step_name
-from snapd.cli.terminal.output import Painter, summary
+from snapd.cli.terminal.output import Painter, outcomes, summary
 from snapd.cli.terminal.times import ago, past
 from snapd.core.errors import InvalidParams
 
@@ -192,6 +192,23 @@ def test_lists_fit(width: int) -> None:
         line = entry_line({**entry, "files": files}, SESSIONS, plain(), width, NOW)
         assert columns(line) <= width
         assert line.startswith((*"ab", TREE[:8]))
+
+
+def test_a_plan_on_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    files = [
+        {"file": "资料/" * 9, "outcome": "conflict", "reason": "changedSince"},
+        {"file": "short", "outcome": "kept", "reason": "ignored"},
+        {"file": "a", "outcome": "deleted"},
+        {"file": "b", "outcome": "restored", "renamedFrom": "a"},
+    ]
+    assert outcomes(plain(), files).split("\n") == [
+        # what is decided about is named in full
+        f"conflict  {'资料/' * 9}",
+        "          (changed since)",
+        "kept      short  (it is ignored)",
+        "restored  a → b",
+    ]
 
 
 def test_a_line_for_each_entry() -> None:
