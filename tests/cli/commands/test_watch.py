@@ -10,7 +10,9 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from snapd_client import ConnectionLost
 
+from snapd.cli.commands import watch
 from snapd.cli.commands.happening import Happening
 from snapd.cli.terminal.layout import columns
 from snapd.cli.terminal.output import Painter
@@ -166,3 +168,47 @@ def test_watching_for_programs(home: Home, project: str) -> None:
     assert told[-1]["params"]["step"]["stepId"] == step
     watched.process.send_signal(signal.SIGINT)
     assert watched.finish().code == 130
+
+
+class Answering:
+    """A daemon that lost the connection, and still knows what it told meanwhile."""
+
+    def __init__(self, *failures: Exception) -> None:
+        self.failures = list(failures)
+
+    def subscribe(self, _: object) -> None:
+        pass
+
+    def reconnect(self) -> None:
+        if self.failures:
+            raise self.failures.pop(0)
+
+    def request(self, method: str, params: dict[str, Any]) -> Any:
+        if method == "snapshot/status":
+            return {"openSteps": []}
+        assert (method, params) == ("snapshot/events", {"since": 7})
+        return {"events": [told(8), told(9)], "latest": 9}
+
+
+def told(seq: int) -> dict[str, Any]:
+    params = {"seq": seq, "base": TREE, "files": [row(f"f{seq}")]}
+    return {"method": "snapshot/didChange", "params": params}
+
+
+def test_what_was_missed_is_told_once(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(watch, "_AGAIN_SECONDS", 0)
+    daemon: Any = Answering(OSError("refused"), OSError("refused"), ConnectionLost("again"))
+    watching = watch._Watch(Namespace(json=True, color="never"), daemon, daemon, lambda: None)
+    watching._tell(**told(7))
+    watching._connect_again()
+    # it comes on the new connection, too
+    for seq in (8, 9, 10):
+        watching._tell(**told(seq))
+    shown = capsys.readouterr()
+    assert [json.loads(line)["params"]["seq"] for line in shown.out.splitlines()] == [7, 8, 9, 10]
+    assert shown.err.splitlines() == [
+        "snapd: the daemon has ended; connecting again",
+        "snapd: no daemon yet: refused",
+        "snapd: no daemon yet: again",
+        "snapd: connected again",
+    ]

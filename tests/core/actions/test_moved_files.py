@@ -7,12 +7,14 @@ import os
 import random
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from snapd.core.errors import NothingToRedo, NothingToUndo
-from snapd.core.model import FileOutcome, OnConflict
+from snapd.core.model import Entry, FileOutcome, OnConflict, Signature
 from snapd.core.operations.linked_files import LinkedFiles
+from snapd.core.plan import CapturedFile, Delete, Plan, Write
 from snapd.worktree.apply import applier as applying
 from tests.support.amounts import amount
 from tests.support.sessions import Agents, at_work
@@ -402,3 +404,11 @@ def test_no_move_is_told_that_did_not_come_about(agents: Agents) -> None:
     bench.write({"old": b"the user's"})
     told = agents.undone("one")[0]
     assert moves(told.files) == {}
+
+
+@pytest.mark.parametrize(("became", "told"), [("deleted", {b"new": b"old"}), ("failed", {}), ("kept", {})])
+def test_a_file_that_is_still_there_was_not_moved(became: Any, told: dict[bytes, bytes]) -> None:
+    entry = Entry(0o100644, b"1" * 20)
+    plan = Plan((Write(b"new", entry, None),), (Delete(b"old", CapturedFile(entry, Signature(1, 2, 3, 4, 5))),))
+    assert moves(plan.foretold()) == {b"new": b"old"}
+    assert moves(plan.with_moves([FileOutcome(b"new", "restored"), FileOutcome(b"old", became)])) == told
