@@ -19,6 +19,7 @@ EXECUTABLE = 0o100755
 SYMLINK = 0o120000
 TREE = 0o040000
 
+EMPTY_BLOB: ObjectId = bytes.fromhex("e69de29bb2d1d6434b8b29ae775ad8c2e48c5391")
 EMPTY_TREE: ObjectId = bytes.fromhex("4b825dc642cb6eb9a060e54bf8d69288fbee4904")
 
 TEN_MIB = 10 * 1024 * 1024
@@ -227,11 +228,19 @@ OutcomeKind = Literal["restored", "deleted", "merged", "unchanged", "conflict", 
 
 @attrs.frozen
 class FileOutcome:
-    """What became of one file in an operation, with the reason if it is not what was asked for."""
+    """What became of one file in an operation, with the reason if it is not what was asked for.
+
+    Attributes:
+        path: where it is, or was.
+        outcome: what became of it.
+        reason: why, if that is not what was asked for.
+        moved_from: where it was before the operation moved it; that path has an outcome of its own, "deleted".
+    """
 
     path: RelPath
     outcome: OutcomeKind
     reason: str | None = None
+    moved_from: RelPath | None = None
 
     @property
     def is_left(self) -> bool:

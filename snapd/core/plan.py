@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import attrs
 
 from .errors import StoreCorrupt
-from .model import Entry, FileOutcome, ObjectId, RelPath, Signature
+from .model import EMPTY_BLOB, Entry, FileOutcome, ObjectId, RelPath, Signature
 from .paths import is_restorable_name, parents, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 @attrs.frozen
@@ -79,7 +84,38 @@ class Plan:
             *(FileOutcome(write.path, "merged" if write.merged else "restored") for write in self.writes),
             *(FileOutcome(delete.path, "deleted") for delete in self.deletes),
         ]
-        return tuple(sorted(outcomes, key=lambda outcome: outcome.path))
+        return self.with_moves(sorted(outcomes, key=lambda outcome: outcome.path))
+
+    def with_moves(self, outcomes: Sequence[FileOutcome]) -> tuple[FileOutcome, ...]:
+        """Says of each file that was moved, and is there, where it came from, if it is gone there.
+
+        A file is moved if an undo takes back a move, or if what is deleted under one name is written under another.
+        """
+        gone = {outcome.path for outcome in outcomes if outcome.outcome == "deleted"}
+        moves = {new: old for new, old in self._moves().items() if old in gone}
+        return tuple(
+            attrs.evolve(outcome, moved_from=moves[outcome.path])
+            if outcome.path in moves and outcome.outcome in ("restored", "merged")
+            else outcome
+            for outcome in outcomes
+        )
+
+    def _moves(self) -> dict[RelPath, RelPath]:
+        """The old path by the new one."""
+        come = {write.path: write.entry for write in self.writes if write.captured is None}
+        gone = {delete.path: delete.captured.entry for delete in self.deletes}
+        moves: dict[RelPath, RelPath] = {}
+        for group in self.linked:
+            new, old = [path for path in group if path in come], [path for path in group if path in gone]
+            if len(new) == len(old) == 1:
+                moves[new[0]] = old[0]
+        left: dict[Entry, list[RelPath]] = {}
+        for path in sorted(gone.keys() - moves.values(), reverse=True):
+            left.setdefault(gone[path], []).append(path)
+        for path in sorted(come.keys() - moves.keys()):
+            if come[path].oid != EMPTY_BLOB and left.get(come[path]):
+                moves[path] = left[come[path]].pop()
+        return moves
 
     def refused(self) -> tuple[FileOutcome, ...]:
         """Reports an operation that does nothing because some of its files conflict, ordered by path."""

@@ -13,7 +13,7 @@ from snapd.core.actions.compare import Comparison
 from snapd.core.actions.history import History
 from snapd.core.actions.purge import Purge
 from snapd.core.actions.restore import Restore
-from snapd.core.actions.session_diff import NetPages
+from snapd.core.actions.session_diff import NetChanges
 from snapd.core.actions.sessions import Sessions
 from snapd.core.actions.snapshots import Snapshots, TakenSnapshots
 from snapd.core.actions.step_changes import StepChanges
@@ -56,7 +56,7 @@ class Workspace:
         undo_parts: takes back some files of a step, or some hunks.
         step_changes: says what steps changed.
         history: lists the history.
-        session_diff: compares before and after the steps of a session, see `NetPages.page`.
+        session_diff, step_diff: compare before and after the steps of a session, or a step; see `NetChanges`.
         store_check: checks the store, and repairs it.
         purge: takes files out of all snapshots.
     """
@@ -93,7 +93,8 @@ class Workspace:
         planner = UndoPlanner(store, store, work_tree, self.step_changes)
         self.undo_steps = UndoSteps(writer, self.sessions, self.step_changes, planner, store.timeline)
         self.undo_parts = UndoParts(writer, self.sessions, self.step_changes, planner, store, texts)
-        self.session_diff = NetPages(store, store.timeline, self.step_changes, self.sessions, texts).page
+        net_changes = NetChanges(store, store.timeline, self.step_changes, self.sessions, texts)
+        self.session_diff, self.step_diff = net_changes.page, net_changes.step
         self.store_check = StoreCheck(writer, store, store)
         self.purge = Purge(writer, store, store, store)
 

@@ -33,7 +33,8 @@ def diff(context: Context, params: wire.DiffParams) -> wire.DiffResult:
     if params.files is not None and not only:
         return wire.DiffResult(diff="")
     old, new = convert.tree(params.hash), convert.optional_tree(params.to)
-    return wire.DiffResult(diff=context.workspace.diff(old, new, only, context.call))
+    parts = context.workspace.diff(old, new, only, context.call, renames=params.renames)
+    return convert.diff(parts, exact=params.exact)
 
 
 @handles(methods.DIFF_FULL)

@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 import attrs
 
+from snapd.core.compare.unified import as_text
 from snapd.core.errors import InvalidParams
 from snapd.core.operations.writer import OperationOptions
 from snapd.core.paths import is_utf8, relative, shown, to_uri
 from snapd.wire import values as wire
+from snapd.wire.snapshot import DiffResult
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from snapd.core.compare.file_diff import FileDelta
     from snapd.core.model import FileOutcome, ObjectId, OnConflict, Outcome, RelPath, Skip
@@ -78,7 +80,12 @@ def skipped(root: bytes, skips: Iterable[Skip]) -> list[wire.Skipped]:
 def file_outcomes(root: bytes, outcomes: Iterable[FileOutcome]) -> list[wire.FileOutcome]:
     """Converts the outcomes of files."""
     return [
-        wire.FileOutcome(**name(root, outcome.path), outcome=outcome.outcome, reason=outcome.reason)
+        wire.FileOutcome(
+            **name(root, outcome.path),
+            outcome=outcome.outcome,
+            reason=outcome.reason,
+            renamed_from=None if outcome.moved_from is None else shown(outcome.moved_from),
+        )
         for outcome in outcomes
     ]
 
@@ -109,6 +116,16 @@ def file_diff(root: bytes, delta: FileDelta) -> wire.FileDiff:
         old_mode=mode(delta.old_mode),
         new_mode=mode(delta.new_mode),
     )
+
+
+def diff(parts: Sequence[bytes], *, exact: bool) -> DiffResult:
+    """Converts a unified diff, of which each part is about one file."""
+    if not exact:
+        return DiffResult(diff=as_text(parts))
+    data = b"".join(parts)
+    if is_utf8(data):
+        return DiffResult(diff=data.decode())
+    return DiffResult(diff=base64.b64encode(data).decode(), encoding="base64")
 
 
 def file_change(root: bytes, delta: FileDelta) -> wire.FileChange:
@@ -169,6 +186,16 @@ class PagedRequest:
         if position is not None and not _NUMBER.fullmatch(position):
             raise _not_a_cursor()
         return None if position is None else int(position)
+
+    def number_and_names(self) -> tuple[int, list[bytes]] | None:
+        """Like `position`, for a number and file names behind it, each after a NUL."""
+        position = self.position()
+        if position is None:
+            return None
+        number, *names = position.split(b"\0")
+        if not _NUMBER.fullmatch(number):
+            raise _not_a_cursor()
+        return int(number), names
 
     def _digest(self, position: bytes) -> bytes:
         return hashlib.sha256(self._asked + b"\0" + position).digest()[:_DIGEST_BYTES]

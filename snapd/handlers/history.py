@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING
 
+from snapd.core.paths import shown
 from snapd.wire import session as wire
 from snapd.wire.values import FileChange, Uncaptured
 
@@ -77,6 +78,7 @@ def files(root: bytes, summaries: Iterable[FileSummary]) -> list[FileChange]:
             additions=summary.additions,
             deletions=summary.deletions,
             binary=summary.binary,
+            renamed_from=None if summary.renamed_from is None else shown(summary.renamed_from),
             shared=True if summary.shared else None,
         )
         for summary in summaries

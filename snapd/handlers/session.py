@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from snapd.core.actions.history import HistoryPosition, HistoryQuery
 from snapd.wire import methods
 from snapd.wire import session as wire
 
@@ -74,8 +75,18 @@ def diff(context: Context, params: wire.SessionDiffParams) -> wire.SessionDiffRe
 def list_history(context: Context, params: wire.HistoryParams) -> wire.HistoryResult:
     """Lists what happened."""
     paged = convert.PagedRequest(params)
-    page = context.workspace.history.page(paged.number(), params.limit or _ENTRIES, context.call)
+    only = convert.paths(context, params.files, "files")
+    if params.session_id is not None:
+        context.workspace.sessions.known(params.session_id)
+    if params.files is not None and not only:
+        return wire.HistoryResult(entries=[])
+    query = HistoryQuery(params.session_id, frozenset(only), params.renames)
+    place = paged.number_and_names()
+    after = None if place is None else HistoryPosition(place[0], frozenset(place[1]))
+    page = context.workspace.history.page(query, after, params.limit or _ENTRIES, context.call)
     return wire.HistoryResult(
-        entries=[history.entry(context.workspace.root, found) for found in page.views],
-        next_cursor=paged.optional_cursor(page.after),
+        entries=[history.entry(context.workspace.root, found) for found in page.entries],
+        next_cursor=None
+        if page.after is None
+        else paged.cursor(b"\0".join([b"%d" % page.after.seq, *sorted(page.after.names)])),
     )

@@ -1,4 +1,4 @@
-"""`step/begin`, `end`, `hunks`, `revertHunks` and `revertFiles`."""
+"""`step/begin`, `end`, `find`, `diff`, `hunks`, `revertHunks` and `revertFiles`."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from snapd.core.errors import InvalidParams
 from snapd.core.timeline.model import StepQuery
 from snapd.wire import methods
 from snapd.wire import session as wire
+from snapd.wire.snapshot import DiffResult
 from snapd.wire.values import Outcome
 
 from . import convert, history
@@ -59,8 +60,18 @@ def end(context: Context, params: wire.StepEndParams) -> wire.StepEndResult:
 def find(context: Context, params: wire.StepFindParams) -> wire.StepFindResult:
     """Finds steps by the beginning of their ids."""
     wanted = StepQuery(params.prefix or "", params.session_id, params.parent_step_id)
-    views = context.workspace.sessions.find(wanted, params.limit, context.call)
+    views = context.workspace.sessions.find(wanted, params.limit, context.call, renames=params.renames)
     return wire.StepFindResult(steps=[history.step(context.workspace.root, view) for view in views])
+
+
+@handles(methods.STEP_DIFF)
+def diff(context: Context, params: wire.StepDiffParams) -> DiffResult:
+    """Makes a unified diff of what a step changed."""
+    only = convert.paths(context, params.files, "files")
+    if params.files is not None and not only:
+        context.workspace.sessions.known_step(params.step_id)
+        return DiffResult(diff="")
+    return convert.diff(context.workspace.step_diff(params.step_id, only, context.call), exact=params.exact)
 
 
 @handles(methods.STEP_HUNKS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from snapd.core.compare.unified import as_text
 from snapd.wire import methods
 from snapd.wire import session as wire
 from snapd.wire.values import Outcome
@@ -45,6 +46,8 @@ def revert(context: Context, params: wire.SessionRevertParams) -> wire.RevertOut
     workspace = context.workspace
     asked = convert.request(params.on_conflict, "merge", params.dry_run)
     result = workspace.undo_steps.revert(params.session_id, params.message_id, params.part_id, asked, context.call)
+    same = result.before == result.after
+    changed = () if same else workspace.diff(result.before, result.after, (), context.call)
     return wire.RevertOutcome(
         applied=result.applied,
         before=result.before.hex(),
@@ -53,7 +56,7 @@ def revert(context: Context, params: wire.SessionRevertParams) -> wire.RevertOut
         message_id=params.message_id,
         part_id=params.part_id,
         snapshot=result.before.hex(),
-        diff=workspace.diff(result.before, result.after, (), context.call) if result.before != result.after else "",
+        diff=as_text(changed),
     )
 
 

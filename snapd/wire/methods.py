@@ -158,10 +158,13 @@ SESSION_REVERT = Method("session/revert", session.SessionRevertParams, session.R
 SESSION_UNREVERT = Method(
     "session/unrevert", session.SessionUnrevertParams, Outcome, "writes", ("unknownSession", "nothingToRedo")
 )
-SESSION_HISTORY = Method("session/history", session.HistoryParams, session.HistoryResult, "reads")
+SESSION_HISTORY = Method(
+    "session/history", session.HistoryParams, session.HistoryResult, "reads", ("unknownSession", "pathOutsideWorkspace")
+)
 STEP_BEGIN = Method("step/begin", session.StepBeginParams, session.StepBeginResult, "writes", _SESSION_STEP)
 STEP_END = Method("step/end", session.StepEndParams, session.StepEndResult, "writes", _STEP_FILES, idempotent=True)
 STEP_FIND = Method("step/find", session.StepFindParams, session.StepFindResult, "reads", _SESSION_STEP)
+STEP_DIFF = Method("step/diff", session.StepDiffParams, snapshot.DiffResult, "reads", _STEP_FILES)
 STEP_HUNKS = Method("step/hunks", session.StepHunksParams, session.StepHunksResult, "reads", _STEP_FILES)
 STEP_REVERT_HUNKS = Method("step/revertHunks", session.StepRevertHunksParams, Outcome, "writes", _STEP_FILES)
 STEP_REVERT_FILES = Method("step/revertFiles", session.StepRevertFilesParams, Outcome, "writes", _STEP_FILES)

@@ -6,13 +6,14 @@ from typing import Annotated, Literal
 
 import attrs
 
-from .snapshot import CURSOR, DRY_RUN, NEXT_CURSOR
+from .snapshot import CURSOR, DRY_RUN, EXACT, NEXT_CURSOR
 from .values import FileChange, FileDiff, Limit, OnConflict, Outcome, RequestParams, TreeHash, Uncaptured
 
 _SESSION = "The session."
 _STEP = "The step."
 _MESSAGE = "The message that it belongs to, by the agent's own id."
 _PART = "The part of that message, by the agent's own id."
+_RENAMES = "Whether to list a moved file once, with `renamedFrom`."
 _ON_CONFLICT = (
     'What to do with a file that is not as the step left it. Default: `"merge"`. See [Conflicts](#conflicts).'
 )
@@ -264,6 +265,7 @@ class StepFindParams(RequestParams):
     session_id: Annotated[str | None, "Only steps of this session."] = None
     parent_step_id: Annotated[str | None, "Only steps that are parts of this one."] = None
     limit: Annotated[Limit | None, "The maximum number of steps in the response, at least 1. Default: all."] = None
+    renames: Annotated[bool, _RENAMES] = False
 
 
 @attrs.frozen(kw_only=True)
@@ -293,6 +295,21 @@ class StepEndResult:
     from_: Annotated[TreeHash, "The snapshot at its beginning."]
     to: Annotated[TreeHash, "The snapshot at its end."]
     files: Annotated[list[FileChange], "The files that it changed, ordered by file."]
+
+
+@attrs.frozen(kw_only=True)
+class StepDiffParams(RequestParams):
+    """Returns what a step and its parts changed as one unified diff, even if it was undone.
+
+    It leaves out what others changed in the same files, and shows a moved file as one.
+    """
+
+    step_id: Annotated[str, _STEP]
+    files: Annotated[
+        list[str] | None,
+        "Only these files: relative paths, absolute paths, or `file:` URIs. A moved file can be given by either name.",
+    ] = None
+    exact: Annotated[bool, EXACT] = False
 
 
 @attrs.frozen(kw_only=True)
@@ -353,6 +370,13 @@ class HistoryParams(RequestParams):
     The entries are the steps of all sessions, the operations, and what changed while no step was open.
     """
 
+    session_id: Annotated[str | None, "Only the steps and operations of this session."] = None
+    files: Annotated[
+        list[str] | None,
+        "Only entries that changed one of these files or folders, with only these files in their `files`: relative "
+        "paths, absolute paths, or `file:` URIs. With `renames`, a file is followed to its older names.",
+    ] = None
+    renames: Annotated[bool, _RENAMES] = False
     cursor: Annotated[str | None, CURSOR] = None
     limit: Annotated[Limit | None, "The maximum number of entries in one response, at least 1."] = None
 

@@ -29,6 +29,7 @@ CURSOR = (
     "fails with `invalidParams`."
 )
 NEXT_CURSOR = "The `cursor` of the next page. Absent on the last page."
+EXACT = "Return the exact bytes, whatever the encoding of the files."
 DRY_RUN = "Report what the request would do, without doing it."
 _ON_CONFLICT = 'What to do with a file that changed since. Default: `"overwrite"`. See [Conflicts](#conflicts).'
 
@@ -114,13 +115,22 @@ class DiffParams(RequestParams):
     hash: Annotated[TreeHash, "The snapshot."]
     to: Annotated[TreeHash | None, _TO] = None
     files: Annotated[list[str] | None, _FILES] = None
+    renames: Annotated[bool, "Whether to show a moved file as one, as `git diff --find-renames` does."] = False
+    exact: Annotated[bool, EXACT] = False
 
 
 @attrs.frozen(kw_only=True)
 class DiffResult:
-    """The result of `snapshot/diff`."""
+    """A unified diff: the result of `snapshot/diff` and `step/diff`.
 
-    diff: Annotated[str, "A unified diff as `git diff --no-renames` writes it."]
+    Without `exact`, a file that is not UTF-8 is shown byte by byte as Latin-1. With it, `git apply` makes the new files
+    of the old ones, except binary files and text over 10 MB.
+    """
+
+    diff: Annotated[str, "A unified diff as `git diff` writes it; without `renames`, as with `--no-renames`."]
+    encoding: Annotated[
+        Literal["base64"] | None, "How `diff` encodes the bytes, if `exact` was asked for and they are not UTF-8."
+    ] = None
 
 
 @attrs.frozen(kw_only=True)

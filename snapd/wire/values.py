@@ -121,6 +121,9 @@ class FileChange:
     additions: Annotated[int, "Lines added."]
     deletions: Annotated[int, "Lines deleted."]
     binary: Annotated[bool, "Whether the file is binary on either side."]
+    renamed_from: Annotated[
+        str | None, "The name of the file before the rename, if the request asked for renames; it is then `modified`."
+    ] = None
     shared: Annotated[
         Literal[True] | None, "Steps of other sessions were open too, so the change belongs to several sessions."
     ] = None
@@ -164,6 +167,10 @@ class FileOutcome:
     uri: Annotated[str | None, _URI] = None
     outcome: Annotated[OutcomeKind, "What the operation did with the file, or would do in a dry run."]
     reason: Annotated[str | None, "Why, if that is not what the request asked for."] = None
+    renamed_from: Annotated[
+        str | None,
+        'The name that the file had before the operation renamed it. That name is in the list too, as `"deleted"`.',
+    ] = None
 
 
 @attrs.frozen(kw_only=True)

@@ -57,8 +57,10 @@ class Home:
             "SNAPD_RUNTIME_DIR": self.at("run"),
             "TERM": "xterm",
             "COLUMNS": "100",
+            "PAGER": "cat",
         }
-        self.env.pop("NO_COLOR", None)
+        for name in ("NO_COLOR", "LESS"):
+            self.env.pop(name, None)
         os.makedirs(self.at("home/.config/snapd"))
 
     def at(self, name: str) -> str:

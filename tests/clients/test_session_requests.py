@@ -94,6 +94,11 @@ ASKED: list[tuple[Callable[[Recorder], Any], str, dict[str, Any]]] = [
     (lambda it: it.session_unrevert("s"), "session/unrevert", {"sessionId": "s"}),
     (lambda it: it.session_history(cursor="c", limit=9), "session/history", {"cursor": "c", "limit": 9}),
     (
+        lambda it: it.session_history(session_id="s", files=["a"], renames=True),
+        "session/history",
+        {"sessionId": "s", "files": ["a"], "renames": True},
+    ),
+    (
         lambda it: it.step_begin(
             "s", parent_step_id="p", message_id="m", part_id="part", tool="edit", description="about"
         ),
@@ -110,6 +115,11 @@ ASKED: list[tuple[Callable[[Recorder], Any], str, dict[str, Any]]] = [
     (lambda it: it.step_end("p"), "step/end", {"stepId": "p"}),
     (lambda it: it.step_end("p", []), "step/end", {"stepId": "p", "files": []}),
     (lambda it: it.step_end("p", ["a", b"\xff"]), "step/end", {"stepId": "p", "files": ["a", "file:///w/%FF"]}),
+    (
+        lambda it: it.step_diff("p", ["a", b"\xff"], exact=True),
+        "step/diff",
+        {"stepId": "p", "files": ["a", "file:///w/%FF"], "exact": True},
+    ),
     (lambda it: it.step_hunks("p", "a"), "step/hunks", {"stepId": "p", "file": "a"}),
     (
         lambda it: it.step_revert_hunks("p", "/w/a", (i for i in (0, 2)), dry_run=True, on_conflict="fail"),
@@ -132,6 +142,11 @@ ASKED: list[tuple[Callable[[Recorder], Any], str, dict[str, Any]]] = [
     ),
     (lambda it: it.patch(HASH), "snapshot/patch", {"hash": HASH}),
     (lambda it: it.patch(hash=HASH, to=HASH), "snapshot/patch", {"hash": HASH, "to": HASH}),
+    (
+        lambda it: it.diff(HASH, renames=True, exact=True),
+        "snapshot/diff",
+        {"hash": HASH, "renames": True, "exact": True},
+    ),
     (lambda it: it.diff(HASH, files=["a"]), "snapshot/diff", {"hash": HASH, "files": ["a"]}),
     (
         lambda it: it.diff_full(HASH, contents=False, renames=True, cursor="c", limit=3),

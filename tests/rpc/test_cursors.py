@@ -48,7 +48,7 @@ class Asked:
             "session/list": [{}],
             "session/steps": [{"sessionId": "s"}, {"sessionId": "t"}],
             "session/diff": [{"sessionId": "s"}, {"sessionId": "t", "contents": False}],
-            "session/history": [{}],
+            "session/history": [{}, {"sessionId": "s"}, {"files": ["sa", "tb"], "renames": True}],
         }
 
     def pages(self, method: str, question: Params) -> list[Params]:

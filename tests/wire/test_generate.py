@@ -29,7 +29,7 @@ STATUS = (
 REQUESTS = {
     "snapshot/track": ("force?", "hash reason? skipped"),
     "snapshot/patch": ("hash to?", "hash files"),
-    "snapshot/diff": ("hash to? files?", "diff"),
+    "snapshot/diff": ("hash to? files? renames? exact?", "diff encoding?"),
     "snapshot/diffFull": ("from to? files? contents? renames? cursor? limit?", "diffs nextCursor?"),
     "snapshot/fileAt": ("hash file", "file size mode binary encoding content"),
     "snapshot/listFiles": ("hash prefix? cursor? limit?", "files nextCursor?"),
@@ -50,7 +50,7 @@ REQUESTS = {
     "session/unrevert": ("sessionId", OUTCOME),
     "step/begin": ("sessionId parentStepId? messageId? partId? tool? description? ends? detached?", "stepId hash"),
     "step/end": ("stepId files?", "stepId from to files"),
-    "step/find": ("prefix? sessionId? parentStepId? limit?", "steps"),
+    "step/find": ("prefix? sessionId? parentStepId? limit? renames?", "steps"),
     "step/hunks": ("stepId file", "hunks"),
     "step/revertHunks": ("stepId file hunks dryRun? onConflict?", OUTCOME),
 }
@@ -61,7 +61,8 @@ ADDED = {
     ),
     "snapshot/list": ("prefix? before? counts? cursor? limit?", "snapshots nextCursor?"),
     "snapshot/purge": ("files? everything? dryRun?", "applied files snapshots sessions freedBytes stillInGit"),
-    "session/history": ("cursor? limit?", "entries nextCursor?"),
+    "session/history": ("sessionId? files? renames? cursor? limit?", "entries nextCursor?"),
+    "step/diff": ("stepId files? exact?", "diff encoding?"),
     "step/revertFiles": ("stepId files dryRun? onConflict?", OUTCOME),
 }
 """What the contract does not have: a method may be added to it."""
@@ -76,10 +77,10 @@ PUSHED = {
 VALUES = {
     values.FileDiff: "file uri? status before after additions deletions binary tooLarge? encoding? renamedFrom? "
     "oldMode? newMode?",
-    values.FileChange: "file uri? status additions deletions binary shared?",
+    values.FileChange: "file uri? status additions deletions binary renamedFrom? shared?",
     values.Skipped: "file uri? reason",
     values.Patch: "hash files",
-    values.FileOutcome: "file uri? outcome reason?",
+    values.FileOutcome: "file uri? outcome reason? renamedFrom?",
     values.Outcome: OUTCOME,
     values.FullLook: "at reason",
     values.StoreInfo: "path bytes",

@@ -34,6 +34,7 @@ IDEMPOTENT: dict[str, bool | str] = {
     "step/begin": False,
     "step/end": True,
     "step/find": True,
+    "step/diff": True,
     "step/hunks": True,
     "step/revertHunks": False,
     "step/revertFiles": False,

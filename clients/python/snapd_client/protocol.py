@@ -78,6 +78,7 @@ __all__ = [
     "Step",
     "StepBeginParams",
     "StepBeginResult",
+    "StepDiffParams",
     "StepEndParams",
     "StepEndResult",
     "StepFindParams",
@@ -260,13 +261,26 @@ class DiffParams(_DiffParamsRequired, total=False):
     """The snapshot to compare with. Default: the working tree."""
     files: list[str]
     """Only these files: relative paths, absolute paths, or `file:` URIs."""
+    renames: bool
+    """Whether to show a moved file as one, as `git diff --find-renames` does."""
+    exact: bool
+    """Return the exact bytes, whatever the encoding of the files."""
 
 
-class DiffResult(TypedDict):
-    """The result of `snapshot/diff`."""
-
+class _DiffResultRequired(TypedDict):
     diff: str
-    """A unified diff as `git diff --no-renames` writes it."""
+    """A unified diff as `git diff` writes it; without `renames`, as with `--no-renames`."""
+
+
+class DiffResult(_DiffResultRequired, total=False):
+    """A unified diff: the result of `snapshot/diff` and `step/diff`.
+
+    Without `exact`, a file that is not UTF-8 is shown byte by byte as Latin-1. With it, `git apply` makes the new files
+    of the old ones, except binary files and text over 10 MB.
+    """
+
+    encoding: Literal["base64"]
+    """How `diff` encodes the bytes, if `exact` was asked for and they are not UTF-8."""
 
 
 _DiffFullParamsKeywords = TypedDict("_DiffFullParamsKeywords", {"from": TreeHash})
@@ -445,6 +459,8 @@ class FileOutcome(_FileOutcomeRequired, total=False):
     """
     reason: str
     """Why, if that is not what the request asked for."""
+    renamedFrom: str
+    """The name that the file had before the operation renamed it. That name is in the list too, as `"deleted"`."""
 
 
 class Outcome(TypedDict):
@@ -809,6 +825,8 @@ class FileChange(_FileChangeRequired, total=False):
     """The exact, percent-encoded `file:` URI. Present if the name is not valid UTF-8, so that `file` shows it with
     U+FFFD.
     """
+    renamedFrom: str
+    """The name of the file before the rename, if the request asked for renames; it is then `modified`."""
     shared: Literal[True]
     """Steps of other sessions were open too, so the change belongs to several sessions."""
 
@@ -1145,6 +1163,14 @@ class SessionUnrevertParams(RequestParams):
 class HistoryParams(RequestParams, total=False):
     """The params of `session/history`."""
 
+    sessionId: str
+    """Only the steps and operations of this session."""
+    files: list[str]
+    """Only entries that changed one of these files or folders, with only these files in their `files`: relative paths,
+    absolute paths, or `file:` URIs. With `renames`, a file is followed to its older names.
+    """
+    renames: bool
+    """Whether to list a moved file once, with `renamedFrom`."""
     cursor: str
     """The `nextCursor` of the page before. The other params must be the same, except `limit`; otherwise the request
     fails with `invalidParams`.
@@ -1263,6 +1289,8 @@ class StepFindParams(RequestParams, total=False):
     """Only steps that are parts of this one."""
     limit: int
     """The maximum number of steps in the response, at least 1. Default: all."""
+    renames: bool
+    """Whether to list a moved file once, with `renamedFrom`."""
 
 
 class StepFindResult(TypedDict):
@@ -1270,6 +1298,20 @@ class StepFindResult(TypedDict):
 
     steps: list[Step]
     """The steps, latest first."""
+
+
+class _StepDiffParamsRequired(RequestParams):
+    stepId: str
+    """The step."""
+
+
+class StepDiffParams(_StepDiffParamsRequired, total=False):
+    """The params of `step/diff`."""
+
+    files: list[str]
+    """Only these files: relative paths, absolute paths, or `file:` URIs. A moved file can be given by either name."""
+    exact: bool
+    """Return the exact bytes, whatever the encoding of the files."""
 
 
 class StepHunksParams(RequestParams):

@@ -193,6 +193,9 @@ class SessionRequests(Requests):
     def session_history(
         self,
         *,
+        session_id: str | None = None,
+        files: Iterable[FileName] | None = None,
+        renames: bool | None = None,
         cursor: str | None = None,
         limit: int | None = None,
         workspace_uri: str | None = None,
@@ -200,25 +203,30 @@ class SessionRequests(Requests):
         on_progress: OnProgress | None = None,
     ) -> types.HistoryPage:
         """Returns one page of what happened in the workspace, latest first."""
-        params = {"cursor": cursor, "limit": limit}
+        asked = {"sessionId": session_id, "files": self._names(files, workspace_uri), "renames": renames}
+        params = {**asked, "cursor": cursor, "limit": limit}
         result: types.HistoryPage = self._ask("session/history", params, workspace_uri, timeout, on_progress)
         return result
 
     def session_history_all(
         self,
         *,
+        session_id: str | None = None,
+        files: Iterable[FileName] | None = None,
+        renames: bool | None = None,
         limit: int | None = None,
         workspace_uri: str | None = None,
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
     ) -> Iterator[types.Entry]:
         """Iterates over everything that happened, latest first, and fetches at most one page ahead."""
+        asked = {"sessionId": session_id, "files": self._names(files, workspace_uri), "renames": renames}
 
         def params(cursor: str | None, _: int) -> dict[str, Any]:
-            return self._params({"cursor": cursor, "limit": limit}, workspace_uri)
+            return self._params({**asked, "cursor": cursor, "limit": limit}, workspace_uri)
 
-        for page in self._pages("session/history", params, timeout, on_progress):
-            yield from page["entries"]
+        pages = self._pages("session/history", params, timeout, on_progress)
+        return (entry for page in pages for entry in page["entries"])
 
     def step_begin(
         self,
@@ -271,13 +279,35 @@ class SessionRequests(Requests):
         session_id: str | None = None,
         parent_step_id: str | None = None,
         limit: int | None = None,
+        renames: bool | None = None,
         workspace_uri: str | None = None,
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
     ) -> types.FoundSteps:
         """Finds steps by the beginning of their ids, latest first."""
-        params = {"prefix": prefix, "sessionId": session_id, "parentStepId": parent_step_id, "limit": limit}
+        params = {
+            "prefix": prefix,
+            "sessionId": session_id,
+            "parentStepId": parent_step_id,
+            "limit": limit,
+            "renames": renames,
+        }
         result: types.FoundSteps = self._ask("step/find", params, workspace_uri, timeout, on_progress)
+        return result
+
+    def step_diff(
+        self,
+        step_id: str,
+        files: Iterable[FileName] | None = None,
+        *,
+        exact: bool | None = None,
+        workspace_uri: str | None = None,
+        timeout: float | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> types.Diff:
+        """Returns what a step and its parts changed as a unified diff, even if it was undone."""
+        params = {"stepId": step_id, "files": self._names(files, workspace_uri), "exact": exact}
+        result: types.Diff = self._ask("step/diff", params, workspace_uri, timeout, on_progress)
         return result
 
     def step_hunks(

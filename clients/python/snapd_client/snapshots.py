@@ -72,12 +72,15 @@ class SnapshotRequests(Requests):
         to: str | None = None,
         files: Iterable[FileName] | None = None,
         *,
+        renames: bool | None = None,
+        exact: bool | None = None,
         workspace_uri: str | None = None,
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
     ) -> types.Diff:
         """Returns the unified diff from a snapshot to the working tree, or to another snapshot."""
-        params = {"hash": hash, "to": to, "files": self._names(files, workspace_uri)}
+        how = {"renames": renames, "exact": exact}
+        params = {"hash": hash, "to": to, "files": self._names(files, workspace_uri), **how}
         result: types.Diff = self._snapshot("diff", params, workspace_uri, timeout, on_progress)
         return result
 

@@ -119,12 +119,22 @@ export interface DiffParams extends RequestParams {
   to?: TreeHash;
   /** Only these files: relative paths, absolute paths, or `file:` URIs. */
   files?: string[];
+  /** Whether to show a moved file as one, as `git diff --find-renames` does. */
+  renames?: boolean;
+  /** Return the exact bytes, whatever the encoding of the files. */
+  exact?: boolean;
 }
 
-/** The result of `snapshot/diff`. */
+/**
+ * A unified diff: the result of `snapshot/diff` and `step/diff`.
+ *
+ * Without `exact`, a file that is not UTF-8 is shown byte by byte as Latin-1. With it, `git apply` makes the new files of the old ones, except binary files and text over 10 MB.
+ */
 export interface DiffResult {
-  /** A unified diff as `git diff --no-renames` writes it. */
+  /** A unified diff as `git diff` writes it; without `renames`, as with `--no-renames`. */
   diff: string;
+  /** How `diff` encodes the bytes, if `exact` was asked for and they are not UTF-8. */
+  encoding?: "base64";
 }
 
 /** The params of `snapshot/diffFull`. */
@@ -265,6 +275,8 @@ export interface FileOutcome {
   outcome: OutcomeKind;
   /** Why, if that is not what the request asked for. */
   reason?: string;
+  /** The name that the file had before the operation renamed it. That name is in the list too, as `"deleted"`. */
+  renamedFrom?: string;
 }
 
 /** What an operation that changes the working tree did. */
@@ -546,6 +558,8 @@ export interface FileChange {
   deletions: number;
   /** Whether the file is binary on either side. */
   binary: boolean;
+  /** The name of the file before the rename, if the request asked for renames; it is then `modified`. */
+  renamedFrom?: string;
   /** Steps of other sessions were open too, so the change belongs to several sessions. */
   shared?: true;
 }
@@ -802,6 +816,12 @@ export interface SessionUnrevertParams extends RequestParams {
 
 /** The params of `session/history`. */
 export interface HistoryParams extends RequestParams {
+  /** Only the steps and operations of this session. */
+  sessionId?: string;
+  /** Only entries that changed one of these files or folders, with only these files in their `files`: relative paths, absolute paths, or `file:` URIs. With `renames`, a file is followed to its older names. */
+  files?: string[];
+  /** Whether to list a moved file once, with `renamedFrom`. */
+  renames?: boolean;
   /** The `nextCursor` of the page before. The other params must be the same, except `limit`; otherwise the request fails with `invalidParams`. */
   cursor?: string;
   /** The maximum number of entries in one response, at least 1. */
@@ -894,12 +914,24 @@ export interface StepFindParams extends RequestParams {
   parentStepId?: string;
   /** The maximum number of steps in the response, at least 1. Default: all. */
   limit?: number;
+  /** Whether to list a moved file once, with `renamedFrom`. */
+  renames?: boolean;
 }
 
 /** The result of `step/find`. */
 export interface StepFindResult {
   /** The steps, latest first. */
   steps: Step[];
+}
+
+/** The params of `step/diff`. */
+export interface StepDiffParams extends RequestParams {
+  /** The step. */
+  stepId: string;
+  /** Only these files: relative paths, absolute paths, or `file:` URIs. A moved file can be given by either name. */
+  files?: string[];
+  /** Return the exact bytes, whatever the encoding of the files. */
+  exact?: boolean;
 }
 
 /** The params of `step/hunks`. */
@@ -982,6 +1014,7 @@ export interface Requests {
   "step/begin": { params: StepBeginParams; result: StepBeginResult };
   "step/end": { params: StepEndParams; result: StepEndResult };
   "step/find": { params: StepFindParams; result: StepFindResult };
+  "step/diff": { params: StepDiffParams; result: DiffResult };
   "step/hunks": { params: StepHunksParams; result: StepHunksResult };
   "step/revertHunks": { params: StepRevertHunksParams; result: Outcome };
   "step/revertFiles": { params: StepRevertFilesParams; result: Outcome };
@@ -1025,6 +1058,7 @@ export const IDEMPOTENT: Readonly<Record<keyof Requests, boolean | string>> = {
   "step/begin": false,
   "step/end": true,
   "step/find": true,
+  "step/diff": true,
   "step/hunks": true,
   "step/revertHunks": false,
   "step/revertFiles": false,

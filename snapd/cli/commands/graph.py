@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from snapd.cli.requests.names import short
-from snapd.cli.terminal.layout import columns, fit, fit_name, one_line, pad
-from snapd.cli.terminal.output import LETTERS, printable
+from snapd.cli.terminal.layout import columns, fit, fit_title, one_line, pad
+from snapd.cli.terminal.naming import said_of, step_name
+from snapd.cli.terminal.output import count_words, letter_of, printable
 from snapd.cli.terminal.times import day, lasting, moment
 
 if TYPE_CHECKING:
@@ -22,11 +23,17 @@ _MARKS = {"open": "◎", "partly": "◐"}
 _TIME = 7
 _NAME = 10
 """Columns of a time, and of a step's name, with what keeps them apart from the next."""
+_ROOMY = 44
+"""Columns beside the graph from which on files stand below what their step is called, and not below its name."""
+_INDENT = 2
+"""How far files are indented where there is less room."""
+_TEXT = 16
+"""Columns that are left beside the lanes, at least."""
 _FILES = 6
 """Files that are shown of one entry."""
 _ALIGNED = 40
 """Columns of a name up to which the counts of several files stand below each other."""
-_LEAST = 12
+_LEAST = 4
 """Columns that a file's name has at least."""
 
 
@@ -55,12 +62,27 @@ def draw(
 
 
 class _Row:
-    """A line of the picture, before it is known how many lanes there are."""
+    """A line of the picture, before it is known how many lanes there are.
 
-    def __init__(self, time: str, cells: list[tuple[str, str]], texts: list[tuple[str, str]]) -> None:
+    Args:
+        time: at its beginning.
+        cells: of the graph.
+        texts: beside it, each with its style.
+        file: of a step that is called after its only file, that file: it stands behind the first of the texts, or
+            below where there is little room.
+    """
+
+    def __init__(
+        self,
+        time: str,
+        cells: list[tuple[str, str]],
+        texts: list[tuple[str, str]],
+        file: _Files | None = None,
+    ) -> None:
         self.time = time
         self.cells = cells
         self.texts = texts
+        self.file = file
 
 
 class _Picture:
@@ -101,7 +123,7 @@ class _Picture:
             self._add_marked(clock, None, ("◦", _FOLDER), [("you", _FOLDER)])
         else:
             self._add_operation(clock, entry)
-        if entry["files"]:
+        if entry["files"] and not _is_named_by(entry):
             undone = entry["kind"] == "step" and entry["step"]["state"] == "undone"
             self._rows.append(_Files(self._running(), entry["files"], "dim" if undone else ""))
         if entry["kind"] == "step" and entry["step"]["index"] == 0:
@@ -114,6 +136,8 @@ class _Picture:
         for row in self._rows:
             if isinstance(row, _Row):
                 lines.append(self._line(row, lanes))
+                if row.file is not None and not self._is_roomy(lanes):
+                    lines += self._file_lines(row.file, lanes)
             else:
                 lines += self._file_lines(row, lanes)
         return "\n".join(lines)
@@ -126,10 +150,9 @@ class _Picture:
         undone = step["state"] == "undone"
         style = self._styles[session_id]
         texts = [(pad(step["stepId"][:8], _NAME), "dim" if undone else style)]
-        said = [(one_line(step.get("tool")), "bold"), (one_line(step.get("description")), "")]
-        for text, plain in said if any(text for text, _ in said) else [(f"step {step['index'] + 1}", "")]:
-            if text:
-                texts.append((f"{text}  ", "dim" if undone else plain))
+        file = step["files"][0] if _is_named_after_its_file(step) else None
+        if file is None:
+            texts += [(text, "dim" if undone else plain) for text, plain in _said(step)]
         if step.get("parentStepId"):
             texts.append((f"part of {step['parentStepId'][:8]}  ", "dim"))
         if undone:
@@ -141,7 +164,7 @@ class _Picture:
         elif not step["files"]:
             texts.append(("nothing changed", "dim"))
         mark = ("○", "dim") if undone else (_MARKS.get(step["state"], "●"), style)
-        self._add_marked(clock, session_id, mark, texts)
+        self._add_marked(clock, session_id, mark, texts, file)
 
     def _add_operation(self, clock: str, entry: dict[str, Any]) -> None:
         session_id = entry.get("sessionId")
@@ -150,8 +173,7 @@ class _Picture:
         style = "bold" if session_id is None else self._styles[session_id]
         names = entry.get("steps") or []
         if len(names) == 1 and names[0] in self._steps:
-            step = self._steps[names[0]]
-            said = " ".join(filter(None, (names[0][:8], one_line(step.get("tool")), one_line(step.get("description")))))
+            said = f"{names[0][:8]} {step_name(self._steps[names[0]])}"
         elif names:
             said = ", ".join(name[:8] for name in names)
         elif entry["kind"] == "hunks":
@@ -161,11 +183,17 @@ class _Picture:
         self._add_marked(clock, session_id, ("◆", style), [(pad(entry["kind"], _NAME), "bold"), (said, "")])
 
     def _add_marked(
-        self, clock: str, session_id: str | None, mark: tuple[str, str], texts: list[tuple[str, str]]
+        self,
+        clock: str,
+        session_id: str | None,
+        mark: tuple[str, str],
+        texts: list[tuple[str, str]],
+        file: dict[str, Any] | None = None,
     ) -> None:
         cells = self._running()
+        below = None if file is None else _Files(self._running(), [file], "dim" if texts[0][1] == "dim" else "")
         cells[0 if session_id is None else self._lanes.index(session_id) + 1] = mark
-        self._rows.append(_Row(clock, cells, texts))
+        self._rows.append(_Row(clock, cells, texts, below))
 
     # -- days and lanes
 
@@ -218,14 +246,36 @@ class _Picture:
         return text
 
     def _graph(self, time: str, cells: list[tuple[str, str]], lanes: int) -> str:
-        graph = "".join(self._paint(cell, style) + " " * (2 - len(cell)) for cell, style in cells)
+        shown = cells[: self._lanes_that_fit(lanes)]
+        graph = "".join(self._paint(cell, style) + " " * (2 - len(cell)) for cell, style in shown)
         clock = self._paint(time, "dim") if time else ""
-        return f"{clock}{' ' * (_TIME - len(time))}{graph}{'  ' * (lanes - len(cells))} "
+        return f"{clock}{' ' * (_TIME - len(time))}{graph}{'  ' * (self._lanes_that_fit(lanes) - len(shown))} "
+
+    def _lanes_that_fit(self, lanes: int) -> int:
+        """How many lanes are drawn: with more agents at once than that, those to the right are not."""
+        return min(lanes, max(2, (self._width - _TIME - 1 - _TEXT) // 2))
+
+    def _left(self, lanes: int) -> int:
+        """The columns beside the graph."""
+        return self._width - _TIME - 2 * self._lanes_that_fit(lanes) - 1
+
+    def _is_roomy(self, lanes: int) -> bool:
+        return self._left(lanes) >= _ROOMY
 
     def _line(self, row: _Row, lanes: int) -> str:
-        left = self._width - _TIME - 2 * lanes - 1
+        left = self._left(lanes)
         line = self._graph(row.time, row.cells, lanes)
-        for text, style in row.texts:
+        texts = row.texts
+        if row.file is not None and self._is_roomy(lanes):
+            name, *rest = texts
+            room = left - sum(columns(text) for text, _ in texts)
+            texts = [name, *_named_after(row.file, room), *rest]
+        return f"{line}{self._fitted(texts, left)}".rstrip()
+
+    def _fitted(self, texts: Iterable[tuple[str, str]], left: int) -> str:
+        """Texts in their styles, as many and as much of them as so many columns take."""
+        line = ""
+        for text, style in texts:
             words = fit(text.rstrip(), left)
             blanks = text[len(text.rstrip()) :]
             line += self._paint(words, style) + blanks
@@ -238,18 +288,21 @@ class _Picture:
         shown = files.rows if len(files.rows) <= _FILES else files.rows[: _FILES - 1]
         told = [_counts(row) for row in shown]
         widest = max(sum(len(text) for text, _ in parts) for parts in told)
-        room = max(_LEAST, self._width - _TIME - 2 * lanes - 1 - _NAME - 2 - 2 - widest)
-        names = [fit_name(printable(row["file"]), room) for row in shown]
+        indent = _NAME if self._is_roomy(lanes) else _INDENT
+        left = self._left(lanes) - indent
+        room = max(_LEAST, left - len("M ") - len("  ") - widest)
+        names = [fit_title(row, room) for row in shown]
         # a long name does not push away what the others have
         aligned = max((columns(name) for name in names if columns(name) <= _ALIGNED), default=0)
-        start = self._graph("", files.cells, lanes) + " " * _NAME
+        start = self._graph("", files.cells, lanes) + " " * indent
         lines = []
         for name, row, parts in zip(names, shown, told, strict=True):
-            letter, style = LETTERS[row["status"]]
+            letter, style = letter_of(row)
             texts = [(letter, style), (f" {pad(name, aligned)}  ", ""), *parts]
-            lines.append(start + "".join(self._paint(text, files.style or style) for text, style in texts))
+            lines.append(start + self._fitted([(text, files.style or style) for text, style in texts], left))
         if len(shown) < len(files.rows):
-            lines.append(start + self._paint(f"… and {len(files.rows) - len(shown)} more files", "dim"))
+            more = fit(f"… and {len(files.rows) - len(shown)} more files", left)
+            lines.append(start + self._paint(more, "dim"))
         return lines
 
 
@@ -264,7 +317,33 @@ class _Files:
 
 def _counts(row: dict[str, Any]) -> list[tuple[str, str]]:
     """How much of a file changed, and whose that may be, in styles."""
-    shared = [("  shared", "yellow")] if row.get("shared") else []
-    if row["binary"]:
-        return [("binary", "dim"), *shared]
-    return [(f"+{row['additions']}", "green"), (" ", ""), (f"-{row['deletions']}", "red"), *shared]
+    return [*count_words(row), *([("  shared", "yellow")] if row.get("shared") else [])]
+
+
+def _said(step: dict[str, Any]) -> list[tuple[str, str]]:
+    """What a step is called, in styles: that of `naming.step_name`."""
+    if said_of(step):
+        said = [(one_line(step.get("tool")), "bold"), (one_line(step.get("description")), "")]
+        return [(f"{text}  ", style) for text, style in said if text]
+    return [(f"{step_name(step)}  ", "")]
+
+
+def _named_after(files: _Files, room: int) -> list[tuple[str, str]]:
+    """The file that a step is called after, in so many columns."""
+    (file,) = files.rows
+    letter, style = letter_of(file)
+    told = count_words(file)
+    width = sum(len(text) for text, _ in told)
+    title = fit_title(file, max(_LEAST, room - len("M ") - 2 * len("  ") - width))
+    texts = [(letter, style), (f" {title}  ", ""), *told, ("  ", "")]
+    return [(text, files.style or style) for text, style in texts]
+
+
+def _is_named_by(entry: dict[str, Any]) -> bool:
+    """Whether an entry's only file is what it is called, so that nothing is left to list."""
+    return entry["kind"] == "step" and len(entry["files"]) == 1 and _is_named_after_its_file(entry["step"])
+
+
+def _is_named_after_its_file(step: dict[str, Any]) -> bool:
+    files = step.get("files") or []
+    return not said_of(step) and len(files) == 1 and not files[0].get("shared")

@@ -6,13 +6,17 @@ import sys
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from snapd.cli.commands.entries import entry_line
 from snapd.cli.commands.graph import draw
 from snapd.cli.exit_codes import DONE
-from snapd.cli.requests.connection import ask, backend, pages
+from snapd.cli.requests.connection import ask, backend, in_folder, pages
 from snapd.cli.requests.names import all_sessions, file_of, find_session, find_step, short
+from snapd.cli.terminal import pager
+from snapd.cli.terminal.diffs import diff_text
 from snapd.cli.terminal.layout import columns, fit, one_line, terminal_width
+from snapd.cli.terminal.naming import changed, said_of
 from snapd.cli.terminal.output import Painter, print_json, printable, step_line, summary
-from snapd.cli.terminal.times import ago, local_now, moment
+from snapd.cli.terminal.times import ago, local_now, moment, past
 from snapd.core.errors import InvalidParams
 
 if TYPE_CHECKING:
@@ -25,8 +29,16 @@ if TYPE_CHECKING:
 _HEADINGS = ("session", "agent", "title", "started", "steps", "undo", "redo", "")
 _TITLE = 2
 _NUMBERS = frozenset({4, 5, 6})
+_LESS_WANTED = (6, 5, 4, 1, 3, 2)
+"""The columns that a narrow terminal goes without, one after the other."""
 _LEAST = 8
 """Columns of a title, at least."""
+_MANY = 25
+"""Entries of the log that are shown where nothing else is asked for."""
+_ON_A_PAGE = 200
+_HASH, _SHORT_HASH = 40, 12
+_FOR_A_HASH = 52
+"""Columns from which on the hash of a snapshot is shown whole."""
 
 
 # -- sessions
@@ -39,7 +51,7 @@ def sessions(options: argparse.Namespace) -> int:
     if options.json:
         print_json({"sessions": known})
     elif shown := [session for session in known[::-1] if not _is_empty_run(session)]:
-        print(table(shown, Painter(options), terminal_width(), local_now()))
+        pager.show(options, table(shown, Painter(options), terminal_width(), local_now()) + "\n")
     else:
         nothing = "no session has changed anything" if known else "there are no sessions"
         print(f"snapd: {nothing} in this folder yet", file=sys.stderr)
@@ -61,10 +73,21 @@ def table(found: list[dict[str, Any]], painter: Painter, width: int, now: dateti
         now: where the user is.
     """
     rows = [_HEADINGS, *(_cells(session, now) for session in found)]
-    widths = [max(columns(row[at]) for row in rows) for at in range(len(_HEADINGS))]
-    others = sum(widths) - widths[_TITLE] + 2 * (len(widths) - 1)
-    widths[_TITLE] = min(widths[_TITLE], max(_LEAST, width - others))
+    widths = {at: max(columns(row[at]) for row in rows) for at in range(len(_HEADINGS))}
+    for at in _LESS_WANTED:
+        if _least(widths) <= width:
+            break
+        del widths[at]
+    if _TITLE in widths:
+        widths[_TITLE] = min(widths[_TITLE], max(_LEAST, width - _least({**widths, _TITLE: 0})))
+    widths[0] = min(widths[0], max(_LEAST, width - _least({**widths, 0: 0})))
     return "\n".join(_table_line(painter, row, widths, is_heading=row is _HEADINGS) for row in rows)
+
+
+def _least(widths: dict[int, int]) -> int:
+    """The columns of a table whose titles are as short as they may be."""
+    others = sum(width for at, width in widths.items() if at != _TITLE)
+    return others + min(_LEAST, widths.get(_TITLE, 0)) + 2 * (len(widths) - 1)
 
 
 def _cells(session: dict[str, Any], now: datetime) -> tuple[str, ...]:
@@ -80,9 +103,10 @@ def _cells(session: dict[str, Any], now: datetime) -> tuple[str, ...]:
     )
 
 
-def _table_line(painter: Painter, row: tuple[str, ...], widths: list[int], *, is_heading: bool) -> str:
+def _table_line(painter: Painter, row: tuple[str, ...], widths: dict[int, int], *, is_heading: bool) -> str:
     cells = []
-    for at, (text, width) in enumerate(zip(row, widths, strict=True)):
+    for at, width in widths.items():
+        text = row[at]
         shown = fit(text, width)
         style = "dim" if is_heading else {0: "yellow", 3: "dim", 7: "green" if text == "open" else "dim"}.get(at)
         blanks = " " * (width - columns(shown))
@@ -96,36 +120,54 @@ def _table_line(painter: Painter, row: tuple[str, ...], widths: list[int], *, is
 
 def log(options: argparse.Namespace) -> int:
     """Shows what happened, the latest first."""
-    if options.number < 0:
+    if options.number is not None and options.number < 0:
         raise InvalidParams("-n: expected a number of entries, or 0 for all", field="-n")
+    now = local_now()
+    since = None if options.since is None else past(options.since, now, "--since")
+    number = _MANY if options.number is None and since is None else options.number or 0
     with backend(options) as found:
         session_id = options.session and find_session(found, options.session)["sessionId"]
-        entries = _entries(found, session_id, options.number)
-        shown = list(islice(entries, options.number or None))
-        more = bool(options.number) and next(entries, None) is not None
+        files = [in_folder(options, path) for path in options.files] or None
+        entries = _entries(found, {"sessionId": session_id, "files": files, "renames": True}, since, number)
+        shown = list(islice(entries, number or None))
+        more = bool(number) and next(entries, None) is not None
         # afterwards: it has the session of every entry then
         known = {session["sessionId"]: session for session in all_sessions(found)}
+        diffs = _diffs(found, shown, options) if options.patch else []
     if options.json:
-        print_json({"entries": shown})
+        told = [{**entry, "diff": diff} for entry, diff in zip(shown, diffs, strict=True)] if options.patch else shown
+        print_json({"entries": told})
         return DONE
     if not shown:
-        print("snapd: nothing has happened in this folder yet", file=sys.stderr)
+        print(f"snapd: {_nothing(options)}", file=sys.stderr)
         return DONE
-    painter = Painter(options)
-    print(draw(shown, known, painter, terminal_width(), local_now()))
+    painter, width = Painter(options), terminal_width()
+    if options.patch or options.oneline:
+        lines = [entry_line(entry, known, painter, width, now) for entry in shown]
+        text = _with_diffs(painter, lines, diffs) if options.patch else "\n".join(lines)
+    else:
+        text = draw(shown, known, painter, width, now)
     if more:
-        print(painter.paint(f"       … older: -n {2 * options.number}, or -n 0 for all", "dim"))
+        text += "\n" + painter.paint(f"       … older: -n {2 * number}, or -n 0 for all", "dim")
+    pager.show(options, text + "\n")
     return DONE
 
 
-def _entries(found: Backend, session_id: str | None, number: int) -> Iterator[dict[str, Any]]:
-    """The history, but for steps that changed nothing and of which nothing was said."""
+def _entries(found: Backend, about: dict[str, Any], since: datetime | None, number: int) -> Iterator[dict[str, Any]]:
+    """The history, but for steps that changed nothing and of which nothing was said.
+
+    Args:
+        found: who answers.
+        about: what is asked for, params of `session/history`.
+        since: only what began then or later.
+        number: how many are wanted; 0 for all.
+    """
     # one more says whether there are more
-    params = {"limit": number + 1 if number else None}
-    for entry in pages(found, "session/history", params, "entries"):
-        step = entry.get("step")
-        of = step["sessionId"] if step else entry.get("sessionId")
-        if session_id in (None, of) and not (step and _is_empty(step)):
+    limit = number + 1 if number else _ON_A_PAGE
+    for entry in pages(found, "session/history", {**about, "limit": limit}, "entries"):
+        if since is not None and moment(entry["at"]) < since:
+            return
+        if "step" not in entry or not _is_empty(entry["step"]):
             yield entry
 
 
@@ -135,25 +177,61 @@ def _is_empty(step: dict[str, Any]) -> bool:
     return step["state"] != "open" and not step["files"] and not any(name in step for name in said)
 
 
+def _nothing(options: argparse.Namespace) -> str:
+    """What is said of an empty list."""
+    what = f"changed {' or '.join(map(printable, options.files))}" if options.files else "happened"
+    where = f"in session {printable(options.session)}" if options.session else "in this folder"
+    return f"nothing has {what} {where} {f'since {printable(options.since)}' if options.since else 'yet'}"
+
+
+def _diffs(found: Backend, entries: list[dict[str, Any]], options: argparse.Namespace) -> list[str]:
+    return [_diff_of(found, entry, only=bool(options.files), exact=not options.json) for entry in entries]
+
+
+def _diff_of(found: Backend, entry: dict[str, Any], *, only: bool, exact: bool) -> str:
+    """What an entry changed, as a unified diff; with `only`, in those of its files that were asked for."""
+    # the names that these files had then
+    names = [name for row in entry["files"] for name in (file_of(row), row.get("renamedFrom")) if name]
+    if entry["kind"] == "step":
+        about = {"stepId": entry["step"]["stepId"], "files": names if only else None, "exact": exact}
+        return diff_text(ask(found, "step/diff", about))
+    # between the two snapshots around what the user changed, an agent may have changed other files
+    files = names if only or entry["kind"] == "user" else None
+    about = {"hash": entry["before"], "to": entry["after"], "files": files, "renames": True, "exact": exact}
+    return diff_text(ask(found, "snapshot/diff", about))
+
+
+def _with_diffs(painter: Painter, lines: list[str], diffs: list[str]) -> str:
+    pairs = zip(lines, diffs, strict=True)
+    return "\n".join(f"{line}\n\n{painter.diff(diff)}" if diff else f"{line}\n" for line, diff in pairs).rstrip("\n")
+
+
 # -- show
 
 
 def show_step(options: argparse.Namespace) -> int:
     """Shows a step, and what it changed as a unified diff."""
     with backend(options) as found:
-        named = find_step(found, options.what)
+        named = _with_renames(found, find_step(found, options.what))
         parts = list(_parts(found, named))
-        diffs = _diffs(found, named)
+        diff = diff_text(ask(found, "step/diff", {"stepId": named["stepId"], "exact": not options.json}))
     if options.json:
-        print_json({"step": named, "diff": "".join(diffs)})
+        print_json({"step": named, "diff": diff})
         return DONE
     painter = Painter(options)
-    print(_details(painter, named))
-    for part in parts:
-        print(f"{painter.paint('part', 'dim')}      {step_line(painter, part)}")
-    for diff in diffs:
-        sys.stdout.write(f"\n{painter.diff(diff)}")
+    lines = [_details(painter, named)]
+    lines += [f"{painter.paint('part', 'dim')}      {step_line(painter, part)}" for part in parts]
+    text = "\n".join(lines) + "\n"
+    pager.show(options, f"{text}\n{painter.diff(diff)}" if diff else text)
     return DONE
+
+
+def _with_renames(found: Backend, step: dict[str, Any]) -> dict[str, Any]:
+    """The step, with each file that it moved as one."""
+    if not {"added", "deleted"} <= {row["status"] for row in step.get("files") or ()}:
+        return step
+    again = ask(found, "step/find", {"prefix": step["stepId"], "limit": 1, "renames": True})["steps"]
+    return dict(again[0])
 
 
 def _parts(found: Backend, step: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -166,45 +244,23 @@ def _details(painter: Painter, step: dict[str, Any]) -> str:
     started = moment(step["startedAt"])
     ended = moment(step["endedAt"]) if "endedAt" in step else None
     took = "" if ended is None else f" for {(ended - started).total_seconds():.1f} s"
+    hash_columns = _HASH if terminal_width() >= _FOR_A_HASH else _SHORT_HASH
     rows = {
         "step": painter.paint(step["stepId"], "yellow"),
         "session": printable(step["sessionId"]),
         "agent": one_line(step.get("agent")),
         "tool": one_line(step.get("tool")),
         "about": one_line(step.get("description")),
+        "changed": "" if said_of(step) else changed(step.get("files") or ()),
         "message": one_line(step.get("messageId")),
         "part": one_line(step.get("partId")),
         "part of": step.get("parentStepId", ""),
         "time": f"{started:%Y-%m-%d %H:%M:%S}{took}",
         "state": step["state"],
-        "from": step["from"],
-        "to": step.get("to", ""),
+        "from": step["from"][:hash_columns],
+        "to": step.get("to", "")[:hash_columns],
     }
     lines = [f"{painter.paint(name.ljust(9), 'dim')} {value}" for name, value in rows.items() if value]
     if "files" in step:
         lines += ["", summary(painter, step["files"])]
     return "\n".join(lines)
-
-
-def _diffs(found: Backend, step: dict[str, Any]) -> list[str]:
-    """For each file the diff of what a step and its parts changed.
-
-    That is what `step/hunks` tells, also of a step that was undone, and where others changed the file meanwhile: the
-    difference of the two snapshots would show what they did too.
-    """
-    diffs = []
-    for row in step.get("files", ()):
-        hunks = ask(found, "step/hunks", {"stepId": step["stepId"], "file": file_of(row)})["hunks"]
-        if hunks:
-            diffs.append(_unified(row, hunks))
-    return diffs
-
-
-def _unified(row: dict[str, Any], hunks: list[dict[str, Any]]) -> str:
-    name = printable(row["file"])
-    before = "/dev/null" if row["status"] == "added" else f"a/{name}"
-    after = "/dev/null" if row["status"] == "deleted" else f"b/{name}"
-    lines = [f"--- {before}", f"+++ {after}"]
-    for hunk in hunks:
-        lines += [hunk["header"], *hunk["lines"]]
-    return "\n".join(lines) + "\n"

@@ -12,6 +12,8 @@ from snapd.cli.requests.connection import ask, backend, in_folder, pages
 from snapd.cli.requests.folder import folder_of
 from snapd.cli.requests.similar import suggesting
 from snapd.cli.requests.snapshots import find_sides, find_snapshot, split_file
+from snapd.cli.terminal import pager
+from snapd.cli.terminal.diffs import diff_text
 from snapd.cli.terminal.filenames import file_name, shell_name
 from snapd.cli.terminal.output import Painter, print_json, summary
 from snapd.cli.terminal.reasons import in_words
@@ -46,7 +48,7 @@ def patch(options: argparse.Namespace) -> int:
             return DONE
         params = {"from": hash_, "to": to, "contents": False, "renames": options.renames}
         diffs = list(pages(found, "snapshot/diffFull", params, "diffs"))
-    print(summary(Painter(options), diffs))
+    pager.show(options, summary(Painter(options), diffs) + "\n")
     return DONE
 
 
@@ -55,12 +57,12 @@ def diff(options: argparse.Namespace) -> int:
     with backend(options) as found:
         files = options.files and [in_folder(options, path) for path in options.files]
         hash_, to = find_sides(found, options.hash, options.to)
-        params = {"hash": hash_, "to": to, "files": files}
-        result = ask(found, "snapshot/diff", params)
+        params = {"hash": hash_, "to": to, "files": files, "renames": True}
+        result = ask(found, "snapshot/diff", {**params, "exact": not options.json})
     if options.json:
         print_json(result)
     else:
-        sys.stdout.write(Painter(options).diff(result["diff"]))
+        pager.show(options, Painter(options).diff(diff_text(result)))
     return DONE
 
 
@@ -84,8 +86,7 @@ def show(options: argparse.Namespace) -> int:
     if options.json:
         print_json(result)
         return DONE
-    sys.stdout.buffer.write(file_bytes(result["content"], result["encoding"]))
-    sys.stdout.buffer.flush()
+    pager.show(options, file_bytes(result["content"], result["encoding"]).decode(*pager.ENCODING))
     return DONE
 
 
@@ -100,7 +101,7 @@ def files(options: argparse.Namespace) -> int:
     folder = os.path.realpath(folder_of(options))
     exact = [file_name(name, folder) for name in names]
     if sys.stdout.isatty():
-        print("\n".join(map(shell_name, exact)))
+        pager.show(options, "".join(f"{shell_name(name)}\n" for name in exact))
     else:
         # a script gets the very bytes
         sys.stdout.buffer.writelines(os.fsencode(f"{name}\n") for name in exact)

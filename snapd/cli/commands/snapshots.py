@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from snapd.cli.exit_codes import DONE
 from snapd.cli.requests.connection import TAKE_ONE, backend, pages
 from snapd.cli.requests.names import short
+from snapd.cli.terminal import pager
 from snapd.cli.terminal.layout import fit, one_line, pad, terminal_width
 from snapd.cli.terminal.output import Painter, print_json
 from snapd.cli.terminal.times import day, local_now, moment
@@ -54,9 +55,8 @@ def snapshots(options: argparse.Namespace) -> int:
         print(f"snapd: there are no snapshots of this folder yet; {TAKE_ONE}", file=sys.stderr)
     else:
         painter = Painter(options)
-        print(table(shown, painter, terminal_width(), local_now()))
-        if more:
-            print(painter.paint(f"… older: -n {2 * options.number}, or -n 0 for all", "dim"))
+        older = painter.paint(f"… older: -n {2 * options.number}, or -n 0 for all\n", "dim") if more else ""
+        pager.show(options, f"{table(shown, painter, terminal_width(), local_now())}\n{older}")
     return DONE
 
 

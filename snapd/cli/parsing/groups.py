@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 GROUPS = {
-    "look": ("status", "log", "sessions", "show", "diff", "patch", "files", "snapshots", "ui"),
+    "look": ("status", "log", "sessions", "show", "diff", "patch", "files", "snapshots", "watch", "ui"),
     "take back": ("undo", "redo", "revert-hunk", "revert", "restore"),
     "agents": ("run", "step", "session"),
     "keep": ("track", "gc", "du", "purge"),

@@ -8,7 +8,7 @@ from snapd._version import __version__
 
 from .groups import GROUPS
 from .session_parser import add_sessions
-from .shared_options import FOLDER, changing, common
+from .shared_options import FOLDER, changing, common, looking
 from .usage import Parser
 
 COMMANDS = {
@@ -24,6 +24,7 @@ COMMANDS = {
     "sessions": ("commands.log", "sessions"),
     "log": ("commands.log", "log"),
     "ui": ("commands.ui", "ui"),
+    "watch": ("commands.watch", "watch"),
     "undo": ("commands.undo", "undo"),
     "redo": ("commands.undo", "redo"),
     "revert-hunk": ("commands.hunk", "revert_hunk"),
@@ -47,7 +48,7 @@ HIDDEN = {"complete": ("admin.completion", "complete")}
 """As `COMMANDS`, for what only programs call: the help does not list it."""
 
 SHOWING = frozenset(
-    {"patch", "diff", "show", "files", "snapshots", "status", "sessions", "log", "du", "completion", "help"}
+    {"patch", "diff", "show", "files", "snapshots", "status", "sessions", "log", "watch", "du", "completion", "help"}
 )
 """The commands whose only purpose is their output: they stop when nobody reads it any more."""
 
@@ -88,24 +89,30 @@ def _add_looking(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     track.add_argument(
         "--force", action="append", metavar="PATH", help="capture this path although it is ignored (repeatable)"
     )
-    patch = commands.add_parser("patch", parents=[shared], help="list what changed since a snapshot, with counts")
+    shown = looking()
+    patch = commands.add_parser("patch", parents=[shown], help="list what changed since a snapshot, with counts")
     patch.add_argument("hash", metavar="SNAPSHOT", help=_SNAPSHOT)
     patch.add_argument("to", metavar="TO", nargs="?", help=_OTHER)
-    patch.add_argument("--renames", action="store_true", help="show a moved file as one entry")
-    diff = commands.add_parser("diff", parents=[shared], help="show what changed since a snapshot as a unified diff")
+    patch.add_argument(
+        "--renames",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="whether to show a moved file as one entry (default: yes)",
+    )
+    diff = commands.add_parser("diff", parents=[shown], help="show what changed since a snapshot as a unified diff")
     diff.add_argument("hash", metavar="SNAPSHOT", help=_SNAPSHOT)
     diff.add_argument("to", metavar="TO", nargs="?", help=_OTHER)
     diff.add_argument("--file", action="append", metavar="FILE", dest="files", help="only this file (repeatable)")
-    show = commands.add_parser("show", parents=[shared], help="print a file as it was, or show a step and its diff")
+    show = commands.add_parser("show", parents=[shown], help="print a file as it was, or show a step and its diff")
     show.add_argument(
         "what",
         metavar="FILE@SNAPSHOT | STEP",
         help="a file and the snapshot to read it from, such as a.py@last or a.py@@2h; or a step that 'snapd log' shows",
     )
-    files = commands.add_parser("files", parents=[shared], help="list the files of a snapshot")
+    files = commands.add_parser("files", parents=[shown], help="list the files of a snapshot")
     files.add_argument("hash", metavar="SNAPSHOT", help=_SNAPSHOT)
     files.add_argument("prefix", metavar="PREFIX", nargs="?", default="", help="list only names that start with this")
-    snapshots = commands.add_parser("snapshots", parents=[shared], help="list the snapshots: when, and why")
+    snapshots = commands.add_parser("snapshots", parents=[shown], help="list the snapshots: when, and why")
     snapshots.add_argument(
         "-n", dest="number", metavar="N", type=int, default=25, help="how many to show (default: 25; 0: all)"
     )

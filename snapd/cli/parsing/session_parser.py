@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 
-from .shared_options import changing, common
+from .shared_options import changing, common, looking
 
 _STEP = "a step: its name, the beginning of its name, or 'last'; 'snapd log' shows them"
 _SESSION = "a session: its name or the beginning of its name; 'snapd sessions' lists them"
+_TIME = "90m, 2h or 3d ago, 14:30, 2026-11-20, '2026-11-20 14:30'"
 _RUN = (
     "Run a command and record as steps of a session what changes in the folder meanwhile. What you save in an editor "
     "that is connected to snapd stays yours. Everything else that changes meanwhile counts as the command's."
@@ -17,13 +18,25 @@ _CONFLICTS = "what to do with files that changed after the step (default: merge)
 
 def add_sessions(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Adds these commands."""
-    shared = common()
+    shared = looking()
     commands.add_parser("sessions", parents=[shared], help="list the sessions of agents")
     log = commands.add_parser("log", parents=[shared], help="show what happened: steps, undos, and what you changed")
     log.add_argument("--session", metavar="S", help=f"only {_SESSION}")
+    log.add_argument("files", metavar="FILE", nargs="*", help="only what changed these files or folders")
+    log.add_argument("--since", metavar="TIME", help=f"only what began since then: {_TIME}")
+    log.add_argument("-p", "--patch", action="store_true", help="show the diff of each entry")
+    log.add_argument("--oneline", action="store_true", help="show each entry on one line, without the graph")
     log.add_argument(
-        "-n", dest="number", metavar="N", type=int, default=25, help="how many entries to show (default: 25; 0: all)"
+        "-n",
+        dest="number",
+        metavar="N",
+        type=int,
+        help="how many entries to show (default: 25, with --since all; 0: all)",
     )
+    watch = commands.add_parser(
+        "watch", parents=[common(alone=False)], help="show what agents and you do in this folder while it happens"
+    )
+    watch.add_argument("--json", action="store_true", help="print each notification of the daemon as a line of JSON")
     _add_undoing(commands)
     _add_step(commands)
     _add_session(commands)

@@ -34,6 +34,13 @@ def common(*, alone: bool = True, asks: bool = True) -> argparse.ArgumentParser:
     return shared
 
 
+def looking() -> argparse.ArgumentParser:
+    """The options of the commands that show something, which may be long."""
+    shared = common()
+    shared.add_argument("--no-pager", action="store_true", help="do not show the output in a pager")
+    return shared
+
+
 def changing(conflicts: str) -> argparse.ArgumentParser:
     """The options of the commands that change the folder.
 

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import attrs
 
 from snapd.wire.check import CheckResult
+from snapd.wire.events import ToldNotification
 from snapd.wire.session import Entry, Session, SessionEndResult, Step, StepBeginResult, StepEndResult, StepsOutcome
 from snapd.wire.snapshot import (
     CleanupResult,
@@ -55,10 +56,17 @@ class Sessions:
 
 
 @attrs.frozen(kw_only=True)
+class LoggedEntry(Entry):
+    """Something that happened in the folder."""
+
+    diff: Annotated[str | None, "With `-p`, what it changed, as a unified diff."] = None
+
+
+@attrs.frozen(kw_only=True)
 class Log:
     """What happened in the folder."""
 
-    entries: Annotated[list[Entry], "The latest first."]
+    entries: Annotated[list[LoggedEntry], "The latest first."]
 
 
 @attrs.frozen(kw_only=True)
@@ -204,6 +212,7 @@ ANSWERS: dict[str, Any] = {
     "snapshots": Snapshots,
     "sessions": Sessions,
     "log": Log,
+    "watch": ToldNotification,
     "undo": StepsOutcome | Outcome,
     "redo": StepsOutcome,
     "revert-hunk": Outcome,

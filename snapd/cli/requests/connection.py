@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 
 TAKE_ONE = "'snapd track' takes one"
+_NO_SETTINGS = frozenset({"SNAPD_DATA_DIR", "SNAPD_PAGER", "SNAPD_RUNTIME_DIR"})
 _QUIET_SECONDS = 0.5
 """How long a request may take before its progress is shown."""
 
@@ -96,7 +97,7 @@ def own_settings(locations: Locations) -> dict[str, Any]:
     Raises:
         InvalidParams: a variable has a wrong value or is unknown.
     """
-    if not {name for name in os.environ if name.startswith("SNAPD_")} - {"SNAPD_DATA_DIR", "SNAPD_RUNTIME_DIR"}:
+    if not {name for name in os.environ if name.startswith("SNAPD_")} - _NO_SETTINGS:
         return {}
     from snapd.settings.sources import as_options, for_the_daemon, read_environment
 

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import shutil
+from typing import Any
 from unicodedata import combining, east_asian_width
 
-from .output import printable
+from .printing import printable
 
-_NARROWEST = 60
+_NARROWEST = 40
+_UNLIMITED = 1 << 20
+_MOVED = " → "
 
 
-def terminal_width() -> int:
-    """The columns that there are; 80 where nobody says."""
-    return max(_NARROWEST, shutil.get_terminal_size((80, 24)).columns)
+def terminal_width(*, unlimited: bool = False) -> int:
+    """The columns that there are, 40 at least.
+
+    Args:
+        unlimited: whether there is no limit where nobody says, for what programs may read too; else it is 80.
+    """
+    return max(_NARROWEST, shutil.get_terminal_size((_UNLIMITED if unlimited else 80, 24)).columns)
 
 
 def columns(text: str) -> int:
@@ -41,6 +48,18 @@ def fit_name(name: str, room: int) -> str:
     while name and columns(name) > room - 1:
         name = name[1:]
     return f"…{name}" if room > 0 else ""
+
+
+def fit_title(row: dict[str, Any], room: int) -> str:
+    """The name of a file that changed in so many columns; of one that was moved both, each with half of them."""
+    name = printable(row["file"])
+    if "renamedFrom" not in row:
+        return fit_name(name, room)
+    old = printable(row["renamedFrom"])
+    each = (room - columns(_MOVED)) // 2
+    # what one of them does not need, the other gets
+    first = fit_name(old, max(each, room - columns(_MOVED) - columns(name)))
+    return f"{first}{_MOVED}{fit_name(name, room - columns(_MOVED) - columns(first))}"
 
 
 def one_line(text: str | None) -> str:

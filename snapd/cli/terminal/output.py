@@ -7,6 +7,9 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from . import errors
+from .layout import columns, fit_title, one_line, pad, terminal_width
+from .naming import file_title, step_name
+from .printing import printable as printable
 from .reasons import in_words
 
 if TYPE_CHECKING:
@@ -38,6 +41,9 @@ _OUTCOMES = {
 }
 _HUNK_STYLES = {"@": "cyan", "+": "green", "-": "red"}
 _BAR_WIDTH = 24
+_LEAST = 8
+"""Columns that a file's name has at least."""
+_OUTCOME_WIDTH = len("unchanged ")
 
 
 class Painter:
@@ -74,68 +80,84 @@ class Painter:
         return "\n".join(lines)
 
 
-def printable(name: str) -> str:
-    """A file name that cannot play tricks on a terminal."""
-    return "".join(
-        char if char.isprintable() else char.encode("unicode_escape", "surrogatepass").decode("ascii") for char in name
-    )
+def summary(painter: Painter, diffs: Iterable[dict[str, Any]], width: int | None = None) -> str:
+    """A line for each file, with its counts and a bar, and a line for all.
 
-
-def summary(painter: Painter, diffs: Iterable[dict[str, Any]]) -> str:
-    """A line for each file, with its counts and a bar, and a line for all."""
+    Args:
+        painter: colours.
+        diffs: files that changed.
+        width: columns that there are; default: those of the terminal, and without one as many as names need.
+    """
     rows = list(diffs)
+    width = width or terminal_width(unlimited=True)
     most = max((row["additions"] + row["deletions"] for row in rows), default=0)
-    width = max((len(_title(row)) for row in rows), default=0)
-    lines = [_row(painter, row, width, most) for row in rows]
+    widest = max((sum(len(text) for text, _ in count_words(row)) for row in rows), default=0)
+    room = max(_LEAST, width - len("M ") - len("  ") - widest)
+    names = [fit_title(row, room) for row in rows]
+    aligned = max(map(columns, names), default=0)
+    bar = max(0, min(_BAR_WIDTH, room - aligned - 1))
+    lines = []
+    for row, name in zip(rows, names, strict=True):
+        start = f"{painter.paint(*letter_of(row))} {pad(name, aligned)}  "
+        line = f"{start}{counts(painter, row)} {_bar(painter, row, bar, most)}"
+        lines.append(line.rstrip())
     added, deleted = (sum(row[key] for row in rows) for key in ("additions", "deletions"))
     files = "1 file" if len(rows) == 1 else f"{len(rows)} files"
     total = f"{files} changed, {painter.paint(f'+{added}', 'green')} {painter.paint(f'-{deleted}', 'red')}"
     return "\n".join([*lines, total])
 
 
-def _title(row: dict[str, Any]) -> str:
-    name = printable(row["file"])
-    return f"{printable(row['renamedFrom'])} → {name}" if "renamedFrom" in row else name
+def letter_of(row: dict[str, Any]) -> tuple[str, str]:
+    """The letter for what happened to a file, and its colour."""
+    return ("R", "cyan") if "renamedFrom" in row else LETTERS[row["status"]]
 
 
-def _row(painter: Painter, row: dict[str, Any], width: int, most: int) -> str:
-    letter, style = ("R", "cyan") if "renamedFrom" in row else LETTERS[row["status"]]
-    start = f"{painter.paint(letter, style)} {_title(row).ljust(width)}"
-    if row["binary"] or row.get("tooLarge"):
-        return f"{start}  {painter.paint('binary' if row['binary'] else 'over 10 MB', 'dim')}"
+def _bar(painter: Painter, row: dict[str, Any], width: int, most: int) -> str:
+    """A picture of the counts in so many columns, to scale with the largest; or what changed if no line did."""
     added, deleted = row["additions"], row["deletions"]
-    scale = min(1.0, _BAR_WIDTH / most) if most else 0.0
-    plus, minus = (max(1, round(count * scale)) if count else 0 for count in (added, deleted))
-    bar = painter.paint("+" * plus, "green") + painter.paint("-" * minus, "red")
     if not added and not deleted and row.get("oldMode") != row.get("newMode") and row["status"] == "modified":
-        bar = painter.paint(f"mode {row['oldMode']} → {row['newMode']}", "dim")
-    return f"{start}  {painter.paint(f'+{added}', 'green')} {painter.paint(f'-{deleted}', 'red')} {bar}".rstrip()
+        return painter.paint(f"mode {row['oldMode']} → {row['newMode']}", "dim")
+    scale = min(1.0, width / most) if most else 0.0
+    plus, minus = (max(1, round(count * scale)) if count and width else 0 for count in (added, deleted))
+    return painter.paint("+" * plus, "green") + painter.paint("-" * minus, "red")
 
 
 def outcomes(painter: Painter, files: Iterable[dict[str, Any]]) -> str:
-    """A line for each file of an operation."""
+    """A line for each file of an operation, one for both names of a file that it moved.
+
+    A reason that does not fit stands below; names are whole, however long they are.
+    """
+    rows = list(files)
+    sources = {row["renamedFrom"] for row in rows if "renamedFrom" in row}
+    width = terminal_width(unlimited=True)
     lines = []
-    for row in files:
-        reason = f"  ({in_words(row['reason'])})" if "reason" in row else ""
-        lines.append(
-            f"{painter.paint(row['outcome'].ljust(9), _OUTCOMES[row['outcome']])} {printable(row['file'])}{reason}"
-        )
+    for row in rows:
+        if row["outcome"] == "deleted" and row["file"] in sources:
+            continue
+        name = file_title(row)
+        reason = f"({in_words(row['reason'])})" if "reason" in row else ""
+        fits = columns(name) + columns(reason) + _OUTCOME_WIDTH + 2 <= width
+        between = "  " if fits else "\n" + " " * _OUTCOME_WIDTH
+        word = painter.paint(row["outcome"].ljust(_OUTCOME_WIDTH - 1), _OUTCOMES[row["outcome"]])
+        lines.append(f"{word} {name}{between + reason if reason else ''}")
     return "\n".join(lines)
 
 
 def counts(painter: Painter, row: dict[str, Any]) -> str:
     """How much of a file changed."""
-    if row["binary"]:
-        return painter.paint("binary", "dim")
-    added, deleted = f"+{row['additions']}", f"-{row['deletions']}"
-    return f"{painter.paint(added, 'green')} {painter.paint(deleted, 'red')}"
+    return "".join(painter.paint(text, style) if style else text for text, style in count_words(row))
+
+
+def count_words(row: dict[str, Any]) -> list[tuple[str, str]]:
+    """How much of a file changed, in pieces, each with its style."""
+    if row["binary"] or row.get("tooLarge"):
+        return [("binary" if row["binary"] else "over 10 MB", "dim")]
+    return [(f"+{row['additions']}", "green"), (" ", ""), (f"-{row['deletions']}", "red")]
 
 
 def step_line(painter: Painter, step: dict[str, Any]) -> str:
     """A step on one line: who, and what."""
-    words = [printable(" ".join(step[key].split())) for key in ("tool", "description") if step.get(key)]
-    agent = [printable(step["agent"])] if step.get("agent") else []
-    said = " ".join([*agent, *(words or [f"step {step['index'] + 1}"])])
+    said = " ".join(filter(None, (one_line(step.get("agent")), step_name(step))))
     return f"{painter.paint(step['stepId'][:8], 'yellow')} {said}"
 
 

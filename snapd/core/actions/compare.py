@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
+import attrs
+
 from snapd.core.answers import DeltaPage
 from snapd.core.compare.file_diff import describe
 from snapd.core.compare.unified import unified
@@ -54,13 +56,27 @@ class Comparison:
         """Lists what differs."""
         return tuple(self._changes(old, self._other(old, new, call), (), call))
 
-    def diff(self, old: ObjectId, new: ObjectId | None, only: Sequence[RelPath], call: Call) -> str:
-        """Writes the unified diff of the files and directories in `only`; of all if it is empty."""
+    def diff(
+        self, old: ObjectId, new: ObjectId | None, only: Sequence[RelPath], call: Call, *, renames: bool = False
+    ) -> tuple[bytes, ...]:
+        """Writes the unified diff of the files and directories in `only`; of all if it is empty.
+
+        Args:
+            old: the snapshot to start from.
+            new: the other snapshot, or None.
+            only: the files or directories to compare; empty for all.
+            call: the request.
+            renames: whether to show a moved file as one.
+
+        Returns:
+            A part for each file.
+        """
+        tree = self._other(old, new, call)
         parts = []
-        for change in self._changes(old, self._other(old, new, call), only, call):
-            parts.append(unified(self._objects, change, self.texts, call))
+        for change, source in self._files(old, tree, only, call, renames=renames):
+            parts.append(unified(self._objects, change, self.texts, call, source))
             call.progress("comparing", len(parts))
-        return "".join(parts)
+        return tuple(parts)
 
     def deltas(
         self,
@@ -87,18 +103,13 @@ class Comparison:
             limit: files on this page, at most.
         """
         tree = self._other(old, new, call)
-        moved = self._moved(old, tree) if renames else {}
-        # a file that moves across the edge of `only` counts as added or deleted
-        moved = {path: source for path, source in moved.items() if is_among(path, only) and is_among(source, only)}
-        sources = set(moved.values())
 
-        def describe_change(change: Change) -> FileDelta:
-            source = moved.get(change.path)
-            before = change.old if source is None else file_at(self._objects.entry_in, old, source)
+        def describe_file(file: tuple[Change, RelPath | None]) -> FileDelta:
+            change, source = file
             return describe(
                 self._objects,
                 change.path,
-                before,
+                change.old,
                 change.new,
                 self.texts,
                 call,
@@ -106,8 +117,8 @@ class Comparison:
                 renamed_from=source,
             )
 
-        differing = (change for change in self._changes(old, tree, only, call, after) if change.path not in sources)
-        deltas, last = first_page(differing, describe_change, limit, partial(call.progress, "comparing"))
+        differing = self._files(old, tree, only, call, renames=renames, after=after)
+        deltas, last = first_page(differing, describe_file, limit, partial(call.progress, "comparing"))
         if renames and last is None:
             self._renames = None
         return DeltaPage(deltas, tree, last)
@@ -127,6 +138,28 @@ class Comparison:
         for change in changes(objects.read_tree, old, new, after=after, only=only, differing=objects.differing):
             call.check()
             yield change
+
+    def _files(
+        self,
+        old: ObjectId,
+        new: ObjectId,
+        only: Sequence[RelPath],
+        call: Call,
+        *,
+        renames: bool,
+        after: RelPath | None = None,
+    ) -> Iterator[tuple[Change, RelPath | None]]:
+        """What differs; where a moved file is to be shown as one, also where it was, and what it was there."""
+        moved = self._moved(old, new) if renames else {}
+        # a file that moves across the edge of `only` counts as added or deleted
+        moved = {path: source for path, source in moved.items() if is_among(path, only) and is_among(source, only)}
+        sources = set(moved.values())
+        for change in self._changes(old, new, only, call, after):
+            source = moved.get(change.path)
+            if source is not None:
+                yield attrs.evolve(change, old=file_at(self._objects.entry_in, old, source)), source
+            elif change.path not in sources:
+                yield change, None
 
     def _moved(self, old: ObjectId, new: ObjectId) -> dict[RelPath, RelPath]:
         """The old path of each moved file, by its new one."""

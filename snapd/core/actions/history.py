@@ -6,20 +6,50 @@ from typing import TYPE_CHECKING, Literal
 
 import attrs
 
-from snapd.core.answers import Page, StepView
+from snapd.core.answers import StepView
 from snapd.core.timeline.model import FileSummary, Operated, OperationKind, SessionId, StepBegun, StepId
+from snapd.core.trees import is_among
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from snapd.core.call import Call
-    from snapd.core.model import ObjectId
+    from snapd.core.model import ObjectId, RelPath
     from snapd.core.ports.timeline import Timeline
     from snapd.core.timeline.model import Event
 
     from .step_changes import StepChanges
 
 _AT_ONCE = 200
+
+
+@attrs.frozen
+class HistoryQuery:
+    """Which entries of the history are asked for.
+
+    Attributes:
+        session_id: only the steps and operations of this session; None for all.
+        files: only entries that changed one of these files, or one below one of these directories, and of these only
+            such files; empty for all.
+        renames: whether a moved file is one; `files` then means it under its older names too.
+    """
+
+    session_id: SessionId | None = None
+    files: frozenset[RelPath] = frozenset()
+    renames: bool = False
+
+
+@attrs.frozen
+class HistoryPosition:
+    """Where a page of the history ended.
+
+    Attributes:
+        seq: the number of the last event on it.
+        names: older names of the files that were asked for.
+    """
+
+    seq: int
+    names: frozenset[RelPath] = frozenset()
 
 
 @attrs.frozen
@@ -49,6 +79,14 @@ class HistoryEntry:
     turned: tuple[StepId, ...] = ()
 
 
+@attrs.frozen
+class HistoryPage:
+    """Some of the history, latest first; `after` is where the next page starts, None on the last one."""
+
+    entries: tuple[HistoryEntry, ...]
+    after: HistoryPosition | None
+
+
 class History:
     """Lists the history of a workspace.
 
@@ -61,11 +99,12 @@ class History:
         self._timeline = timeline
         self._step_changes = step_changes
 
-    def page(self, before: int | None, limit: int, call: Call) -> Page[HistoryEntry]:
+    def page(self, query: HistoryQuery, after: HistoryPosition | None, limit: int, call: Call) -> HistoryPage:
         """Lists the latest entries, newest first.
 
         Args:
-            before: only entries of events below this number; None for all.
+            query: which of them.
+            after: where the page before ended; None for the first one.
             limit: entries, at most; a few more where one event has several entries.
             call: the request.
 
@@ -73,13 +112,15 @@ class History:
             StoreCorrupt: an object is missing or damaged.
             IoError, Cancelled: the texts were not compared.
         """
+        names = set(query.files if after is None else query.files | after.names)
         entries: list[HistoryEntry] = []
-        for event in self._events(before):
+        for event in self._events(None if after is None else after.seq):
             call.check()
             if len(entries) >= limit:
-                return Page(tuple(entries), entries[-1].seq)
-            entries += self._entries(event, call)
-        return Page(tuple(entries), None)
+                return HistoryPage(tuple(entries), HistoryPosition(entries[-1].seq, frozenset(names) - query.files))
+            found = (_of_files(entry, names) for entry in self._entries(event, query, names, call))
+            entries += [entry for entry in found if entry is not None]
+        return HistoryPage(tuple(entries), None)
 
     def _events(self, before: int | None) -> Iterator[Event]:
         while True:
@@ -89,32 +130,50 @@ class History:
                 return
             before = events[-1].seq
 
-    def _entries(self, event: Event, call: Call) -> Iterator[HistoryEntry]:
+    def _entries(
+        self, event: Event, query: HistoryQuery, names: Collection[RelPath], call: Call
+    ) -> Iterator[HistoryEntry]:
         what, seen = event.what, event.seen
         if isinstance(what, StepBegun):
-            yield from self._step(event, what, call)
-        elif isinstance(what, Operated) and event.head is not None:
+            if query.session_id in (None, what.session_id):
+                yield from self._step(event, what, query, names, call)
+        elif (
+            isinstance(what, Operated)
+            and event.head is not None
+            and query.session_id in (None, what.session_id)
+            and self._touches(what.before.tree, event.head.tree, names)
+        ):
             yield HistoryEntry(
                 event.seq,
                 what.kind,
                 event.milliseconds,
                 what.before.tree,
                 event.head.tree,
-                self._step_changes.between(what.before.tree, event.head.tree, call),
+                self._step_changes.between(what.before.tree, event.head.tree, call, renames=query.renames),
                 session_id=what.session_id,
                 turned=tuple(dict.fromkeys(turn.step_id for turn in what.turned)),
             )
-        if seen is not None:
-            files = self._step_changes.users(seen, call)
+        if seen is not None and query.session_id is None and self._touches(seen.before.tree, seen.after.tree, names):
+            files = self._step_changes.users(seen, call, renames=query.renames)
             if files or not seen.steps:
                 yield HistoryEntry(event.seq, "user", event.milliseconds, seen.before.tree, seen.after.tree, files)
 
-    def _step(self, event: Event, begun: StepBegun, call: Call) -> Iterator[HistoryEntry]:
+    def _touches(self, old: ObjectId, new: ObjectId, names: Collection[RelPath]) -> bool:
+        """Whether an entry may be one of those asked for: to count the lines of all its files would take longer."""
+        return not names or self._step_changes.differ_in(old, new, names)
+
+    def _step(
+        self, event: Event, begun: StepBegun, query: HistoryQuery, names: Collection[RelPath], call: Call
+    ) -> Iterator[HistoryEntry]:
         step = self._timeline.step(begun.step_id)
         session = self._timeline.session(begun.session_id)
         if step is None or session is None:
             return
         view = self._step_changes.view(step, session.agent, call)
+        if names and not any(is_among(file.path, names) for file in view.files or ()):
+            return
+        if query.renames:
+            view = self._step_changes.joined(view, call)
         yield HistoryEntry(
             event.seq,
             "step",
@@ -124,3 +183,16 @@ class History:
             view.files or (),
             step=view,
         )
+
+
+def _of_files(entry: HistoryEntry, names: set[RelPath]) -> HistoryEntry | None:
+    """The entry with those of its files that are asked for; None if it has none. Adds older names of moved files."""
+    if not names:
+        return entry
+    files = []
+    for file in entry.files:
+        if is_among(file.path, names) or (file.renamed_from is not None and is_among(file.renamed_from, names)):
+            files.append(file)
+            if file.renamed_from is not None and file.path in names:
+                names.add(file.renamed_from)
+    return attrs.evolve(entry, files=tuple(files)) if files else None

@@ -1,4 +1,4 @@
-"""Shows what the steps of a session changed in all, page by page."""
+"""Shows what the steps of a session changed in all, page by page; and what one step changed, as a unified diff."""
 
 from __future__ import annotations
 
@@ -10,10 +10,14 @@ from typing import TYPE_CHECKING
 import attrs
 
 from snapd.core.compare.file_diff import describe
+from snapd.core.compare.unified import unified
+from snapd.core.trees import is_among
 
 from .compare import first_page
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from snapd.core.call import Call
     from snapd.core.compare.file_diff import FileDelta
     from snapd.core.model import RelPath
@@ -28,8 +32,8 @@ if TYPE_CHECKING:
 
 
 @attrs.define(eq=False)
-class NetPages:
-    """Compares each file before and after the steps of a session.
+class NetChanges:
+    """Compares each file before and after the steps of a session, or after one step.
 
     Args:
         objects: holds the snapshots.
@@ -92,3 +96,28 @@ class NetPages:
         if last is not None:
             self._kept = kept
         return page, last
+
+    def step(self, step_id: StepId, only: Collection[RelPath], call: Call) -> tuple[bytes, ...]:
+        """Writes the unified diff of what a step and its parts changed, even if it was taken back.
+
+        What others changed in the same files meanwhile is not in it. A moved file is one.
+
+        Args:
+            step_id: the step.
+            only: the files or directories to show, by the old name or the new one; empty for all.
+            call: the request.
+
+        Returns:
+            A part for each file, ordered by path.
+
+        Raises:
+            UnknownStep: there is no such step.
+            StoreCorrupt: an object is missing or damaged.
+            IoError, Cancelled: the texts were not compared.
+        """
+        parts = []
+        for change, source in self._step_changes.net_with_moves(self._sessions.known_step(step_id), call):
+            if is_among(change.path, only) or (source is not None and is_among(source, only)):
+                parts.append(unified(self._objects, change, self._texts, call, source))
+                call.progress("comparing", len(parts))
+        return tuple(parts)

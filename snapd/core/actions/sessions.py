@@ -132,13 +132,14 @@ class Sessions:
             views.append(self._step_changes.view(step, session.agent, call))
         return Page(tuple(views), last)
 
-    def find(self, wanted: StepQuery, limit: int | None, call: Call) -> tuple[StepView, ...]:
+    def find(self, wanted: StepQuery, limit: int | None, call: Call, *, renames: bool = False) -> tuple[StepView, ...]:
         """Finds steps in all sessions, newest first.
 
         Args:
             wanted: which steps to find.
             limit: steps, at most; None for all.
             call: the request.
+            renames: whether to show a moved file as one.
 
         Raises:
             UnknownSession, UnknownStep: the query names a session or a step that does not exist.
@@ -150,7 +151,8 @@ class Sessions:
         views: list[StepView] = []
         for step in self._timeline.find_steps(wanted, limit):
             call.check()
-            views.append(self.shown(step, call))
+            view = self.shown(step, call)
+            views.append(self._step_changes.joined(view, call) if renames else view)
         return tuple(views)
 
     # -- steps

@@ -9,15 +9,16 @@ import attrs
 from snapd.core.answers import StepView
 from snapd.core.compare.file_diff import describe
 from snapd.core.compare.threeway import net
-from snapd.core.timeline.attribution import Author, OwnChanges, own_changes, users_changes
+from snapd.core.model import Change
+from snapd.core.timeline.attribution import Author, OwnChanges, own_changes, own_moves, users_changes
 from snapd.core.timeline.model import FileSummary, Summary, working
 from snapd.core.trees import changes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from snapd.core.call import Call
-    from snapd.core.model import Change, ObjectId, RelPath, UncapturedChange
+    from snapd.core.model import ObjectId, RelPath, UncapturedChange
     from snapd.core.ports.differ import TextDiffer
     from snapd.core.ports.log import SnapshotLog
     from snapd.core.ports.objects import Objects
@@ -95,23 +96,68 @@ class StepChanges:
             tuple(uncaptured[path] for path in sorted(uncaptured)),
         )
 
-    def between(self, old: ObjectId, new: ObjectId, call: Call) -> tuple[FileSummary, ...]:
-        """Summarizes what differs between two trees, file by file."""
-        return self._summaries(self._changes(old, new), call)
+    def joined(self, view: StepView, call: Call) -> StepView:
+        """Describes a step like `view`, but each file that it moved as one."""
+        known = {file.path: file for file in view.files or ()}
+        if not {"added", "deleted"} <= {file.status for file in known.values()}:
+            return view
+        files = []
+        for change, source in self.net_with_moves(view.step, call):
+            if source is not None and {source, change.path} <= known.keys():
+                halves = known.pop(source), known.pop(change.path)
+                shared = any(half.shared for half in halves)
+                files.append(attrs.evolve(self._summary_of(change, source, call), shared=shared))
+        return attrs.evolve(view, files=tuple(sorted([*known.values(), *files], key=lambda file: file.path)))
 
-    def users(self, seen: Span, call: Call) -> tuple[FileSummary, ...]:
-        """Summarizes what the user changed in a span."""
-        return self._summaries(users_changes(seen, self._authors(seen.steps), self._changes), call)
+    def between(self, old: ObjectId, new: ObjectId, call: Call, *, renames: bool = False) -> tuple[FileSummary, ...]:
+        """Summarizes what differs between two trees, file by file; with `renames`, a moved file is one."""
+        return self._summaries(self._changes(old, new), (old, new) if renames else None, call)
 
-    def _summaries(self, changed: Iterable[Change], call: Call) -> tuple[FileSummary, ...]:
-        deltas = [
-            describe(self._objects, change.path, change.old, change.new, self._texts, call, contents=False)
-            for change in changed
-        ]
-        return tuple(
-            FileSummary(delta.path, delta.status, delta.additions, delta.deletions, delta.binary, False)
-            for delta in deltas
+    def users(self, seen: Span, call: Call, *, renames: bool = False) -> tuple[FileSummary, ...]:
+        """Summarizes what the user changed in a span; with `renames`, a moved file is one."""
+        changed = users_changes(seen, self._authors(seen.steps), self._changes)
+        return self._summaries(changed, (seen.before.tree, seen.after.tree) if renames else None, call)
+
+    def differ_in(self, old: ObjectId, new: ObjectId, only: Collection[RelPath]) -> bool:
+        """Whether any of these files, or of those below these directories, differs between two trees."""
+        found = changes(self._objects.read_tree, old, new, only=only, differing=self._objects.differing)
+        return next(found, None) is not None
+
+    def net_with_moves(self, step: Step, call: Call) -> list[tuple[Change, RelPath | None]]:
+        """Lists what a step and its parts changed, even if it was taken back, ordered by path.
+
+        Returns:
+            Each change; of a file that was moved, also where it was: its `old` is the file there.
+        """
+        steps = self.with_parts(step)
+        files = self.net(steps, call)
+        changed = [Change(path, delta.old, delta.new) for path, delta in sorted(files.items())]
+        changed = [change for change in changed if change.old != change.new]
+
+        def renames() -> dict[RelPath, RelPath]:
+            found: dict[RelPath, RelPath] = {}
+            for each in steps:
+                found |= own_moves(self._timeline.spans(each.step_id), self._objects.renames)
+            return found
+
+        return _with_moves(changed, renames)
+
+    def _summaries(
+        self, changed: Iterable[Change], trees: tuple[ObjectId, ObjectId] | None, call: Call
+    ) -> tuple[FileSummary, ...]:
+        """Summarizes files; a moved file is one where the trees are given in which to look for it."""
+        found = list(changed)
+        moves = (
+            [(change, None) for change in found]
+            if trees is None
+            else _with_moves(found, lambda: self._objects.renames(*trees))
         )
+        return tuple(self._summary_of(change, source, call) for change, source in moves)
+
+    def _summary_of(self, change: Change, source: RelPath | None, call: Call) -> FileSummary:
+        delta = describe(self._objects, change.path, change.old, change.new, self._texts, call, contents=False)
+        counts = (delta.additions, delta.deletions)
+        return FileSummary(delta.path, delta.status, *counts, delta.binary, shared=False, renamed_from=source)
 
     def with_parts(self, step: Step) -> tuple[Step, ...]:
         """Lists a step and all its parts, each before its own parts, in the order in which they were begun."""
@@ -210,6 +256,29 @@ class StepChanges:
             any(delta.binary for delta in deltas),
             shared,
         )
+
+
+def _with_moves(
+    changed: Sequence[Change], renames: Callable[[], Mapping[RelPath, RelPath]]
+) -> list[tuple[Change, RelPath | None]]:
+    """Joins what was deleted with what was added, where that is one file that was moved.
+
+    Args:
+        changed: ordered by path.
+        renames: finds the old path of each moved file by its new one; asked only where there may be one.
+    """
+    gone = {change.path: change.old for change in changed if change.new is None}
+    come = {change.path for change in changed if change.old is None}
+    moved = {new: old for new, old in renames().items() if new in come and old in gone} if gone and come else {}
+    sources = set(moved.values())
+    found: list[tuple[Change, RelPath | None]] = []
+    for change in changed:
+        source = moved.get(change.path)
+        if source is not None:
+            found.append((Change(change.path, gone[source], change.new), source))
+        elif change.path not in sources:
+            found.append((change, None))
+    return found
 
 
 def _author(step: Step, claims: Iterable[RelPath] | None) -> Author:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from snapd.core.model import SYMLINK, Entry, FileOutcome
+from snapd.core.model import EMPTY_BLOB, SYMLINK, Entry, FileOutcome
 from snapd.core.paths import parents
 from snapd.core.timeline.attribution import Delta
 from snapd.core.timeline.model import Effect
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     Below = Callable[[RelPath], Iterable[RelPath]]
     Merge = Callable[[Entry | None, Entry, Entry], Entry | None]
     Deltas = Mapping[RelPath, Sequence[Delta]]
-
-EMPTY_BLOB = bytes.fromhex("e69de29bb2d1d6434b8b29ae775ad8c2e48c5391")
 
 
 class Overlay:

@@ -1,4 +1,4 @@
-"""Unified diffs as `git diff --no-renames` writes them (git's `diff.c`, "Generating patch text with -p")."""
+"""Unified diffs as `git diff` writes them (git's `diff.c`, "Generating patch text with -p")."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING
 
 from snapd.core.model import TEN_MIB, Change
 
+from .similarity import similarity
 from .text import decode, is_binary
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from snapd.core.call import Call
-    from snapd.core.model import Entry
+    from snapd.core.model import Entry, RelPath
     from snapd.core.ports.differ import TextDiffer
     from snapd.core.ports.objects import Blobs
 
@@ -28,7 +31,7 @@ def quote(name: bytes) -> bytes:
     return name if quoted == name else b'"' + quoted + b'"'
 
 
-def unified(blobs: Blobs, change: Change, texts: TextDiffer, call: Call) -> str:
+def unified(blobs: Blobs, change: Change, texts: TextDiffer, call: Call, source: RelPath | None = None) -> bytes:
     """Writes the part of a unified diff that is about one file.
 
     Args:
@@ -36,9 +39,10 @@ def unified(blobs: Blobs, change: Change, texts: TextDiffer, call: Call) -> str:
         change: what changed.
         texts: compares the two sides.
         call: the request.
+        source: where the file was before, if it was moved; `change.old` is the file there.
 
     Returns:
-        Text, shown as `snapd.core.compare.text.decode` says. A file over 10 MB is shown as a binary one is.
+        Lines of the diff. A file over 10 MB is shown as a binary one is.
 
     Raises:
         StoreCorrupt: a blob is missing or damaged.
@@ -48,16 +52,22 @@ def unified(blobs: Blobs, change: Change, texts: TextDiffer, call: Call) -> str:
     if old is not None and new is not None and stat.S_IFMT(old.mode) != stat.S_IFMT(new.mode):
         # a file that becomes a symlink is one deleted and one added file
         halves = (Change(change.path, old, None), Change(change.path, None, new))
-        return "".join(unified(blobs, half, texts, call) for half in halves)
-    names, sides = _body(blobs, change)
-    body = names if sides is None else names + texts.hunks(*sides, call)
-    text, _ = decode(_header(change) + body)
-    return text[0]
+        return b"".join(unified(blobs, half, texts, call) for half in halves)
+    before = change.path if source is None else source
+    move = b"" if source is None else _move(blobs, change, source)
+    names, sides = _body(blobs, change, before)
+    hunks = b"" if sides is None else texts.hunks(*sides, call)
+    return _header(change, before) + move + _ids(change) + names + hunks
 
 
-def _header(change: Change) -> bytes:
+def as_text(parts: Iterable[bytes]) -> str:
+    """Shows the parts of a unified diff, each about one file, as `snapd.core.compare.text.decode` says."""
+    return "".join(decode(part)[0][0] for part in parts)
+
+
+def _header(change: Change, source: RelPath) -> bytes:
     old, new = change.old, change.new
-    lines = [b"diff --git %s %s" % (quote(b"a/" + change.path), quote(b"b/" + change.path))]
+    lines = [b"diff --git %s %s" % (quote(b"a/" + source), quote(b"b/" + change.path))]
     if old is None:
         assert new is not None
         lines.append(b"new file mode %o" % new.mode)
@@ -65,23 +75,41 @@ def _header(change: Change) -> bytes:
         lines.append(b"deleted file mode %o" % old.mode)
     elif old.mode != new.mode:
         lines += [b"old mode %o" % old.mode, b"new mode %o" % new.mode]
-    if old is None or new is None or old.oid != new.oid:
-        ids = b"index %s..%s" % (_short(old), _short(new))
-        same_mode = old is not None and new is not None and old.mode == new.mode
-        lines.append(ids + (b" %o" % old.mode if same_mode and old is not None else b""))
     return b"\n".join(lines) + b"\n"
+
+
+def _move(blobs: Blobs, change: Change, source: RelPath) -> bytes:
+    names = b"rename from %s\nrename to %s\n" % (quote(source), quote(change.path))
+    assert change.old is not None
+    assert change.new is not None
+    if change.old.oid == change.new.oid:
+        return b"similarity index 100%\n" + names
+    sides = [blobs.read_small_blob(entry.oid, TEN_MIB) for entry in (change.old, change.new)]
+    if sides[0] is None or sides[1] is None:
+        # git does not ask for the number, and to find it would take as long as to compare the files
+        return names
+    return b"similarity index %d%%\n" % similarity(sides[0], sides[1]) + names
+
+
+def _ids(change: Change) -> bytes:
+    old, new = change.old, change.new
+    if old is not None and new is not None and old.oid == new.oid:
+        return b""
+    same_mode = old is not None and new is not None and old.mode == new.mode
+    mode = b" %o" % old.mode if same_mode and old is not None else b""
+    return b"index %s..%s%s\n" % (_short(old), _short(new), mode)
 
 
 def _short(entry: Entry | None) -> bytes:
     return entry.oid.hex()[:_ABBREVIATION].encode() if entry is not None else b"0" * _ABBREVIATION
 
 
-def _body(blobs: Blobs, change: Change) -> tuple[bytes, tuple[bytes, bytes] | None]:
+def _body(blobs: Blobs, change: Change, source: RelPath) -> tuple[bytes, tuple[bytes, bytes] | None]:
     """Writes what follows the header; and gives the two sides whose hunks follow that, if any do."""
     old, new = change.old, change.new
     if old is not None and new is not None and old.oid == new.oid:
         return b"", None
-    names = [quote(b"a/" + change.path) if old else _NO_FILE, quote(b"b/" + change.path) if new else _NO_FILE]
+    names = [quote(b"a/" + source) if old else _NO_FILE, quote(b"b/" + change.path) if new else _NO_FILE]
     if any(entry is not None and blobs.blob_size(entry.oid) > TEN_MIB for entry in (old, new)):
         return b"Binary files %s and %s differ\n" % (names[0], names[1]), None
     before, after = (blobs.read_blob(entry.oid) if entry is not None else b"" for entry in (old, new))

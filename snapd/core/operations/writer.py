@@ -411,7 +411,7 @@ class Writer:
         failpoint("writer.apply")
         try:
             call.check()
-            return self.work_tree.apply(plan, self._store.blob_chunks, call)
+            return plan.with_moves(self.work_tree.apply(plan, self._store.blob_chunks, call))
         except BaseException:
             if not call.is_committed:
                 # no file was touched

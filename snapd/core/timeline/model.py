@@ -306,7 +306,17 @@ class Session:
 
 @attrs.frozen
 class FileSummary:
-    """A file that a step changed; `shared` if a step of another session may have changed it as well."""
+    """A file that changed.
+
+    Attributes:
+        path: where it is, or was.
+        status: what happened to it; "modified" for one that was moved.
+        additions: lines added.
+        deletions: lines deleted.
+        binary: whether git takes either side for binary.
+        shared: whether a step of another session may have changed it as well.
+        renamed_from: where it was before it was moved. In a summary that is kept, a move is two files.
+    """
 
     path: RelPath
     status: Literal["added", "deleted", "modified"]
@@ -314,6 +324,7 @@ class FileSummary:
     deletions: int
     binary: bool
     shared: bool
+    renamed_from: RelPath | None = None
 
 
 @attrs.frozen

@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from snapd.cli.commands.entries import entry_line
 from snapd.cli.commands.graph import draw
 from snapd.cli.commands.log import table
 from snapd.cli.terminal.layout import columns, fit, fit_name
-from snapd.cli.terminal.output import Painter
-from snapd.cli.terminal.times import ago
+from snapd.cli.terminal.naming import step_name
+from snapd.cli.terminal.output import Painter, outcomes, summary
+from snapd.cli.terminal.times import ago, past
+from snapd.core.errors import InvalidParams
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -77,7 +80,7 @@ PICTURE = """\
 14:35  ┊ ◆    undo      aaaaaaa1 Edit
        ┊ │              M src/a.py  +1 -1
        ┊ │ ╭  codex
-14:34  ┊ │ ●  bbbbbbb0  step 1
+14:34  ┊ │ ●  bbbbbbb0  2 files
        ┊ │ │            A logo.png  binary
        ┊ │ │            M src/a.py  +1 -1  shared
        ├─┼─╯
@@ -111,7 +114,7 @@ def test_colours_change_nothing_else() -> None:
     assert "\033[35m●" in lines[8]
 
 
-@pytest.mark.parametrize("width", [60, 80, 133])
+@pytest.mark.parametrize("width", [40, 60, 80, 133])
 def test_no_line_is_longer_than_the_terminal(width: int) -> None:
     long = "x" * 70
     history = [
@@ -126,6 +129,125 @@ def test_no_line_is_longer_than_the_terminal(width: int) -> None:
     lines = draw(history, sessions, plain(), width, NOW).split("\n")
     assert max(map(columns, lines)) <= width
     assert any("…" in line for line in lines)
+
+
+def test_a_step_is_called_after_what_it_changed() -> None:
+    moved = row("src/b.py", plus=0, minus=0, renamedFrom="src/a.py")
+    history = [
+        step("21T14:36", "00000001", "codex", 1, [moved]),
+        step("21T14:35", "00000002", "codex", 1, [row("src/x/a"), row("src/x/y/b"), row("src/x/c", "added")]),
+        step("21T14:34", "00000003", "codex", 1, [row("src/a.py", shared=True)]),
+        step("21T14:33", "00000004", "codex", 1, [row("a/" * 60 + "the end")], state="undone"),
+        step("21T14:32", "00000005", "codex", 0, [row("a"), row("b")], tool="Bash", description="make"),
+    ]
+    lines = draw(history, SESSIONS, plain(), 60, NOW).split("\n")
+    assert [line[12:] for line in lines[2:]] == [
+        "00000001  R src/a.py → src/b.py  +0 -0",
+        "00000002  3 files in src/x/",
+        *("          M src/x/a    +1 -1", "          M src/x/y/b  +1 -1", "          A src/x/c    +1 -1"),
+        *("00000003  src/a.py +1 -1", "          M src/a.py  +1 -1  shared"),
+        "00000004  M …/a/a/a/a/a/a/the end  +1 -1  undone",
+        *("00000005  Bash  make", "          M a  +1 -1", "          M b  +1 -1", ""),
+    ]
+    lines = draw(history, SESSIONS, plain(), 40, NOW).split("\n")
+    assert lines[1:4] == ["       ┊ ╭  codex", "14:36  ┊ ●  00000001", "       ┊ │    R …c/a.py → …c/b.py  +0 -0"]
+    at = lines.index("14:33  ┊ ○  00000004  undone")
+    assert lines[at + 1] == "       ┊ │    M …/a/a/a/a/the end  +1 -1"
+
+
+def test_names_of_steps() -> None:
+    about = {"index": 4, "stepId": "a" * 16}
+    assert step_name(about) == "step 5"
+    assert step_name({**about, "files": []}) == "step 5"
+    assert step_name({**about, "files": [row("basket.py", plus=7, minus=2)]}) == "basket.py +7 -2"
+    assert step_name({**about, "files": [row("logo.png", binary=True)]}) == "logo.png binary"
+    assert step_name({**about, "files": [row("b", renamedFrom="a")]}) == "a → b +1 -1"
+    assert step_name({**about, "files": [row("src/a"), row("srcs/a")]}) == "2 files"
+    assert step_name({**about, "files": [row("src/\n/a"), row("src/\n/b/c")]}) == "2 files in src/\\n/"
+    assert step_name({**about, "tool": "Bash", "files": [row("a")]}) == "Bash"
+    assert step_name({**about, "description": "a\nb", "tool": "Bash"}) == "Bash a b"
+
+
+def test_many_agents_on_a_narrow_terminal() -> None:
+    names = [f"s{number}" for number in range(30)]
+    sessions = {name: session(name, name, "资" * 40) for name in names}
+    files = [row("资" * 30, renamedFrom="a" * 30), row("b")]
+    history = [step("21T14:36", f"{at:08}", name, 1, files, tool="Edit") for at, name in enumerate(names)]
+    for width in (40, 60):
+        lines = draw(history, sessions, plain(), width, NOW).split("\n")
+        assert max(map(columns, lines)) <= width
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 120])
+def test_lists_fit(width: int) -> None:
+    long = "资料/" * 30 + "end.py"
+    files = [row(long, renamedFrom="a/" * 30 + "b"), row("short", plus=1234567), row("bin" * 50, binary=True)]
+    lines = summary(plain(), files, width).split("\n")
+    assert max(map(columns, lines)) <= width
+    found = [session("x" * 16, "claude", long, endedAt="z"), session("a name that somebody gave " * 3, "codex")]
+    lines = table(found, plain(), width, NOW).split("\n")
+    assert max(map(columns, lines)) <= width
+    assert lines[0].split()[0] == "session"
+    for entry in HISTORY:
+        line = entry_line({**entry, "files": files}, SESSIONS, plain(), width, NOW)
+        assert columns(line) <= width
+        assert line.startswith((*"ab", TREE[:8]))
+
+
+def test_a_plan_on_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    files = [
+        {"file": "资料/" * 9, "outcome": "conflict", "reason": "changedSince"},
+        {"file": "short", "outcome": "kept", "reason": "ignored"},
+        {"file": "a", "outcome": "deleted"},
+        {"file": "b", "outcome": "restored", "renamedFrom": "a"},
+    ]
+    assert outcomes(plain(), files).split("\n") == [
+        # what is decided about is named in full
+        f"conflict  {'资料/' * 9}",
+        "          (changed since)",
+        "kept      short  (it is ignored)",
+        "restored  a → b",
+    ]
+
+
+def test_a_line_for_each_entry() -> None:
+    lines = [entry_line(entry, SESSIONS, plain(), 80, NOW) for entry in HISTORY]
+    assert lines == [
+        "aaaaaaa4  14:36   claude      Bash npm test  open",
+        "01234567  14:36   you         notes.md +2 -0",
+        "01234567  14:35   claude      undo aaaaaaa1  +1 -1",
+        "bbbbbbb0  14:34   codex       2 files  +2 -2",
+        "aaaaaaa2  14:33   claude      Read",
+        "aaaaaaa5  20 Nov  claude      Edit  +1 -1  partly undone",
+        "aaaaaaa1  20 Nov  claude      Edit  +1 -1  undone",
+        "01234567  19 Nov  you         restore  +0 -9",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("90m", "2026-11-21T13:10"),
+        ("2h", "2026-11-21T12:40"),
+        ("1h30m", "2026-11-21T13:10"),
+        ("3d", "2026-11-18T14:40"),
+        ("1w", "2026-11-14T14:40"),
+        ("14:30", "2026-11-21T14:30"),
+        ("14:41", "2026-11-20T14:41"),
+        ("2026-11-20", "2026-11-20T00:00"),
+        ("2026-11-20 09:05", "2026-11-20T09:05"),
+        ("2026-11-20T09:05", "2026-11-20T09:05"),
+    ],
+)
+def test_times_of_the_command_line(text: str, meant: str) -> None:
+    assert past(text, NOW, "--since") == datetime.fromisoformat(f"{meant}+00:00")
+
+
+@pytest.mark.parametrize("text", ["", "soon", "25:00", "12", "2026-13-01", "9999999999d", "999999w", "-1h"])
+def test_what_is_no_time(text: str) -> None:
+    with pytest.raises(InvalidParams, match="--since: expected a time"):
+        past(text, NOW, "--since")
 
 
 def test_many_files_are_counted() -> None:
@@ -158,10 +280,10 @@ def test_a_lane_is_used_again() -> None:
     ]
     lines = draw(history, sessions, plain(), 80, NOW).split("\n")
     assert [line[7:13].rstrip() for line in lines] == [
-        *("┊", "┊ ╭", "┊ ●", "┊ │", "├─╯"),
-        *("┊ ╭", "┊ ●", "┊ │"),
-        *("┊ │ ╭", "┊ │ ●", "┊ │ │", "├─┼─╯"),
-        *("┊ ●", "┊ │", "├─╯"),
+        *("┊", "┊ ╭", "┊ ●", "├─╯"),
+        *("┊ ╭", "┊ ●"),
+        *("┊ │ ╭", "┊ │ ●", "├─┼─╯"),
+        *("┊ ●", "├─╯"),
     ]
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cli.steps import numbered, put, take
+from tests.cli.steps import numbered, put, read, take
 from tests.support.git import run_git
 
 if TYPE_CHECKING:
@@ -137,36 +137,42 @@ def test_sessions(home: Home, project: str) -> None:
     ]
 
 
-def test_show_is_the_diff_of_git(home: Home, project: str, tmp_path: Path) -> None:
-    put(project, {"f.txt": numbered(30), "gone.txt": b"1\n2", "run.sh": b"x\n"})
-    old = tmp_path / "old"
-    new = tmp_path / "new"
+def test_git_applies_what_show_says(home: Home, project: str, tmp_path: Path) -> None:
+    before = {
+        "f.txt": numbered(30),
+        "old name.txt": numbered(20),
+        "gone.txt": b"1\n2",
+        "run.sh": b"x\n",
+        "é": b"\xe9\n",
+    }
+    put(project, before)
     run_git(tmp_path, "init", "-q", ".")
-    for folder in (old, new):
-        folder.mkdir()
-        (folder / "f.txt").write_bytes(numbered(30))
-    (old / "gone.txt").write_bytes(b"1\n2")
     step = home.ok(project, "step", "begin", "--session", "s", "--tool", "Edit", "--description", "all").strip()
     changed = numbered(30, l2=b"two", l25=b"late\r")
-    put(project, {"f.txt": changed, "gone.txt": None, "new.txt": "ü\n".encode(), "bin": b"\0"})
+    moved = numbered(20, l3=b"three")
+    put(project, {"f.txt": changed, "gone.txt": None, "new": b"", "old name.txt": None, "a/b": moved, "é": b"\xe8\n"})
     os.chmod(os.path.join(project, "run.sh"), 0o755)
     home.ok(project, "step", "end", step)
-    (new / "f.txt").write_bytes(changed)
-    (new / "new.txt").write_bytes("ü\n".encode())
     # what others did since, and in the same file, is not the step's
-    put(project, {"f.txt": numbered(30, l2=b"two", l15=b"mine", l25=b"late\r")})
-    git = run_git(tmp_path, "diff", "--no-index", "--no-renames", "old", "new")
-    expected = re.sub(rb"(?m)^(diff --git|index|new file|deleted file) .*\n", b"", git)
-    expected = expected.replace(b"--- a/old/", b"--- a/").replace(b"+++ b/new/", b"+++ b/")
+    put(project, {"f.txt": numbered(30, l2=b"two", l15=b"mine", l25=b"late\r"), "theirs": b""})
     for state in ("applied", "undone"):
         if state == "undone":
             assert home.run(project, "undo", "-y", step).code == 0
         shown = home.run(project, "show", step[:10])
-        _, _, diff = shown.out.partition(b"changed, +3 -4\n\n")
-        assert re.sub(rb"\n\n---", b"\n---", diff) == expected
-        assert f"state     {state}\n" in shown.text
-        assert home.run(project, "show", "last", "--json").json["diff"].encode() == expected
-    assert "tool      Edit\nabout     all\n" in shown.text
+        copy = str(tmp_path / state)
+        put(copy, before)
+        run_git(tmp_path, "apply", f"--directory={state}", "--whitespace=nowarn", "-", input=shown.out)
+        wanted = {"f.txt": changed, "gone.txt": None, "new": b"", "old name.txt": None, "a/b": moved, "é": b"\xe8\n"}
+        assert {name: read(copy, name) for name in wanted} == wanted
+        assert os.access(os.path.join(copy, "run.sh"), os.X_OK)
+        text = shown.out.decode("utf-8", "surrogateescape")
+        assert f"state     {state}\n" in text
+        assert "R old name.txt → a/b  +1 -1 " in text
+        assert "rename from old name.txt\nrename to a/b\n" in text
+    assert "tool      Edit\nabout     all\n" in text
+    told = home.run(project, "show", step, "--json").json
+    assert [row["file"] for row in told["step"]["files"]] == ["a/b", "f.txt", "gone.txt", "new", "run.sh", "é"]
+    assert told["diff"].count("diff --git ") == 6
 
 
 def test_show_a_step_with_parts(home: Home, project: str) -> None:

@@ -110,10 +110,10 @@ def test_patch_shows_renames_and_modes(home: Home, project: str) -> None:
     before = home.track(project)
     os.rename(os.path.join(project, "src/long.txt"), os.path.join(project, "src/moved.txt"))
     os.chmod(os.path.join(project, "README.md"), 0o755)
-    shown = home.ok(project, "patch", "--renames", before).splitlines()
+    shown = home.ok(project, "patch", before).splitlines()
     assert shown[0].split() == ["M", "README.md", "+0", "-0", "mode", "100644", "→", "100755"]
     assert shown[1].split() == ["R", "src/long.txt", "→", "src/moved.txt", "+0", "-0"]
-    assert home.ok(project, "patch", before).splitlines()[-1] == "3 files changed, +50 -50"
+    assert home.ok(project, "patch", "--no-renames", before).splitlines()[-1] == "3 files changed, +50 -50"
 
 
 def test_json_everywhere(home: Home, project: str) -> None:

@@ -38,7 +38,7 @@ def steps(home: Home, project: str) -> list[str]:
 def test_a_step_in_the_middle(home: Home, project: str, steps: list[str]) -> None:
     lines = home.ok(project, "undo", "--yes", steps[0][:12]).splitlines()
     before = lines.pop().removeprefix("before: ")
-    assert lines == [f"undone    {steps[0][:8]} claude step 1", "merged    f.txt", "deleted   new.txt"]
+    assert lines == [f"undone    {steps[0][:8]} claude 2 files", "merged    f.txt", "deleted   new.txt"]
     assert read(project, "f.txt") == numbered(20, l8=b"user", l12=b"codex", l17=b"two")
     assert read(project, "new.txt") is None
     assert "one" in home.ok(project, "show", f"f.txt@{before}")
@@ -56,7 +56,7 @@ def test_the_last_of_the_session_with_the_latest_activity(home: Home, project: s
     assert nothing.err.splitlines()[0] == "snapd: there is nothing to undo"
     assert read(project, "f.txt") == numbered(20, l8=b"user", l12=b"codex")
     again = home.ok(project, "redo", "--yes", "--count", "2").splitlines()
-    assert again[:2] == [f"redone    {steps[0][:8]} claude step 1", f"redone    {steps[2][:8]} claude Edit the second"]
+    assert again[:2] == [f"redone    {steps[0][:8]} claude 2 files", f"redone    {steps[2][:8]} claude Edit the second"]
     assert read(project, "f.txt") == numbered(20, l2=b"one", l8=b"user", l12=b"codex", l17=b"two")
     assert home.run(project, "redo", "-y").err.splitlines()[0] == "snapd: there is nothing to redo"
 
@@ -116,7 +116,7 @@ def test_an_undo_that_met_only_conflicts_says_so_and_how_to_settle_it(home: Home
         result = home.run(project, "undo", "-y", *words)
         assert result.code == 3
         assert result.text.splitlines()[:2] == [
-            f"not undone {step[:8]} step 1", "conflict  f.txt  (changed since)",
+            f"not undone {step[:8]} f.txt +1 -1", "conflict  f.txt  (changed since)",
         ]  # fmt: skip
         assert "nothing was changed" in result.err
         assert "--on-conflict overwrite" in result.err
@@ -132,11 +132,11 @@ def test_a_step_that_is_partly_undone_is_told_so_until_it_is_settled(home: Home,
     put(project, {"f.txt": b"mine\n"})
     result = home.run(project, "undo", "-y", step)
     assert result.code == 3
-    assert result.text.startswith(f"partly undone {step[:8]} step 1\n")
+    assert result.text.startswith(f"partly undone {step[:8]} 2 files\n")
     assert "were left as they are" in result.err
     assert "partly undone" in home.ok(project, "log")
     assert home.ok(project, "undo", "-y", "--on-conflict", "overwrite").splitlines()[:2] == [
-        f"undone    {step[:8]} step 1", "restored  f.txt",
+        f"undone    {step[:8]} 2 files", "restored  f.txt",
     ]  # fmt: skip
     assert (read(project, "f.txt"), read(project, "g.txt")) == (b"1\n", b"1\n")
     assert home.ok(project, "redo", "-y").startswith("redone ")
@@ -264,3 +264,20 @@ def test_the_end_of_a_session(home: Home, project: str) -> None:
     # begun by a command that was gone at once, it has what changed until its end
     assert "f.txt" in home.ok(project, "show", step)
     assert home.run(project, "session", "end", "none").code == 1
+
+
+def test_a_file_that_was_moved_is_one_line(home: Home, project: str) -> None:
+    put(project, {"src/old.txt": numbered(20)})
+    step = home.ok(project, "step", "begin", "--session", "claude").strip()
+    put(project, {"src/old.txt": None, "new.txt": numbered(20, l3=b"x"), "more": b"1\n"})
+    home.ok(project, "step", "end", step)
+    plan = home.ok(project, "undo", "-n").splitlines()
+    assert plan[1:] == ["deleted   more", "restored  new.txt → src/old.txt"]
+    assert home.ok(project, "undo", "-y").splitlines()[1:3] == plan[1:]
+    assert read(project, "src/old.txt") == numbered(20)
+    told = home.run(project, "redo", "-y", "--json").json["files"]
+    assert [(row["file"], row.get("renamedFrom")) for row in told] == [
+        ("more", None),
+        ("new.txt", "src/old.txt"),
+        ("src/old.txt", None),
+    ]

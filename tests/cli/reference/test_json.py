@@ -34,7 +34,9 @@ CALLS: dict[str, list[str]] = {
     "restore": ["restore {first} -n", "restore {first} -y"],
     "snapshots": ["snapshots -n 0"],
     "sessions": ["sessions"],
-    "log": ["log -n 0"],
+    "log": ["log -n 0", "log -n 0 -p"],
+    # it goes on for ever; each of its lines is an answer
+    "watch": [],
     "undo": ["undo {step} -n", "undo {step} a.txt -n", "undo {step} -y"],
     "redo": ["redo --session s -y"],
     "revert-hunk": ["revert-hunk {step} a.txt 1 -n"],

@@ -281,7 +281,7 @@ def test_a_process_whose_stream_is_lost(
 
 
 def test_every_command_is_among_them(bench: Bench) -> None:
-    assert {prepare(bench)[0][0] for prepare, _ in CASES} >= set(COMMANDS) - {"serve", "ui"}
+    assert {prepare(bench)[0][0] for prepare, _ in CASES} >= set(COMMANDS) - {"serve", "ui", "watch"}
 
 
 def test_both_are_lost(home: Home, bench: Bench) -> None:

@@ -13,6 +13,7 @@ from random import Random
 import attrs
 import pytest
 
+from snapd.core.actions.history import HistoryQuery
 from snapd.core.answers import StepView
 from snapd.core.call import Call
 from snapd.core.errors import SnapdError
@@ -174,8 +175,8 @@ class History:
 
     def everything(self) -> object:
         """The folder, and all that the timeline says."""
-        page = self.bench.workspace.history.page(None, 100_000, Call())
-        entries = [attrs.evolve(entry, step=None if entry.step is None else bare(entry.step)) for entry in page.views]
+        page = self.bench.workspace.history.page(HistoryQuery(), None, 100_000, Call())
+        entries = [attrs.evolve(entry, step=None if entry.step is None else bare(entry.step)) for entry in page.entries]
         steps = [bare(view) for view in self.views()]
         return self.bench.read(), entries, steps, [self.agents.counts(session) for session in SESSIONS]
 

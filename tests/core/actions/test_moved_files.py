@@ -5,14 +5,16 @@ from __future__ import annotations
 import contextlib
 import os
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from snapd.core.errors import NothingToRedo, NothingToUndo
-from snapd.core.model import OnConflict
+from snapd.core.model import Entry, FileOutcome, OnConflict, Signature
 from snapd.core.operations.linked_files import LinkedFiles
+from snapd.core.plan import CapturedFile, Delete, Plan, Write
 from snapd.worktree.apply import applier as applying
 from tests.support.amounts import amount
 from tests.support.sessions import Agents, at_work
@@ -362,3 +364,51 @@ def test_groups() -> None:
     assert linked.within({b"d", b"a", b"x"}) == ((b"a", b"d"),)
     again = LinkedFiles.of(linked.within({b"a", b"b", b"d", b"x", b"y"}))
     assert again.within({b"a", b"b", b"d", b"x", b"y"}) == ((b"a", b"b", b"d"), (b"x", b"y"))
+
+
+def moves(outcomes: Iterable[FileOutcome]) -> dict[bytes, bytes]:
+    return {found.path: found.moved_from for found in outcomes if found.moved_from is not None}
+
+
+def test_an_undo_says_where_files_come_from(agents: Agents) -> None:
+    bench = agents.bench
+
+    def work() -> None:
+        os.rename(bench.path("old"), bench.path("new"))
+        bench.write({"new": TEXT + b"and more\n", "other": b"o", "keep": b"K"})
+
+    agents.step("one", work)
+    told = agents.undone("one", dry_run=True)[0]
+    assert {found.path: found.outcome for found in told.files}[b"new"] == "deleted"
+    assert moves(told.files) == {b"old": b"new"}
+    assert moves(agents.undone("one")[0].files) == {b"old": b"new"}
+    assert moves(agents.redone("one").files) == {b"new": b"old"}
+
+
+def test_a_restore_says_where_files_come_from(agents: Agents) -> None:
+    bench = agents.bench
+    bench.write({"empty": b"", "twin": TEXT})
+    before = bench.track()
+    for old, new in (("old", "a/b"), ("empty", "a/empty")):
+        os.makedirs(bench.path("a"), exist_ok=True)
+        os.rename(bench.path(old), bench.path(new))
+    os.unlink(bench.path("twin"))
+    # one of two with the same contents; and nobody can say where an empty file comes from
+    for dry_run in (True, False):
+        assert moves(bench.restore(before, dry_run=dry_run).files) == {b"old": b"a/b"}
+
+
+def test_no_move_is_told_that_did_not_come_about(agents: Agents) -> None:
+    bench = agents.bench
+    agents.step("one", lambda: os.rename(bench.path("old"), bench.path("new")))
+    bench.write({"old": b"the user's"})
+    told = agents.undone("one")[0]
+    assert moves(told.files) == {}
+
+
+@pytest.mark.parametrize(("became", "told"), [("deleted", {b"new": b"old"}), ("failed", {}), ("kept", {})])
+def test_a_file_that_is_still_there_was_not_moved(became: Any, told: dict[bytes, bytes]) -> None:
+    entry = Entry(0o100644, b"1" * 20)
+    plan = Plan((Write(b"new", entry, None),), (Delete(b"old", CapturedFile(entry, Signature(1, 2, 3, 4, 5))),))
+    assert moves(plan.foretold()) == {b"new": b"old"}
+    assert moves(plan.with_moves([FileOutcome(b"new", "restored"), FileOutcome(b"old", became)])) == told

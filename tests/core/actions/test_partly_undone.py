@@ -8,6 +8,7 @@ from pathlib import Path
 import attrs
 import pytest
 
+from snapd.core.actions.history import HistoryQuery
 from snapd.core.call import Call
 from snapd.core.errors import NothingToRedo, NothingToUndo
 from snapd.core.feed.events import Reverted
@@ -26,8 +27,8 @@ def agents(tmp_path: Path) -> Agents:
 
 
 def events(agents: Agents) -> list[str]:
-    page = agents.bench.workspace.history.page(None, 100, Call())
-    return [entry.kind for entry in page.views]
+    page = agents.bench.workspace.history.page(HistoryQuery(), None, 100, Call())
+    return [entry.kind for entry in page.entries]
 
 
 # -- nothing was taken back

@@ -9,9 +9,13 @@ from pathlib import Path
 import pytest
 
 from snapd.core.call import Call
+from snapd.core.compare.similarity import similarity
 from snapd.core.compare.text import compare_lines, line_changes, plain_changes
+from snapd.core.compare.unified import as_text
 from snapd.core.model import ObjectId
-from tests.support.workspace import Bench, Executable, Item, Items, Symlink, git_tree_changes, make
+from tests.support.amounts import amount
+from tests.support.git import run_git
+from tests.support.workspace import Bench, Executable, Item, Items, Symlink, git_tree_changes, make, read, write
 
 
 def numbered(*lines: int | str) -> bytes:
@@ -56,6 +60,8 @@ PAIRS: dict[str, tuple[Items, Items]] = {
     "new executable": ({}, {"a": Executable(b"1\n")}),
     "file to symlink": ({"a": b"text\n"}, {"a": Symlink("text")}),
     "symlink to file": ({"a": Symlink("text")}, {"a": Executable(b"text\nmore\n")}),
+    "moved over a symlink": ({"a": numbered(*range(9)), "b": Symlink("x")}, {"b": numbered(*range(9))}),
+    "moved and replaced by a symlink": ({"a": numbered(*range(9))}, {"a": Symlink("b"), "b": numbered(*range(9))}),
     "symlink elsewhere": ({"a": Symlink("x")}, {"a": Symlink("y")}),
     "symlink to an empty file": ({"a": Symlink("x")}, {"a": b""}),
     "binary to symlink": ({"a": b"\0"}, {"a": Symlink("y")}),
@@ -112,7 +118,7 @@ def agrees_with_git(bench: Bench, old: ObjectId, new: ObjectId) -> None:
     ours = [(os.fsdecode(one.path), one.status, one.additions, one.deletions, one.binary) for one in deltas]
     assert ours == git_tree_changes(bench.store, old, new)
     raw = bench.git("diff", "--no-renames", "--abbrev=7", old.hex(), new.hex())
-    text = bench.workspace.diff(old, new, (), Call())
+    text = as_text(bench.workspace.diff(old, new, (), Call()))
     # a file that is not UTF-8 is shown byte by byte
     parts = [part.encode("utf-8") for part in text.split("diff --git ")]
     theirs = raw.split(b"diff --git ")
@@ -258,7 +264,7 @@ def test_only_some_files(tmp_path: Path) -> None:
     ask = bench.workspace.deltas
     assert [delta.path for delta in ask(old, new, Call(), only=[b"d"]).deltas] == [b"d/x"]
     assert [delta.path for delta in ask(old, new, Call(), only=[b"dx", b"d/x"]).deltas] == [b"d/x", b"dx"]
-    assert bench.workspace.diff(old, new, [b"d"], Call()).count("diff --git") == 1
+    assert len(bench.workspace.diff(old, new, [b"d"], Call())) == 1
     both_ends = ask(old, new, Call(), only=[b"a", b"b"], renames=True).deltas
     assert [(delta.path, delta.renamed_from) for delta in both_ends] == [(b"b", b"a")]
     # asked for one end alone, it came or went: as git with a pathspec has it
@@ -288,6 +294,98 @@ def test_pages_cover_everything_once(tmp_path: Path, monkeypatch: pytest.MonkeyP
         assert seen == list(items)
 
 
+MOVES: dict[str, tuple[Items, Items]] = {
+    "as it was": ({"a": numbered(1, 2), "b": b"x\n"}, {"c": numbered(1, 2), "b": b"y\n"}),
+    "and changed": ({"a": numbered(*range(30))}, {"d/b": numbered(*range(28), "x", 29)}),
+    "by half": ({"a": numbered(*range(10, 20))}, {"b": numbered(*range(10, 16), 70, 71, 72, 73)}),
+    "other line ends": ({"a": b"1\n22\n333\n" * 9}, {"b": b"1\r\n22\n333\n" * 9}),
+    "long lines": ({"a": b"x" * 300 + b"\n" + numbered(*range(20))}, {"b": b"x" * 300 + b"\n" + numbered(*range(17))}),
+    "and made executable": ({"a": numbered(*range(9))}, {"b": Executable(numbered(*range(8)))}),
+    "a symlink": ({"a": Symlink("x/y")}, {"b": Symlink("x/y")}),
+    "odd names": (
+        {"a é": numbered(*range(9)), 'q"': b"long enough\n"},
+        {"b\tü": numbered(*range(8)), "n\nl": b"long enough\n"},
+    ),
+    "a folder": (
+        {f"old/{n}": numbered(n, *range(9)) for n in range(4)},
+        {f"new/{n}": numbered(n, *range(9)) for n in range(4)},
+    ),
+    "latin-1": ({"a": b"caf\xe9\n" * 9}, {"b": b"caf\xe9\n" * 8}),
+    "onto a deleted one": ({"a": numbered(*range(9)), "b": numbered("x")}, {"b/c": numbered(*range(9))}),
+}
+
+
+UNENDED: dict[str, tuple[Items, Items]] = {
+    "last line without its end": ({"a": numbered(*range(9)) + b"end"}, {"b": numbered(*range(8)) + b"end"}),
+}
+"""A move whose similarity git counts differently since 2.44."""
+
+
+@pytest.mark.parametrize(("before", "after"), MOVES.values(), ids=MOVES.keys())
+def test_a_move_is_gits(tmp_path: Path, before: Items, after: Items) -> None:
+    bench = make(tmp_path)
+    old, new = both(bench, before, after)
+    raw = bench.git("diff", "--find-renames", "--abbrev=7", old.hex(), new.hex())
+    assert b"rename from" in raw
+    assert b"".join(bench.workspace.diff(old, new, (), Call(), renames=True)) == raw
+
+
+@pytest.mark.parametrize("seed", range(amount(20, 400)))
+def test_moves_among_many_files_are_gits(tmp_path: Path, seed: int) -> None:
+    dice = random.Random(seed)
+    before: dict[str, Item] = {
+        f"{dice.choice('abc')}/{n}": numbered(*(n * 100 + i for i in range(12))) for n in range(9)
+    }
+    after = dict(before)
+    for name in dice.sample(sorted(before), 5):
+        item = after.pop(name)
+        assert isinstance(item, bytes)
+        what = dice.random()
+        if what < 0.6:
+            after[f"{dice.choice('cde')}/{dice.choice('xyz')}/{name[2:]}"] = item + numbered("more") * dice.randint(
+                0, 4
+            )
+        elif what < 0.8:
+            after[name] = item + b"in place\n"
+    after["e/new"] = numbered("new")
+    bench = make(tmp_path)
+    old, new = both(bench, before, after)
+    raw = bench.git("diff", "--find-renames", "--abbrev=7", old.hex(), new.hex())
+    assert b"".join(bench.workspace.diff(old, new, (), Call(), renames=True)) == raw
+
+
+def test_a_last_line_without_its_end_counts() -> None:
+    assert similarity(b"1\n23", b"1\n23") == 100
+    assert similarity(b"1\n23", b"4\n23") == 50
+    assert similarity(b"1\n23", b"") == 0
+
+
+def applied(scratch: Path, before: Items, patch: bytes) -> Items:
+    """What `git apply` makes of some files."""
+    folder = scratch / "applied"
+    write(folder, before)
+    folder.mkdir(exist_ok=True)
+    run_git(folder, "init", "-q")
+    run_git(folder, "apply", "--whitespace=nowarn", "-", input=patch)
+    return read(folder)
+
+
+WHOLE = [
+    pytest.param(before, after, id=name)
+    for name, (before, after) in (PAIRS | MOVES | UNENDED).items()
+    if not ("binary" in name or name.startswith("NUL"))
+]
+
+
+@pytest.mark.parametrize(("before", "after"), WHOLE)
+@pytest.mark.parametrize("renames", [False, True], ids=["as-two", "as-one"])
+def test_git_applies_it(tmp_path: Path, before: Items, after: Items, renames: bool) -> None:
+    bench = make(tmp_path / "bench")
+    old, new = both(bench, before, after)
+    patch = b"".join(bench.workspace.diff(old, new, (), Call(), renames=renames))
+    assert applied(tmp_path, before, patch) == after
+
+
 def test_text_over_the_limit_and_the_exact_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for room in ("file_diff", "unified"):
         monkeypatch.setattr(f"snapd.core.compare.{room}.TEN_MIB", 1000)
@@ -298,7 +396,7 @@ def test_text_over_the_limit_and_the_exact_limit(tmp_path: Path, monkeypatch: py
     assert (found[b"a"].too_large, found[b"a"].deletions, found[b"a"].before) == (False, 500, fits.decode())
     assert (found[b"b"].too_large, found[b"b"].deletions, found[b"b"].before, found[b"b"].after) == (True, 0, "", "")
     assert (found[b"c"].too_large, found[b"c"].binary) == (False, True)
-    text = bench.workspace.diff(old, new, [b"b"], Call())
+    text = as_text(bench.workspace.diff(old, new, [b"b"], Call()))
     assert text.endswith("Binary files a/b and b/b differ\n")
 
 

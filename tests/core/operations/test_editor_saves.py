@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from snapd.core.actions.history import HistoryQuery
 from snapd.core.call import Call
 from snapd.core.model import ObjectId, RelPath
 from snapd.core.trees import file_at
@@ -44,7 +45,7 @@ def lines_of(bench: Bench, step: str) -> set[bytes]:
 def users_lines(bench: Bench) -> set[bytes]:
     """The lines that the user added, by the history."""
     found: set[bytes] = set()
-    for entry in bench.workspace.history.page(None, 1000, Call()).views:
+    for entry in bench.workspace.history.page(HistoryQuery(), None, 1000, Call()).entries:
         if entry.kind == "user" and entry.after is not None:
             for file in entry.files:
                 old, new = (lines_at(bench, tree, file.path) for tree in (entry.before, entry.after))

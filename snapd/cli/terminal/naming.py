@@ -1,0 +1,49 @@
+"""What a step is called: what its agent says of it, else what it changed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .layout import one_line
+from .printing import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def step_name(step: dict[str, Any]) -> str:
+    """The name of a step, on one line: its tool and description, else the files it changed, else its number."""
+    return said_of(step) or changed(step.get("files") or ()) or f"step {step['index'] + 1}"
+
+
+def said_of(step: dict[str, Any]) -> str:
+    """What the agent says of a step; empty if it says nothing."""
+    return " ".join(filter(None, (one_line(step.get("tool")), one_line(step.get("description")))))
+
+
+def changed(files: Sequence[dict[str, Any]]) -> str:
+    """Files that changed, in a few words: one by its name, several by their number and the folder of all."""
+    if not files:
+        return ""
+    if len(files) == 1:
+        (row,) = files
+        counts = "binary" if row["binary"] else f"+{row['additions']} -{row['deletions']}"
+        return f"{file_title(row)} {counts}"
+    folder = _common_folder([row["file"] for row in files])
+    return f"{len(files)} files in {printable(folder)}/" if folder else f"{len(files)} files"
+
+
+def file_title(row: dict[str, Any]) -> str:
+    """The name of a file that changed; of one that was moved, both."""
+    name = printable(row["file"])
+    return f"{printable(row['renamedFrom'])} → {name}" if "renamedFrom" in row else name
+
+
+def _common_folder(names: list[str]) -> str:
+    folders = [name.split("/")[:-1] for name in names]
+    common = []
+    for parts in zip(*folders, strict=False):
+        if len(set(parts)) > 1:
+            break
+        common.append(parts[0])
+    return "/".join(common)

@@ -1,0 +1,72 @@
+"""Shows long output in the user's pager, as git does: on a terminal, and never where a program reads it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator
+
+_NO_PAGER = ("", "cat")
+_OF_LESS = "FRX"
+"""End at once where all fits on the screen, show colours, leave the text there; the user's own `LESS` wins."""
+_NOT_STARTED = (126, 127)
+"""What a shell ends with when it cannot run a command."""
+ENCODING = ("utf-8", "surrogateescape")
+"""Of the text that is shown: a file that is not UTF-8 leaves as the bytes that it came in."""
+
+
+def show(options: argparse.Namespace, text: str) -> None:
+    """Writes the whole output of a command, to the pager or to standard output.
+
+    Args:
+        options: of the command; `json` and `no_pager` are read.
+        text: whole lines; empty for no output.
+    """
+    data = text.encode(*ENCODING)
+    command = None if options.json or options.no_pager or not sys.stdout.isatty() else _pager()
+    if data and (command is None or not _paged(command, data)):
+        sys.stdout.flush()
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+
+
+def _pager() -> str | None:
+    """The command that the user wants; None for no pager."""
+    for name in ("SNAPD_PAGER", "PAGER"):
+        if (wanted := os.environ.get(name)) is not None:
+            return None if wanted.strip() in _NO_PAGER else wanted
+    return "less" if shutil.which("less") else None
+
+
+def _paged(command: str, data: bytes) -> bool:
+    """Has a pager show something, until the user has seen enough; gives whether there was one."""
+    import subprocess
+
+    sys.stdout.flush()
+    environment = {"LESS": _OF_LESS, "LV": "-c", **os.environ}
+    with _ctrl_c_is_the_pagers():
+        # the descriptors of this process: what it wraps around them is no business of the pager
+        pager = subprocess.Popen(["/bin/sh", "-c", command], stdin=subprocess.PIPE, env=environment)
+        # what ends early has shown enough
+        pager.communicate(data)
+    if pager.returncode not in _NOT_STARTED:
+        return True
+    print(f"snapd: the pager {command!r} cannot be run\nhint: set SNAPD_PAGER or PAGER", file=sys.stderr)
+    return False
+
+
+@contextmanager
+def _ctrl_c_is_the_pagers() -> Iterator[None]:
+    # a handler of our own, which a new process does not inherit as it would the wish to ignore
+    before = signal.signal(signal.SIGINT, lambda *_: None)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
