@@ -8,9 +8,9 @@ import attrs
 
 if TYPE_CHECKING:
     from snapd.core.compare.file_diff import FileDelta
-    from snapd.core.timeline.model import FileSummary, Session, Step
+    from snapd.core.timeline.model import FileSummary, Operation, Session, Step
 
-    from .model import FullLook, ObjectId, RelPath
+    from .model import FullLook, ObjectId, Outcome, RelPath
 
 View = TypeVar("View")
 
@@ -56,6 +56,21 @@ class StepView:
     step: Step
     agent: str | None
     files: tuple[FileSummary, ...] | None
+
+
+@attrs.frozen
+class Turning:
+    """What an undo or a redo did.
+
+    Attributes:
+        outcome: what became of the files.
+        steps: the steps, in the order in which they were taken back or done again.
+        operations: the operations, likewise.
+    """
+
+    outcome: Outcome
+    steps: tuple[StepView, ...]
+    operations: tuple[Operation, ...]
 
 
 @attrs.frozen

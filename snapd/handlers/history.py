@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from snapd.core.actions.history import HistoryEntry
     from snapd.core.answers import SessionView, StepView
-    from snapd.core.timeline.model import FileSummary
+    from snapd.core.timeline.model import FileSummary, Operation
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
@@ -63,6 +63,19 @@ def step(root: bytes, view: StepView) -> wire.Step:
     )
 
 
+def operation(found: Operation) -> wire.Operation:
+    """Converts an operation that can be undone."""
+    return wire.Operation(
+        operation_id=found.name,
+        kind=found.operated.kind,
+        session_id=found.session_id,
+        at=moment(found.milliseconds),
+        before=found.from_.tree.hex(),
+        after=found.after.tree.hex(),
+        state=found.state,
+    )
+
+
 def files(root: bytes, summaries: Iterable[FileSummary]) -> list[FileChange]:
     """Converts changed files, without their contents."""
     return [
@@ -87,6 +100,8 @@ def entry(root: bytes, found: HistoryEntry) -> wire.Entry:
         step=None if found.step is None else step(root, found.step),
         session_id=found.session_id,
         steps=list(found.turned) if is_operation else None,
+        state=found.state,
+        operations=[operation(each) for each in found.operations] or None,
         before=found.before.hex(),
         after=None if found.after is None else found.after.hex(),
         files=files(root, found.files),

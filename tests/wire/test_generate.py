@@ -44,8 +44,11 @@ REQUESTS = {
     "session/list": ("cursor? limit?", "sessions nextCursor?"),
     "session/steps": ("sessionId cursor? limit?", "steps nextCursor?"),
     "session/diff": ("sessionId messageId? stepId? contents? cursor? limit?", "diffs nextCursor?"),
-    "session/undo": ("sessionId count? stepId? dryRun? onConflict?", f"{OUTCOME} steps"),
-    "session/redo": ("sessionId count? dryRun? onConflict?", f"{OUTCOME} steps"),
+    "session/undo": (
+        "sessionId? count? stepId? messageId? afterStepId? dryRun? onConflict?",
+        f"{OUTCOME} steps operations?",
+    ),
+    "session/redo": ("sessionId? count? dryRun? onConflict?", f"{OUTCOME} steps operations?"),
     "session/revert": ("sessionId messageId partId? dryRun? onConflict?", f"{OUTCOME} messageId partId? snapshot diff"),
     "session/unrevert": ("sessionId", OUTCOME),
     "step/begin": ("sessionId parentStepId? messageId? partId? tool? description? ends? detached?", "stepId hash"),

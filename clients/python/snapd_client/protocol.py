@@ -38,6 +38,7 @@ __all__ = [
     "NotificationParams",
     "OnConflict",
     "OpenStep",
+    "Operation",
     "Outcome",
     "OutcomeKind",
     "Patch",
@@ -962,41 +963,66 @@ class SessionDiffResult(_SessionDiffResultRequired, total=False):
     """The `cursor` of the next page. Absent on the last page."""
 
 
-class _SessionUndoParamsRequired(RequestParams):
-    sessionId: str
-    """The session."""
-
-
-class SessionUndoParams(_SessionUndoParamsRequired, total=False):
+class SessionUndoParams(RequestParams, total=False):
     """The params of `session/undo`."""
 
+    sessionId: str
+    """The session. Default: that of the step or the message; without these, the whole workspace."""
     count: int
-    """How many steps to undo. A number beyond the last one means all."""
+    """How many of the last steps, or steps and operations, to undo. A number beyond the last one means all."""
     stepId: str
     """Undo only this step, with its parts, and keep later steps."""
+    messageId: str
+    """Undo all steps of this message, with their parts, and keep later steps. Not with `stepId`."""
+    afterStepId: str
+    """Undo all steps of the session after this one. Not with `stepId` or `messageId`."""
     dryRun: bool
     """Report what the request would do, without doing it."""
     onConflict: OnConflict
     """What to do with a file that is not as the step left it. Default: `"merge"`. See Conflicts."""
 
 
-class StepsOutcome(Outcome):
-    """What `session/undo` and `session/redo` did."""
+class _OperationRequired(TypedDict):
+    operationId: str
+    """The id of the operation."""
+    kind: RevertKind
+    """What it is."""
+    at: str
+    """When it was done, as RFC 3339 in UTC with milliseconds."""
+    before: TreeHash
+    """The working tree before it."""
+    after: TreeHash
+    """The working tree after it."""
+    state: Literal["applied", "partly", "undone"]
+    """What has become of it, as for a step."""
 
+
+class Operation(_OperationRequired, total=False):
+    """An operation that can be undone."""
+
+    sessionId: str
+    """The session that it was about, if it was about one."""
+
+
+class _StepsOutcomeRequired(Outcome):
     steps: list[Step]
     """The steps, in the order in which they were processed."""
 
 
-class _SessionRedoParamsRequired(RequestParams):
-    sessionId: str
-    """The session."""
+class StepsOutcome(_StepsOutcomeRequired, total=False):
+    """What `session/undo` and `session/redo` did."""
+
+    operations: list[Operation]
+    """The operations, in the order in which they were processed. Absent if there are none."""
 
 
-class SessionRedoParams(_SessionRedoParamsRequired, total=False):
+class SessionRedoParams(RequestParams, total=False):
     """The params of `session/redo`."""
 
+    sessionId: str
+    """The session. Default: what was undone last in the workspace, steps and operations."""
     count: int
-    """How many steps to redo. A number beyond the last one means all."""
+    """How many steps, or steps and operations, to redo. A number beyond the last one means all."""
     dryRun: bool
     """Report what the request would do, without doing it."""
     onConflict: OnConflict
@@ -1075,6 +1101,10 @@ class Entry(_EntryRequired, total=False):
     """The session of an operation."""
     steps: list[str]
     """The steps that an operation undid or redid."""
+    state: Literal["partly", "undone"]
+    """Of an operation that was undone, or `partly` so, as for a step."""
+    operations: list[Operation]
+    """The operations that an operation undid or redid. Absent if there are none."""
     after: TreeHash
     """The working tree after it. Absent for an open step."""
 

@@ -680,29 +680,53 @@ export interface SessionDiffResult {
 
 /** The params of `session/undo`. */
 export interface SessionUndoParams extends RequestParams {
-  /** The session. */
-  sessionId: string;
-  /** How many steps to undo. A number beyond the last one means all. */
+  /** The session. Default: that of the step or the message; without these, the whole workspace. */
+  sessionId?: string;
+  /** How many of the last steps, or steps and operations, to undo. A number beyond the last one means all. */
   count?: number;
   /** Undo only this step, with its parts, and keep later steps. */
   stepId?: string;
+  /** Undo all steps of this message, with their parts, and keep later steps. Not with `stepId`. */
+  messageId?: string;
+  /** Undo all steps of the session after this one. Not with `stepId` or `messageId`. */
+  afterStepId?: string;
   /** Report what the request would do, without doing it. */
   dryRun?: boolean;
   /** What to do with a file that is not as the step left it. Default: `"merge"`. See Conflicts. */
   onConflict?: OnConflict;
 }
 
+/** An operation that can be undone. */
+export interface Operation {
+  /** The id of the operation. */
+  operationId: string;
+  /** What it is. */
+  kind: RevertKind;
+  /** The session that it was about, if it was about one. */
+  sessionId?: string;
+  /** When it was done, as RFC 3339 in UTC with milliseconds. */
+  at: string;
+  /** The working tree before it. */
+  before: TreeHash;
+  /** The working tree after it. */
+  after: TreeHash;
+  /** What has become of it, as for a step. */
+  state: "applied" | "partly" | "undone";
+}
+
 /** What `session/undo` and `session/redo` did. */
 export interface StepsOutcome extends Outcome {
   /** The steps, in the order in which they were processed. */
   steps: Step[];
+  /** The operations, in the order in which they were processed. Absent if there are none. */
+  operations?: Operation[];
 }
 
 /** The params of `session/redo`. */
 export interface SessionRedoParams extends RequestParams {
-  /** The session. */
-  sessionId: string;
-  /** How many steps to redo. A number beyond the last one means all. */
+  /** The session. Default: what was undone last in the workspace, steps and operations. */
+  sessionId?: string;
+  /** How many steps, or steps and operations, to redo. A number beyond the last one means all. */
   count?: number;
   /** Report what the request would do, without doing it. */
   dryRun?: boolean;
@@ -762,6 +786,10 @@ export interface Entry {
   sessionId?: string;
   /** The steps that an operation undid or redid. */
   steps?: string[];
+  /** Of an operation that was undone, or `partly` so, as for a step. */
+  state?: "partly" | "undone";
+  /** The operations that an operation undid or redid. Absent if there are none. */
+  operations?: Operation[];
   /** The working tree before it. */
   before: TreeHash;
   /** The working tree after it. Absent for an open step. */

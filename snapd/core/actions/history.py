@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Literal
 import attrs
 
 from snapd.core.answers import Page, StepView
-from snapd.core.timeline.model import FileSummary, Operated, OperationKind, SessionId, StepBegun, StepId
+from snapd.core.timeline.model import (
+    FileSummary,
+    Operated,
+    Operation,
+    OperationKind,
+    SessionId,
+    StepBegun,
+    StepId,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,6 +44,8 @@ class HistoryEntry:
         step: the step, for the entry of a step.
         session_id: the session that an operation was about.
         turned: the steps that an operation took back or did again.
+        state: of an operation, if it was taken back as a whole or in part.
+        operations: the operations that an operation took back or did again.
     """
 
     seq: int
@@ -47,6 +57,8 @@ class HistoryEntry:
     step: StepView | None = None
     session_id: SessionId | None = None
     turned: tuple[StepId, ...] = ()
+    state: Literal["partly", "undone"] | None = None
+    operations: tuple[Operation, ...] = ()
 
 
 class History:
@@ -102,12 +114,24 @@ class History:
                 event.head.tree,
                 self._step_changes.between(what.before.tree, event.head.tree, call),
                 session_id=what.session_id,
-                turned=tuple(dict.fromkeys(turn.step_id for turn in what.turned)),
+                turned=tuple(dict.fromkeys(turn.step_id for turn in what.turned if turn.step_id is not None)),
+                state=self._state(what),
+                operations=tuple(self._operations(what)),
             )
         if seen is not None:
             files = self._step_changes.users(seen, call)
             if files or not seen.steps:
                 yield HistoryEntry(event.seq, "user", event.milliseconds, seen.before.tree, seen.after.tree, files)
+
+    def _state(self, what: Operated) -> Literal["partly", "undone"] | None:
+        found = self._timeline.deed(what.operation_id)
+        return found.state if isinstance(found, Operation) and found.state != "applied" else None
+
+    def _operations(self, what: Operated) -> Iterator[Operation]:
+        for name in dict.fromkeys(turn.name for turn in what.turned if turn.step_id is None):
+            found = self._timeline.deed(name)
+            if isinstance(found, Operation):
+                yield found
 
     def _step(self, event: Event, begun: StepBegun, call: Call) -> Iterator[HistoryEntry]:
         step = self._timeline.step(begun.step_id)

@@ -8,9 +8,9 @@ import attrs
 
 from snapd.core.answers import StepView
 from snapd.core.compare.file_diff import describe
-from snapd.core.compare.threeway import net
+from snapd.core.compare.threeway import forward, net
 from snapd.core.timeline.attribution import Author, OwnChanges, own_changes, users_changes
-from snapd.core.timeline.model import FileSummary, Summary, working
+from snapd.core.timeline.model import FileSummary, Operation, Span, Summary, working
 from snapd.core.trees import changes
 
 if TYPE_CHECKING:
@@ -22,7 +22,11 @@ if TYPE_CHECKING:
     from snapd.core.ports.log import SnapshotLog
     from snapd.core.ports.objects import Objects
     from snapd.core.timeline.attribution import Delta
-    from snapd.core.timeline.model import Operated, SnapshotId, Span, Step, StepId, StepTurned, Undone
+    from snapd.core.timeline.model import Deed, Operated, SnapshotId, Step, StepId, Turned, Undone
+
+
+_OF_AN_OPERATION = Author("", None)
+"""An operation shares what it changed with no step: it has a span of its own."""
 
 
 class StepChanges:
@@ -42,9 +46,20 @@ class StepChanges:
         self._timeline = log.timeline
         self._texts = texts
 
-    def own(self, step: Step) -> OwnChanges:
-        """Lists what a step itself changed so far, without its parts."""
-        return self._own(step.step_id, self._timeline.spans(step.step_id), {})
+    def own(self, deed: Deed) -> OwnChanges:
+        """Lists what a step itself changed so far, without its parts; or what an operation changed."""
+        if not isinstance(deed, Operation):
+            return self._own(deed.step_id, self.spans(deed), {})
+        own = self._own(deed.name, self.spans(deed), {deed.name: _OF_AN_OPERATION})
+        effects = deed.operated.effects
+        # the effects also have the ignored files that it wrote over
+        return own if effects is None else attrs.evolve(own, files=forward(effects))
+
+    def spans(self, deed: Deed) -> tuple[Span, ...]:
+        """Lists the spans of a step; an operation is like a step that was alone in one span."""
+        if isinstance(deed, Operation):
+            return (Span(deed.from_, deed.after, (deed.name,)),)
+        return self._timeline.spans(deed.step_id)
 
     def ended_with(
         self, step: Step, seen: Span | None, claims: tuple[RelPath, ...] | None, *, spoken_for: bool
@@ -115,14 +130,14 @@ class StepChanges:
             waiting += reversed(self._timeline.parts(steps[-1].step_id))
         return tuple(steps)
 
-    def in_force(self, step: Step) -> OwnChanges:
-        """Lists those of a step's own changes that were not taken back.
+    def in_force(self, deed: Deed) -> OwnChanges:
+        """Lists those of the own changes of a step, or an operation, that were not taken back.
 
         An older snapd recorded only what an undo did to files. The answer then includes every file that it did not
         touch, and the caller has to compare these with the work tree.
         """
-        own = self.own(step)
-        undone = self._timeline.undone(step.step_id)
+        own = self.own(deed)
+        undone = self._timeline.undone(deed.name)
         if not undone:
             return own
         last = undone[-1]
@@ -138,17 +153,17 @@ class StepChanges:
             {path: delta for path, delta in own.directories.items() if path in kept},
         )
 
-    def turn(self, undone: Undone) -> StepTurned:
-        """Looks up how an operation took a step back."""
-        return next(turn for turn in self.operation(undone).turned if turn.step_id == undone.step_id)
+    def turn(self, undone: Undone) -> Turned:
+        """Looks up how something was taken back."""
+        return next(turn for turn in self.operation(undone).turned if turn.name == undone.name)
 
     def operation(self, undone: Undone) -> Operated:
-        """Looks up the operation that took a step back."""
+        """Looks up the operation that took something back."""
         operation = self._timeline.operation(undone.operation_id)
         assert operation is not None
         return operation
 
-    def _left_by(self, turn: StepTurned, own: OwnChanges) -> set[RelPath]:
+    def _left_by(self, turn: Turned, own: OwnChanges) -> set[RelPath]:
         if turn.left is not None:
             return set(turn.left)
         return own.files.keys() - {effect.path for effect in turn.effects}

@@ -386,6 +386,12 @@ def combined(overlay: Overlay, steps: Iterable[TakenBack]) -> tuple[FileOutcome,
     return tuple(said[path] for path in sorted(said))
 
 
+def forward(effects: Iterable[Effect]) -> dict[RelPath, tuple[Delta, ...]]:
+    """Gives the changes of an operation, ordered by path: an undo takes them back."""
+    changed = sorted((effect for effect in effects if effect.old != effect.new), key=lambda effect: effect.path)
+    return {effect.path: (Delta(effect.old, effect.new),) for effect in changed}
+
+
 def inverse(effects: Iterable[Effect]) -> dict[RelPath, tuple[Delta, ...]]:
     """Gives the changes to take back in order to reverse an operation: a redo takes back what the undo did.
 

@@ -422,13 +422,14 @@ class Writer:
     def _conclude(self, intent: Intent, results: Sequence[FileOutcome], call: Call) -> Snapshot:
         """Records an operation as it turned out; gives the work tree after it."""
         failpoint("writer.conclude")
+        effects = done(intent, results)
         operation = finished(intent.operation, results)
+        if operation.is_own:
+            operation = attrs.evolve(operation, effects=effects)
         after = self.look(intent.forced, call)
         plain = self.look((), call) if intent.forced else after
         before = self._store.load(operation.before)
-        head = without_concurrent_edits(
-            self._store, self.work_tree, before, plain, done(intent, results), intent.forced
-        )
+        head = without_concurrent_edits(self._store, self.work_tree, before, plain, effects, intent.forced)
         call.check()
         # a file that keeps what somebody changed since the last snapshot must not pass for what an agent left
         left_alone = any(result.outcome == "conflict" or result.reason == "changedSince" for result in results)

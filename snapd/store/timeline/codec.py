@@ -23,8 +23,8 @@ from snapd.core.timeline.model import (
     StepBegun,
     StepEnded,
     StepsLeft,
-    StepTurned,
     Summary,
+    Turned,
 )
 from snapd.store.files.disk_errors import WrittenByNewer
 
@@ -48,8 +48,9 @@ from .fields import (
 if TYPE_CHECKING:
     from snapd.core.model import ObjectId, RelPath
 
-VERSION = 4
-"""Version 2 added steps that are left; 3, what was not undone or redone of a step; 4, what editors saved."""
+VERSION = 5
+"""Version 2 added steps that are left; 3, what was not undone or redone of a step; 4, what editors saved; 5, operations
+that were undone."""
 
 _SESSION_ID = text("sessionId")
 _STEP_ID = text("stepId")
@@ -67,8 +68,8 @@ _SPAN = Record(
 )
 
 _TURNED = Record(
-    StepTurned,
-    Field("stepId", _STEP_ID, "step_id"),
+    Turned,
+    Field("stepId", optional(_STEP_ID), "step_id"),
     Field("state", one_of("applied", "partly", "undone")),
     Field("effects", several(EFFECT)),
     Field("made", PATHS, "made_directories"),
@@ -77,6 +78,7 @@ _TURNED = Record(
     Field("again", optional(_OPERATION_ID), missing=None),
     Field("rest", PATHS, missing=()),
     Field("moved", several(PAIR), missing=()),
+    Field("operation", optional(_OPERATION_ID), "operation_id", missing=None),
 )
 
 _OPERATED = Record(
@@ -90,6 +92,7 @@ _OPERATED = Record(
     _MESSAGE_ID,
     _PART_ID,
     Field("root", optional(_STEP_ID)),
+    Field("effects", optional(several(EFFECT)), missing=None),
 )
 
 _PAYLOADS: dict[str, Record[Any]] = {

@@ -22,8 +22,8 @@ from snapd.core.timeline.model import (
     StepBegun,
     StepEnded,
     StepsLeft,
-    StepTurned,
     Summary,
+    Turned,
 )
 from snapd.store.store import Store
 from tests.store.steps import write_tree
@@ -185,12 +185,12 @@ class Telling:
             Effect(b"a.txt", None, Entry(REGULAR, merged)),
             Effect(b'raw \xff\n"', Entry(REGULAR, merged), None),
         )
-        turns: list[StepTurned] = []
+        turns: list[Turned] = []
         for step, undone in turned.items():
-            made = StepTurned(step, "undone" if undone else "applied", effects, (b"made",), (b"gone\xfe",))
-            taken = [one for one, _ in self.model.taken_back() if one.step_id == step]
+            made = Turned(step, "undone" if undone else "applied", effects, (b"made",), (b"gone\xfe",))
+            taken = [one for one, _ in self.model.taken_back() if one.name == step]
             if older:
-                turns.append(made if not rest else StepTurned(step, made.state, ()))
+                turns.append(made if not rest else Turned(step, made.state, ()))
             elif undone:
                 left = (b"left\xff",) if rest else ()
                 turns.append(attrs.evolve(made, left=left, state="partly" if rest else "undone", moved=((b"n", b"o"),)))
