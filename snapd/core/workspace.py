@@ -17,6 +17,7 @@ from snapd.core.actions.session_diff import NetPages
 from snapd.core.actions.sessions import Sessions
 from snapd.core.actions.snapshots import Snapshots
 from snapd.core.actions.step_changes import StepChanges
+from snapd.core.actions.undo.contested import ContestedFiles
 from snapd.core.actions.undo.parts import UndoParts
 from snapd.core.actions.undo.planner import UndoPlanner
 from snapd.core.actions.undo.steps import UndoSteps
@@ -89,7 +90,8 @@ class Workspace:
         self.sessions = Sessions(writer, store, self.step_changes)
         self.history = History(store.timeline, self.step_changes)
         planner = UndoPlanner(store, store, work_tree, self.step_changes)
-        undoing = (writer, self.sessions, self.step_changes, planner, store.timeline)
+        contested = ContestedFiles(writer, store, store.timeline, self.step_changes, planner, texts)
+        undoing = (writer, self.sessions, self.step_changes, planner, store.timeline, contested)
         self.undo_steps = UndoSteps(*undoing)
         self.undo_parts = UndoParts(*undoing, store, texts)
         self.session_diff = NetPages(store, store.timeline, self.step_changes, self.sessions, texts).page

@@ -26,14 +26,14 @@ def undo(context: Context, params: wire.SessionUndoParams) -> wire.StepsOutcome:
     if len(given := [name for name, value in named.items() if value is not None]) > 1:
         raise InvalidParams(f"{given[1]}: not together with {given[0]}", hint="send one of them", field=given[1])
     wanted = Wanted(params.session_id, params.count, params.step_id, params.message_id, params.after_step_id)
-    asked = convert.request(params.on_conflict, "merge", params.dry_run)
+    asked = convert.request(params.on_conflict, "merge", params.dry_run, params.details)
     return _turned(context, context.workspace.undo_steps.undo(wanted, asked, context.call))
 
 
 @handles(methods.SESSION_REDO)
 def redo(context: Context, params: wire.SessionRedoParams) -> wire.StepsOutcome:
     """Redoes steps and operations."""
-    asked = convert.request(params.on_conflict, "merge", params.dry_run)
+    asked = convert.request(params.on_conflict, "merge", params.dry_run, params.details)
     return _turned(context, context.workspace.undo_steps.redo(params.session_id, params.count, asked, context.call))
 
 
@@ -70,6 +70,7 @@ def _turned(context: Context, turning: Turning) -> wire.StepsOutcome:
         before=result.before.hex(),
         after=result.after.hex(),
         files=convert.file_outcomes(root, result.files),
+        details=convert.details(root, result.details),
         steps=[history.step(root, step) for step in turning.steps],
         operations=[history.operation(operation) for operation in turning.operations] or None,
     )

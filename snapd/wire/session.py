@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 import attrs
 
-from .snapshot import CURSOR, DRY_RUN, NEXT_CURSOR
-from .values import FileChange, FileDiff, Limit, OnConflict, Outcome, RequestParams, RevertKind, TreeHash
+from .snapshot import CURSOR, DETAILS, DRY_RUN, NEXT_CURSOR
+from .values import Detail, FileChange, FileDiff, Limit, OnConflict, Outcome, RequestParams, RevertKind, TreeHash
 
 _SESSION = "The session."
 _STEP = "The step."
@@ -170,6 +170,7 @@ class SessionUndoParams(RequestParams):
     ] = None
     dry_run: Annotated[bool, DRY_RUN] = False
     on_conflict: Annotated[OnConflict | None, _ON_CONFLICT] = None
+    details: Annotated[Detail | None, DETAILS] = None
 
 
 @attrs.frozen(kw_only=True)
@@ -190,6 +191,7 @@ class SessionRedoParams(RequestParams):
     ] = 1
     dry_run: Annotated[bool, DRY_RUN] = False
     on_conflict: Annotated[OnConflict | None, _ON_CONFLICT] = None
+    details: Annotated[Detail | None, DETAILS] = None
 
 
 @attrs.frozen(kw_only=True)
@@ -355,6 +357,7 @@ class StepRevertHunksParams(RequestParams):
     hunks: Annotated[list[int], "The indexes of the hunks to revert."]
     dry_run: Annotated[bool, DRY_RUN] = False
     on_conflict: Annotated[OnConflict | None, _ON_CONFLICT] = None
+    details: Annotated[Detail | None, DETAILS] = None
 
 
 @attrs.frozen(kw_only=True)
@@ -371,6 +374,7 @@ class StepRevertFilesParams(RequestParams):
     ]
     dry_run: Annotated[bool, DRY_RUN] = False
     on_conflict: Annotated[OnConflict | None, _ON_CONFLICT] = None
+    details: Annotated[Detail | None, DETAILS] = None
 
 
 @attrs.frozen(kw_only=True)

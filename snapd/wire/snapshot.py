@@ -8,6 +8,7 @@ import attrs
 
 from .values import (
     Days,
+    Detail,
     FileDiff,
     FullLook,
     Limit,
@@ -29,6 +30,10 @@ CURSOR = (
 )
 NEXT_CURSOR = "The `cursor` of the next page. Absent on the last page."
 DRY_RUN = "Report what the request would do, without doing it."
+DETAILS = (
+    'Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in '
+    'conflict; `"diff"`, the same and a unified diff. Default: none.'
+)
 _ON_CONFLICT = 'What to do with a file that changed since. Default: `"overwrite"`. See [Conflicts](#conflicts).'
 
 
@@ -166,6 +171,7 @@ class RestoreParams(RequestParams):
     hash: Annotated[TreeHash, "The snapshot."]
     dry_run: Annotated[bool, DRY_RUN] = False
     on_conflict: Annotated[OnConflict | None, _ON_CONFLICT] = None
+    details: Annotated[Detail | None, DETAILS] = None
 
 
 @attrs.frozen(kw_only=True)
@@ -179,6 +185,7 @@ class RevertParams(RequestParams):
     patches: Annotated[list[Patch], "The files to revert. If several patches name the same file, the first one wins."]
     dry_run: Annotated[bool, DRY_RUN] = False
     on_conflict: Annotated[OnConflict | None, _ON_CONFLICT] = None
+    details: Annotated[Detail | None, DETAILS] = None
 
 
 @attrs.frozen(kw_only=True)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 COMMON = "workspaceUri? workDoneToken? "
-OUTCOME = "applied before after files"
+OUTCOME = "applied before after files details?"
 
 STATUS = (
     "enabled workspaceUri projectId files watcher watcherReason? fullLook? lastHash? store openSteps settings? "
@@ -34,8 +34,8 @@ REQUESTS = {
     "snapshot/fileAt": ("hash file", "file size mode binary encoding content"),
     "snapshot/listFiles": ("hash prefix? cursor? limit?", "files nextCursor?"),
     "snapshot/fileExists": ("hash file", "exists"),
-    "snapshot/restore": ("hash dryRun? onConflict?", OUTCOME),
-    "snapshot/revert": ("patches dryRun? onConflict?", OUTCOME),
+    "snapshot/restore": ("hash dryRun? onConflict? details?", OUTCOME),
+    "snapshot/revert": ("patches dryRun? onConflict? details?", OUTCOME),
     "snapshot/status": ("", STATUS),
     "snapshot/cleanup": ("olderThanDays?", "removed freedBytes"),
     "snapshot/events": ("since", "events? reset? latest"),
@@ -45,17 +45,17 @@ REQUESTS = {
     "session/steps": ("sessionId cursor? limit?", "steps nextCursor?"),
     "session/diff": ("sessionId messageId? stepId? contents? cursor? limit?", "diffs nextCursor?"),
     "session/undo": (
-        "sessionId? count? stepId? messageId? afterStepId? dryRun? onConflict?",
+        "sessionId? count? stepId? messageId? afterStepId? dryRun? onConflict? details?",
         f"{OUTCOME} steps operations?",
     ),
-    "session/redo": ("sessionId? count? dryRun? onConflict?", f"{OUTCOME} steps operations?"),
+    "session/redo": ("sessionId? count? dryRun? onConflict? details?", f"{OUTCOME} steps operations?"),
     "session/revert": ("sessionId messageId partId? dryRun? onConflict?", f"{OUTCOME} messageId partId? snapshot diff"),
     "session/unrevert": ("sessionId", OUTCOME),
     "step/begin": ("sessionId parentStepId? messageId? partId? tool? description? ends? detached?", "stepId hash"),
     "step/end": ("stepId files?", "stepId from to files"),
     "step/find": ("prefix? sessionId? parentStepId? limit?", "steps"),
     "step/hunks": ("stepId file", "hunks"),
-    "step/revertHunks": ("stepId file hunks dryRun? onConflict?", OUTCOME),
+    "step/revertHunks": ("stepId file hunks dryRun? onConflict? details?", OUTCOME),
 }
 ADDED = {
     "snapshot/check": (
@@ -64,7 +64,7 @@ ADDED = {
     ),
     "snapshot/purge": ("files? everything? dryRun?", "applied files snapshots sessions freedBytes stillInGit"),
     "session/history": ("cursor? limit?", "entries nextCursor?"),
-    "step/revertFiles": ("stepId files dryRun? onConflict?", OUTCOME),
+    "step/revertFiles": ("stepId files dryRun? onConflict? details?", OUTCOME),
 }
 """What the contract does not have: a method may be added to it."""
 
@@ -78,7 +78,7 @@ PUSHED = {
 VALUES = {
     values.FileDiff: "file uri? status before after additions deletions binary tooLarge? encoding? renamedFrom? "
     "oldMode? newMode?",
-    values.FileChange: "file uri? status additions deletions binary shared?",
+    values.FileChange: "file uri? status additions deletions binary shared? sharedWith?",
     values.Skipped: "file uri? reason",
     values.Patch: "hash files",
     values.FileOutcome: "file uri? outcome reason?",

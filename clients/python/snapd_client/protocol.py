@@ -6,10 +6,14 @@ from __future__ import annotations
 from typing import Literal, TypedDict
 
 __all__ = [
+    "ChangedBy",
     "CheckParams",
     "CheckResult",
     "CleanupParams",
     "CleanupResult",
+    "Contested",
+    "Detail",
+    "Details",
     "DidChangeParams",
     "DidRevertParams",
     "DidTrackParams",
@@ -17,6 +21,7 @@ __all__ = [
     "DiffFullResult",
     "DiffParams",
     "DiffResult",
+    "Dispute",
     "Entry",
     "EventsParams",
     "EventsResult",
@@ -101,6 +106,7 @@ OutcomeKind = Literal["restored", "deleted", "merged", "unchanged", "conflict", 
 SkipReason = Literal["tooLarge", "unreadable", "special", "unstable", "unsupportedName", "purged"]
 OnConflict = Literal["merge", "fail", "overwrite"]
 SettingSource = Literal["default", "file", "environment", "client", "otherClient", "folder"]
+Detail = Literal["counts", "diff"]
 RevertKind = Literal["restore", "revert", "undo", "redo", "unrevert", "hunks"]
 
 
@@ -352,6 +358,10 @@ class RestoreParams(_RestoreParamsRequired, total=False):
     """Report what the request would do, without doing it."""
     onConflict: OnConflict
     """What to do with a file that changed since. Default: `"overwrite"`. See Conflicts."""
+    details: Detail
+    """Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in
+    conflict; `"diff"`, the same and a unified diff. Default: none.
+    """
 
 
 class _FileOutcomeRequired(TypedDict):
@@ -372,9 +382,78 @@ class FileOutcome(_FileOutcomeRequired, total=False):
     """Why, if that is not what the request asked for."""
 
 
-class Outcome(TypedDict):
-    """What an operation that changes the working tree did."""
+class _ChangedByRequired(TypedDict):
+    author: Literal["user", "step", "operation"]
+    """Whether it was the user, a step, or an operation such as a restore."""
 
+
+class ChangedBy(_ChangedByRequired, total=False):
+    """Who changed a file."""
+
+    at: str
+    """When, as RFC 3339 in UTC with milliseconds. Absent if that is not known."""
+    stepId: str
+    """The step."""
+    sessionId: str
+    """The session of the step."""
+    agent: str
+    """The agent of that session."""
+    kind: RevertKind
+    """What the operation is."""
+
+
+class Dispute(TypedDict):
+    """Lines of a file that a step or operation changed, and that somebody else changed since."""
+
+    line: int
+    """The number of the first of them in the file as it is, from 1."""
+    now: list[str]
+    """The lines as they are: at most 100, as in the other two."""
+    left: list[str]
+    """The lines as the step or operation left them."""
+    wanted: list[str]
+    """The lines as they were before that."""
+
+
+class _ContestedRequired(TypedDict):
+    file: str
+    """Relative to the workspace root, with `/` between its parts."""
+    name: str
+    """The id of the step or operation to undo or redo."""
+    by: list[ChangedBy]
+    """Who changed it since, the last first; if it is `shared`, with whom."""
+
+
+class Contested(_ContestedRequired, total=False):
+    """A file of a step or operation that conflicts, or would without `onConflict: "overwrite"`."""
+
+    uri: str
+    """The exact, percent-encoded `file:` URI. Present if the name is not valid UTF-8, so that `file` shows it with
+    U+FFFD.
+    """
+    reason: str
+    """Why it conflicts."""
+    dispute: Dispute
+    """The first lines that both changed. Absent if it is not about lines."""
+
+
+class _DetailsRequired(TypedDict):
+    additions: int
+    """Lines added."""
+    deletions: int
+    """Lines deleted."""
+    contested: list[Contested]
+    """The files of steps and operations that conflict, as they are undone."""
+
+
+class Details(_DetailsRequired, total=False):
+    """What an operation changes, or would change in a dry run."""
+
+    diff: str
+    """All of it as a unified diff. Present for `details: "diff"`."""
+
+
+class _OutcomeRequired(TypedDict):
     applied: bool
     """False for a dry run, and if `onConflict: "fail"` met a conflict. True if there was nothing to do."""
     before: TreeHash
@@ -383,6 +462,13 @@ class Outcome(TypedDict):
     """The working tree after the operation."""
     files: list[FileOutcome]
     """The files that the operation considered."""
+
+
+class Outcome(_OutcomeRequired, total=False):
+    """What an operation that changes the working tree did."""
+
+    details: Details
+    """Present if the request asked for it."""
 
 
 class _RevertParamsRequired(RequestParams):
@@ -397,6 +483,10 @@ class RevertParams(_RevertParamsRequired, total=False):
     """Report what the request would do, without doing it."""
     onConflict: OnConflict
     """What to do with a file that changed since. Default: `"overwrite"`. See Conflicts."""
+    details: Detail
+    """Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in
+    conflict; `"diff"`, the same and a unified diff. Default: none.
+    """
 
 
 class StatusParams(RequestParams):
@@ -734,6 +824,8 @@ class FileChange(_FileChangeRequired, total=False):
     """
     shared: Literal[True]
     """Steps of other sessions were open too, so the change belongs to several sessions."""
+    sharedWith: list[str]
+    """The ids of these steps. Present if the change is `shared`."""
 
 
 _StepKeywords = TypedDict("_StepKeywords", {"from": TreeHash})
@@ -980,6 +1072,10 @@ class SessionUndoParams(RequestParams, total=False):
     """Report what the request would do, without doing it."""
     onConflict: OnConflict
     """What to do with a file that is not as the step left it. Default: `"merge"`. See Conflicts."""
+    details: Detail
+    """Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in
+    conflict; `"diff"`, the same and a unified diff. Default: none.
+    """
 
 
 class _OperationRequired(TypedDict):
@@ -1027,6 +1123,10 @@ class SessionRedoParams(RequestParams, total=False):
     """Report what the request would do, without doing it."""
     onConflict: OnConflict
     """What to do with a file that is not as the step left it. Default: `"merge"`. See Conflicts."""
+    details: Detail
+    """Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in
+    conflict; `"diff"`, the same and a unified diff. Default: none.
+    """
 
 
 class _SessionRevertParamsRequired(RequestParams):
@@ -1247,6 +1347,10 @@ class StepRevertHunksParams(_StepRevertHunksParamsRequired, total=False):
     """Report what the request would do, without doing it."""
     onConflict: OnConflict
     """What to do with a file that is not as the step left it. Default: `"merge"`. See Conflicts."""
+    details: Detail
+    """Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in
+    conflict; `"diff"`, the same and a unified diff. Default: none.
+    """
 
 
 class _StepRevertFilesParamsRequired(RequestParams):
@@ -1263,3 +1367,7 @@ class StepRevertFilesParams(_StepRevertFilesParamsRequired, total=False):
     """Report what the request would do, without doing it."""
     onConflict: OnConflict
     """What to do with a file that is not as the step left it. Default: `"merge"`. See Conflicts."""
+    details: Detail
+    """Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in
+    conflict; `"diff"`, the same and a unified diff. Default: none.
+    """

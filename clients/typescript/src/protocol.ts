@@ -15,6 +15,8 @@ export type OnConflict = "merge" | "fail" | "overwrite";
 
 export type SettingSource = "default" | "file" | "environment" | "client" | "otherClient" | "folder";
 
+export type Detail = "counts" | "diff";
+
 export type RevertKind = "restore" | "revert" | "undo" | "redo" | "unrevert" | "hunks";
 
 /** The params that every request may have. */
@@ -209,6 +211,8 @@ export interface RestoreParams extends RequestParams {
   dryRun?: boolean;
   /** What to do with a file that changed since. Default: `"overwrite"`. See Conflicts. */
   onConflict?: OnConflict;
+  /** Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in conflict; `"diff"`, the same and a unified diff. Default: none. */
+  details?: Detail;
 }
 
 /** What an operation did with one file. */
@@ -223,6 +227,62 @@ export interface FileOutcome {
   reason?: string;
 }
 
+/** Who changed a file. */
+export interface ChangedBy {
+  /** Whether it was the user, a step, or an operation such as a restore. */
+  author: "user" | "step" | "operation";
+  /** When, as RFC 3339 in UTC with milliseconds. Absent if that is not known. */
+  at?: string;
+  /** The step. */
+  stepId?: string;
+  /** The session of the step. */
+  sessionId?: string;
+  /** The agent of that session. */
+  agent?: string;
+  /** What the operation is. */
+  kind?: RevertKind;
+}
+
+/** Lines of a file that a step or operation changed, and that somebody else changed since. */
+export interface Dispute {
+  /** The number of the first of them in the file as it is, from 1. */
+  line: number;
+  /** The lines as they are: at most 100, as in the other two. */
+  now: string[];
+  /** The lines as the step or operation left them. */
+  left: string[];
+  /** The lines as they were before that. */
+  wanted: string[];
+}
+
+/** A file of a step or operation that conflicts, or would without `onConflict: "overwrite"`. */
+export interface Contested {
+  /** Relative to the workspace root, with `/` between its parts. */
+  file: string;
+  /** The exact, percent-encoded `file:` URI. Present if the name is not valid UTF-8, so that `file` shows it with U+FFFD. */
+  uri?: string;
+  /** The id of the step or operation to undo or redo. */
+  name: string;
+  /** Why it conflicts. */
+  reason?: string;
+  /** Who changed it since, the last first; if it is `shared`, with whom. */
+  by: ChangedBy[];
+  /** The first lines that both changed. Absent if it is not about lines. */
+  dispute?: Dispute;
+}
+
+/** What an operation changes, or would change in a dry run. */
+export interface Details {
+  /** Lines added. */
+  additions: number;
+  /** Lines deleted. */
+  deletions: number;
+  /** All of it as a unified diff. Present for `details: "diff"`. */
+  diff?: string;
+  /** The files of steps and operations that conflict, as they are undone. */
+  contested: Contested[];
+}
+
 /** What an operation that changes the working tree did. */
 export interface Outcome {
   /** False for a dry run, and if `onConflict: "fail"` met a conflict. True if there was nothing to do. */
@@ -233,6 +293,8 @@ export interface Outcome {
   after: TreeHash;
   /** The files that the operation considered. */
   files: FileOutcome[];
+  /** Present if the request asked for it. */
+  details?: Details;
 }
 
 /** The params of `snapshot/revert`. */
@@ -243,6 +305,8 @@ export interface RevertParams extends RequestParams {
   dryRun?: boolean;
   /** What to do with a file that changed since. Default: `"overwrite"`. See Conflicts. */
   onConflict?: OnConflict;
+  /** Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in conflict; `"diff"`, the same and a unified diff. Default: none. */
+  details?: Detail;
 }
 
 /** The params of `snapshot/status`. */
@@ -502,6 +566,8 @@ export interface FileChange {
   binary: boolean;
   /** Steps of other sessions were open too, so the change belongs to several sessions. */
   shared?: true;
+  /** The ids of these steps. Present if the change is `shared`. */
+  sharedWith?: string[];
 }
 
 /** A step of a session, and what it changed. */
@@ -694,6 +760,8 @@ export interface SessionUndoParams extends RequestParams {
   dryRun?: boolean;
   /** What to do with a file that is not as the step left it. Default: `"merge"`. See Conflicts. */
   onConflict?: OnConflict;
+  /** Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in conflict; `"diff"`, the same and a unified diff. Default: none. */
+  details?: Detail;
 }
 
 /** An operation that can be undone. */
@@ -732,6 +800,8 @@ export interface SessionRedoParams extends RequestParams {
   dryRun?: boolean;
   /** What to do with a file that is not as the step left it. Default: `"merge"`. See Conflicts. */
   onConflict?: OnConflict;
+  /** Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in conflict; `"diff"`, the same and a unified diff. Default: none. */
+  details?: Detail;
 }
 
 /** The params of `session/revert`. */
@@ -908,6 +978,8 @@ export interface StepRevertHunksParams extends RequestParams {
   dryRun?: boolean;
   /** What to do with a file that is not as the step left it. Default: `"merge"`. See Conflicts. */
   onConflict?: OnConflict;
+  /** Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in conflict; `"diff"`, the same and a unified diff. Default: none. */
+  details?: Detail;
 }
 
 /** The params of `step/revertFiles`. */
@@ -920,6 +992,8 @@ export interface StepRevertFilesParams extends RequestParams {
   dryRun?: boolean;
   /** What to do with a file that is not as the step left it. Default: `"merge"`. See Conflicts. */
   onConflict?: OnConflict;
+  /** Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in conflict; `"diff"`, the same and a unified diff. Default: none. */
+  details?: Detail;
 }
 
 /** The params and the result of each request. */

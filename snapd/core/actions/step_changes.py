@@ -9,7 +9,7 @@ import attrs
 from snapd.core.answers import StepView
 from snapd.core.compare.file_diff import describe
 from snapd.core.compare.threeway import forward, net
-from snapd.core.timeline.attribution import Author, OwnChanges, own_changes, users_changes
+from snapd.core.timeline.attribution import Author, OwnChanges, joined, own_changes, users_changes
 from snapd.core.timeline.model import FileSummary, Operation, Span, Summary, working
 from snapd.core.trees import changes
 
@@ -109,7 +109,7 @@ class StepChanges:
 
     def users(self, seen: Span, call: Call) -> tuple[FileSummary, ...]:
         """Summarizes what the user changed in a span."""
-        return self._summaries(users_changes(seen, self._authors(seen.steps), self._changes), call)
+        return self._summaries(users_changes(seen, self.authors(seen.steps), self._changes), call)
 
     def _summaries(self, changed: Iterable[Change], call: Call) -> tuple[FileSummary, ...]:
         deltas = [
@@ -117,8 +117,7 @@ class StepChanges:
             for change in changed
         ]
         return tuple(
-            FileSummary(delta.path, delta.status, delta.additions, delta.deletions, delta.binary, False)
-            for delta in deltas
+            FileSummary(delta.path, delta.status, delta.additions, delta.deletions, delta.binary) for delta in deltas
         )
 
     def with_parts(self, step: Step) -> tuple[Step, ...]:
@@ -184,10 +183,11 @@ class StepChanges:
         return net(chains, self._objects.merge)
 
     def _own(self, step_id: StepId, spans: Sequence[Span], known: dict[StepId, Author]) -> OwnChanges:
-        authors = self._authors({step for span in spans for step in span.steps} - known.keys()) | known
+        authors = self.authors({step for span in spans for step in span.steps} - known.keys()) | known
         return own_changes(step_id, spans, authors, self._changes, self._empty_directories)
 
-    def _authors(self, step_ids: Iterable[StepId]) -> dict[StepId, Author]:
+    def authors(self, step_ids: Iterable[StepId]) -> dict[StepId, Author]:
+        """What separates the changes of some steps from each other, by their names."""
         authors = {}
         for step_id in step_ids:
             step = self._timeline.step(step_id)
@@ -204,7 +204,6 @@ class StepChanges:
     def _file(self, path: RelPath, chain: Sequence[Delta], call: Call) -> FileSummary | None:
         """Summarizes one file; None for a file that the step made and deleted."""
         old, new = chain[0].old, chain[-1].new
-        shared = any(delta.shared for delta in chain)
         if old is None and new is None:
             return None
         deltas = [
@@ -216,7 +215,7 @@ class StepChanges:
             sum(delta.additions for delta in deltas),
             sum(delta.deletions for delta in deltas),
             any(delta.binary for delta in deltas),
-            shared,
+            tuple(dict.fromkeys(other for delta in chain for other in delta.others)),
         )
 
 
@@ -237,5 +236,5 @@ def _joined(first: FileSummary, second: FileSummary) -> FileSummary:
         additions=first.additions + second.additions,
         deletions=first.deletions + second.deletions,
         binary=first.binary or second.binary,
-        shared=first.shared or second.shared,
+        shared_with=joined(first.shared_with, second.shared_with),
     )

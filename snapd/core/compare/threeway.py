@@ -13,7 +13,7 @@ import attrs
 
 from snapd.core.model import SYMLINK, Entry, FileOutcome
 from snapd.core.paths import parents
-from snapd.core.timeline.attribution import Delta
+from snapd.core.timeline.attribution import Delta, joined
 from snapd.core.timeline.model import Effect
 
 if TYPE_CHECKING:
@@ -284,7 +284,7 @@ class _Step:
         # all empty files are alike, and git's merge never takes one for moved
         if before is None or after is None or EMPTY_BLOB in (before.oid, after.oid):
             return None
-        return (*went[:-1], Delta(before, after, went[-1].shared or came[0].shared), *came[1:])
+        return (*went[:-1], Delta(before, after, joined(went[-1].others, came[0].others)), *came[1:])
 
     def _fold(self, ours: Entry | None, chain: Sequence[Delta]) -> Entry | Overlap | None:
         """Takes a chain of changes out of a file."""
@@ -420,5 +420,5 @@ def net(steps: Iterable[Deltas], merge: Merge) -> dict[RelPath, Delta]:
                     continue
                 merged = three_way(delta.old, first.new, delta.new, merge)
                 new = delta.new if isinstance(merged, Overlap) else merged
-                found[path] = Delta(first.old, new, first.shared or delta.shared)
+                found[path] = Delta(first.old, new, joined(first.others, delta.others))
     return {path: found[path] for path in sorted(found) if found[path].old != found[path].new}

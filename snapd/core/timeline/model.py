@@ -325,14 +325,19 @@ class Session:
 
 @attrs.frozen
 class FileSummary:
-    """A file that a step changed; `shared` if a step of another session may have changed it as well."""
+    """A file that a step changed; `shared_with` are the steps of other sessions that may have changed it as well."""
 
     path: RelPath
     status: Literal["added", "deleted", "modified"]
     additions: int
     deletions: int
     binary: bool
-    shared: bool
+    shared_with: tuple[StepId, ...] = ()
+
+    @property
+    def shared(self) -> bool:
+        """Whether a step of another session may have changed it as well."""
+        return bool(self.shared_with)
 
 
 @attrs.frozen

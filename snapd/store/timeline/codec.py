@@ -236,7 +236,7 @@ def decode_claims(payload: str) -> tuple[RelPath, ...]:
 def encode_summary(summary: Summary) -> str:
     """The JSON of a summary."""
     files = [
-        [PATH.show(file.path), file.status, file.additions, file.deletions, file.binary, file.shared]
+        [PATH.show(file.path), file.status, file.additions, file.deletions, file.binary, file.shared_with]
         for file in summary.files
     ]
     return _dump([files, summary.directories])
@@ -244,8 +244,12 @@ def encode_summary(summary: Summary) -> str:
 
 def decode_summary(payload: str) -> Summary:
     """Decodes what `encode_summary` returned."""
-    files, directories = json.loads(payload)
-    return Summary(tuple([FileSummary(PATH.read(path), *rest) for path, *rest in files]), directories)
+    rows, directories = json.loads(payload)
+    files = [
+        FileSummary(PATH.read(path), status, additions, deletions, binary, tuple(others))
+        for path, status, additions, deletions, binary, others in rows
+    ]
+    return Summary(tuple(files), directories)
 
 
 def _dump(value: object) -> str:

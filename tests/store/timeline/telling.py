@@ -205,7 +205,7 @@ class Telling:
 
     def summarize(self, step: str) -> None:
         """Keeps a summary."""
-        summary = Summary((FileSummary(b"a\xff", "modified", 2, 1, False, True),), self._number)
+        summary = Summary((FileSummary(b"a\xff", "modified", 2, 1, False, ("other",)),), self._number)
         self.store.timeline.keep_summary(step, summary, self.store.timeline.next_seq - 1)
         assert self.store.timeline.step(step) == self.model.steps()[step]
         self.store.timeline.keep_summary(step, summary, self.store.timeline.next_seq)

@@ -151,7 +151,7 @@ def test_claims_come_back(claims: tuple[bytes, ...]) -> None:
                 numbers,
                 numbers,
                 st.booleans(),
-                st.booleans(),
+                st.lists(texts, max_size=2).map(tuple),
             ),
             max_size=3,
         ).map(tuple),

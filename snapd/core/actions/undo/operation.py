@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from snapd.core.ports.timeline import Timeline
     from snapd.core.timeline.model import OperationKind, SessionId, StepId
 
+    from .contested import ContestedFiles
     from .planner import UndoPlanner
     from .task import UndoTask
 
@@ -49,6 +50,7 @@ class UndoOperation:
         step_changes: says what steps changed.
         planner: finds what there is to take back, and plans how.
         timeline: of the workspace.
+        contested: says who changed the files in conflict.
     """
 
     _writer: Writer
@@ -56,6 +58,7 @@ class UndoOperation:
     _step_changes: StepChanges
     _planner: UndoPlanner
     _timeline: Timeline
+    _contested: ContestedFiles
 
     def carry_out(
         self,
@@ -95,6 +98,7 @@ class UndoOperation:
         # each step gets a notification, which must be possible even if the disk is full by then
         writer.event_log.prepare(len(tasks) + OTHER_NOTICES)
         prepared = writer.prepare(writer.seen(call), wanted_by_tasks(tasks), options, call)
+        contested = () if options.details is None else self._contested.of(tasks, prepared, call)
         plan, turned = self._planner.plan(tasks, prepared, call)
         event = attrs.evolve(
             writer.operation(kind, prepared.seen),
@@ -105,6 +109,8 @@ class UndoOperation:
             part_id=part_id,
         )
         outcome = writer.carry_out(prepared, plan, event, call)
+        if outcome.details is not None:
+            outcome = attrs.evolve(outcome, details=attrs.evolve(outcome.details, contested=contested))
         deeds = [deed for deed in map(self._timeline.deed, names) if deed is not None]
         steps = tuple(self._sessions.shown(deed, call) for deed in deeds if isinstance(deed, Step))
         if outcome.applied:

@@ -21,11 +21,11 @@ from snapd.core.timeline.model import Step
 from .task import DirectoryOverlay, UndoTask
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from snapd.core.actions.step_changes import StepChanges
     from snapd.core.call import Call
-    from snapd.core.model import Entry, RelPath, Snapshot
+    from snapd.core.model import Entry, OnConflict, RelPath, Snapshot
     from snapd.core.operations.planner import Planner
     from snapd.core.operations.writer import Prepared
     from snapd.core.plan import Plan
@@ -205,31 +205,14 @@ class UndoPlanner:
             StoreCorrupt, StorageFull, IoError, Cancelled: there is no plan.
         """
         planner, on_conflict = prepared.planner, prepared.options.on_conflict
-
-        def current(path: RelPath) -> Entry | None:
-            call.check()
-            return self._current(path)
-
-        def merge(base: Entry | None, ours: Entry, theirs: Entry) -> Entry | None:
-            call.check()
-            return self._objects.merge(base, ours, theirs)
-
-        overlay = Overlay(current, self._work_tree.captured_below)
+        overlay = self._overlay(call)
         done: list[TakenBack] = []
         targets: dict[RelPath, Target] = {}
         pairs: list[tuple[RelPath, RelPath]] = []
         turned: list[Turned] = []
         directories = DirectoryOverlay(self._work_tree, overlay)
         for task in tasks:
-            call.check()
-            taken = take_back(
-                overlay,
-                task.files,
-                task.renames,
-                self._moved_since(task.end, prepared.seen),
-                merge,
-                on_conflict,
-            )
+            taken = self._take_back(overlay, task, prepared.seen, on_conflict, call)
             done.append(taken)
             targets.update((effect.path, task.target) for effect in taken.effects)
             pairs += task.renames.items()
@@ -254,6 +237,46 @@ class UndoPlanner:
             linked=linked,
         )
         return plan, tuple(turned)
+
+    def conflicts(
+        self, tasks: Sequence[UndoTask], prepared: Prepared, call: Call
+    ) -> Iterator[tuple[UndoTask, FileOutcome, Entry | None]]:
+        """Finds the files that conflict if nobody's work is to be overwritten.
+
+        Args:
+            tasks: as of `plan`.
+            prepared: as of `plan`.
+            call: the request.
+
+        Yields:
+            A task, what becomes of a file of it that conflicts, and the file as the task finds it.
+
+        Raises:
+            StoreCorrupt, StorageFull, IoError, Cancelled: it cannot be told.
+        """
+        overlay = self._overlay(call)
+        for task in tasks:
+            for outcome in self._take_back(overlay, task, prepared.seen, "merge", call).outcomes:
+                if _is_conflict(outcome):
+                    yield task, outcome, overlay.get(outcome.path)
+
+    def _overlay(self, call: Call) -> Overlay:
+        def current(path: RelPath) -> Entry | None:
+            call.check()
+            return self._current(path)
+
+        return Overlay(current, self._work_tree.captured_below)
+
+    def _take_back(
+        self, overlay: Overlay, task: UndoTask, seen: Snapshot, on_conflict: OnConflict, call: Call
+    ) -> TakenBack:
+        def merge(base: Entry | None, ours: Entry, theirs: Entry) -> Entry | None:
+            call.check()
+            return self._objects.merge(base, ours, theirs)
+
+        call.check()
+        moved_since = self._moved_since(task.end, seen)
+        return take_back(overlay, task.files, task.renames, moved_since, merge, on_conflict)
 
     def _untouchable(self, planner: Planner, changing: Collection[RelPath], linked: LinkedFiles) -> set[RelPath]:
         """Finds the files to leave alone because they, or files linked with them, have unsaved text in an editor."""
