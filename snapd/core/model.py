@@ -192,6 +192,10 @@ class FileOutcome:
         """Whether the file was left as it is although the operation was to change it."""
         return self.outcome in ("conflict", "kept", "skipped", "failed")
 
+    def settled(self) -> FileOutcome:
+        """The outcome if the client wants a file in conflict to stay as it is for good."""
+        return attrs.evolve(self, outcome="kept") if self.outcome == "conflict" else self
+
     @property
     def can_be_tried_again(self) -> bool:
         """Whether the file was left for now only: another try, later or with other options, may change it."""
@@ -289,7 +293,7 @@ class Outcome:
     details: Details | None = None
 
 
-OnConflict = Literal["merge", "fail", "overwrite"]
+OnConflict = Literal["merge", "fail", "overwrite", "keep"]
 
 
 @attrs.frozen

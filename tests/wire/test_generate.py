@@ -145,7 +145,7 @@ def test_the_reference_has_every_method_and_no_unfilled_slot() -> None:
     assert re.findall(r"^### `(.+)`$", page, re.MULTILINE) == [*METHODS, *PUSHED]
     assert "{{" not in page
     assert "| `limit?` | `integer` |" in page
-    assert '| `onConflict?` | `"merge" \\| "fail" \\| "overwrite"` |' in page
+    assert '| `onConflict?` | `"merge" \\| "fail" \\| "overwrite" \\| "keep"` |' in page
     anchors = {heading.lower().replace(" ", "-") for heading in re.findall(r"^#+ ([\w ]+)$", page, re.MULTILINE)}
     assert set(re.findall(r"\]\(#([^)]*)\)", page)) <= anchors
 

@@ -11,7 +11,7 @@ export type OutcomeKind = "restored" | "deleted" | "merged" | "unchanged" | "con
 
 export type SkipReason = "tooLarge" | "unreadable" | "special" | "unstable" | "unsupportedName" | "purged";
 
-export type OnConflict = "merge" | "fail" | "overwrite";
+export type OnConflict = "merge" | "fail" | "overwrite" | "keep";
 
 export type SettingSource = "default" | "file" | "environment" | "client" | "otherClient" | "folder";
 

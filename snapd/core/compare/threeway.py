@@ -161,7 +161,7 @@ def take_back(
             the one went and the other came.
         moved_since: gives the new path by the old one, of files that others moved since; called once at most.
         merge: merges text, as `Objects.merge`.
-        on_conflict: "overwrite" brings back what a file was before its first change, whatever it is now; the other two
+        on_conflict: "overwrite" brings back what a file was before its first change, whatever it is now; the others
             mean the same here.
 
     Raises:

@@ -13,7 +13,7 @@ from snapd.core.model import ChangedBy, Contested, Details, Dispute, OnConflict
 from snapd.core.operations.writer import OperationOptions
 from tests.support.git import run_git
 from tests.support.sessions import TEXT, Agents, text
-from tests.support.workspace import Items, write
+from tests.support.workspace import Items, outcomes, write
 
 
 def details(
@@ -117,3 +117,36 @@ def test_what_all_changes_as_git_says(agents: Agents, tmp_path: Path) -> None:
     done = details(agents, Wanted(step_id=step), dry_run=False)
     assert (found.additions, found.deletions) == (sum(added), sum(deleted))
     assert (done.additions, done.deletions, done.diff) == (found.additions, found.deletions, None)
+
+
+def test_what_is_to_stay_as_it_is_settles_a_conflict(agents: Agents) -> None:
+    first = agents.step("one", {"b.txt": b"first\n"})
+    step = agents.step("one", {"a.txt": text(l2=b"A"), "c": b"c"})
+    agents.bench.write({"a.txt": text(l2=b"mine")})
+    before = agents.bench.read()
+    assert agents.undo("one", on_conflict="keep", dry_run=True) == {"a.txt": "kept:changedSince", "c": "deleted"}
+    assert agents.undo("one", on_conflict="keep") == {"a.txt": "kept:changedSince", "c": "deleted"}
+    assert agents.states("one") == ["applied", "undone"]
+    # one further back
+    assert agents.undo("one") == {"b.txt": "restored"}
+    assert agents.redo("one", 2) == {"b.txt": "restored", "c": "restored"}
+    assert agents.bench.read() == before
+    assert agents.states("one") == ["applied", "applied"]
+    # of a step that conflicts as a whole, too
+    agents.bench.write({"b.txt": b"mine\n"})
+    assert agents.undo("one", step=first, on_conflict="keep") == {"b.txt": "kept:changedSince"}
+    assert agents.states("one") == ["undone", "applied"]
+    agents.bench.write({"a.txt": text(l2=b"A")})
+    assert agents.undo("one", step=step) == {"a.txt": "restored", "c": "deleted"}
+    agents.bench.write({"c": b"mine"})
+    assert agents.redo("one", on_conflict="keep") == {"a.txt": "restored", "c": "kept:occupied"}
+    assert agents.states("one") == ["undone", "applied"]
+
+
+def test_a_restore_that_keeps_what_changed_since(agents: Agents) -> None:
+    tree = agents.bench.track()
+    agents.bench.write({"a.txt": b"A", "b.txt": b"B"})
+    agents.bench.track()
+    agents.bench.write({"a.txt": b"mine"})
+    assert outcomes(agents.bench.restore(tree, "keep")) == {"a.txt": "kept:changedSince", "b.txt": "restored"}
+    assert agents.bench.read() == {"a.txt": b"mine", "b.txt": b"b\n"}

@@ -113,7 +113,7 @@ class History:
     def operate(self) -> None:
         """Asks for something with a dry run, then in earnest."""
         dice = self.dice
-        how: OnConflict = dice.choice(("merge", "merge", "overwrite", "fail"))
+        how: OnConflict = dice.choice(("merge", "merge", "overwrite", "fail", "keep"))
         ask = dice.choice((self.undo, self.undo, self.undo_one, self.undo_one, self.redo, self.revert, self.revert,
                            self.unrevert, self.some_files, self.hunks, self.restore, self.bring_back))()  # fmt: skip
         before = self.everything()

@@ -217,9 +217,11 @@ class UndoPlanner:
             targets.update((effect.path, task.target) for effect in taken.effects)
             pairs += task.renames.items()
             made, removed = directories.take_back(task, taken)
-            turned.append(task.turned(taken, made, removed, directories.blocked))
+            turned.append(task.turned(taken, made, removed, directories.blocked, settled=on_conflict == "keep"))
         outcomes = {outcome.path: outcome for outcome in combined(overlay, done)}
         outcomes |= {path: FileOutcome(path, "conflict", "occupied") for path in directories.blocked}
+        if on_conflict == "keep":
+            outcomes = {path: outcome.settled() for path, outcome in outcomes.items()}
         effects = {effect.path: effect for effect in overlay.effects()}
         if on_conflict == "fail":
             # a file that conflicts for one of the steps is a conflict, even if another step has none there

@@ -59,6 +59,8 @@ class UndoTask:
         made: tuple[RelPath, ...],
         removed: tuple[RelPath, ...],
         blocked: set[RelPath],
+        *,
+        settled: bool,
     ) -> Turned:
         """Makes the record of the timeline.
 
@@ -67,8 +69,9 @@ class UndoTask:
             made: directories to make.
             removed: directories to remove.
             blocked: directories that cannot be made.
+            settled: whether what conflicts is to stay as it is for good.
         """
-        missed = {*taken.conflicting, *blocked.intersection(self.made)}
+        missed = set() if settled else {*taken.conflicting, *blocked.intersection(self.made)}
         is_step = isinstance(self.deed, Step)
         turned = Turned(
             self.deed.name if is_step else None,
