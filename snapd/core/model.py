@@ -212,6 +212,7 @@ class ChangedBy:
         session_id: the session of that step.
         agent: the agent of that session.
         kind: of the operation that did.
+        cause: whether the conflict is about this change; the others are elsewhere in the file.
     """
 
     milliseconds: int | None
@@ -219,6 +220,7 @@ class ChangedBy:
     session_id: str | None = None
     agent: str | None = None
     kind: Literal["restore", "revert", "undo", "redo", "unrevert", "hunks"] | None = None
+    cause: bool = True
 
 
 @attrs.frozen

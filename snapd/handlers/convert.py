@@ -143,6 +143,7 @@ def _changed_by(found: ChangedBy) -> wire.ChangedBy:
         session_id=found.session_id,
         agent=found.agent,
         kind=found.kind,
+        elsewhere=None if found.cause else True,
     )
 
 

@@ -169,6 +169,9 @@ class ChangedBy:
     session_id: Annotated[str | None, "The session of the step."] = None
     agent: Annotated[str | None, "The agent of that session."] = None
     kind: Annotated[RevertKind | None, "What the operation is."] = None
+    elsewhere: Annotated[
+        Literal[True] | None, "The conflict is not about this change, which is elsewhere in the file."
+    ] = None
 
 
 @attrs.frozen(kw_only=True)

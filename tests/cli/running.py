@@ -167,7 +167,7 @@ class Terminal:
 
     def answer(self, text: bytes) -> Result:
         """Types an answer to the question, once it is asked; finishes."""
-        self.wait_for(b"[y/N] ")
+        self.wait_for(b"[y/N")
         self.type(text)
         return self.finish()
 

@@ -400,6 +400,8 @@ class ChangedBy(_ChangedByRequired, total=False):
     """The agent of that session."""
     kind: RevertKind
     """What the operation is."""
+    elsewhere: Literal[True]
+    """The conflict is not about this change, which is elsewhere in the file."""
 
 
 class Dispute(TypedDict):

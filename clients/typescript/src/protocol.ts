@@ -241,6 +241,8 @@ export interface ChangedBy {
   agent?: string;
   /** What the operation is. */
   kind?: RevertKind;
+  /** The conflict is not about this change, which is elsewhere in the file. */
+  elsewhere?: true;
 }
 
 /** Lines of a file that a step or operation changed, and that somebody else changed since. */

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from snapd.core.errors import SnapdError
 
-from .reasons import in_words
-
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable
@@ -27,16 +25,6 @@ _STYLES = {
     "cyan": "36",
 }
 LETTERS = {"added": ("A", "green"), "deleted": ("D", "red"), "modified": ("M", "yellow")}
-_OUTCOMES = {
-    "restored": "green",
-    "deleted": "red",
-    "merged": "green",
-    "unchanged": "dim",
-    "conflict": "yellow",
-    "kept": "cyan",
-    "skipped": "yellow",
-    "failed": "red",
-}
 _HUNK_STYLES = {"@": "cyan", "+": "green", "-": "red"}
 _BAR_WIDTH = 24
 
@@ -111,17 +99,6 @@ def _row(painter: Painter, row: dict[str, Any], width: int, most: int) -> str:
     if not added and not deleted and row.get("oldMode") != row.get("newMode") and row["status"] == "modified":
         bar = painter.paint(f"mode {row['oldMode']} → {row['newMode']}", "dim")
     return f"{start}  {painter.paint(f'+{added}', 'green')} {painter.paint(f'-{deleted}', 'red')} {bar}".rstrip()
-
-
-def outcomes(painter: Painter, files: Iterable[dict[str, Any]]) -> str:
-    """A line for each file of an operation."""
-    lines = []
-    for row in files:
-        reason = f"  ({in_words(row['reason'])})" if "reason" in row else ""
-        lines.append(
-            f"{painter.paint(row['outcome'].ljust(9), _OUTCOMES[row['outcome']])} {printable(row['file'])}{reason}"
-        )
-    return "\n".join(lines)
 
 
 def counts(painter: Painter, row: dict[str, Any]) -> str:

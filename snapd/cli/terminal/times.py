@@ -39,6 +39,14 @@ def ago(when: datetime, now: datetime) -> str:
     return f"{when.day} {when:%b %Y}"
 
 
+def clock(when: datetime, now: datetime) -> str:
+    """The time of something, with its date where that is another day."""
+    if when.date() == now.date():
+        return f"{when:%H:%M}"
+    year = "" if when.year == now.year else f" {when:%Y}"
+    return f"{when.day} {when:%b}{year} {when:%H:%M}"
+
+
 def day(when: datetime, now: datetime) -> str:
     """The day of something."""
     if when.date() == now.date():

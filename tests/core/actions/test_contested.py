@@ -68,6 +68,23 @@ def test_what_other_steps_and_operations_changed_since(agents: Agents) -> None:
     assert (gone.reason, gone.dispute, by(gone)[0]) == ("deletedSince", None, (None, None))
 
 
+def test_who_is_the_cause_and_whose_work_is_elsewhere(agents: Agents) -> None:
+    agents.start("two")
+    first = agents.step("one", {"a.txt": text(l2=b"A")})
+    other = agents.step("two", {"a.txt": text(l2=b"A", l12=b"two")})
+    # what was undone and done again is nobody's change
+    agents.undo("two")
+    agents.redo("two")
+    agents.bench.write({"a.txt": text(l2=b"mine", l12=b"two")})
+    third = agents.step("two", {"a.txt": text(l2=b"mine", l12=b"two", l18=b"three")})
+    (found,) = contested(agents, first)
+    assert [(each.step_id, each.cause) for each in found.by] == [(third, False), (None, True), (other, False)]
+    # of what is not about lines, everybody is
+    agents.bench.write({"a.txt": b"\0"})
+    (found,) = contested(agents, first)
+    assert {each.cause for each in found.by} == {True}
+
+
 def test_what_is_shared_names_the_others(agents: Agents) -> None:
     agents.start("two")
     first, second = agents.begin("one"), agents.begin("two")

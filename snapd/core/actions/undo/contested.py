@@ -31,6 +31,15 @@ if TYPE_CHECKING:
 _AT_ONCE = 200
 
 
+@attrs.frozen
+class _Change:
+    """One change of a file, and who made it, or may have made it."""
+
+    old: Entry | None
+    new: Entry | None
+    by: tuple[ChangedBy, ...]
+
+
 @attrs.define(eq=False)
 class ContestedFiles:
     """Finds the files that are in conflict, and whose work they hold.
@@ -83,44 +92,56 @@ class ContestedFiles:
         if outcome.reason == "shared":
             others = dict.fromkeys(other for delta in chain for other in delta.others)
             return [self._step(other, None) for other in others]
+        changes = _without_detours(list(self._changes(deed, outcome.path, ours, call)))
+        is_about_lines = self._dispute(chain, ours, call) is not None
         found: dict[tuple[StepId | None, str | None], ChangedBy] = {}
-        for by in self._changes(deed, outcome.path, ours, call):
-            found.setdefault((by.step_id, by.kind), by)
+        for change in changes:
+            is_cause = not is_about_lines or self._is_cause(chain, change, call)
+            for by in change.by:
+                known = found.setdefault((by.step_id, by.kind), attrs.evolve(by, cause=is_cause))
+                if is_cause and not known.cause:
+                    found[by.step_id, by.kind] = attrs.evolve(known, cause=True)
         return list(found.values())
 
-    def _changes(self, deed: Deed, path: RelPath, ours: Entry | None, call: Call) -> Iterator[ChangedBy]:
+    def _is_cause(self, chain: Sequence[Delta], change: _Change, call: Call) -> bool:
+        """Whether a change is about the lines in question: they are others since."""
+        before, after = (self._dispute(chain, entry, call) for entry in (change.old, change.new))
+        return (before and before.now) != (after and after.now)
+
+    def _changes(self, deed: Deed, path: RelPath, ours: Entry | None, call: Call) -> Iterator[_Change]:
         """Goes back through the changes of a file to the last one of a deed, or to its beginning."""
         captured = self._writer.work_tree.captured(path)
         saved = None if captured is None else captured.signature.mtime_ns // 1_000_000
         head = self._timeline.head
         if head is not None and self._at(head, path) != ours:
             at_work, _ = self._writer.attendance.split(self._timeline.open_steps())
-            yield from self._owners(path, at_work, saved)
+            yield _Change(self._at(head, path), ours, self._owners(path, at_work, saved))
             saved = None
         for event in self._events():
             call.check()
             what, seen = event.what, event.seen
             if isinstance(what, StepBegun) and what.step_id == deed.name:
                 return
-            if isinstance(what, Operated):
+            if isinstance(what, Operated) and event.head is not None:
                 if what.operation_id == deed.name:
                     return
-                if event.head is not None and self._at(what.before, path) != self._at(event.head, path):
-                    yield ChangedBy(event.milliseconds, kind=what.kind)
+                old, new = self._at(what.before, path), self._at(event.head, path)
+                if old != new:
+                    yield _Change(old, new, (ChangedBy(event.milliseconds, kind=what.kind),))
                     saved = None
-            if seen is not None and self._at(seen.before, path) != self._at(seen.after, path):
-                if deed.name in owners(path, self._step_changes.authors(seen.steps)):
-                    return
-                # a file that nobody touched since says itself when it was saved
-                when = event.milliseconds if saved is None else min(saved, event.milliseconds)
-                yield from self._owners(path, seen.steps, when)
-                saved = None
+            if seen is not None:
+                old, new = self._at(seen.before, path), self._at(seen.after, path)
+                if old != new:
+                    if deed.name in owners(path, self._step_changes.authors(seen.steps)):
+                        return
+                    # a file that nobody touched since says itself when it was saved
+                    when = event.milliseconds if saved is None else min(saved, event.milliseconds)
+                    yield _Change(old, new, self._owners(path, seen.steps, when))
+                    saved = None
 
-    def _owners(self, path: RelPath, at_work: Sequence[StepId], when: int | None) -> Iterator[ChangedBy]:
+    def _owners(self, path: RelPath, at_work: Sequence[StepId], when: int | None) -> tuple[ChangedBy, ...]:
         found = owners(path, self._step_changes.authors(at_work))
-        yield from (self._step(step_id, when) for step_id in found)
-        if not found:
-            yield ChangedBy(when)
+        return tuple(self._step(step_id, when) for step_id in found) or (ChangedBy(when),)
 
     def _step(self, step_id: StepId, when: int | None) -> ChangedBy:
         step = self._timeline.step(step_id)
@@ -151,3 +172,14 @@ class ContestedFiles:
         if entry is None or entry.mode == SYMLINK:
             return None
         return self._objects.read_small_blob(entry.oid, TEN_MIB)
+
+
+def _without_detours(changes: Sequence[_Change]) -> list[_Change]:
+    """Leaves out changes that later ones took back: what was undone and redone; the last change first."""
+    kept: list[_Change] = []
+    for change in changes:
+        kept.append(change)
+        back = next((at for at, later in enumerate(kept) if later.new == change.old), None)
+        if back is not None:
+            del kept[back:]
+    return kept
