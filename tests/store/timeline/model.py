@@ -93,7 +93,7 @@ class Model:
                 )
             elif isinstance(what, Operated):
                 for turned in what.turned:
-                    if not is_void(turned):
+                    if turned.step_id is not None and not is_void(turned):
                         found[turned.name] = attrs.evolve(found[turned.name], state=turned.state)
         return found
 
@@ -159,8 +159,10 @@ class Model:
                 session_of[what.step_id] = what.session_id
             elif isinstance(what, StepEnded) and what.changed:
                 session = session_of[what.step_id]
-                found = [(one, can and session_of[one.name] != session) for one, can in found]
+                found = [(one, can and session_of.get(one.name, session) != session) for one, can in found]
             elif isinstance(what, Operated):
+                if what.is_own:
+                    found = [(one, can and one.name in session_of) for one, can in found]
                 for turned in what.turned:
                     if turned.again is not None:
                         at = next(at for at, (one, _) in enumerate(found)
@@ -196,7 +198,7 @@ class Model:
 
     def redoable(self, session_id: str) -> list[Undone]:
         steps = self.steps()
-        taken = [one for one, can in reversed(self.taken_back()) if can]
+        taken = [one for one, can in reversed(self.taken_back()) if can and one.name in steps]
         return [one for one in taken if steps[one.name].begun.session_id == session_id]
 
     def drop_summaries(self, step_id: str) -> None:
@@ -245,10 +247,13 @@ class Model:
             assert timeline.undone(step_id) == tuple(one for one, _ in self.taken_back() if one.name == step_id)
             parts = [part for part in steps.values() if part is not None and part.begun.parent == step_id]
             assert [seen(part) for part in timeline.parts(step_id)] == parts
+        assert list(timeline.redoable(None)) == [one for one, can in reversed(self.taken_back()) if can]
         states = self.states()
         for operation_id, operation in self.operations().items():
             assert timeline.operation(operation_id) == operation
             deed = timeline.deed(operation_id)
+            taken = tuple(one for one, _ in self.taken_back() if one.name == operation_id)
+            assert timeline.undone(operation_id) == taken
             assert (None if deed is None else deed.state) == states.get(operation_id)
             assert deed is None or deed.to == next(event.head for event in self.events if event.what == operation)
         changed = {name: self.last_change(name) for name, step in self.steps().items() if step.state != "undone"}

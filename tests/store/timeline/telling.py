@@ -166,6 +166,7 @@ class Telling:
         *,
         older: bool = False,
         rest: bool = False,
+        other: str | None = None,
     ) -> Event:
         """An operation.
 
@@ -177,6 +178,7 @@ class Telling:
             root: the step that was named.
             older: whether an older snapd tells it, which turned a step as a whole.
             rest: whether something of each step is left as it was.
+            other: an operation that it takes back, or does again if it was taken back.
         """
         before = self.store.identify(self._snapshot)
         self.edit()
@@ -198,7 +200,17 @@ class Telling:
                 partly = rest or each != taken[0]
                 state: Literal["applied", "partly"] = "partly" if partly else "applied"
                 turns.append(attrs.evolve(made, again=each.operation_id, rest=(b"a.txt",) if rest else (), state=state))
-        kind = "undo" if session is not None else "restore"
+        if other is not None:
+            made = Turned(
+                None, "partly" if rest else "undone", effects, left=(b"left",) if rest else (), operation_id=other
+            )
+            taken = [one for one, _ in self.model.taken_back() if one.name == other]
+            if taken:
+                made = attrs.evolve(made, left=None, again=taken[-1].operation_id, state="partly")
+                made = made if rest or len(taken) > 1 else attrs.evolve(made, state="applied")
+                made = attrs.evolve(made, rest=(b"a.txt",) if rest else ())
+            turns.append(made)
+        kind = "undo" if session is not None or other is not None else "restore"
         return self.tell(
             Operated(name, kind, session, before, tuple(turns), undoes, "message", "part", root), RecordKind.AFTER
         )

@@ -94,7 +94,7 @@ class UndoSteps(UndoOperation):
                 self._sessions.known(session_id)
             undone = self._timeline.redoable(session_id)
             if not undone:
-                raise NothingToRedo("there is nothing to redo", sessionId=session_id)
+                raise NothingToRedo("there is nothing to redo", **_named_by(session_id))
             tasks = self._planner.to_redo(session_id, undone, count, call)
             return self.carry_out("redo", session_id or _common(tasks), tasks, options, call)
 
@@ -154,7 +154,7 @@ class UndoSteps(UndoOperation):
         else:
             tasks = self._latest(wanted.count, options, call)
         if not tasks:
-            raise NothingToUndo("there is nothing to undo", sessionId=session_id)
+            raise NothingToUndo("there is nothing to undo", **_named_by(session_id))
         return tasks
 
     def _last(self, session_id: SessionId, count: int, options: OperationOptions, call: Call) -> list[UndoTask]:
@@ -290,6 +290,11 @@ class UndoSteps(UndoOperation):
             for step in reversed(self._timeline.steps(session_id))
             if step.state in IN_FORCE and not self._step_changes.summary(step, call).is_empty
         ]
+
+
+def _named_by(session_id: SessionId | None) -> dict[str, SessionId]:
+    """The data of an error that names the session, if the request did."""
+    return {} if session_id is None else {"sessionId": session_id}
 
 
 def _common(tasks: Iterable[UndoTask]) -> SessionId | None:
