@@ -85,7 +85,7 @@ def _planned(
     options: argparse.Namespace, painter: Painter, method: str, plan: dict[str, Any], *, terminal: bool
 ) -> list[str]:
     head = deed_lines(painter, plan, _PLANNED[method]) if method in _PLANNED else []
-    tail = [total(painter, plan)]
+    tail = [*excerpts(painter, plan), total(painter, plan)]
     if options.on_conflict == "overwrite":
         tail = [*taken_away(painter, plan), *tail]
     # two lines for the question and what was typed before

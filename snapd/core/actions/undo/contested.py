@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from snapd.core.actions.step_changes import StepChanges
     from snapd.core.call import Call
-    from snapd.core.model import Dispute, Entry, FileOutcome, RelPath
+    from snapd.core.model import Dispute, Entry, FileOutcome, ObjectId, RelPath
     from snapd.core.operations.writer import Prepared, Writer
     from snapd.core.ports.differ import TextDiffer
     from snapd.core.ports.objects import Objects
@@ -110,12 +110,20 @@ class ContestedFiles:
 
     def _changes(self, deed: Deed, path: RelPath, ours: Entry | None, call: Call) -> Iterator[_Change]:
         """Goes back through the changes of a file to the last one of a deed, or to its beginning."""
+        # an event begins where the one before it ended
+        known: dict[ObjectId, Entry | None] = {}
+
+        def at(snapshot: SnapshotId) -> Entry | None:
+            if snapshot.tree not in known:
+                known[snapshot.tree] = file_at(self._objects.entry_in, snapshot.tree, path)
+            return known[snapshot.tree]
+
         captured = self._writer.work_tree.captured(path)
         saved = None if captured is None else captured.signature.mtime_ns // 1_000_000
         head = self._timeline.head
-        if head is not None and self._at(head, path) != ours:
+        if head is not None and at(head) != ours:
             at_work, _ = self._writer.attendance.split(self._timeline.open_steps())
-            yield _Change(self._at(head, path), ours, self._owners(path, at_work, saved))
+            yield _Change(at(head), ours, self._owners(path, at_work, saved))
             saved = None
         for event in self._events():
             call.check()
@@ -125,12 +133,12 @@ class ContestedFiles:
             if isinstance(what, Operated) and event.head is not None:
                 if what.operation_id == deed.name:
                     return
-                old, new = self._at(what.before, path), self._at(event.head, path)
+                old, new = at(what.before), at(event.head)
                 if old != new:
                     yield _Change(old, new, (ChangedBy(event.milliseconds, kind=what.kind),))
                     saved = None
             if seen is not None:
-                old, new = self._at(seen.before, path), self._at(seen.after, path)
+                old, new = at(seen.before), at(seen.after)
                 if old != new:
                     if deed.name in owners(path, self._step_changes.authors(seen.steps)):
                         return
@@ -155,9 +163,6 @@ class ContestedFiles:
         while events := self._timeline.events(before, _AT_ONCE):
             yield from events
             before = events[-1].seq
-
-    def _at(self, snapshot: SnapshotId, path: RelPath) -> Entry | None:
-        return file_at(self._objects.entry_in, snapshot.tree, path)
 
     def _dispute(self, chain: Sequence[Delta], ours: Entry | None, call: Call) -> Dispute | None:
         if not chain or chain[-1].shared:
