@@ -27,7 +27,9 @@ def taken_back_by(method: str, params: dict[str, Any], result: dict[str, Any]) -
     """
     if method != "session/undo":
         return _UNDONE_BY.get(method) if result["before"] != result["after"] else None
-    deeds = [deed for deed in [*result["steps"], *result.get("operations", [])] if deed["state"] != "applied"]
+    # what was partly undone before may be so still
+    now = ("undone",) if result["before"] == result["after"] else ("undone", "partly")
+    deeds = [deed for deed in [*result["steps"], *result.get("operations", [])] if deed["state"] in now]
     if not deeds:
         return None
     # a step that is named is done again together with its parts

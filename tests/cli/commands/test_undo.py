@@ -153,6 +153,8 @@ def test_a_step_that_is_partly_undone_is_told_so_until_it_is_settled(home: Home,
     assert result.text.startswith(f"partly undone {step[:8]} step 1\n")
     assert "were left as they are" in result.err
     assert "partly undone" in home.ok(project, "log")
+    assert "'snapd redo'" in result.text
+    assert "'snapd redo'" not in home.run(project, "undo", "-y", step).text
     assert home.ok(project, "undo", "-y", "--on-conflict", "overwrite").splitlines()[:2] == [
         f"undone    {step[:8]} step 1", "restored  f.txt",
     ]  # fmt: skip
