@@ -10,9 +10,9 @@ from snapd.core.timeline.model import OperationKind
 
 if TYPE_CHECKING:
     from snapd.core.compare.file_diff import FileDelta
-    from snapd.core.timeline.model import FileSummary, Session, SessionId, Step, StepId
+    from snapd.core.timeline.model import FileSummary, Operation, Session, SessionId, Step, StepId
 
-    from .model import FullLook, ObjectId, RelPath, Taken, UncapturedChange
+    from .model import FullLook, ObjectId, Outcome, RelPath, Taken, UncapturedChange
 
 View = TypeVar("View")
 
@@ -85,6 +85,21 @@ class TakenView:
     session_id: SessionId | None
     step_id: StepId | None
     agent: str | None
+
+
+@attrs.frozen
+class Turning:
+    """What an undo or a redo did.
+
+    Attributes:
+        outcome: what became of the files.
+        steps: the steps, in the order in which they were taken back or done again.
+        operations: the operations, likewise.
+    """
+
+    outcome: Outcome
+    steps: tuple[StepView, ...]
+    operations: tuple[Operation, ...]
 
 
 @attrs.frozen

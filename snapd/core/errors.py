@@ -151,14 +151,14 @@ class UnknownStep(SnapdError):
 
 
 class NothingToUndo(SnapdError):
-    """The session has no step left to undo."""
+    """Nothing is left to undo: of the session, of the step or message that was named, or of the workspace."""
 
     kind = "nothingToUndo"
     default_hint = "'snapd log' shows which steps changed something and are not undone yet"
 
 
 class NothingToRedo(SnapdError):
-    """The session has no undone step that can be redone."""
+    """The session, or the workspace, has nothing undone that can be redone."""
 
     kind = "nothingToRedo"
     default_hint = (

@@ -247,10 +247,88 @@ class FileOutcome:
         """Whether the file was left as it is although the operation was to change it."""
         return self.outcome in ("conflict", "kept", "skipped", "failed")
 
+    def settled(self) -> FileOutcome:
+        """The outcome if the client wants a file in conflict to stay as it is for good."""
+        return attrs.evolve(self, outcome="kept") if self.outcome == "conflict" else self
+
     @property
     def can_be_tried_again(self) -> bool:
         """Whether the file was left for now only: another try, later or with other options, may change it."""
         return self.outcome in ("conflict", "failed")
+
+
+@attrs.frozen
+class ChangedBy:
+    """Who changed a file: the user, if it is neither a step nor an operation.
+
+    Attributes:
+        milliseconds: when, since 1970; None if that is not known.
+        step_id: the step that did.
+        session_id: the session of that step.
+        agent: the agent of that session.
+        kind: of the operation that did.
+        cause: whether the conflict is about this change; the others are elsewhere in the file.
+    """
+
+    milliseconds: int | None
+    step_id: str | None = None
+    session_id: str | None = None
+    agent: str | None = None
+    kind: Literal["restore", "revert", "undo", "redo", "unrevert", "hunks"] | None = None
+    cause: bool = True
+
+
+@attrs.frozen
+class Dispute:
+    """Lines that two changes of a text both want to be theirs, without their line ends.
+
+    Attributes:
+        line: where they begin in the text as it is, from 1.
+        now: as they are.
+        left: as both changes found them: what the deed to take back left.
+        wanted: as they were before that.
+    """
+
+    line: int
+    now: tuple[str, ...]
+    left: tuple[str, ...]
+    wanted: tuple[str, ...]
+
+
+@attrs.frozen
+class Contested:
+    """A file that cannot be taken back without somebody else's work.
+
+    Attributes:
+        path: where it is.
+        name: of the step or operation to take back.
+        reason: why it is a conflict.
+        by: who changed the file since, the last first; if it is shared, with whom.
+        dispute: the first lines in question; None if it is not about lines.
+    """
+
+    path: RelPath
+    name: str
+    reason: str | None
+    by: tuple[ChangedBy, ...]
+    dispute: Dispute | None
+
+
+@attrs.frozen
+class Details:
+    """What an operation changes, or would change.
+
+    Attributes:
+        additions: lines added, in all files.
+        deletions: lines deleted, in all files.
+        diff: all of it as a unified diff; None if that was not asked for.
+        contested: the files of steps that are in conflict, even if they are overwritten.
+    """
+
+    additions: int
+    deletions: int
+    diff: str | None
+    contested: tuple[Contested, ...] = ()
 
 
 @attrs.frozen
@@ -262,15 +340,17 @@ class Outcome:
         before: the tree of the snapshot taken before it.
         after: the tree of the workspace after it.
         files: the outcome for each file, ordered by path.
+        details: more about it; None if that was not asked for.
     """
 
     applied: bool
     before: ObjectId
     after: ObjectId
     files: tuple[FileOutcome, ...]
+    details: Details | None = None
 
 
-OnConflict = Literal["merge", "fail", "overwrite"]
+OnConflict = Literal["merge", "fail", "overwrite", "keep"]
 
 
 @attrs.frozen

@@ -17,9 +17,10 @@ from snapd.core.actions.session_diff import NetChanges
 from snapd.core.actions.sessions import Sessions
 from snapd.core.actions.snapshots import Snapshots, TakenSnapshots
 from snapd.core.actions.step_changes import StepChanges
-from snapd.core.actions.undo_parts import UndoParts
-from snapd.core.actions.undo_planner import UndoPlanner
-from snapd.core.actions.undo_steps import UndoSteps
+from snapd.core.actions.undo.contested import ContestedFiles
+from snapd.core.actions.undo.parts import UndoParts
+from snapd.core.actions.undo.planner import UndoPlanner
+from snapd.core.actions.undo.steps import UndoSteps
 from snapd.core.operations.writer import Writer
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ class Workspace:
         restore, revert: see `Restore`.
         cleanup, keep_house: see `Cleanup`.
         sessions: begins and ends sessions and steps.
-        undo_steps: takes steps back and does them again.
+        undo_steps: takes steps and operations back and does them again.
         undo_parts: takes back some files of a step, or some hunks.
         step_changes: says what steps changed.
         history: lists the history.
@@ -91,8 +92,10 @@ class Workspace:
         self.sessions = Sessions(writer, store, self.step_changes)
         self.history = History(store.timeline, self.step_changes)
         planner = UndoPlanner(store, store, work_tree, self.step_changes)
-        self.undo_steps = UndoSteps(writer, self.sessions, self.step_changes, planner, store.timeline)
-        self.undo_parts = UndoParts(writer, self.sessions, self.step_changes, planner, store, texts)
+        contested = ContestedFiles(writer, store, store.timeline, self.step_changes, planner, texts)
+        undoing = (writer, self.sessions, self.step_changes, planner, store.timeline, contested)
+        self.undo_steps = UndoSteps(*undoing)
+        self.undo_parts = UndoParts(*undoing, store, texts)
         net_changes = NetChanges(store, store.timeline, self.step_changes, self.sessions, texts)
         self.session_diff, self.step_diff = net_changes.page, net_changes.step
         self.store_check = StoreCheck(writer, store, store)

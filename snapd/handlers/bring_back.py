@@ -23,9 +23,8 @@ _DEFAULT: OnConflict = "overwrite"
 @handles(methods.RESTORE)
 def restore(context: Context, params: RestoreParams) -> Outcome:
     """Makes the working tree exactly a snapshot."""
-    result = context.workspace.restore(
-        convert.tree(params.hash), convert.request(params.on_conflict, _DEFAULT, params.dry_run), context.call
-    )
+    asked = convert.request(params.on_conflict, _DEFAULT, params.dry_run, params.details)
+    result = context.workspace.restore(convert.tree(params.hash), asked, context.call)
     return convert.outcome(context.workspace.root, result)
 
 
@@ -37,6 +36,6 @@ def revert(context: Context, params: RevertParams) -> Outcome:
         for at, patch in enumerate(params.patches)
     ]
     result = context.workspace.revert(
-        patches, convert.request(params.on_conflict, _DEFAULT, params.dry_run), context.call
+        patches, convert.request(params.on_conflict, _DEFAULT, params.dry_run, params.details), context.call
     )
     return convert.outcome(context.workspace.root, result)

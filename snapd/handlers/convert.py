@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import re
+from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any, TypedDict
 
 import attrs
@@ -22,11 +23,22 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from snapd.core.compare.file_diff import FileDelta
-    from snapd.core.model import FileOutcome, ObjectId, OnConflict, Outcome, RelPath, Skip
+    from snapd.core.model import (
+        ChangedBy,
+        Details,
+        Dispute,
+        FileOutcome,
+        ObjectId,
+        OnConflict,
+        Outcome,
+        RelPath,
+        Skip,
+    )
 
     from .context import Context
 
 _DIGEST_BYTES = 16
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _NUMBER = re.compile(rb"[0-9]{1,18}")
 
 
@@ -67,9 +79,17 @@ def mode(bits: int | None) -> str | None:
     return None if bits is None else f"{bits:o}"
 
 
-def request(on_conflict: OnConflict | None, default: OnConflict, dry_run: bool) -> OperationOptions:
+def moment(milliseconds: int) -> str:
+    """Converts a time, in milliseconds since 1970, to RFC 3339."""
+    when = _EPOCH + timedelta(milliseconds=milliseconds)
+    return when.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def request(
+    on_conflict: OnConflict | None, default: OnConflict, dry_run: bool, details: wire.Detail | None = None
+) -> OperationOptions:
     """Returns how the client wants an operation done; `default` applies if it did not say what to do with conflicts."""
-    return OperationOptions(on_conflict or default, on_conflict is not None, dry_run)
+    return OperationOptions(on_conflict or default, on_conflict is not None, dry_run, details)
 
 
 def skipped(root: bytes, skips: Iterable[Skip]) -> list[wire.Skipped]:
@@ -97,7 +117,45 @@ def outcome(root: bytes, result: Outcome) -> wire.Outcome:
         before=result.before.hex(),
         after=result.after.hex(),
         files=file_outcomes(root, result.files),
+        details=details(root, result.details),
     )
+
+
+def details(root: bytes, found: Details | None) -> wire.Details | None:
+    """Converts what an operation changes; None for None."""
+    if found is None:
+        return None
+    return wire.Details(
+        additions=found.additions,
+        deletions=found.deletions,
+        diff=found.diff,
+        contested=[
+            wire.Contested(
+                **name(root, file.path),
+                name=file.name,
+                reason=file.reason,
+                by=[_changed_by(each) for each in file.by],
+                dispute=None if file.dispute is None else _dispute(file.dispute),
+            )
+            for file in found.contested
+        ],
+    )
+
+
+def _changed_by(found: ChangedBy) -> wire.ChangedBy:
+    return wire.ChangedBy(
+        author="operation" if found.kind is not None else "user" if found.step_id is None else "step",
+        at=None if found.milliseconds is None else moment(found.milliseconds),
+        step_id=found.step_id,
+        session_id=found.session_id,
+        agent=found.agent,
+        kind=found.kind,
+        elsewhere=None if found.cause else True,
+    )
+
+
+def _dispute(found: Dispute) -> wire.Dispute:
+    return wire.Dispute(line=found.line, now=list(found.now), left=list(found.left), wanted=list(found.wanted))
 
 
 def file_diff(root: bytes, delta: FileDelta) -> wire.FileDiff:

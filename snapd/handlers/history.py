@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING
 
 from snapd.core.paths import shown
@@ -16,15 +15,7 @@ if TYPE_CHECKING:
 
     from snapd.core.actions.history import HistoryEntry
     from snapd.core.answers import SessionView, StepView
-    from snapd.core.timeline.model import FileSummary
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
-
-
-def moment(milliseconds: int) -> str:
-    """Converts a time, in milliseconds since 1970, to RFC 3339."""
-    when = _EPOCH + timedelta(milliseconds=milliseconds)
-    return when.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    from snapd.core.timeline.model import FileSummary, Operation
 
 
 def session(view: SessionView) -> wire.Session:
@@ -34,8 +25,8 @@ def session(view: SessionView) -> wire.Session:
         session_id=found.session_id,
         agent=found.agent,
         title=found.title,
-        started_at=moment(found.started),
-        ended_at=None if found.ended is None else moment(found.ended),
+        started_at=convert.moment(found.started),
+        ended_at=None if found.ended is None else convert.moment(found.ended),
         step_count=found.step_count,
         undoable=view.undoable,
         redoable=view.redoable,
@@ -55,8 +46,8 @@ def step(root: bytes, view: StepView) -> wire.Step:
         agent=view.agent,
         tool=found.begun.tool,
         description=found.begun.description,
-        started_at=moment(found.started),
-        ended_at=None if found.ended is None else moment(found.ended),
+        started_at=convert.moment(found.started),
+        ended_at=None if found.ended is None else convert.moment(found.ended),
         from_=found.from_.tree.hex(),
         to=None if found.to is None else found.to.tree.hex(),
         state=found.state,
@@ -66,6 +57,19 @@ def step(root: bytes, view: StepView) -> wire.Step:
             for each in view.uncaptured
         ]
         or None,
+    )
+
+
+def operation(found: Operation) -> wire.Operation:
+    """Converts an operation that can be undone."""
+    return wire.Operation(
+        operation_id=found.name,
+        kind=found.operated.kind,
+        session_id=found.session_id,
+        at=convert.moment(found.milliseconds),
+        before=found.from_.tree.hex(),
+        after=found.after.tree.hex(),
+        state=found.state,
     )
 
 
@@ -80,6 +84,7 @@ def files(root: bytes, summaries: Iterable[FileSummary]) -> list[FileChange]:
             binary=summary.binary,
             renamed_from=None if summary.renamed_from is None else shown(summary.renamed_from),
             shared=True if summary.shared else None,
+            shared_with=list(summary.shared_with) or None,
         )
         for summary in summaries
     ]
@@ -90,10 +95,12 @@ def entry(root: bytes, found: HistoryEntry) -> wire.Entry:
     is_operation = found.kind not in ("step", "user")
     return wire.Entry(
         kind=found.kind,
-        at=moment(found.milliseconds),
+        at=convert.moment(found.milliseconds),
         step=None if found.step is None else step(root, found.step),
         session_id=found.session_id,
         steps=list(found.turned) if is_operation else None,
+        state=found.state,
+        operations=[operation(each) for each in found.operations] or None,
         before=found.before.hex(),
         after=None if found.after is None else found.after.hex(),
         files=files(root, found.files),

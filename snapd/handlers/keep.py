@@ -14,7 +14,6 @@ from snapd.wire.values import FullLook, StoreInfo
 
 from . import convert
 from .binding import handles
-from .history import moment
 
 if TYPE_CHECKING:
     from snapd.core.answers import StepView
@@ -39,7 +38,7 @@ def status(context: Context, _: wire.StatusParams) -> wire.StatusResult:
         files=found.files,
         watcher=found.watcher,
         watcher_reason=found.watcher_reason,
-        full_look=None if look is None else FullLook(at=moment(look.at), reason=look.why),
+        full_look=None if look is None else FullLook(at=convert.moment(look.at), reason=look.why),
         last_hash=None if found.last is None else found.last.hex(),
         store=StoreInfo(path=found.store_path, bytes=found.store_bytes),
         open_steps=[_open_step(view) for view in workspace.sessions.open(context.call)],
@@ -62,7 +61,7 @@ def _open_step(view: StepView) -> wire.OpenStep:
         agent=view.agent,
         tool=begun.tool,
         description=begun.description,
-        started_at=moment(view.step.started),
+        started_at=convert.moment(view.step.started),
     )
 
 

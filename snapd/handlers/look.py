@@ -17,7 +17,6 @@ from snapd.wire import snapshot as wire
 
 from . import convert
 from .binding import handles
-from .history import moment
 
 if TYPE_CHECKING:
     from snapd.core.answers import TakenView
@@ -54,7 +53,7 @@ def list_snapshots(context: Context, params: wire.ListParams) -> wire.ListResult
 def _taken(view: TakenView) -> wire.TakenSnapshot:
     return wire.TakenSnapshot(
         hash=view.taken.tree.hex(),
-        at=moment(view.taken.seconds * 1000),
+        at=convert.moment(view.taken.seconds * 1000),
         kind=view.kind,
         files=view.changed,
         session_id=view.session_id,

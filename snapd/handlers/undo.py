@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from snapd.core.actions.undo.steps import Wanted
 from snapd.core.compare.unified import as_text
+from snapd.core.errors import InvalidParams
 from snapd.wire import methods
 from snapd.wire import session as wire
 from snapd.wire.values import Outcome
@@ -13,31 +15,27 @@ from . import convert, history
 from .binding import handles
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from snapd.core import model
-    from snapd.core.answers import StepView
+    from snapd.core.answers import Turning
 
     from .context import Context
 
 
 @handles(methods.SESSION_UNDO)
 def undo(context: Context, params: wire.SessionUndoParams) -> wire.StepsOutcome:
-    """Undoes steps."""
-    asked = convert.request(params.on_conflict, "merge", params.dry_run)
-    return _with_steps(
-        context,
-        *context.workspace.undo_steps.undo(params.session_id, params.count, params.step_id, asked, context.call),
-    )
+    """Undoes steps and operations."""
+    named = {"stepId": params.step_id, "messageId": params.message_id, "afterStepId": params.after_step_id}
+    if len(given := [name for name, value in named.items() if value is not None]) > 1:
+        raise InvalidParams(f"{given[1]}: not together with {given[0]}", hint="send one of them", field=given[1])
+    wanted = Wanted(params.session_id, params.count, params.step_id, params.message_id, params.after_step_id)
+    asked = convert.request(params.on_conflict, "merge", params.dry_run, params.details)
+    return _turned(context, context.workspace.undo_steps.undo(wanted, asked, context.call))
 
 
 @handles(methods.SESSION_REDO)
 def redo(context: Context, params: wire.SessionRedoParams) -> wire.StepsOutcome:
-    """Redoes steps."""
-    asked = convert.request(params.on_conflict, "merge", params.dry_run)
-    return _with_steps(
-        context, *context.workspace.undo_steps.redo(params.session_id, params.count, asked, context.call)
-    )
+    """Redoes steps and operations."""
+    asked = convert.request(params.on_conflict, "merge", params.dry_run, params.details)
+    return _turned(context, context.workspace.undo_steps.redo(params.session_id, params.count, asked, context.call))
 
 
 @handles(methods.SESSION_REVERT)
@@ -68,12 +66,14 @@ def unrevert(context: Context, params: wire.SessionUnrevertParams) -> Outcome:
     return convert.outcome(context.workspace.root, result)
 
 
-def _with_steps(context: Context, result: model.Outcome, steps: Iterable[StepView]) -> wire.StepsOutcome:
-    root = context.workspace.root
+def _turned(context: Context, turning: Turning) -> wire.StepsOutcome:
+    root, result = context.workspace.root, turning.outcome
     return wire.StepsOutcome(
         applied=result.applied,
         before=result.before.hex(),
         after=result.after.hex(),
         files=convert.file_outcomes(root, result.files),
-        steps=[history.step(root, step) for step in steps],
+        details=convert.details(root, result.details),
+        steps=[history.step(root, step) for step in turning.steps],
+        operations=[history.operation(operation) for operation in turning.operations] or None,
     )

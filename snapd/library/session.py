@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _BEGIN = "begin it first, with `with` or `Step.begin`"
 NOTHING_DONE = Outcome(applied=False, before="", after="", files=[])
-_NO_STEPS_DONE = StepsOutcome(applied=False, before="", after="", files=[], steps=[])
+NO_STEPS_DONE = StepsOutcome(applied=False, before="", after="", files=[], steps=[])
 
 
 class Step:
@@ -224,19 +224,24 @@ class Session:
         count: int = 1,
         *,
         step: Step | StepInfo | str | None = None,
+        message: str | None = None,
+        after: Step | StepInfo | str | None = None,
         dry_run: bool = False,
         on_conflict: OnConflict = "merge",
     ) -> StepsOutcome:
-        """Undoes its last steps that changed something, or one step with its parts; later changes of others stay.
+        """Undoes its last steps that changed something, or those that are named; later changes of others stay.
 
         Args:
             count: how many steps; all of them if there are fewer.
-            step: undo only this step, and keep the later ones.
+            step: undo only this step, with its parts, and keep the later ones.
+            message: undo only the steps of this message, with their parts.
+            after: undo all steps after this one.
             dry_run: only report what would be done.
             on_conflict: what to do with files that changed after the steps.
 
         Raises:
             NothingToUndo: there is no step left to undo.
+            UnknownStep: the session has no such step, or none of that message.
         """
 
         def undo() -> Any:
@@ -244,12 +249,14 @@ class Session:
                 session_id=self.session_id,
                 count=count,
                 step_id=_id_of(step),
+                message_id=message,
+                after_step_id=_id_of(after),
                 dry_run=dry_run,
                 on_conflict=on_conflict,
             )
             return self._project.request(params)
 
-        return self._project.degrading(_NO_STEPS_DONE, undo)
+        return self._project.degrading(NO_STEPS_DONE, undo)
 
     def redo(self, count: int = 1, *, dry_run: bool = False, on_conflict: OnConflict = "merge") -> StepsOutcome:
         """Redoes undone steps, starting with the one undone last.
@@ -263,7 +270,7 @@ class Session:
             NothingToRedo: there is no step to redo, or a later step changed something.
         """
         return self._project.request_or(
-            _NO_STEPS_DONE,
+            NO_STEPS_DONE,
             wire.SessionRedoParams(session_id=self.session_id, count=count, dry_run=dry_run, on_conflict=on_conflict),
         )
 

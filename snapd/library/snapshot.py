@@ -7,13 +7,20 @@ from typing import TYPE_CHECKING, Literal
 
 from snapd.backend import file_bytes
 from snapd.wire import snapshot as wire
-from snapd.wire.session import Entry, HistoryParams, SessionListParams
+from snapd.wire.session import (
+    Entry,
+    HistoryParams,
+    SessionListParams,
+    SessionRedoParams,
+    SessionUndoParams,
+    StepsOutcome,
+)
 from snapd.wire.session import Session as SessionInfo
 from snapd.wire.snapshot import CleanupResult, StatusResult, TakenSnapshot
 from snapd.wire.values import FileDiff, Outcome, Patch
 
 from .project import Project
-from .session import NOTHING_DONE, Session
+from .session import NO_STEPS_DONE, NOTHING_DONE, Session
 
 if TYPE_CHECKING:
     import os
@@ -253,6 +260,33 @@ class Snapshot:
     def sessions(self) -> list[SessionInfo]:
         """All sessions of the project, in the order of their first start."""
         return self._project.request_or([], SessionListParams(), "sessions")
+
+    def undo(self, count: int = 1, *, dry_run: bool = False, on_conflict: OnConflict = "merge") -> StepsOutcome:
+        """Undoes what was done last in the project: a step of any session, a `restore` or a `revert`.
+
+        What others changed since stays.
+
+        Args:
+            count: how many steps and operations, each one further back; all of them if there are fewer.
+            dry_run: only report what would be done.
+            on_conflict: what to do with files that changed since.
+
+        Raises:
+            NothingToUndo: nothing is left to undo.
+        """
+        return self._project.request_or(
+            NO_STEPS_DONE, SessionUndoParams(count=count, dry_run=dry_run, on_conflict=on_conflict)
+        )
+
+    def redo(self, count: int = 1, *, dry_run: bool = False, on_conflict: OnConflict = "merge") -> StepsOutcome:
+        """Redoes what was undone last in the project, whatever session it belongs to; arguments as of `undo`.
+
+        Raises:
+            NothingToRedo: there is nothing to redo, or something was changed since.
+        """
+        return self._project.request_or(
+            NO_STEPS_DONE, SessionRedoParams(count=count, dry_run=dry_run, on_conflict=on_conflict)
+        )
 
     def history(self, limit: int | None = None) -> list[Entry]:
         """What happened in the project, latest first: steps, operations, and what the user changed between them.

@@ -75,8 +75,12 @@ ERRORS: dict[str, ErrorKind] = {
         ErrorKind(1008, "storageFull", "The disk or the quota is full. The state before the request is intact."),
         ErrorKind(1009, "unknownSession", "The workspace does not have this session."),
         ErrorKind(1009, "unknownStep", "The workspace does not have this step."),
-        ErrorKind(1010, "nothingToUndo", "The session has no applied step left to undo."),
-        ErrorKind(1010, "nothingToRedo", "The session has no undone step left to redo."),
+        ErrorKind(
+            1010,
+            "nothingToUndo",
+            "The session, step, message or workspace has nothing left to undo.",
+        ),
+        ErrorKind(1010, "nothingToRedo", "The session or workspace has nothing undone that can be redone."),
         ErrorKind(1011, "ioError", "The system reported an error. `data.errno` and the file say which."),
         ErrorKind(1012, "unauthorized", "A connection over TCP did not bring the right token."),
         ErrorKind(

@@ -6,8 +6,19 @@ from typing import Annotated, Literal
 
 import attrs
 
-from .snapshot import CURSOR, DRY_RUN, EXACT, NEXT_CURSOR
-from .values import FileChange, FileDiff, Limit, OnConflict, Outcome, RequestParams, TreeHash, Uncaptured
+from .snapshot import CURSOR, DETAILS, DRY_RUN, EXACT, NEXT_CURSOR
+from .values import (
+    Detail,
+    FileChange,
+    FileDiff,
+    Limit,
+    OnConflict,
+    Outcome,
+    RequestParams,
+    RevertKind,
+    TreeHash,
+    Uncaptured,
+)
 
 _SESSION = "The session."
 _STEP = "The step."
@@ -152,34 +163,65 @@ class SessionDiffResult:
 
 @attrs.frozen(kw_only=True)
 class SessionUndoParams(RequestParams):
-    """Undoes the last steps of a session that changed something, or one step with its parts.
+    """Undoes the last that was done in the workspace, the last steps of a session, one step, or those of a message.
 
-    That one step may be anywhere in the history. What others changed since stays: see [Conflicts](#conflicts). A
-    step is undone as far as its files do not conflict. If only some of its files could be undone, it is `partly`
-    undone; if none could, it stays `applied`. Sending the request again tries the rest again, for example with
-    `overwrite` once the user has decided.
+    With neither a session nor a step nor a message, it undoes the last that changed something and is not undone yet: a
+    step of any session, or an operation of the kind `restore`, `revert` or `hunks`. A step and a message may be
+    anywhere in the history. What others changed since stays: see [Conflicts](#conflicts). A step is undone as far as
+    its files do not conflict. If only some of its files could be undone, it is `partly` undone; if none could, it stays
+    `applied`. Sending the request again tries the rest again, for example with `overwrite` once the user has decided.
     """
 
-    session_id: Annotated[str, _SESSION]
-    count: Annotated[Limit, "How many steps to undo. A number beyond the last one means all."] = 1
+    session_id: Annotated[
+        str | None, "The session. Default: that of the step or the message; without these, the whole workspace."
+    ] = None
+    count: Annotated[
+        Limit, "How many of the last steps, or steps and operations, to undo. A number beyond the last one means all."
+    ] = 1
     step_id: Annotated[str | None, "Undo only this step, with its parts, and keep later steps."] = None
+    message_id: Annotated[
+        str | None, "Undo all steps of this message, with their parts, and keep later steps. Not with `stepId`."
+    ] = None
+    after_step_id: Annotated[
+        str | None, "Undo all steps of the session after this one. Not with `stepId` or `messageId`."
+    ] = None
     dry_run: Annotated[bool, DRY_RUN] = False
     on_conflict: Annotated[OnConflict | None, _ON_CONFLICT] = None
+    details: Annotated[Detail | None, DETAILS] = None
 
 
 @attrs.frozen(kw_only=True)
 class SessionRedoParams(RequestParams):
-    """Reverses the undo of steps, the last undo first.
+    """Reverses the undo of steps, or of steps and operations, the last undo first.
 
     A step may have been undone in several parts with others between them. If a file of a step conflicts, the step
     stays `partly` undone, and the next redo continues with the rest. This works until a later step of the session
-    changes something; from then on, undone steps can only be restored by their hashes.
+    changes something; from then on, undone steps can only be restored by their hashes. For an operation, it works until
+    a step of any session changes something, or another such operation does.
     """
 
-    session_id: Annotated[str, _SESSION]
-    count: Annotated[Limit, "How many steps to redo. A number beyond the last one means all."] = 1
+    session_id: Annotated[
+        str | None, "The session. Default: what was undone last in the workspace, steps and operations."
+    ] = None
+    count: Annotated[
+        Limit, "How many steps, or steps and operations, to redo. A number beyond the last one means all."
+    ] = 1
     dry_run: Annotated[bool, DRY_RUN] = False
     on_conflict: Annotated[OnConflict | None, _ON_CONFLICT] = None
+    details: Annotated[Detail | None, DETAILS] = None
+
+
+@attrs.frozen(kw_only=True)
+class Operation:
+    """An operation that can be undone."""
+
+    operation_id: Annotated[str, "The id of the operation."]
+    kind: Annotated[RevertKind, "What it is."]
+    session_id: Annotated[str | None, "The session that it was about, if it was about one."] = None
+    at: Annotated[str, "When it was done, as RFC 3339 in UTC with milliseconds."]
+    before: Annotated[TreeHash, "The working tree before it."]
+    after: Annotated[TreeHash, "The working tree after it."]
+    state: Annotated[Literal["applied", "partly", "undone"], "What has become of it, as for a step."]
 
 
 @attrs.frozen(kw_only=True)
@@ -187,6 +229,9 @@ class StepsOutcome(Outcome):
     """What `session/undo` and `session/redo` did."""
 
     steps: Annotated[list[Step], "The steps, in the order in which they were processed."]
+    operations: Annotated[
+        list[Operation] | None, "The operations, in the order in which they were processed. Absent if there are none."
+    ] = None
 
 
 @attrs.frozen(kw_only=True)
@@ -345,6 +390,7 @@ class StepRevertHunksParams(RequestParams):
     hunks: Annotated[list[int], "The indexes of the hunks to revert."]
     dry_run: Annotated[bool, DRY_RUN] = False
     on_conflict: Annotated[OnConflict | None, _ON_CONFLICT] = None
+    details: Annotated[Detail | None, DETAILS] = None
 
 
 @attrs.frozen(kw_only=True)
@@ -361,6 +407,7 @@ class StepRevertFilesParams(RequestParams):
     ]
     dry_run: Annotated[bool, DRY_RUN] = False
     on_conflict: Annotated[OnConflict | None, _ON_CONFLICT] = None
+    details: Annotated[Detail | None, DETAILS] = None
 
 
 @attrs.frozen(kw_only=True)
@@ -393,6 +440,12 @@ class Entry:
     step: Annotated[Step | None, "The step, if it is one."] = None
     session_id: Annotated[str | None, "The session of an operation."] = None
     steps: Annotated[list[str] | None, "The steps that an operation undid or redid."] = None
+    state: Annotated[
+        Literal["partly", "undone"] | None, "Of an operation that was undone, or `partly` so, as for a step."
+    ] = None
+    operations: Annotated[
+        list[Operation] | None, "The operations that an operation undid or redid. Absent if there are none."
+    ] = None
     before: Annotated[TreeHash, "The working tree before it."]
     after: Annotated[TreeHash | None, "The working tree after it. Absent for an open step."] = None
     files: Annotated[list[FileChange], "The files that it changed, ordered by file."]

@@ -8,6 +8,7 @@ import attrs
 
 from .values import (
     Days,
+    Detail,
     FileDiff,
     FullLook,
     Limit,
@@ -31,6 +32,10 @@ CURSOR = (
 NEXT_CURSOR = "The `cursor` of the next page. Absent on the last page."
 EXACT = "Return the exact bytes, whatever the encoding of the files."
 DRY_RUN = "Report what the request would do, without doing it."
+DETAILS = (
+    'Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in '
+    'conflict; `"diff"`, the same and a unified diff. Default: none.'
+)
 _ON_CONFLICT = 'What to do with a file that changed since. Default: `"overwrite"`. See [Conflicts](#conflicts).'
 
 
@@ -225,6 +230,7 @@ class RestoreParams(RequestParams):
     hash: Annotated[TreeHash, "The snapshot."]
     dry_run: Annotated[bool, DRY_RUN] = False
     on_conflict: Annotated[OnConflict | None, _ON_CONFLICT] = None
+    details: Annotated[Detail | None, DETAILS] = None
 
 
 @attrs.frozen(kw_only=True)
@@ -238,6 +244,7 @@ class RevertParams(RequestParams):
     patches: Annotated[list[Patch], "The files to revert. If several patches name the same file, the first one wins."]
     dry_run: Annotated[bool, DRY_RUN] = False
     on_conflict: Annotated[OnConflict | None, _ON_CONFLICT] = None
+    details: Annotated[Detail | None, DETAILS] = None
 
 
 @attrs.frozen(kw_only=True)

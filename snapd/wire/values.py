@@ -35,8 +35,9 @@ Days = Annotated[float, AtLeast(0)]
 FileStatus = Literal["added", "deleted", "modified"]
 OutcomeKind = Literal["restored", "deleted", "merged", "unchanged", "conflict", "kept", "skipped", "failed"]
 SkipReason = Literal["tooLarge", "unreadable", "special", "unstable", "unsupportedName", "purged"]
-OnConflict = Literal["merge", "fail", "overwrite"]
+OnConflict = Literal["merge", "fail", "overwrite", "keep"]
 SettingSource = Literal["default", "file", "environment", "client", "otherClient", "folder"]
+Detail = Literal["counts", "diff"]
 RevertKind = Literal["restore", "revert", "undo", "redo", "unrevert", "hunks"]
 TakenKind = Literal[
     "track", "begin", "end", "before", "restore", "revert", "undo", "redo", "unrevert", "hunks", "after", "look"
@@ -49,6 +50,7 @@ ALIASES: dict[str, Any] = {
     "SkipReason": SkipReason,
     "OnConflict": OnConflict,
     "SettingSource": SettingSource,
+    "Detail": Detail,
     "RevertKind": RevertKind,
 }
 """The types above that the generated files refer to by name."""
@@ -127,6 +129,7 @@ class FileChange:
     shared: Annotated[
         Literal[True] | None, "Steps of other sessions were open too, so the change belongs to several sessions."
     ] = None
+    shared_with: Annotated[list[str] | None, "The ids of these steps. Present if the change is `shared`."] = None
 
 
 @attrs.frozen(kw_only=True)
@@ -174,6 +177,55 @@ class FileOutcome:
 
 
 @attrs.frozen(kw_only=True)
+class ChangedBy:
+    """Who changed a file."""
+
+    author: Annotated[
+        Literal["user", "step", "operation"], "Whether it was the user, a step, or an operation such as a restore."
+    ]
+    at: Annotated[str | None, "When, as RFC 3339 in UTC with milliseconds. Absent if that is not known."] = None
+    step_id: Annotated[str | None, "The step."] = None
+    session_id: Annotated[str | None, "The session of the step."] = None
+    agent: Annotated[str | None, "The agent of that session."] = None
+    kind: Annotated[RevertKind | None, "What the operation is."] = None
+    elsewhere: Annotated[
+        Literal[True] | None, "The conflict is not about this change, which is elsewhere in the file."
+    ] = None
+
+
+@attrs.frozen(kw_only=True)
+class Dispute:
+    """Lines of a file that a step or operation changed, and that somebody else changed since."""
+
+    line: Annotated[int, "The number of the first of them in the file as it is, from 1."]
+    now: Annotated[list[str], "The lines as they are: at most 100, as in the other two."]
+    left: Annotated[list[str], "The lines as the step or operation left them."]
+    wanted: Annotated[list[str], "The lines as they were before that."]
+
+
+@attrs.frozen(kw_only=True)
+class Contested:
+    """A file of a step or operation that conflicts, or would without `onConflict: "overwrite"`."""
+
+    file: Annotated[str, _FILE]
+    uri: Annotated[str | None, _URI] = None
+    name: Annotated[str, "The id of the step or operation to undo or redo."]
+    reason: Annotated[str | None, "Why it conflicts."] = None
+    by: Annotated[list[ChangedBy], "Who changed it since, the last first; if it is `shared`, with whom."]
+    dispute: Annotated[Dispute | None, "The first lines that both changed. Absent if it is not about lines."] = None
+
+
+@attrs.frozen(kw_only=True)
+class Details:
+    """What an operation changes, or would change in a dry run."""
+
+    additions: Annotated[int, "Lines added."]
+    deletions: Annotated[int, "Lines deleted."]
+    diff: Annotated[str | None, 'All of it as a unified diff. Present for `details: "diff"`.'] = None
+    contested: Annotated[list[Contested], "The files of steps and operations that conflict, as they are undone."]
+
+
+@attrs.frozen(kw_only=True)
 class Outcome:
     """What an operation that changes the working tree did."""
 
@@ -185,6 +237,7 @@ class Outcome:
     ]
     after: Annotated[TreeHash, "The working tree after the operation."]
     files: Annotated[list[FileOutcome], "The files that the operation considered."]
+    details: Annotated[Details | None, "Present if the request asked for it."] = None
 
 
 @attrs.frozen(kw_only=True)

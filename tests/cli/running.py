@@ -169,7 +169,7 @@ class Terminal:
 
     def answer(self, text: bytes) -> Result:
         """Types an answer to the question, once it is asked; finishes."""
-        self.wait_for(b"[y/N] ")
+        self.wait_for(b"[y/N")
         self.type(text)
         return self.finish()
 

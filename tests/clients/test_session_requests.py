@@ -76,6 +76,10 @@ ASKED: list[tuple[Callable[[Recorder], Any], str, dict[str, Any]]] = [
         {"sessionId": "s", "messageId": "m", "stepId": "p", "contents": False, "cursor": "c", "limit": 2},
     ),
     (lambda it: it.session_undo("s"), "session/undo", {"sessionId": "s"}),
+    (lambda it: it.session_undo(), "session/undo", {}),
+    (lambda it: it.session_undo(message_id="m"), "session/undo", {"messageId": "m"}),
+    (lambda it: it.session_undo("s", after_step_id="p"), "session/undo", {"sessionId": "s", "afterStepId": "p"}),
+    (lambda it: it.session_redo(count=2), "session/redo", {"count": 2}),
     (
         lambda it: it.session_undo("s", 2, step_id="p", dry_run=True, on_conflict="fail"),
         "session/undo",

@@ -8,6 +8,7 @@ from typing import Any
 
 import attrs
 
+from snapd.core.actions.undo.steps import Wanted
 from snapd.core.call import Call
 from snapd.core.operations.writer import OperationOptions
 from tests.support.sessions import Agents
@@ -114,7 +115,7 @@ def merging_an_undo(folder: Path, count: int) -> Ready:
     bench.write(texts(b"two", b"user"))
     return Ready(
         bench,
-        lambda call: bench.workspace.undo_steps.undo(session, 1, None, request(), call),
+        lambda call: bench.workspace.undo_steps.undo(Wanted(session), request(), call),
         (texts(b"one", b"user"),),
     )
 

@@ -28,6 +28,10 @@ def test_a_session(home: Home, project: Path) -> None:
         assert snapshot_history("one") == [before, after]
         snap.revert(before, ["config.yaml"])
         assert track_snapshot("one") == before
+        (operation,) = snap.undo().operations or []
+        assert (operation.kind, operation.state, track_snapshot("one")) == ("revert", "undone", after)
+        assert snap.redo().applied
+        assert track_snapshot("one") == before
 
 
 def test_sessions_side_by_side_and_anew(home: Home, project: Path) -> None:

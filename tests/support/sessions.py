@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
+from snapd.core.actions.undo.steps import Wanted
 from snapd.core.answers import SessionView, StepView
 from snapd.core.call import Call
 from snapd.core.model import OnConflict, Outcome
@@ -112,10 +113,10 @@ class Agents:
         by_name: bool = False,
         dry_run: bool = False,
     ) -> tuple[Outcome, list[str]]:
-        outcome, steps = self.bench.workspace.undo_steps.undo(
-            session, count, step, OperationOptions(on_conflict, by_name, dry_run), Call()
+        turning = self.bench.workspace.undo_steps.undo(
+            Wanted(session, count, step), OperationOptions(on_conflict, by_name, dry_run), Call()
         )
-        return outcome, ids(steps)
+        return turning.outcome, ids(turning.steps)
 
     def undo(
         self,
@@ -134,7 +135,7 @@ class Agents:
     def redone(self, session: str, count: int = 1, on_conflict: OnConflict = "merge") -> Outcome:
         return self.bench.workspace.undo_steps.redo(
             session, count, OperationOptions(on_conflict, False, False), Call()
-        )[0]
+        ).outcome
 
     def redo(self, session: str, count: int = 1, on_conflict: OnConflict = "merge") -> dict[str, str]:
         return outcomes(self.redone(session, count, on_conflict))

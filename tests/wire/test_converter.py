@@ -82,7 +82,7 @@ def wrong(obj: Any, cls: type[Any], **options: bool) -> str:
         (
             {"hash": HASH, "onConflict": LONE},
             RestoreParams,
-            'onConflict: expected "merge" or "fail" or "overwrite"',
+            'onConflict: expected "merge" or "fail" or "overwrite" or "keep"',
         ),
         (
             {"workDoneToken": True},

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 COMMON = "workspaceUri? workDoneToken? "
-OUTCOME = "applied before after files"
+OUTCOME = "applied before after files details?"
 
 STATUS = (
     "enabled workspaceUri within? projectId files watcher watcherReason? fullLook? lastHash? store openSteps settings? "
@@ -34,8 +34,8 @@ REQUESTS = {
     "snapshot/fileAt": ("hash file", "file size mode binary encoding content"),
     "snapshot/listFiles": ("hash prefix? cursor? limit?", "files nextCursor?"),
     "snapshot/fileExists": ("hash file", "exists"),
-    "snapshot/restore": ("hash dryRun? onConflict?", OUTCOME),
-    "snapshot/revert": ("patches dryRun? onConflict?", OUTCOME),
+    "snapshot/restore": ("hash dryRun? onConflict? details?", OUTCOME),
+    "snapshot/revert": ("patches dryRun? onConflict? details?", OUTCOME),
     "snapshot/status": ("", STATUS),
     "snapshot/cleanup": ("olderThanDays?", "removed freedBytes"),
     "snapshot/events": ("since", "events? reset? latest"),
@@ -44,15 +44,18 @@ REQUESTS = {
     "session/list": ("cursor? limit?", "sessions nextCursor?"),
     "session/steps": ("sessionId cursor? limit?", "steps nextCursor?"),
     "session/diff": ("sessionId messageId? stepId? contents? cursor? limit?", "diffs nextCursor?"),
-    "session/undo": ("sessionId count? stepId? dryRun? onConflict?", f"{OUTCOME} steps"),
-    "session/redo": ("sessionId count? dryRun? onConflict?", f"{OUTCOME} steps"),
+    "session/undo": (
+        "sessionId? count? stepId? messageId? afterStepId? dryRun? onConflict? details?",
+        f"{OUTCOME} steps operations?",
+    ),
+    "session/redo": ("sessionId? count? dryRun? onConflict? details?", f"{OUTCOME} steps operations?"),
     "session/revert": ("sessionId messageId partId? dryRun? onConflict?", f"{OUTCOME} messageId partId? snapshot diff"),
     "session/unrevert": ("sessionId", OUTCOME),
     "step/begin": ("sessionId parentStepId? messageId? partId? tool? description? ends? detached?", "stepId hash"),
     "step/end": ("stepId files?", "stepId from to files"),
     "step/find": ("prefix? sessionId? parentStepId? limit? renames?", "steps"),
     "step/hunks": ("stepId file", "hunks"),
-    "step/revertHunks": ("stepId file hunks dryRun? onConflict?", OUTCOME),
+    "step/revertHunks": ("stepId file hunks dryRun? onConflict? details?", OUTCOME),
 }
 ADDED = {
     "snapshot/check": (
@@ -63,7 +66,7 @@ ADDED = {
     "snapshot/purge": ("files? everything? dryRun?", "applied files snapshots sessions freedBytes stillInGit"),
     "session/history": ("sessionId? files? renames? cursor? limit?", "entries nextCursor?"),
     "step/diff": ("stepId files? exact?", "diff encoding?"),
-    "step/revertFiles": ("stepId files dryRun? onConflict?", OUTCOME),
+    "step/revertFiles": ("stepId files dryRun? onConflict? details?", OUTCOME),
 }
 """What the contract does not have: a method may be added to it."""
 
@@ -77,7 +80,7 @@ PUSHED = {
 VALUES = {
     values.FileDiff: "file uri? status before after additions deletions binary tooLarge? encoding? renamedFrom? "
     "oldMode? newMode?",
-    values.FileChange: "file uri? status additions deletions binary renamedFrom? shared?",
+    values.FileChange: "file uri? status additions deletions binary renamedFrom? shared? sharedWith?",
     values.Skipped: "file uri? reason",
     values.Patch: "hash files",
     values.FileOutcome: "file uri? outcome reason? renamedFrom?",
@@ -144,7 +147,7 @@ def test_the_reference_has_every_method_and_no_unfilled_slot() -> None:
     assert re.findall(r"^### `(.+)`$", page, re.MULTILINE) == [*METHODS, *PUSHED]
     assert "{{" not in page
     assert "| `limit?` | `integer` |" in page
-    assert '| `onConflict?` | `"merge" \\| "fail" \\| "overwrite"` |' in page
+    assert '| `onConflict?` | `"merge" \\| "fail" \\| "overwrite" \\| "keep"` |' in page
     anchors = {heading.lower().replace(" ", "-") for heading in re.findall(r"^#+ ([\w ]+)$", page, re.MULTILINE)}
     assert set(re.findall(r"\]\(#([^)]*)\)", page)) <= anchors
 

@@ -6,10 +6,14 @@ from __future__ import annotations
 from typing import Literal, TypedDict
 
 __all__ = [
+    "ChangedBy",
     "CheckParams",
     "CheckResult",
     "CleanupParams",
     "CleanupResult",
+    "Contested",
+    "Detail",
+    "Details",
     "DidChangeParams",
     "DidRevertParams",
     "DidTrackParams",
@@ -17,6 +21,7 @@ __all__ = [
     "DiffFullResult",
     "DiffParams",
     "DiffResult",
+    "Dispute",
     "Entry",
     "EventsParams",
     "EventsResult",
@@ -40,6 +45,7 @@ __all__ = [
     "NotificationParams",
     "OnConflict",
     "OpenStep",
+    "Operation",
     "Outcome",
     "OutcomeKind",
     "Patch",
@@ -103,8 +109,9 @@ TreeHash = str
 FileStatus = Literal["added", "deleted", "modified"]
 OutcomeKind = Literal["restored", "deleted", "merged", "unchanged", "conflict", "kept", "skipped", "failed"]
 SkipReason = Literal["tooLarge", "unreadable", "special", "unstable", "unsupportedName", "purged"]
-OnConflict = Literal["merge", "fail", "overwrite"]
+OnConflict = Literal["merge", "fail", "overwrite", "keep"]
 SettingSource = Literal["default", "file", "environment", "client", "otherClient", "folder"]
+Detail = Literal["counts", "diff"]
 RevertKind = Literal["restore", "revert", "undo", "redo", "unrevert", "hunks"]
 
 
@@ -441,6 +448,10 @@ class RestoreParams(_RestoreParamsRequired, total=False):
     """Report what the request would do, without doing it."""
     onConflict: OnConflict
     """What to do with a file that changed since. Default: `"overwrite"`. See Conflicts."""
+    details: Detail
+    """Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in
+    conflict; `"diff"`, the same and a unified diff. Default: none.
+    """
 
 
 class _FileOutcomeRequired(TypedDict):
@@ -463,9 +474,80 @@ class FileOutcome(_FileOutcomeRequired, total=False):
     """The name that the file had before the operation renamed it. That name is in the list too, as `"deleted"`."""
 
 
-class Outcome(TypedDict):
-    """What an operation that changes the working tree did."""
+class _ChangedByRequired(TypedDict):
+    author: Literal["user", "step", "operation"]
+    """Whether it was the user, a step, or an operation such as a restore."""
 
+
+class ChangedBy(_ChangedByRequired, total=False):
+    """Who changed a file."""
+
+    at: str
+    """When, as RFC 3339 in UTC with milliseconds. Absent if that is not known."""
+    stepId: str
+    """The step."""
+    sessionId: str
+    """The session of the step."""
+    agent: str
+    """The agent of that session."""
+    kind: RevertKind
+    """What the operation is."""
+    elsewhere: Literal[True]
+    """The conflict is not about this change, which is elsewhere in the file."""
+
+
+class Dispute(TypedDict):
+    """Lines of a file that a step or operation changed, and that somebody else changed since."""
+
+    line: int
+    """The number of the first of them in the file as it is, from 1."""
+    now: list[str]
+    """The lines as they are: at most 100, as in the other two."""
+    left: list[str]
+    """The lines as the step or operation left them."""
+    wanted: list[str]
+    """The lines as they were before that."""
+
+
+class _ContestedRequired(TypedDict):
+    file: str
+    """Relative to the workspace root, with `/` between its parts."""
+    name: str
+    """The id of the step or operation to undo or redo."""
+    by: list[ChangedBy]
+    """Who changed it since, the last first; if it is `shared`, with whom."""
+
+
+class Contested(_ContestedRequired, total=False):
+    """A file of a step or operation that conflicts, or would without `onConflict: "overwrite"`."""
+
+    uri: str
+    """The exact, percent-encoded `file:` URI. Present if the name is not valid UTF-8, so that `file` shows it with
+    U+FFFD.
+    """
+    reason: str
+    """Why it conflicts."""
+    dispute: Dispute
+    """The first lines that both changed. Absent if it is not about lines."""
+
+
+class _DetailsRequired(TypedDict):
+    additions: int
+    """Lines added."""
+    deletions: int
+    """Lines deleted."""
+    contested: list[Contested]
+    """The files of steps and operations that conflict, as they are undone."""
+
+
+class Details(_DetailsRequired, total=False):
+    """What an operation changes, or would change in a dry run."""
+
+    diff: str
+    """All of it as a unified diff. Present for `details: "diff"`."""
+
+
+class _OutcomeRequired(TypedDict):
     applied: bool
     """False for a dry run, and if `onConflict: "fail"` met a conflict. True if there was nothing to do."""
     before: TreeHash
@@ -474,6 +556,13 @@ class Outcome(TypedDict):
     """The working tree after the operation."""
     files: list[FileOutcome]
     """The files that the operation considered."""
+
+
+class Outcome(_OutcomeRequired, total=False):
+    """What an operation that changes the working tree did."""
+
+    details: Details
+    """Present if the request asked for it."""
 
 
 class _RevertParamsRequired(RequestParams):
@@ -488,6 +577,10 @@ class RevertParams(_RevertParamsRequired, total=False):
     """Report what the request would do, without doing it."""
     onConflict: OnConflict
     """What to do with a file that changed since. Default: `"overwrite"`. See Conflicts."""
+    details: Detail
+    """Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in
+    conflict; `"diff"`, the same and a unified diff. Default: none.
+    """
 
 
 class StatusParams(RequestParams):
@@ -829,6 +922,8 @@ class FileChange(_FileChangeRequired, total=False):
     """The name of the file before the rename, if the request asked for renames; it is then `modified`."""
     shared: Literal[True]
     """Steps of other sessions were open too, so the change belongs to several sessions."""
+    sharedWith: list[str]
+    """The ids of these steps. Present if the change is `shared`."""
 
 
 class _UncapturedRequired(TypedDict):
@@ -1078,45 +1173,78 @@ class SessionDiffResult(_SessionDiffResultRequired, total=False):
     """The `cursor` of the next page. Absent on the last page."""
 
 
-class _SessionUndoParamsRequired(RequestParams):
-    sessionId: str
-    """The session."""
-
-
-class SessionUndoParams(_SessionUndoParamsRequired, total=False):
+class SessionUndoParams(RequestParams, total=False):
     """The params of `session/undo`."""
 
+    sessionId: str
+    """The session. Default: that of the step or the message; without these, the whole workspace."""
     count: int
-    """How many steps to undo. A number beyond the last one means all."""
+    """How many of the last steps, or steps and operations, to undo. A number beyond the last one means all."""
     stepId: str
     """Undo only this step, with its parts, and keep later steps."""
+    messageId: str
+    """Undo all steps of this message, with their parts, and keep later steps. Not with `stepId`."""
+    afterStepId: str
+    """Undo all steps of the session after this one. Not with `stepId` or `messageId`."""
     dryRun: bool
     """Report what the request would do, without doing it."""
     onConflict: OnConflict
     """What to do with a file that is not as the step left it. Default: `"merge"`. See Conflicts."""
+    details: Detail
+    """Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in
+    conflict; `"diff"`, the same and a unified diff. Default: none.
+    """
 
 
-class StepsOutcome(Outcome):
-    """What `session/undo` and `session/redo` did."""
+class _OperationRequired(TypedDict):
+    operationId: str
+    """The id of the operation."""
+    kind: RevertKind
+    """What it is."""
+    at: str
+    """When it was done, as RFC 3339 in UTC with milliseconds."""
+    before: TreeHash
+    """The working tree before it."""
+    after: TreeHash
+    """The working tree after it."""
+    state: Literal["applied", "partly", "undone"]
+    """What has become of it, as for a step."""
 
+
+class Operation(_OperationRequired, total=False):
+    """An operation that can be undone."""
+
+    sessionId: str
+    """The session that it was about, if it was about one."""
+
+
+class _StepsOutcomeRequired(Outcome):
     steps: list[Step]
     """The steps, in the order in which they were processed."""
 
 
-class _SessionRedoParamsRequired(RequestParams):
-    sessionId: str
-    """The session."""
+class StepsOutcome(_StepsOutcomeRequired, total=False):
+    """What `session/undo` and `session/redo` did."""
+
+    operations: list[Operation]
+    """The operations, in the order in which they were processed. Absent if there are none."""
 
 
-class SessionRedoParams(_SessionRedoParamsRequired, total=False):
+class SessionRedoParams(RequestParams, total=False):
     """The params of `session/redo`."""
 
+    sessionId: str
+    """The session. Default: what was undone last in the workspace, steps and operations."""
     count: int
-    """How many steps to redo. A number beyond the last one means all."""
+    """How many steps, or steps and operations, to redo. A number beyond the last one means all."""
     dryRun: bool
     """Report what the request would do, without doing it."""
     onConflict: OnConflict
     """What to do with a file that is not as the step left it. Default: `"merge"`. See Conflicts."""
+    details: Detail
+    """Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in
+    conflict; `"diff"`, the same and a unified diff. Default: none.
+    """
 
 
 class _SessionRevertParamsRequired(RequestParams):
@@ -1199,6 +1327,10 @@ class Entry(_EntryRequired, total=False):
     """The session of an operation."""
     steps: list[str]
     """The steps that an operation undid or redid."""
+    state: Literal["partly", "undone"]
+    """Of an operation that was undone, or `partly` so, as for a step."""
+    operations: list[Operation]
+    """The operations that an operation undid or redid. Absent if there are none."""
     after: TreeHash
     """The working tree after it. Absent for an open step."""
 
@@ -1357,6 +1489,10 @@ class StepRevertHunksParams(_StepRevertHunksParamsRequired, total=False):
     """Report what the request would do, without doing it."""
     onConflict: OnConflict
     """What to do with a file that is not as the step left it. Default: `"merge"`. See Conflicts."""
+    details: Detail
+    """Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in
+    conflict; `"diff"`, the same and a unified diff. Default: none.
+    """
 
 
 class _StepRevertFilesParamsRequired(RequestParams):
@@ -1373,3 +1509,7 @@ class StepRevertFilesParams(_StepRevertFilesParamsRequired, total=False):
     """Report what the request would do, without doing it."""
     onConflict: OnConflict
     """What to do with a file that is not as the step left it. Default: `"merge"`. See Conflicts."""
+    details: Detail
+    """Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in
+    conflict; `"diff"`, the same and a unified diff. Default: none.
+    """

@@ -117,21 +117,25 @@ class SessionRequests(Requests):
 
     def session_undo(
         self,
-        session_id: str,
+        session_id: str | None = None,
         count: int | None = None,
         *,
         step_id: str | None = None,
+        message_id: str | None = None,
+        after_step_id: str | None = None,
         dry_run: bool | None = None,
         on_conflict: types.OnConflict | None = None,
         workspace_uri: str | None = None,
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
     ) -> types.StepsOutcome:
-        """Undoes the last steps of a session that changed something, or one step with its parts."""
+        """Undoes one step, the steps of a message, those after a step, or the last of a session or the workspace."""
         params = {
             "sessionId": session_id,
             "count": count,
             "stepId": step_id,
+            "messageId": message_id,
+            "afterStepId": after_step_id,
             "dryRun": dry_run,
             "onConflict": on_conflict,
         }
@@ -140,7 +144,7 @@ class SessionRequests(Requests):
 
     def session_redo(
         self,
-        session_id: str,
+        session_id: str | None = None,
         count: int | None = None,
         *,
         dry_run: bool | None = None,
@@ -149,7 +153,7 @@ class SessionRequests(Requests):
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
     ) -> types.StepsOutcome:
-        """Redoes undone steps of a session, the last undone first."""
+        """Redoes undone steps of a session, or what was undone last in the workspace; the last undone first."""
         params = {"sessionId": session_id, "count": count, "dryRun": dry_run, "onConflict": on_conflict}
         result: types.StepsOutcome = self._ask("session/redo", params, workspace_uri, timeout, on_progress)
         return result

@@ -11,9 +11,11 @@ export type OutcomeKind = "restored" | "deleted" | "merged" | "unchanged" | "con
 
 export type SkipReason = "tooLarge" | "unreadable" | "special" | "unstable" | "unsupportedName" | "purged";
 
-export type OnConflict = "merge" | "fail" | "overwrite";
+export type OnConflict = "merge" | "fail" | "overwrite" | "keep";
 
 export type SettingSource = "default" | "file" | "environment" | "client" | "otherClient" | "folder";
+
+export type Detail = "counts" | "diff";
 
 export type RevertKind = "restore" | "revert" | "undo" | "redo" | "unrevert" | "hunks";
 
@@ -263,6 +265,8 @@ export interface RestoreParams extends RequestParams {
   dryRun?: boolean;
   /** What to do with a file that changed since. Default: `"overwrite"`. See Conflicts. */
   onConflict?: OnConflict;
+  /** Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in conflict; `"diff"`, the same and a unified diff. Default: none. */
+  details?: Detail;
 }
 
 /** What an operation did with one file. */
@@ -279,6 +283,64 @@ export interface FileOutcome {
   renamedFrom?: string;
 }
 
+/** Who changed a file. */
+export interface ChangedBy {
+  /** Whether it was the user, a step, or an operation such as a restore. */
+  author: "user" | "step" | "operation";
+  /** When, as RFC 3339 in UTC with milliseconds. Absent if that is not known. */
+  at?: string;
+  /** The step. */
+  stepId?: string;
+  /** The session of the step. */
+  sessionId?: string;
+  /** The agent of that session. */
+  agent?: string;
+  /** What the operation is. */
+  kind?: RevertKind;
+  /** The conflict is not about this change, which is elsewhere in the file. */
+  elsewhere?: true;
+}
+
+/** Lines of a file that a step or operation changed, and that somebody else changed since. */
+export interface Dispute {
+  /** The number of the first of them in the file as it is, from 1. */
+  line: number;
+  /** The lines as they are: at most 100, as in the other two. */
+  now: string[];
+  /** The lines as the step or operation left them. */
+  left: string[];
+  /** The lines as they were before that. */
+  wanted: string[];
+}
+
+/** A file of a step or operation that conflicts, or would without `onConflict: "overwrite"`. */
+export interface Contested {
+  /** Relative to the workspace root, with `/` between its parts. */
+  file: string;
+  /** The exact, percent-encoded `file:` URI. Present if the name is not valid UTF-8, so that `file` shows it with U+FFFD. */
+  uri?: string;
+  /** The id of the step or operation to undo or redo. */
+  name: string;
+  /** Why it conflicts. */
+  reason?: string;
+  /** Who changed it since, the last first; if it is `shared`, with whom. */
+  by: ChangedBy[];
+  /** The first lines that both changed. Absent if it is not about lines. */
+  dispute?: Dispute;
+}
+
+/** What an operation changes, or would change in a dry run. */
+export interface Details {
+  /** Lines added. */
+  additions: number;
+  /** Lines deleted. */
+  deletions: number;
+  /** All of it as a unified diff. Present for `details: "diff"`. */
+  diff?: string;
+  /** The files of steps and operations that conflict, as they are undone. */
+  contested: Contested[];
+}
+
 /** What an operation that changes the working tree did. */
 export interface Outcome {
   /** False for a dry run, and if `onConflict: "fail"` met a conflict. True if there was nothing to do. */
@@ -289,6 +351,8 @@ export interface Outcome {
   after: TreeHash;
   /** The files that the operation considered. */
   files: FileOutcome[];
+  /** Present if the request asked for it. */
+  details?: Details;
 }
 
 /** The params of `snapshot/revert`. */
@@ -299,6 +363,8 @@ export interface RevertParams extends RequestParams {
   dryRun?: boolean;
   /** What to do with a file that changed since. Default: `"overwrite"`. See Conflicts. */
   onConflict?: OnConflict;
+  /** Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in conflict; `"diff"`, the same and a unified diff. Default: none. */
+  details?: Detail;
 }
 
 /** The params of `snapshot/status`. */
@@ -562,6 +628,8 @@ export interface FileChange {
   renamedFrom?: string;
   /** Steps of other sessions were open too, so the change belongs to several sessions. */
   shared?: true;
+  /** The ids of these steps. Present if the change is `shared`. */
+  sharedWith?: string[];
 }
 
 /** A file that no snapshot has, because it is ignored or was skipped, and what happened to it. */
@@ -752,34 +820,62 @@ export interface SessionDiffResult {
 
 /** The params of `session/undo`. */
 export interface SessionUndoParams extends RequestParams {
-  /** The session. */
-  sessionId: string;
-  /** How many steps to undo. A number beyond the last one means all. */
+  /** The session. Default: that of the step or the message; without these, the whole workspace. */
+  sessionId?: string;
+  /** How many of the last steps, or steps and operations, to undo. A number beyond the last one means all. */
   count?: number;
   /** Undo only this step, with its parts, and keep later steps. */
   stepId?: string;
+  /** Undo all steps of this message, with their parts, and keep later steps. Not with `stepId`. */
+  messageId?: string;
+  /** Undo all steps of the session after this one. Not with `stepId` or `messageId`. */
+  afterStepId?: string;
   /** Report what the request would do, without doing it. */
   dryRun?: boolean;
   /** What to do with a file that is not as the step left it. Default: `"merge"`. See Conflicts. */
   onConflict?: OnConflict;
+  /** Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in conflict; `"diff"`, the same and a unified diff. Default: none. */
+  details?: Detail;
+}
+
+/** An operation that can be undone. */
+export interface Operation {
+  /** The id of the operation. */
+  operationId: string;
+  /** What it is. */
+  kind: RevertKind;
+  /** The session that it was about, if it was about one. */
+  sessionId?: string;
+  /** When it was done, as RFC 3339 in UTC with milliseconds. */
+  at: string;
+  /** The working tree before it. */
+  before: TreeHash;
+  /** The working tree after it. */
+  after: TreeHash;
+  /** What has become of it, as for a step. */
+  state: "applied" | "partly" | "undone";
 }
 
 /** What `session/undo` and `session/redo` did. */
 export interface StepsOutcome extends Outcome {
   /** The steps, in the order in which they were processed. */
   steps: Step[];
+  /** The operations, in the order in which they were processed. Absent if there are none. */
+  operations?: Operation[];
 }
 
 /** The params of `session/redo`. */
 export interface SessionRedoParams extends RequestParams {
-  /** The session. */
-  sessionId: string;
-  /** How many steps to redo. A number beyond the last one means all. */
+  /** The session. Default: what was undone last in the workspace, steps and operations. */
+  sessionId?: string;
+  /** How many steps, or steps and operations, to redo. A number beyond the last one means all. */
   count?: number;
   /** Report what the request would do, without doing it. */
   dryRun?: boolean;
   /** What to do with a file that is not as the step left it. Default: `"merge"`. See Conflicts. */
   onConflict?: OnConflict;
+  /** Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in conflict; `"diff"`, the same and a unified diff. Default: none. */
+  details?: Detail;
 }
 
 /** The params of `session/revert`. */
@@ -840,6 +936,10 @@ export interface Entry {
   sessionId?: string;
   /** The steps that an operation undid or redid. */
   steps?: string[];
+  /** Of an operation that was undone, or `partly` so, as for a step. */
+  state?: "partly" | "undone";
+  /** The operations that an operation undid or redid. Absent if there are none. */
+  operations?: Operation[];
   /** The working tree before it. */
   before: TreeHash;
   /** The working tree after it. Absent for an open step. */
@@ -970,6 +1070,8 @@ export interface StepRevertHunksParams extends RequestParams {
   dryRun?: boolean;
   /** What to do with a file that is not as the step left it. Default: `"merge"`. See Conflicts. */
   onConflict?: OnConflict;
+  /** Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in conflict; `"diff"`, the same and a unified diff. Default: none. */
+  details?: Detail;
 }
 
 /** The params of `step/revertFiles`. */
@@ -982,6 +1084,8 @@ export interface StepRevertFilesParams extends RequestParams {
   dryRun?: boolean;
   /** What to do with a file that is not as the step left it. Default: `"merge"`. See Conflicts. */
   onConflict?: OnConflict;
+  /** Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in conflict; `"diff"`, the same and a unified diff. Default: none. */
+  details?: Detail;
 }
 
 /** The params and the result of each request. */

@@ -8,6 +8,8 @@ from snapd.cli.requests.names import short
 from snapd.cli.terminal.layout import columns, fit, fit_title, one_line, pad
 from snapd.cli.terminal.naming import said_of, step_name
 from snapd.cli.terminal.output import count_words, letter_of, printable
+from snapd.cli.terminal.plans import operation_name
+from snapd.cli.terminal.reasons import sharing
 from snapd.cli.terminal.times import day, lasting, moment
 
 if TYPE_CHECKING:
@@ -172,15 +174,22 @@ class _Picture:
             self._begin_lane(session_id)
         style = "bold" if session_id is None else self._styles[session_id]
         names = entry.get("steps") or []
+        operations = ", ".join(operation_name(each, self._now) for each in entry.get("operations", ()))
         if len(names) == 1 and names[0] in self._steps:
             said = f"{names[0][:8]} {step_name(self._steps[names[0]])}"
         elif names:
-            said = ", ".join(name[:8] for name in names)
+            said = ", ".join([*(name[:8] for name in names), *filter(None, [operations])])
+        elif operations:
+            said = operations
         elif entry["kind"] == "hunks":
             said = "taken back"
         else:
             said = f"to {entry['after'][:8]}" if entry["kind"] == "restore" else ""
-        self._add_marked(clock, session_id, ("◆", style), [(pad(entry["kind"], _NAME), "bold"), (said, "")])
+        texts = [(pad(entry["kind"], _NAME), "bold"), (said, "")]
+        if "state" in entry:
+            undone, shade = ("undone", "dim") if entry["state"] == "undone" else ("partly undone", "yellow")
+            texts = [(text, shade if undone == "undone" else plain) for text, plain in texts] + [(f"  {undone}", shade)]
+        self._add_marked(clock, session_id, ("◆", style), texts)
 
     def _add_marked(
         self,
@@ -194,6 +203,13 @@ class _Picture:
         below = None if file is None else _Files(self._running(), [file], "dim" if texts[0][1] == "dim" else "")
         cells[0 if session_id is None else self._lanes.index(session_id) + 1] = mark
         self._rows.append(_Row(clock, cells, texts, below))
+
+    def _sharing(self, row: dict[str, Any]) -> str:
+        """Says with whom a step shares a change."""
+        others = row.get("sharedWith", ())
+        if len(others) != 1:
+            return f"shared with {len(others)} steps" if others else "shared"
+        return sharing(others[0], self._steps.get(others[0], {}).get("agent"))
 
     # -- days and lanes
 
@@ -286,7 +302,7 @@ class _Picture:
 
     def _file_lines(self, files: _Files, lanes: int) -> list[str]:
         shown = files.rows if len(files.rows) <= _FILES else files.rows[: _FILES - 1]
-        told = [_counts(row) for row in shown]
+        told = [_counts(row, self._sharing(row)) for row in shown]
         widest = max(sum(len(text) for text, _ in parts) for parts in told)
         indent = _NAME if self._is_roomy(lanes) else _INDENT
         left = self._left(lanes) - indent
@@ -315,9 +331,9 @@ class _Files:
         self.style = style
 
 
-def _counts(row: dict[str, Any]) -> list[tuple[str, str]]:
+def _counts(row: dict[str, Any], sharing: str) -> list[tuple[str, str]]:
     """How much of a file changed, and whose that may be, in styles."""
-    return [*count_words(row), *([("  shared", "yellow")] if row.get("shared") else [])]
+    return [*count_words(row), *([(f"  {sharing}", "yellow")] if row.get("shared") else [])]
 
 
 def _said(step: dict[str, Any]) -> list[tuple[str, str]]:

@@ -55,6 +55,11 @@ class Recorder:
         self.trouble: Exception | None = None
         """What went wrong last, where something did."""
 
+    @property
+    def backend(self) -> Backend:
+        """Who answers."""
+        return self._found
+
     def start(self, agent: str, title: str) -> None:
         """Starts the session and its first step.
 

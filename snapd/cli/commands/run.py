@@ -14,9 +14,10 @@ from snapd_client import ClientError
 
 from snapd.cli.requests.connection import connected
 from snapd.cli.requests.folder import folder_of
-from snapd.cli.requests.names import short
+from snapd.cli.requests.names import find_step, short
 from snapd.cli.terminal.layout import fit_name, terminal_width
 from snapd.cli.terminal.output import Painter, counts, print_error, printable
+from snapd.cli.terminal.reasons import sharing
 from snapd.core.errors import InvalidParams, SnapdError
 from snapd.launch import ensure_daemon
 from snapd.locations import Locations
@@ -26,6 +27,8 @@ from .recorder import Recorder
 if TYPE_CHECKING:
     import argparse
     from types import FrameType
+
+    from snapd.backend import Backend
 
 _NOT_FOUND = 127
 _NOT_EXECUTABLE = 126
@@ -167,6 +170,7 @@ def _finish(options: argparse.Namespace, recorder: Recorder) -> None:
     """Ends the session, and prints what was recorded."""
     try:
         steps = [step for step in recorder.finish() if step.get("files")]
+        shared = _shared(recorder.backend, steps)
     except (ClientError, SnapdError, OSError) as error:
         print_error(error, "the session could not be ended: ")
         return
@@ -181,9 +185,26 @@ def _finish(options: argparse.Namespace, recorder: Recorder) -> None:
     print(f"snapd: session {painter.paint(name, 'yellow')}: {said}", file=sys.stderr)
     for step in steps:
         print(f"  {painter.paint('●', 'cyan')} {_step(painter, step)}", file=sys.stderr)
+    for line in shared:
+        print(f"  {painter.paint(line, 'yellow')}", file=sys.stderr)
     note = "all that changed meanwhile counts as the command's, except what you saved in a connected editor"
-    for line in (note, f"snapd undo --session {name} undoes the last step"):
+    for line in (note, f"snapd undo --session {name} undoes the last step, and with --all all of them"):
         print(painter.paint(line, "dim"), file=sys.stderr)
+
+
+def _shared(found: Backend, steps: list[dict[str, Any]]) -> list[str]:
+    """Says which files other steps may have written, too, and which steps these are."""
+    files: dict[str, dict[str, None]] = {}
+    for step in steps:
+        for row in step["files"]:
+            for other in row.get("sharedWith", ()):
+                files.setdefault(other, {})[printable(row["file"])] = None
+    lines = []
+    for other, names in files.items():
+        agent = find_step(found, other).get("agent")
+        shown = ", ".join(list(names)[:_FILES]) + (f" and {len(names) - _FILES} more" if len(names) > _FILES else "")
+        lines.append(f"{shown}: {sharing(other, agent)}; an undo leaves what is shared")
+    return lines
 
 
 def _step(painter: Painter, step: dict[str, Any]) -> str:

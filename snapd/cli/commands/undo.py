@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from snapd.cli.requests.connection import backend, in_folder
 from snapd.cli.requests.names import find_session, find_step, latest_session
@@ -16,31 +16,55 @@ if TYPE_CHECKING:
 
 
 def undo(options: argparse.Namespace) -> int:
-    """Takes the last steps of a session back, or one of its steps wherever it is, or what it changed in some files."""
-    if options.step is not None and options.count is not None:
-        raise InvalidParams("--count: not together with a step", field="--count")
+    """Takes back what was done last; or some steps wherever they are, or what one of them changed in some files."""
+    _check_one(options, "step", "count", "message", "to", "all")
     with backend(options) as found:
-        if options.step is None:
-            params = {"sessionId": _session(options, found), "count": options.count}
-        else:
-            session_id = None if options.session is None else _session(options, found)
-            step = find_step(found, options.step, session_id)
-            if options.files:
-                files = [in_folder(options, path) for path in options.files]
-                params = {"stepId": step["stepId"], "files": files}
-                return operate(options, found, "step/revertFiles", params, sure=options.yes)
-            params = {"sessionId": step["sessionId"], "stepId": step["stepId"]}
-        return operate(options, found, "session/undo", params, sure=options.yes)
+        if options.step is not None and options.files:
+            step = find_step(found, options.step, _session(options, found))
+            files = [in_folder(options, path) for path in options.files]
+            params: dict[str, Any] = {"stepId": step["stepId"], "files": files}
+            return operate(options, found, "step/revertFiles", params, sure=options.yes)
+        return operate(options, found, "session/undo", _wanted(options, found), sure=options.yes)
 
 
 def redo(options: argparse.Namespace) -> int:
-    """Redoes the steps of a session that were undone last."""
+    """Redoes what was undone last."""
+    _check_one(options, "count", "all")
     with backend(options) as found:
-        params = {"sessionId": _session(options, found), "count": options.count}
+        if options.all:
+            params = _whole_session(options, found)
+        else:
+            params = {"sessionId": _session(options, found), "count": options.count}
         return operate(options, found, "session/redo", params, sure=options.yes)
 
 
-def _session(options: argparse.Namespace, found: Backend) -> str:
-    if options.session is None:
-        return latest_session(found)
-    return str(find_session(found, options.session)["sessionId"])
+def _wanted(options: argparse.Namespace, found: Backend) -> dict[str, Any]:
+    """The params that say what to undo."""
+    if options.all:
+        return _whole_session(options, found)
+    session_id = _session(options, found)
+    if options.step is not None or options.to is not None:
+        step = find_step(found, options.to or options.step, session_id)
+        name = "stepId" if options.to is None else "afterStepId"
+        return {"sessionId": step["sessionId"], name: step["stepId"]}
+    return {"sessionId": session_id, "messageId": options.message, "count": options.count}
+
+
+def _whole_session(options: argparse.Namespace, found: Backend) -> dict[str, Any]:
+    """The params for all steps of a session; without a name, of the one with the latest change."""
+    session = find_session(found, options.session or latest_session(found))
+    return {"sessionId": session["sessionId"], "count": max(1, session["stepCount"])}
+
+
+def _session(options: argparse.Namespace, found: Backend) -> str | None:
+    return None if options.session is None else str(find_session(found, options.session)["sessionId"])
+
+
+def _check_one(options: argparse.Namespace, *names: str) -> None:
+    """Makes sure that at most one of these says what is meant; raises `InvalidParams`."""
+    given = [name for name in names if getattr(options, name) not in (None, False)]
+    if len(given) > 1:
+        said = {name: "a step" if name == "step" else f"--{name}" for name in given}
+        raise InvalidParams(
+            f"--{given[1]}: not together with {said[given[0]]}", hint="give one of them", field=f"--{given[1]}"
+        )

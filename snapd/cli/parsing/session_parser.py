@@ -45,13 +45,18 @@ def add_sessions(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def _add_undoing(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     shared = changing(_CONFLICTS)
-    undo = commands.add_parser("undo", parents=[shared], help="undo a step, and keep what others changed since")
-    undo.add_argument("step", metavar="STEP", nargs="?", help=f"{_STEP} (default: the last that changed something)")
+    undo = commands.add_parser("undo", parents=[shared], help="undo what was done last, or a step, wherever it is")
+    undo.add_argument("step", metavar="STEP", nargs="?", help=f"{_STEP} (default: whatever was done last)")
     undo.add_argument("files", metavar="FILE", nargs="*", help="undo only what the step changed in these files")
-    redo = commands.add_parser("redo", parents=[shared], help="redo a step that was undone")
+    undo.add_argument("--message", metavar="ID", help="undo all steps of this message of the agent's")
+    undo.add_argument("--to", metavar="STEP", help="go back to right after this step of its session")
+    redo = commands.add_parser("redo", parents=[shared], help="redo what was undone last")
     for command in (undo, redo):
-        command.add_argument("--session", metavar="S", help=f"{_SESSION} (default: the one with the latest change)")
-        command.add_argument("--count", metavar="N", type=_positive, help="how many steps (default: 1)")
+        command.add_argument("--session", metavar="S", help=f"only steps of {_SESSION}")
+        command.add_argument("--count", metavar="N", type=_positive, help="how many, one after the other (default: 1)")
+        command.add_argument(
+            "--all", action="store_true", help="all steps of the session (default: of the one with the latest change)"
+        )
     hunk = commands.add_parser(
         "revert-hunk", parents=[shared], help="revert some of the hunks that a step changed in a file"
     )

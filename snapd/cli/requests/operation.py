@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from snapd.cli.exit_codes import DONE, FAILED, NOT_ALL
 from snapd.cli.terminal.confirming import confirmed
-from snapd.cli.terminal.output import Painter, outcomes, print_json, step_line
+from snapd.cli.terminal.conflicts import excerpts, taken_away
+from snapd.cli.terminal.output import Painter, print_json
+from snapd.cli.terminal.plans import deed_lines, file_lines, room_for_files, total
 from snapd.core.errors import InvalidParams
 
 from .connection import ask
+from .settling import advice, taken_back_by
 
 if TYPE_CHECKING:
     import argparse
@@ -18,7 +21,7 @@ if TYPE_CHECKING:
     from snapd.backend import Backend
 
 _AS_ASKED = frozenset({"restored", "deleted", "merged", "unchanged"})
-_PLANNED = {"session/undo": "undo", "session/redo": "redo"}
+_PLANNED = {"session/undo": "would undo", "session/redo": "would redo"}
 _DONE = {
     "session/undo": {"undone": "undone", "partly": "partly undone", "applied": "not undone"},
     "session/redo": {"applied": "redone", "partly": "partly redone", "undone": "not redone"},
@@ -30,10 +33,10 @@ def operate(options: argparse.Namespace, found: Backend, method: str, params: di
     """Shows what would be done, asks, and does it.
 
     Args:
-        options: of the command; `dry_run`, `on_conflict`, `json` and `color` are read.
+        options: of the command; `dry_run`, `on_conflict`, `all_files`, `json` and `color` are read.
         found: who answers.
         method: of the request.
-        params: of the request, without `dryRun` and `onConflict`.
+        params: of the request, without `dryRun`, `onConflict` and `details`.
         sure: do not ask for confirmation.
 
     Returns:
@@ -44,19 +47,18 @@ def operate(options: argparse.Namespace, found: Backend, method: str, params: di
         SnapdError: the error that answers the request.
     """
     # an explicit "overwrite" also overwrites files with unsaved text, which the default does not
-    params = {**params, "onConflict": options.on_conflict}
+    params = {**params, "onConflict": options.on_conflict, "details": "counts"}
     painter = Painter(options)
     if options.dry_run:
-        return _show(options, painter, method, ask(found, method, {**params, "dryRun": True}))
-    if not sure:
-        plan = ask(found, method, {**params, "dryRun": True})
-        if not _confirmed(painter, method, plan):
-            print("snapd: nothing was changed", file=sys.stderr)
-            return FAILED
-    return _show(options, painter, method, ask(found, method, params))
+        return _show(options, painter, method, params, ask(found, method, {**params, "dryRun": True}))
+    if not sure and not _confirmed(options, found, method, params):
+        print("snapd: nothing was changed", file=sys.stderr)
+        return FAILED
+    return _show(options, painter, method, params, ask(found, method, params))
 
 
-def _confirmed(painter: Painter, method: str, plan: dict[str, Any]) -> bool:
+def _confirmed(options: argparse.Namespace, found: Backend, method: str, params: dict[str, Any]) -> bool:
+    plan = ask(found, method, {**params, "dryRun": True})
     touched = [row for row in plan["files"] if row["outcome"] != "unchanged"]
     if not touched:
         return True
@@ -67,56 +69,72 @@ def _confirmed(painter: Painter, method: str, plan: dict[str, Any]) -> bool:
             field="--yes",
         )
     # standard output is for the result alone
-    for line in _planned(painter, method, plan):
+    painter = Painter(options, sys.stderr)
+    for line in _planned(options, painter, method, {**plan, "files": touched}, terminal=sys.stderr.isatty()):
         print(line, file=sys.stderr)
-    print(outcomes(painter, touched), file=sys.stderr)
-    return confirmed("Go on? A snapshot keeps the files as they are now.")
+
+    def show() -> None:
+        asked = {**params, "dryRun": True, "details": "diff"}
+        diff = ask(found, method, asked)["details"].get("diff", "")
+        print(painter.diff(diff).rstrip("\n") or "no file would change", file=sys.stderr)
+
+    return confirmed("Go on? A snapshot keeps the files as they are now.", show)
 
 
-def _show(options: argparse.Namespace, painter: Painter, method: str, result: dict[str, Any]) -> int:
+def _planned(
+    options: argparse.Namespace, painter: Painter, method: str, plan: dict[str, Any], *, terminal: bool
+) -> list[str]:
+    head = deed_lines(painter, plan, _PLANNED[method]) if method in _PLANNED else []
+    tail = [*excerpts(painter, plan), total(painter, plan)]
+    if options.on_conflict == "overwrite":
+        tail = [*taken_away(painter, plan), *tail]
+    # two lines for the question and what was typed before
+    room = room_for_files(len(head) + len(tail) + 2, everything=options.all_files, terminal=terminal)
+    return [*head, *file_lines(painter, plan, room, planned=True), *tail]
+
+
+def _show(
+    options: argparse.Namespace, painter: Painter, method: str, params: dict[str, Any], result: dict[str, Any]
+) -> int:
     if options.json:
         print_json(result)
+    elif not options.dry_run:
+        _print_done(options, painter, method, params, result)
     else:
-        for line in _done(painter, method, result) if result["applied"] else _planned(painter, method, result):
+        for line in _planned(options, painter, method, result, terminal=sys.stdout.isatty()):
             print(line)
-        if result["files"]:
-            print(outcomes(painter, result["files"]))
-        if result["applied"]:
-            print(painter.paint(f"before: {result['before']}", "dim"))
-        if not options.dry_run and (not result["applied"] or _conflicts(result) or not _is_turned(method, result)):
-            print(f"snapd: {_advice(result)}", file=sys.stderr)
+    if not options.json and not options.dry_run:
+        told = not result["applied"] or _conflicts(result) or not _is_turned(method, result)
+        for line in [*excerpts(Painter(options, sys.stderr), result), *advice(options, method, result)] if told else ():
+            print(line, file=sys.stderr)
     if not options.dry_run and not result["applied"]:
         return NOT_ALL
-    is_done = all(row["outcome"] in _AS_ASKED for row in result["files"])
+    as_asked = {*_AS_ASKED, "kept"} if options.on_conflict == "keep" else _AS_ASKED
+    is_done = all(row["outcome"] in as_asked for row in result["files"])
     return DONE if is_done and _is_turned(method, result) else NOT_ALL
+
+
+def _print_done(
+    options: argparse.Namespace, painter: Painter, method: str, params: dict[str, Any], result: dict[str, Any]
+) -> None:
+    head = deed_lines(painter, result, _DONE[method]) if method in _DONE else []
+    tail = [f"before: {result['before']}"] if result["applied"] else []
+    if (how := taken_back_by(method, params, result)) is not None:
+        tail = [how, *tail]
+    room = room_for_files(len(head) + len(tail) + 1, everything=options.all_files, terminal=sys.stdout.isatty())
+    for line in [*head, *file_lines(painter, result, room, planned=False)]:
+        print(line)
+    for line in tail:
+        print(painter.paint(line, "dim"))
 
 
 def _is_turned(method: str, result: dict[str, Any]) -> bool:
     """Whether each step reached its state: a file in conflict in one step may show the outcome of another."""
     if not result["applied"] or method not in _DONE:
         return True
-    return all(step["state"] == next(iter(_DONE[method])) for step in result["steps"])
+    wanted = next(iter(_DONE[method]))
+    return all(deed["state"] == wanted for deed in [*result["steps"], *result.get("operations", [])])
 
 
 def _conflicts(result: dict[str, Any]) -> bool:
     return any(row["outcome"] == "conflict" for row in result["files"])
-
-
-def _advice(result: dict[str, Any]) -> str:
-    """What the conflicts did, and below it what to do about them."""
-    unchanged = result["before"] == result["after"]
-    return (
-        "nothing was changed: there are conflicts" if unchanged else "the files in conflict were left as they are"
-    ) + "\nhint: add --on-conflict overwrite to write them too; a snapshot keeps them as they are now"
-
-
-def _planned(painter: Painter, method: str, result: dict[str, Any]) -> list[str]:
-    return [_step(painter, _PLANNED[method], step) for step in result.get("steps", [])]
-
-
-def _done(painter: Painter, method: str, result: dict[str, Any]) -> list[str]:
-    return [_step(painter, _DONE[method][step["state"]], step) for step in result.get("steps", [])]
-
-
-def _step(painter: Painter, word: str, step: dict[str, Any]) -> str:
-    return f"{painter.paint(word.ljust(9), 'cyan')} {step_line(painter, step)}"

@@ -13,20 +13,26 @@ from .streams import can_be_asked
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Callable
 
 
-def confirmed(question: str) -> bool:
+def confirmed(question: str, show: Callable[[], None] | None = None) -> bool:
     """Whether somebody says yes; standard output is for what was done.
 
     Args:
         question: one line.
+        show: shows more for the answer "d", after which the question is asked again; None where there is no more.
 
     Raises:
         InvalidParams: it cannot be asked.
     """
-    print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
-    check_asked()
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
+    while True:
+        print(f"{question} [{'y/N' if show is None else 'y/N/d'}] ", end="", file=sys.stderr, flush=True)
+        check_asked()
+        answer = sys.stdin.readline().strip().lower()
+        if show is None or answer not in ("d", "diff"):
+            return answer in ("y", "yes")
+        show()
 
 
 def declined(options: argparse.Namespace) -> int:

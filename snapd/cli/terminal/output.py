@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from . import errors
 from .layout import columns, fit_title, one_line, pad, terminal_width
-from .naming import file_title, step_name
+from .naming import step_name
 from .printing import printable as printable
-from .reasons import in_words
 
 if TYPE_CHECKING:
     import argparse
@@ -29,21 +28,10 @@ _STYLES = {
     "cyan": "36",
 }
 LETTERS = {"added": ("A", "green"), "deleted": ("D", "red"), "modified": ("M", "yellow")}
-_OUTCOMES = {
-    "restored": "green",
-    "deleted": "red",
-    "merged": "green",
-    "unchanged": "dim",
-    "conflict": "yellow",
-    "kept": "cyan",
-    "skipped": "yellow",
-    "failed": "red",
-}
 _HUNK_STYLES = {"@": "cyan", "+": "green", "-": "red"}
 _BAR_WIDTH = 24
 _LEAST = 8
 """Columns that a file's name has at least."""
-_OUTCOME_WIDTH = len("unchanged ")
 
 
 class Painter:
@@ -120,27 +108,6 @@ def _bar(painter: Painter, row: dict[str, Any], width: int, most: int) -> str:
     scale = min(1.0, width / most) if most else 0.0
     plus, minus = (max(1, round(count * scale)) if count and width else 0 for count in (added, deleted))
     return painter.paint("+" * plus, "green") + painter.paint("-" * minus, "red")
-
-
-def outcomes(painter: Painter, files: Iterable[dict[str, Any]]) -> str:
-    """A line for each file of an operation, one for both names of a file that it moved.
-
-    A reason that does not fit stands below; names are whole, however long they are.
-    """
-    rows = list(files)
-    sources = {row["renamedFrom"] for row in rows if "renamedFrom" in row}
-    width = terminal_width(unlimited=True)
-    lines = []
-    for row in rows:
-        if row["outcome"] == "deleted" and row["file"] in sources:
-            continue
-        name = file_title(row)
-        reason = f"({in_words(row['reason'])})" if "reason" in row else ""
-        fits = columns(name) + columns(reason) + _OUTCOME_WIDTH + 2 <= width
-        between = "  " if fits else "\n" + " " * _OUTCOME_WIDTH
-        word = painter.paint(row["outcome"].ljust(_OUTCOME_WIDTH - 1), _OUTCOMES[row["outcome"]])
-        lines.append(f"{word} {name}{between + reason if reason else ''}")
-    return "\n".join(lines)
 
 
 def counts(painter: Painter, row: dict[str, Any]) -> str:

@@ -46,6 +46,14 @@ def ago(when: datetime, now: datetime) -> str:
     return f"{when.day} {when:%b %Y}"
 
 
+def clock(when: datetime, now: datetime) -> str:
+    """The time of something, with its date where that is another day."""
+    if when.date() == now.date():
+        return f"{when:%H:%M}"
+    year = "" if when.year == now.year else f" {when:%Y}"
+    return f"{when.day} {when:%b}{year} {when:%H:%M}"
+
+
 def day(when: datetime, now: datetime) -> str:
     """The day of something."""
     if when.date() == now.date():
@@ -53,14 +61,6 @@ def day(when: datetime, now: datetime) -> str:
     if when.date() == (now - timedelta(days=1)).date():
         return "yesterday"
     return f"{when:%A}, {when.day} {when:%B %Y}"
-
-
-def clock(when: datetime, now: datetime) -> str:
-    """The day and the time of something on a few columns; today, only the time."""
-    if when.date() == now.date():
-        return f"{when:%H:%M}"
-    year = "" if when.year == now.year else f" {when.year}"
-    return f"{when.day} {when:%b}{year} {when:%H:%M}"
 
 
 def past(text: str, now: datetime, field: str) -> datetime:

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Literal
 import attrs
 
 from snapd.core.answers import StepView
-from snapd.core.timeline.model import FileSummary, Operated, OperationKind, SessionId, StepBegun, StepId
+from snapd.core.timeline.model import (
+    FileSummary,
+    Operated,
+    Operation,
+    OperationKind,
+    SessionId,
+    StepBegun,
+    StepId,
+)
 from snapd.core.trees import is_among
 
 if TYPE_CHECKING:
@@ -66,6 +74,8 @@ class HistoryEntry:
         step: the step, for the entry of a step.
         session_id: the session that an operation was about.
         turned: the steps that an operation took back or did again.
+        state: of an operation, if it was taken back as a whole or in part.
+        operations: the operations that an operation took back or did again.
     """
 
     seq: int
@@ -77,6 +87,8 @@ class HistoryEntry:
     step: StepView | None = None
     session_id: SessionId | None = None
     turned: tuple[StepId, ...] = ()
+    state: Literal["partly", "undone"] | None = None
+    operations: tuple[Operation, ...] = ()
 
 
 @attrs.frozen
@@ -151,12 +163,24 @@ class History:
                 event.head.tree,
                 self._step_changes.between(what.before.tree, event.head.tree, call, renames=query.renames),
                 session_id=what.session_id,
-                turned=tuple(dict.fromkeys(turn.step_id for turn in what.turned)),
+                turned=tuple(dict.fromkeys(turn.step_id for turn in what.turned if turn.step_id is not None)),
+                state=self._state(what),
+                operations=tuple(self._operations(what)),
             )
         if seen is not None and query.session_id is None and self._touches(seen.before.tree, seen.after.tree, names):
             files = self._step_changes.users(seen, call, renames=query.renames)
             if files or not seen.steps:
                 yield HistoryEntry(event.seq, "user", event.milliseconds, seen.before.tree, seen.after.tree, files)
+
+    def _state(self, what: Operated) -> Literal["partly", "undone"] | None:
+        found = self._timeline.deed(what.operation_id)
+        return found.state if isinstance(found, Operation) and found.state != "applied" else None
+
+    def _operations(self, what: Operated) -> Iterator[Operation]:
+        for name in dict.fromkeys(turn.name for turn in what.turned if turn.step_id is None):
+            found = self._timeline.deed(name)
+            if isinstance(found, Operation):
+                yield found
 
     def _touches(self, old: ObjectId, new: ObjectId, names: Collection[RelPath]) -> bool:
         """Whether an entry may be one of those asked for: to count the lines of all its files would take longer."""

@@ -353,10 +353,10 @@ class Sessions:
         """Lists the open steps of all sessions, in the order in which they were begun."""
         return tuple(self.shown(step, call) for step in self._timeline.open_steps())
 
-    def unattended(self, session_id: SessionId) -> tuple[Step, ...]:
-        """Lists the open steps of a session whose client is gone."""
+    def unattended(self, session_id: SessionId | None) -> tuple[Step, ...]:
+        """Lists the open steps whose client is gone, of a session or of all."""
         gone = self._writer.attendance.unattended(self._timeline.open_steps())
-        return tuple(step for step in gone if step.begun.session_id == session_id)
+        return tuple(step for step in gone if session_id in (None, step.session_id))
 
     def attended_by(self, client: Hashable) -> bool:
         """Whether a client works in any step."""
@@ -457,7 +457,7 @@ class Sessions:
             self.notify(session_id, *views)
 
     def _notify_recovered(self, operation: Operated) -> None:
-        turned = dict.fromkeys(turn.step_id for turn in operation.turned)
+        turned = dict.fromkeys(turn.step_id for turn in operation.turned if turn.step_id is not None)
         self.notify_steps([self.shown(self.known_step(step_id), Call()) for step_id in turned])
 
     def notify_ended(self, ended: EndedStep) -> None:

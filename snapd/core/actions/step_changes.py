@@ -8,10 +8,10 @@ import attrs
 
 from snapd.core.answers import StepView
 from snapd.core.compare.file_diff import describe
-from snapd.core.compare.threeway import net
+from snapd.core.compare.threeway import forward, net
 from snapd.core.model import Change
-from snapd.core.timeline.attribution import Author, OwnChanges, own_changes, own_moves, users_changes
-from snapd.core.timeline.model import FileSummary, Summary, working
+from snapd.core.timeline.attribution import Author, OwnChanges, joined, own_changes, own_moves, users_changes
+from snapd.core.timeline.model import FileSummary, Operation, Span, Summary, working
 from snapd.core.trees import changes
 
 if TYPE_CHECKING:
@@ -23,7 +23,11 @@ if TYPE_CHECKING:
     from snapd.core.ports.log import SnapshotLog
     from snapd.core.ports.objects import Objects
     from snapd.core.timeline.attribution import Delta
-    from snapd.core.timeline.model import Operated, SnapshotId, Span, Step, StepId, StepTurned, Undone
+    from snapd.core.timeline.model import Deed, Operated, SnapshotId, Step, StepId, Turned, Undone
+
+
+_OF_AN_OPERATION = Author("", None)
+"""An operation shares what it changed with no step: it has a span of its own."""
 
 
 class StepChanges:
@@ -43,9 +47,20 @@ class StepChanges:
         self._timeline = log.timeline
         self._texts = texts
 
-    def own(self, step: Step) -> OwnChanges:
-        """Lists what a step itself changed so far, without its parts."""
-        return self._own(step.step_id, self._timeline.spans(step.step_id), {})
+    def own(self, deed: Deed) -> OwnChanges:
+        """Lists what a step itself changed so far, without its parts; or what an operation changed."""
+        if not isinstance(deed, Operation):
+            return self._own(deed.step_id, self.spans(deed), {})
+        own = self._own(deed.name, self.spans(deed), {deed.name: _OF_AN_OPERATION})
+        effects = deed.operated.effects
+        # the effects also have the ignored files that it wrote over
+        return own if effects is None else attrs.evolve(own, files=forward(effects))
+
+    def spans(self, deed: Deed) -> tuple[Span, ...]:
+        """Lists the spans of a step; an operation is like a step that was alone in one span."""
+        if isinstance(deed, Operation):
+            return (Span(deed.from_, deed.after, (deed.name,)),)
+        return self._timeline.spans(deed.step_id)
 
     def ended_with(
         self, step: Step, seen: Span | None, claims: tuple[RelPath, ...] | None, *, spoken_for: bool
@@ -105,8 +120,8 @@ class StepChanges:
         for change, source in self.net_with_moves(view.step, call):
             if source is not None and {source, change.path} <= known.keys():
                 halves = known.pop(source), known.pop(change.path)
-                shared = any(half.shared for half in halves)
-                files.append(attrs.evolve(self._summary_of(change, source, call), shared=shared))
+                shared_with = tuple(sorted({step_id for half in halves for step_id in half.shared_with}))
+                files.append(attrs.evolve(self._summary_of(change, source, call), shared_with=shared_with))
         return attrs.evolve(view, files=tuple(sorted([*known.values(), *files], key=lambda file: file.path)))
 
     def between(self, old: ObjectId, new: ObjectId, call: Call, *, renames: bool = False) -> tuple[FileSummary, ...]:
@@ -115,7 +130,7 @@ class StepChanges:
 
     def users(self, seen: Span, call: Call, *, renames: bool = False) -> tuple[FileSummary, ...]:
         """Summarizes what the user changed in a span; with `renames`, a moved file is one."""
-        changed = users_changes(seen, self._authors(seen.steps), self._changes)
+        changed = users_changes(seen, self.authors(seen.steps), self._changes)
         return self._summaries(changed, (seen.before.tree, seen.after.tree) if renames else None, call)
 
     def differ_in(self, old: ObjectId, new: ObjectId, only: Collection[RelPath]) -> bool:
@@ -157,7 +172,7 @@ class StepChanges:
     def _summary_of(self, change: Change, source: RelPath | None, call: Call) -> FileSummary:
         delta = describe(self._objects, change.path, change.old, change.new, self._texts, call, contents=False)
         counts = (delta.additions, delta.deletions)
-        return FileSummary(delta.path, delta.status, *counts, delta.binary, shared=False, renamed_from=source)
+        return FileSummary(delta.path, delta.status, *counts, delta.binary, renamed_from=source)
 
     def with_parts(self, step: Step) -> tuple[Step, ...]:
         """Lists a step and all its parts, each before its own parts, in the order in which they were begun."""
@@ -168,14 +183,14 @@ class StepChanges:
             waiting += reversed(self._timeline.parts(steps[-1].step_id))
         return tuple(steps)
 
-    def in_force(self, step: Step) -> OwnChanges:
-        """Lists those of a step's own changes that were not taken back.
+    def in_force(self, deed: Deed) -> OwnChanges:
+        """Lists those of the own changes of a step, or an operation, that were not taken back.
 
         An older snapd recorded only what an undo did to files. The answer then includes every file that it did not
         touch, and the caller has to compare these with the work tree.
         """
-        own = self.own(step)
-        undone = self._timeline.undone(step.step_id)
+        own = self.own(deed)
+        undone = self._timeline.undone(deed.name)
         if not undone:
             return own
         last = undone[-1]
@@ -191,17 +206,17 @@ class StepChanges:
             {path: delta for path, delta in own.directories.items() if path in kept},
         )
 
-    def turn(self, undone: Undone) -> StepTurned:
-        """Looks up how an operation took a step back."""
-        return next(turn for turn in self.operation(undone).turned if turn.step_id == undone.step_id)
+    def turn(self, undone: Undone) -> Turned:
+        """Looks up how something was taken back."""
+        return next(turn for turn in self.operation(undone).turned if turn.name == undone.name)
 
     def operation(self, undone: Undone) -> Operated:
-        """Looks up the operation that took a step back."""
+        """Looks up the operation that took something back."""
         operation = self._timeline.operation(undone.operation_id)
         assert operation is not None
         return operation
 
-    def _left_by(self, turn: StepTurned, own: OwnChanges) -> set[RelPath]:
+    def _left_by(self, turn: Turned, own: OwnChanges) -> set[RelPath]:
         if turn.left is not None:
             return set(turn.left)
         return own.files.keys() - {effect.path for effect in turn.effects}
@@ -222,10 +237,11 @@ class StepChanges:
         return net(chains, self._objects.merge)
 
     def _own(self, step_id: StepId, spans: Sequence[Span], known: dict[StepId, Author]) -> OwnChanges:
-        authors = self._authors({step for span in spans for step in span.steps} - known.keys()) | known
+        authors = self.authors({step for span in spans for step in span.steps} - known.keys()) | known
         return own_changes(step_id, spans, authors, self._changes, self._empty_directories)
 
-    def _authors(self, step_ids: Iterable[StepId]) -> dict[StepId, Author]:
+    def authors(self, step_ids: Iterable[StepId]) -> dict[StepId, Author]:
+        """What separates the changes of some steps from each other, by their names."""
         authors = {}
         for step_id in step_ids:
             step = self._timeline.step(step_id)
@@ -242,7 +258,6 @@ class StepChanges:
     def _file(self, path: RelPath, chain: Sequence[Delta], call: Call) -> FileSummary | None:
         """Summarizes one file; None for a file that the step made and deleted."""
         old, new = chain[0].old, chain[-1].new
-        shared = any(delta.shared for delta in chain)
         if old is None and new is None:
             return None
         deltas = [
@@ -254,7 +269,7 @@ class StepChanges:
             sum(delta.additions for delta in deltas),
             sum(delta.deletions for delta in deltas),
             any(delta.binary for delta in deltas),
-            shared,
+            tuple(dict.fromkeys(other for delta in chain for other in delta.others)),
         )
 
 
@@ -298,5 +313,5 @@ def _joined(first: FileSummary, second: FileSummary) -> FileSummary:
         additions=first.additions + second.additions,
         deletions=first.deletions + second.deletions,
         binary=first.binary or second.binary,
-        shared=first.shared or second.shared,
+        shared_with=joined(first.shared_with, second.shared_with),
     )

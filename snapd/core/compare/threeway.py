@@ -13,7 +13,7 @@ import attrs
 
 from snapd.core.model import EMPTY_BLOB, SYMLINK, Entry, FileOutcome
 from snapd.core.paths import parents
-from snapd.core.timeline.attribution import Delta
+from snapd.core.timeline.attribution import Delta, joined
 from snapd.core.timeline.model import Effect
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ def take_back(
             the one went and the other came.
         moved_since: gives the new path by the old one, of files that others moved since; called once at most.
         merge: merges text, as `Objects.merge`.
-        on_conflict: "overwrite" brings back what a file was before its first change, whatever it is now; the other two
+        on_conflict: "overwrite" brings back what a file was before its first change, whatever it is now; the others
             mean the same here.
 
     Raises:
@@ -282,7 +282,7 @@ class _Step:
         # all empty files are alike, and git's merge never takes one for moved
         if before is None or after is None or EMPTY_BLOB in (before.oid, after.oid):
             return None
-        return (*went[:-1], Delta(before, after, went[-1].shared or came[0].shared), *came[1:])
+        return (*went[:-1], Delta(before, after, joined(went[-1].others, came[0].others)), *came[1:])
 
     def _fold(self, ours: Entry | None, chain: Sequence[Delta]) -> Entry | Overlap | None:
         """Takes a chain of changes out of a file."""
@@ -384,6 +384,12 @@ def combined(overlay: Overlay, steps: Iterable[TakenBack]) -> tuple[FileOutcome,
     return tuple(said[path] for path in sorted(said))
 
 
+def forward(effects: Iterable[Effect]) -> dict[RelPath, tuple[Delta, ...]]:
+    """Gives the changes of an operation, ordered by path: an undo takes them back."""
+    changed = sorted((effect for effect in effects if effect.old != effect.new), key=lambda effect: effect.path)
+    return {effect.path: (Delta(effect.old, effect.new),) for effect in changed}
+
+
 def inverse(effects: Iterable[Effect]) -> dict[RelPath, tuple[Delta, ...]]:
     """Gives the changes to take back in order to reverse an operation: a redo takes back what the undo did.
 
@@ -412,5 +418,5 @@ def net(steps: Iterable[Deltas], merge: Merge) -> dict[RelPath, Delta]:
                     continue
                 merged = three_way(delta.old, first.new, delta.new, merge)
                 new = delta.new if isinstance(merged, Overlap) else merged
-                found[path] = Delta(first.old, new, first.shared or delta.shared)
+                found[path] = Delta(first.old, new, joined(first.others, delta.others))
     return {path: found[path] for path in sorted(found) if found[path].old != found[path].new}

@@ -205,6 +205,8 @@ class Planner:
                 outcome = self._settle_absence(goal, captured)
             else:
                 outcome = self._settle_presence(goal, goal.wanted, captured)
+            if outcome is not None and self._on_conflict == "keep":
+                outcome = outcome.settled()
             if outcome is None and goal.path in self.unsaved:
                 self._writes.pop(goal.path, None)
                 self._deletes.pop(goal.path, None)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from snapd.core.model import Entry, RelPath
     from snapd.core.ports.work_tree import WorkTree
-    from snapd.core.timeline.model import Operated, StepTurned
+    from snapd.core.timeline.model import Operated, Turned
 
 
 def intent_of(plan: Plan, operation: Operated, forced: tuple[RelPath, ...]) -> Intent:
@@ -108,7 +108,7 @@ def finished(operation: Operated, results: Iterable[FileOutcome]) -> Operated:
     return attrs.evolve(operation, turned=tuple(turn for turn in turned if turn is not None))
 
 
-def _passed_through(turned: Iterable[StepTurned], left: Mapping[RelPath, FileOutcome]) -> dict[RelPath, FileOutcome]:
+def _passed_through(turned: Iterable[Turned], left: Mapping[RelPath, FileOutcome]) -> dict[RelPath, FileOutcome]:
     """Finds the paths that files would only have passed through, of files that could not be moved.
 
     Taking back one step would have put a file there, and the next would have moved it on. The disk does not show such a
@@ -131,7 +131,7 @@ def _passed_through(turned: Iterable[StepTurned], left: Mapping[RelPath, FileOut
     return found
 
 
-def _as_done(turn: StepTurned, left: Mapping[RelPath, FileOutcome]) -> StepTurned | None:
+def _as_done(turn: Turned, left: Mapping[RelPath, FileOutcome]) -> Turned | None:
     """Corrects the record of one step; None if nothing of what was planned could be done.
 
     Args:

@@ -6,7 +6,7 @@ import secrets
 import threading
 import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import attrs
 
@@ -21,6 +21,7 @@ from snapd.core.timeline.model import Event, Operated, SnapshotId, Span
 from snapd.failpoints import failpoint
 
 from .concurrent_edits import without_concurrent_edits
+from .details import details_of
 from .editor_saves import EditorSaves
 from .ignored_targets import ignored_files
 from .planner import Planner
@@ -51,11 +52,13 @@ class OperationOptions:
         on_conflict: what to do with files that are not what the agent left.
         by_name: whether the client chose `on_conflict` itself.
         dry_run: only say what would be done.
+        details: what to say besides: how many lines change, and who changed the files in conflict; or the diff, too.
     """
 
     on_conflict: OnConflict
     by_name: bool
     dry_run: bool
+    details: Literal["counts", "diff"] | None = None
 
     @property
     def respects_editors(self) -> bool:
@@ -104,6 +107,7 @@ class Writer:
         self._store = store
         self._policy = policy
         self._editors = editors
+        self._texts = texts
         self._editor_saves = EditorSaves(
             work_tree.root, editors, store, self._append_edit, self.span, lambda: self._head_at
         )
@@ -359,16 +363,17 @@ class Writer:
         """
         before, options = prepared.before, prepared.options
         call.check()
+        details = details_of(plan, self._store, self._texts, options.details, call)
         is_refused = options.on_conflict == "fail" and plan.conflicts
         if options.dry_run or is_refused:
             # recorded as a look only: asked again, the operation has to be refused again
             self.record(before, RecordKind.LOOK)
-            return Outcome(False, before.tree, before.tree, plan.refused() if is_refused else plan.foretold())
+            return Outcome(False, before.tree, before.tree, plan.refused() if is_refused else plan.foretold(), details)
         failpoint("writer.before")
         self.record(before, RecordKind.BEFORE)
         # if nothing can be taken back of any step, nothing happened
         if plan.is_empty and not finished(operation, plan.foretold()).turned:
-            return Outcome(True, before.tree, before.tree, plan.foretold())
+            return Outcome(True, before.tree, before.tree, plan.foretold(), details)
         call.check()
         intent = intent_of(plan, operation, prepared.forced)
         if plan.is_empty:
@@ -377,7 +382,7 @@ class Writer:
         else:
             results = self._apply(plan, intent, call)
         after = self._conclude(intent, results, call)
-        outcome = Outcome(True, before.tree, after.tree, results)
+        outcome = Outcome(True, before.tree, after.tree, results, details)
         self.notify_snapshot(Reverted(operation.kind, outcome))
         return outcome
 
@@ -422,13 +427,14 @@ class Writer:
     def _conclude(self, intent: Intent, results: Sequence[FileOutcome], call: Call) -> Snapshot:
         """Records an operation as it turned out; gives the work tree after it."""
         failpoint("writer.conclude")
+        effects = done(intent, results)
         operation = finished(intent.operation, results)
+        if operation.is_own:
+            operation = attrs.evolve(operation, effects=effects)
         after = self.look(intent.forced, call)
         plain = self.look((), call) if intent.forced else after
         before = self._store.load(operation.before)
-        head = without_concurrent_edits(
-            self._store, self.work_tree, before, plain, done(intent, results), intent.forced
-        )
+        head = without_concurrent_edits(self._store, self.work_tree, before, plain, effects, intent.forced)
         call.check()
         # a file that keeps what somebody changed since the last snapshot must not pass for what an agent left
         left_alone = any(result.outcome == "conflict" or result.reason == "changedSince" for result in results)

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
 
     from snapd.core.model import ObjectId
     from snapd.core.timeline.model import (
+        Deed,
         Event,
         Operated,
         OperationId,
@@ -84,14 +85,27 @@ class Timeline(Protocol):
     def operation(self, operation_id: OperationId) -> Operated | None:
         """An operation by its name."""
 
-    def redoable(self, session_id: SessionId) -> tuple[Undone, ...]:
-        """What can be done again of a session's steps, the last taken back first.
+    def deed(self, name: StepId | OperationId) -> Deed | None:
+        """A step, or an operation that can be taken back, by its name."""
 
-        A step that was taken back piece by piece is in the list several times.
+    def in_force(self) -> tuple[StepId | OperationId, ...]:
+        """What was not taken back as a whole, as far as it may have changed something: the last to do so first.
+
+        These are steps of all sessions, open ones included, and operations.
         """
 
-    def undone(self, step_id: StepId) -> tuple[Undone, ...]:
-        """What was taken back of a step and not done again, oldest first, even if it cannot be done again any more."""
+    def redoable(self, session_id: SessionId | None) -> tuple[Undone, ...]:
+        """What can be done again, the last taken back first; a step taken back piece by piece is there several times.
+
+        Args:
+            session_id: only steps of this session; None for all steps and operations.
+        """
+
+    def undone(self, name: StepId | OperationId) -> tuple[Undone, ...]:
+        """What was taken back of a step or an operation and not done again, oldest first.
+
+        What cannot be done again any more is there, too.
+        """
 
     def tally(self, session_id: SessionId) -> Tally:
         """Counts the steps of a session that can be undone and redone."""

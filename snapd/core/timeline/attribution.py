@@ -49,12 +49,17 @@ class Delta:
     Attributes:
         old: the file before; None for no file.
         new: the file afterwards; None for no file.
-        shared: whether a step of another session may have made the change.
+        others: the steps of other sessions that may have made the change; see `OwnChanges`.
     """
 
     old: Entry | None
     new: Entry | None
-    shared: bool = False
+    others: tuple[StepId, ...] = ()
+
+    @property
+    def shared(self) -> bool:
+        """Whether a step of another session may have made the change."""
+        return bool(self.others)
 
 
 @attrs.frozen
@@ -109,17 +114,17 @@ def own_changes(
     files: dict[RelPath, list[Delta]] = {}
     directories: dict[RelPath, list[DirectoryDelta]] = {}
     for span in spans:
-        owners = _Owners(step_id, {step: authors[step] for step in span.steps})
+        at_work = {step: authors[step] for step in span.steps}
         for change in changes(span.before.tree, span.after.tree):
-            shared = owners.is_shared(change.path, Author.names)
-            if shared is not None:
-                _append(files.setdefault(change.path, []), Delta(change.old, change.new, shared))
+            others = _others(step_id, owners(change.path, at_work), at_work)
+            if others is not None:
+                _append(files.setdefault(change.path, []), Delta(change.old, change.new, others))
         if span.before.coverage != span.after.coverage:
             before, after = (set(empty_directories(snapshot)) for snapshot in (span.before, span.after))
             for path in before ^ after:
-                shared = owners.is_shared(path, Author.names_directory)
-                if shared is not None:
-                    directories.setdefault(path, []).append(DirectoryDelta(path in after, shared))
+                others = _others(step_id, owners(path, at_work, Author.names_directory), at_work)
+                if others is not None:
+                    directories.setdefault(path, []).append(DirectoryDelta(path in after, bool(others)))
     return OwnChanges(
         {path: tuple(files[path]) for path in sorted(files) if files[path]},
         {path: net for path in sorted(directories) if (net := _net(directories[path])) is not None},
@@ -130,13 +135,10 @@ def users_changes(
     span: Span, authors: Mapping[StepId, Author], changes: Callable[[ObjectId, ObjectId], Iterable[Change]]
 ) -> list[Change]:
     """Lists what the user changed in a span: the files that no step owns. Arguments and errors as of `own_changes`."""
-    if any(authors[step].claims is None for step in span.steps):
+    at_work = {step: authors[step] for step in span.steps}
+    if any(author.claims is None for author in at_work.values()):
         return []
-    return [
-        change
-        for change in changes(span.before.tree, span.after.tree)
-        if not any(authors[step].names(change.path) for step in span.steps)
-    ]
+    return [change for change in changes(span.before.tree, span.after.tree) if not owners(change.path, at_work)]
 
 
 def own_moves(
@@ -162,29 +164,40 @@ def own_moves(
     return {new: old for new, old in found.items() if new != old}
 
 
-class _Owners:
-    """Decides which steps own the changes of one span."""
+def owners(
+    path: RelPath, authors: Mapping[StepId, Author], names: Callable[[Author, RelPath], bool] = Author.names
+) -> tuple[StepId, ...]:
+    """Finds the steps that own a change in a span; none if it is the user's.
 
-    def __init__(self, step_id: StepId, authors: Mapping[StepId, Author]) -> None:
-        self._step_id = step_id
-        self._authors = authors
+    Args:
+        path: what changed.
+        authors: the steps that were at work in the span.
+        names: whether a step claims a path.
+    """
+    claiming = tuple(step for step, author in authors.items() if names(author, path))
+    return claiming or tuple(step for step, author in authors.items() if author.claims is None)
 
-    def is_shared(self, path: RelPath, names: Callable[[Author, RelPath], bool]) -> bool | None:
-        """Whether a step of another session may have changed a path as well; None if the step does not own it."""
-        owners = {step for step, author in self._authors.items() if names(author, path)}
-        owners = owners or {step for step, author in self._authors.items() if author.claims is None}
-        if self._step_id not in owners:
-            return None
-        return len({self._authors[step].session_id for step in owners}) > 1
+
+def _others(step_id: StepId, found: tuple[StepId, ...], authors: Mapping[StepId, Author]) -> tuple[StepId, ...] | None:
+    """The steps of other sessions among the owners of a change; None if the step is not one of the owners."""
+    if step_id not in found:
+        return None
+    session_id = authors[step_id].session_id
+    return tuple(step for step in found if authors[step].session_id != session_id)
 
 
 def _append(deltas: list[Delta], delta: Delta) -> None:
     """Adds a later change, and joins it with the one before if nobody changed the file in between."""
     if deltas and deltas[-1].new == delta.old:
         last = deltas.pop()
-        delta = Delta(last.old, delta.new, last.shared or delta.shared)
+        delta = Delta(last.old, delta.new, joined(last.others, delta.others))
     if delta.old != delta.new:
         deltas.append(delta)
+
+
+def joined(first: tuple[StepId, ...], second: tuple[StepId, ...]) -> tuple[StepId, ...]:
+    """Joins the others of two changes, each once."""
+    return tuple(dict.fromkeys((*first, *second)))
 
 
 def _net(deltas: list[DirectoryDelta]) -> DirectoryDelta | None:

@@ -21,6 +21,8 @@ OperationId = str
 
 StepState = Literal["open", "applied", "partly", "undone"]
 OperationKind = Literal["restore", "revert", "undo", "redo", "unrevert", "hunks"]
+OWN_KINDS = ("restore", "revert", "hunks")
+"""The kinds of operations that can be taken back as a step can, unless they took steps back themselves."""
 
 
 @attrs.frozen
@@ -155,13 +157,13 @@ class Effect:
 
 
 @attrs.frozen
-class StepTurned:
-    """A step that an operation took back or did again, as a whole or as far as possible.
+class Turned:
+    """A step, or another operation, that an operation took back or did again, as a whole or as far as possible.
 
     Attributes:
-        step_id: the step.
+        step_id: the step; None for an operation.
         state: its state afterwards.
-        effects: what this step's part of the operation did to files.
+        effects: what was done to files for that.
         made_directories: empty directories that it made.
         removed_directories: empty directories that it removed.
         left: for an undo, the files and empty directories of the step that are still in force, by the names that the
@@ -170,9 +172,10 @@ class StepTurned:
             whole step.
         rest: for a redo, the paths of that operation's effects that could not be reversed.
         moved: where a file was that others had moved, and its name in `left` or `rest`.
+        operation_id: the operation; None for a step.
     """
 
-    step_id: StepId
+    step_id: StepId | None
     state: Literal["applied", "partly", "undone"]
     effects: tuple[Effect, ...]
     made_directories: tuple[RelPath, ...] = ()
@@ -181,19 +184,27 @@ class StepTurned:
     again: OperationId | None = None
     rest: tuple[RelPath, ...] = ()
     moved: tuple[tuple[RelPath, RelPath], ...] = ()
+    operation_id: OperationId | None = None
+
+    @property
+    def name(self) -> StepId | OperationId:
+        """The name of the step, or of the operation."""
+        name = self.step_id or self.operation_id
+        assert name is not None
+        return name
 
 
 @attrs.frozen
 class Undone:
-    """What an operation took back of a step and was not done again since.
+    """What an operation took back of a step, or of another operation, and was not done again since.
 
     Attributes:
-        step_id: the step.
-        operation_id: the operation.
+        name: of the step, or of the other operation.
+        operation_id: the operation that took it back.
         rest: only these paths of its effects, because the others were done again; None for all.
     """
 
-    step_id: StepId
+    name: StepId | OperationId
     operation_id: OperationId
     rest: tuple[RelPath, ...] | None = None
 
@@ -207,9 +218,11 @@ class Operated:
         kind: of the operation.
         session_id: the session that it was about; None if it was about no session.
         before: the snapshot taken first.
-        turned: the steps that it took back or did again, in that order.
+        turned: the steps and operations that it took back or did again, in that order.
         undoes: the operation that it reversed, if it reversed exactly one.
         root: the step that the client named, which was taken back with its parts; they are done again together.
+        effects: what it did to files, if it changed something by itself. None if it took steps or operations back, or
+            did them again, and if an older snapd wrote the event.
         message_id: the message that `session/revert` named.
         part_id: the part of that message.
     """
@@ -218,11 +231,17 @@ class Operated:
     kind: OperationKind
     session_id: SessionId | None
     before: SnapshotId
-    turned: tuple[StepTurned, ...] = ()
+    turned: tuple[Turned, ...] = ()
     undoes: OperationId | None = None
     message_id: str | None = None
     part_id: str | None = None
     root: StepId | None = None
+    effects: tuple[Effect, ...] | None = None
+
+    @property
+    def is_own(self) -> bool:
+        """Whether it changed something by itself, so that it can be taken back, as a step can."""
+        return self.kind in OWN_KINDS and not self.turned
 
 
 @attrs.frozen
@@ -276,11 +295,13 @@ class StepQuery:
         prefix: the beginning of their names; empty for all steps.
         session_id: only steps of this session; None for all.
         parent: only parts of this step; None for all.
+        message_id: only steps of this message; None for all.
     """
 
     prefix: str
     session_id: SessionId | None = None
     parent: StepId | None = None
+    message_id: str | None = None
 
 
 @attrs.frozen
@@ -314,7 +335,7 @@ class FileSummary:
         additions: lines added.
         deletions: lines deleted.
         binary: whether git takes either side for binary.
-        shared: whether a step of another session may have changed it as well.
+        shared_with: the steps of other sessions that may have changed it as well.
         renamed_from: where it was before it was moved. In a summary that is kept, a move is two files.
     """
 
@@ -323,8 +344,13 @@ class FileSummary:
     additions: int
     deletions: int
     binary: bool
-    shared: bool
+    shared_with: tuple[StepId, ...] = ()
     renamed_from: RelPath | None = None
+
+    @property
+    def shared(self) -> bool:
+        """Whether a step of another session may have changed it as well."""
+        return bool(self.shared_with)
 
 
 @attrs.frozen
@@ -376,6 +402,53 @@ class Step:
         """Its name."""
         return self.begun.step_id
 
+    @property
+    def name(self) -> StepId:
+        """Its name, as that of an `Operation`."""
+        return self.begun.step_id
+
+    @property
+    def session_id(self) -> SessionId:
+        """Its session."""
+        return self.begun.session_id
+
+
+@attrs.frozen
+class Operation:
+    """An operation that can be taken back, as the events leave it.
+
+    Attributes:
+        operated: its record.
+        milliseconds: when it was done, since 1970.
+        after: the snapshot that it left.
+        state: "undone" if all of it was taken back, "partly" if some of it was.
+    """
+
+    operated: Operated
+    milliseconds: int
+    after: SnapshotId
+    state: Literal["applied", "partly", "undone"]
+
+    @property
+    def name(self) -> OperationId:
+        """Its name."""
+        return self.operated.operation_id
+
+    @property
+    def session_id(self) -> SessionId | None:
+        """The session that it was about."""
+        return self.operated.session_id
+
+    @property
+    def from_(self) -> SnapshotId:
+        """The snapshot taken before it."""
+        return self.operated.before
+
+    @property
+    def to(self) -> SnapshotId:
+        """The snapshot that it left."""
+        return self.after
+
 
 @attrs.frozen
 class Tally:
@@ -390,6 +463,10 @@ class Tally:
     undoable: int
     redoable: int
     unknown: tuple[Step, ...]
+
+
+Deed = Step | Operation
+"""What can be taken back and done again: a step, or an operation that changed something by itself."""
 
 
 def around(steps: Iterable[StepId], parents: Mapping[StepId, StepId | None]) -> set[StepId]:

@@ -28,11 +28,11 @@ from snapd.store.objects.pack_index import PackIndex
 from .sweep import pack_names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from snapd.core.call import Call
     from snapd.core.model import RelPath, Snapshot
-    from snapd.core.timeline.model import Event
+    from snapd.core.timeline.model import Effect, Event
     from snapd.store.log import SnapshotLog
     from snapd.store.objects.codec import ObjectKind
     from snapd.store.repository import ShadowRepository
@@ -230,20 +230,19 @@ class PurgePlan:
         if seen is not None:
             seen = attrs.evolve(seen, before=self._snapshot(seen.before), after=self._snapshot(seen.after))
         if isinstance(what, Operated):
-            turned = tuple(
-                attrs.evolve(
-                    turn,
-                    effects=tuple(
-                        effect
-                        for effect in turn.effects
-                        if not {entry.oid for entry in (effect.old, effect.new) if entry is not None} & self.contents
-                    ),
-                )
-                for turn in what.turned
-            )
-            what = attrs.evolve(what, before=self._snapshot(what.before), turned=turned)
+            turned = tuple(attrs.evolve(turn, effects=self._effects(turn.effects)) for turn in what.turned)
+            effects = None if what.effects is None else self._effects(what.effects)
+            what = attrs.evolve(what, before=self._snapshot(what.before), turned=turned, effects=effects)
         head = self._snapshot(event.head) if event.head is not None else None
         return attrs.evolve(event, head=head, seen=seen, what=what)
+
+    def _effects(self, effects: Iterable[Effect]) -> tuple[Effect, ...]:
+        """The effects without those on purged contents."""
+        return tuple(
+            effect
+            for effect in effects
+            if not {entry.oid for entry in (effect.old, effect.new) if entry is not None} & self.contents
+        )
 
     def _add(self, kind: ObjectKind, data: bytes) -> ObjectId:
         oid = object_id(kind, data)

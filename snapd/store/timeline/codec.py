@@ -25,8 +25,8 @@ from snapd.core.timeline.model import (
     StepBegun,
     StepEnded,
     StepsLeft,
-    StepTurned,
     Summary,
+    Turned,
 )
 from snapd.store.files.disk_errors import WrittenByNewer
 
@@ -51,8 +51,9 @@ from .fields import (
 if TYPE_CHECKING:
     from snapd.core.model import ObjectId, RelPath
 
-VERSION = 4
-"""Version 2 added steps that are left; 3, what was not undone or redone of a step; 4, what editors saved."""
+VERSION = 5
+"""Version 2 added steps that are left; 3, what was not undone or redone of a step; 4, what editors saved; 5, operations
+that were undone."""
 
 _SESSION_ID = text("sessionId")
 _STEP_ID = text("stepId")
@@ -72,8 +73,8 @@ _SPAN = Record(
 _UNCAPTURED = several(row(UncapturedChange, attrgetter("path", "deleted"), PATH, BOOLEAN))
 
 _TURNED = Record(
-    StepTurned,
-    Field("stepId", _STEP_ID, "step_id"),
+    Turned,
+    Field("stepId", optional(_STEP_ID), "step_id"),
     Field("state", one_of("applied", "partly", "undone")),
     Field("effects", several(EFFECT)),
     Field("made", PATHS, "made_directories"),
@@ -82,6 +83,7 @@ _TURNED = Record(
     Field("again", optional(_OPERATION_ID), missing=None),
     Field("rest", PATHS, missing=()),
     Field("moved", several(PAIR), missing=()),
+    Field("operation", optional(_OPERATION_ID), "operation_id", missing=None),
 )
 
 _OPERATED = Record(
@@ -95,6 +97,7 @@ _OPERATED = Record(
     _MESSAGE_ID,
     _PART_ID,
     Field("root", optional(_STEP_ID)),
+    Field("effects", optional(several(EFFECT)), missing=None),
 )
 
 _PAYLOADS: dict[str, Record[Any]] = {
@@ -249,7 +252,7 @@ def decode_claims(payload: str) -> tuple[RelPath, ...]:
 def encode_summary(summary: Summary) -> str:
     """The JSON of a summary."""
     files = [
-        [PATH.show(file.path), file.status, file.additions, file.deletions, file.binary, file.shared]
+        [PATH.show(file.path), file.status, file.additions, file.deletions, file.binary, file.shared_with]
         for file in summary.files
     ]
     return _dump([files, summary.directories])
@@ -257,8 +260,12 @@ def encode_summary(summary: Summary) -> str:
 
 def decode_summary(payload: str) -> Summary:
     """Decodes what `encode_summary` returned."""
-    files, directories = json.loads(payload)
-    return Summary(tuple([FileSummary(PATH.read(path), *rest) for path, *rest in files]), directories)
+    rows, directories = json.loads(payload)
+    files = [
+        FileSummary(PATH.read(path), status, additions, deletions, binary, tuple(others))
+        for path, status, additions, deletions, binary, others in rows
+    ]
+    return Summary(tuple(files), directories)
 
 
 def _dump(value: object) -> str:

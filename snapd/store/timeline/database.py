@@ -30,14 +30,28 @@ from snapd.failpoints import failpoint
 from . import codec
 from .codec import decode_event, encode_claims, encode_summary, encode_uncaptured
 from .paging import AFTER_ALL, bounds, search
-from .rows import EVENT, HEARD, SESSION, STEP, UNDONE, WITHIN, snapshot, step, undone
+from .rows import (
+    EVENT,
+    HEARD,
+    IN_FORCE,
+    OPERATION,
+    SESSION,
+    STEP,
+    UNDONE,
+    WITHIN,
+    operation,
+    snapshot,
+    step,
+    undone,
+)
 from .schema import CHAINS, LINKS, TABLES, VERSION
+from .turning import end_redoing, operate
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-    from snapd.core.model import ObjectId, RelPath
-    from snapd.core.timeline.model import EventPayload, OperationId, SessionId, StepId, StepQuery, StepTurned, Summary
+    from snapd.core.model import ObjectId
+    from snapd.core.timeline.model import Deed, EventPayload, OperationId, SessionId, StepId, StepQuery, Summary
 
     from .chain import Link
 
@@ -162,7 +176,7 @@ class Database:
             case StepEnded() as what:
                 self._end_step(event, what)
             case Operated() as what:
-                self._operate(event, what)
+                operate(self._connection, event, what)
 
     def _start_session(self, event: Event, what: SessionStarted) -> None:
         self._run(
@@ -202,11 +216,7 @@ class Database:
         if event.head is None:
             raise ValueError(f"step {what.step_id} ends without a snapshot")
         if what.changed:
-            self._run(
-                "UPDATE undone SET redoable = 0 WHERE redoable AND step_id IN (SELECT step_id FROM steps "
-                "WHERE session_id = (SELECT session_id FROM steps WHERE step_id = ?))",
-                what.step_id,
-            )
+            end_redoing(self._connection, what.step_id)
         to = event.head if what.spoken_for else self._left_with(what.step_id, event.head)
         self._one(
             "UPDATE steps SET ended = ?, to_tree = ?, to_coverage = ?, state = 'applied', claims = ?, spoken_for = ?, "
@@ -231,50 +241,6 @@ class Database:
         event = self._event(*self._rows(EVENT + "WHERE seq = ?", first)[0])
         assert event.seen is not None
         return event.seen.before
-
-    def _operate(self, event: Event, what: Operated) -> None:
-        self._run(
-            "INSERT INTO operations VALUES (?, ?, ?, ?, ?)",
-            what.operation_id,
-            event.seq,
-            what.session_id,
-            what.undoes,
-            what.root,
-        )
-        for place, turned in enumerate(what.turned):
-            self._run("INSERT INTO turns VALUES (?, ?, ?)", event.seq, place, turned.step_id)
-            if turned.again is not None:
-                self._do_again(turned.step_id, turned.again, turned.rest)
-            elif not self._take_back(event.seq, place, what.operation_id, turned):
-                continue
-            self._one("UPDATE steps SET state = ? WHERE step_id = ?", turned.state, turned.step_id)
-
-    def _do_again(self, step_id: StepId, operation_id: OperationId, rest: tuple[RelPath, ...]) -> None:
-        """An operation redid what was undone of a step, except for some paths."""
-        if rest:
-            self._one(
-                "UPDATE undone SET rest = ? WHERE step_id = ? AND operation_id = ?",
-                encode_claims(rest),
-                step_id,
-                operation_id,
-            )
-        else:
-            self._one("DELETE FROM undone WHERE step_id = ? AND operation_id = ?", step_id, operation_id)
-
-    def _take_back(self, seq: int, place: int, operation_id: OperationId, turned: StepTurned) -> bool:
-        """An operation undid a step, or an older snapd turned it; returns whether the step is turned by that."""
-        if turned.left is None:
-            if turned.state == "undone" and not (
-                turned.effects or turned.made_directories or turned.removed_directories
-            ):
-                # an older snapd recorded a step as undone although all of it was in conflict
-                return False
-            # it turned a whole step each time, and repeated everything that was undone before
-            self._run("DELETE FROM undone WHERE step_id = ?", turned.step_id)
-            if turned.state == "applied":
-                return True
-        self._run("INSERT INTO undone VALUES (?, ?, ?, ?, NULL, TRUE)", turned.step_id, seq, place, operation_id)
-        return True
 
     def keep_summary(self, step_id: StepId, summary: Summary) -> None:
         """Keeps the summary of a step, until a step ends that was open at the same time."""
@@ -396,16 +362,24 @@ class Database:
         """The steps that are open, in the order in which they were begun."""
         return self._steps("WHERE state = 'open' ORDER BY seq")
 
-    def redoable(self, session_id: SessionId) -> tuple[Undone, ...]:
-        """What can be redone of the steps of a session, the last undone first."""
-        return self._undone(
-            "JOIN steps USING (step_id) WHERE session_id = ? AND redoable ORDER BY undone.seq DESC, undone.place DESC",
-            session_id,
-        )
+    def deed(self, name: StepId | OperationId) -> Deed | None:
+        """A step, or an operation that can be taken back."""
+        return self.step(name) or next((operation(row) for row in self._rows(OPERATION, name)), None)
 
-    def undone(self, step_id: StepId) -> tuple[Undone, ...]:
-        """What was undone of a step and not redone, oldest first."""
-        return self._undone("WHERE step_id = ? ORDER BY seq", step_id)
+    def in_force(self) -> tuple[StepId | OperationId, ...]:
+        """What may have changed something and was not undone as a whole, the last to do so first."""
+        return tuple([name for (name,) in self._rows(IN_FORCE)])
+
+    def redoable(self, session_id: SessionId | None) -> tuple[Undone, ...]:
+        """What can be redone, of the steps of a session or of all that there is, the last undone first."""
+        order = "ORDER BY undone.seq DESC, undone.place DESC"
+        if session_id is None:
+            return self._undone(f"WHERE redoable {order}")
+        return self._undone(f"JOIN steps USING (step_id) WHERE session_id = ? AND redoable {order}", session_id)
+
+    def undone(self, name: StepId | OperationId) -> tuple[Undone, ...]:
+        """What was undone of a step or an operation and not redone, oldest first."""
+        return self._undone("WHERE name = ? ORDER BY seq", name)
 
     def tally(self, session_id: SessionId) -> Tally:
         """What can be done in a session."""

@@ -30,6 +30,9 @@ def search(wanted: StepQuery, limit: int | None) -> tuple[str, list[Any]]:
     if wanted.parent is not None:
         clauses.append("parent = ?")
         values.append(wanted.parent)
+    if wanted.message_id is not None:
+        clauses.append("message_id = ?")
+        values.append(wanted.message_id)
     where = f"WHERE {' AND '.join(clauses)} " if clauses else ""
     # the plus makes SQLite sort the few matches; without it, it would scan all steps in order
     order = "ORDER BY +seq DESC" if clauses else "ORDER BY seq DESC"

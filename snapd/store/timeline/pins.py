@@ -75,6 +75,6 @@ def pins(event: Event) -> Pins:
 def effect_blobs(event: Event) -> Iterator[tuple[RelPath, ObjectId]]:
     """The files in the effects of an operation: the paths, with the blobs before and after."""
     if isinstance(event.what, Operated):
-        for turned in event.what.turned:
-            for effect in turned.effects:
+        for effects in (event.what.effects or (), *(turned.effects for turned in event.what.turned)):
+            for effect in effects:
                 yield from ((effect.path, entry.oid) for entry in (effect.old, effect.new) if entry is not None)

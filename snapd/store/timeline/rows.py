@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from snapd.core.timeline.model import SnapshotId, Step, StepBegun, Undone
+from snapd.core.timeline.model import Operated, Operation, SnapshotId, Step, StepBegun, Undone
 
-from .codec import decode_claims, decode_summary, decode_uncaptured
+from .codec import decode_claims, decode_event, decode_summary, decode_uncaptured
 
 if TYPE_CHECKING:
     from snapd.core.model import ObjectId
@@ -14,13 +14,23 @@ if TYPE_CHECKING:
 EVENT = "SELECT payload, commit_id FROM events "
 WITHIN = "WHERE milliseconds BETWEEN ?1 AND ?2 AND (?3 IS NULL OR head_tree = ?3) ORDER BY seq DESC"
 SESSION = "SELECT session_id, agent, title, started, ended, step_count FROM sessions "
-UNDONE = "SELECT step_id, operation_id, rest FROM undone "
+UNDONE = "SELECT name, operation_id, rest FROM undone "
 HEARD = """
 SELECT spans.step_id, parent, is_left AND (spoken_for OR spans.step_id = ?)
 FROM spans JOIN steps ON steps.step_id = spans.step_id
 WHERE spans.seq = ? ORDER BY spans.place
 """
 """The steps of a span, with one that counts as spoken for: whether each was left, and was spoken for."""
+IN_FORCE = """
+SELECT name FROM (
+    SELECT step_id AS name, MAX(spans.seq) AS last, steps.seq AS begun FROM spans JOIN steps USING (step_id)
+        WHERE state != 'undone' AND is_empty IS NOT 1 AND (spoken_for OR NOT is_left) GROUP BY step_id
+    UNION ALL SELECT operation_id, seq, seq FROM operations WHERE state IN ('applied', 'partly')
+)
+ORDER BY last DESC, begun DESC
+"""
+"""The names of steps and operations that were not undone as a whole, the last to change anything first."""
+OPERATION = "SELECT payload, commit_id, state FROM operations JOIN events USING (seq) WHERE operation_id = ?"
 STEP = """
 SELECT step_id, session_id, place, parent, message_id, part_id, tool, description, started, ended, from_tree,
     from_coverage, to_tree, to_coverage, state, claims, summary, detached, uncaptured
@@ -52,7 +62,16 @@ def step(row: tuple[Any, ...]) -> Step:
     )
 
 
+def operation(row: tuple[Any, ...]) -> Operation | None:
+    """The operation in a row that `OPERATION` selects; None if it cannot be taken back."""
+    payload, commit, state = row
+    event, _ = decode_event(payload, commit)
+    if state is None or event.head is None or not isinstance(event.what, Operated):
+        return None
+    return Operation(event.what, event.milliseconds, event.head, state)
+
+
 def undone(row: tuple[Any, ...]) -> Undone:
-    """What was undone of a step, in a row that `UNDONE` selects."""
-    step_id, operation_id, rest = row
-    return Undone(step_id, operation_id, decode_claims(rest) if rest is not None else None)
+    """What was undone of a step or an operation, in a row that `UNDONE` selects."""
+    name, operation_id, rest = row
+    return Undone(name, operation_id, decode_claims(rest) if rest is not None else None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-VERSION = 7
+VERSION = 8
 """The version of the tables: a database of another version is rebuilt from the events."""
 
 TABLES = (
@@ -82,29 +82,35 @@ TABLES = (
         seq INTEGER NOT NULL UNIQUE,
         session_id TEXT REFERENCES sessions,
         undoes TEXT REFERENCES operations,
-        root TEXT REFERENCES steps
+        root TEXT REFERENCES steps,
+        -- of an operation that can be taken back; else null
+        state TEXT
     )
     """,
-    # the steps of `Operated.turned`
+    "CREATE INDEX operations_in_force ON operations (seq) WHERE state IN ('applied', 'partly')",
+    # `Operated.turned`: steps, and operations
     """
     CREATE TABLE turns (
         seq INTEGER NOT NULL,
         place INTEGER NOT NULL,
-        step_id TEXT NOT NULL REFERENCES steps,
+        step_id TEXT REFERENCES steps,
+        turned TEXT REFERENCES operations,
         PRIMARY KEY (seq, place)
     ) WITHOUT ROWID
     """,
     "CREATE INDEX turns_of_a_step ON turns (step_id)",
-    # what was undone of steps and not redone; `seq` and `place` are those of the turn that undid it
+    # what was undone of steps and operations and not redone; `seq` and `place` are those of the turn that undid it,
+    # `step_id` is null for an operation, `name` is that of either
     """
     CREATE TABLE undone (
-        step_id TEXT NOT NULL REFERENCES steps,
+        name TEXT NOT NULL,
         seq INTEGER NOT NULL,
         place INTEGER NOT NULL,
+        step_id TEXT REFERENCES steps,
         operation_id TEXT NOT NULL REFERENCES operations,
         rest TEXT,
         redoable INTEGER NOT NULL,
-        PRIMARY KEY (step_id, seq)
+        PRIMARY KEY (name, seq)
     ) WITHOUT ROWID
     """,
     "CREATE INDEX redoable_undone ON undone (step_id) WHERE redoable",
@@ -115,6 +121,7 @@ SELECT here.chain, there.chain
 FROM (
     SELECT spans.seq AS here, steps.seq AS there FROM spans JOIN steps USING (step_id)
     UNION SELECT turns.seq, steps.seq FROM turns JOIN steps USING (step_id)
+    UNION SELECT turns.seq, operations.seq FROM turns JOIN operations ON operations.operation_id = turns.turned
     UNION SELECT operations.seq, steps.seq FROM operations JOIN steps ON steps.step_id = operations.root
     UNION SELECT part.seq, whole.seq FROM steps AS part JOIN steps AS whole ON whole.step_id = part.parent
     UNION SELECT back.seq, back_to.seq FROM operations AS back JOIN operations AS back_to

@@ -352,6 +352,8 @@ class Timeline:
     spans = _asked(Database.spans)
     beside = _asked(Database.beside)
     operation = _asked(Database.operation)
+    deed = _asked(Database.deed)
+    in_force = _asked(Database.in_force)
     redoable = _asked(Database.redoable)
     undone = _asked(Database.undone)
     tally = _asked(Database.tally)

@@ -214,7 +214,7 @@ def test_names_that_are_not_utf8(home: Home, project: str) -> None:
         (("step", "begin", "--parent", "fedcba98"), 1, "no step 'fedcba98' in this folder"),
         (("log", "--session", "nobody"), 1, "no session 'nobody' in this folder"),
         (("undo", "--session", "nobody"), 1, "no session 'nobody' in this folder"),
-        (("undo",), 1, "no session has changed anything"),
+        (("undo",), 1, "there is nothing to undo"),
         (("undo", "--count", "2", "abc"), 2, "--count: not together with a step"),
         (("revert-hunk", "fedcba98", "f"), 1, "no step 'fedcba98' in this folder"),
     ],

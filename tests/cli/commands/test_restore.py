@@ -29,11 +29,13 @@ def tree(home: Home, project: str) -> str:
 
 def test_dry_run_changes_nothing(home: Home, project: str, tree: str) -> None:
     assert home.ok(project, "restore", "--dry-run", tree).splitlines() == [
-        "restored  README.md",
-        "deleted   new.txt",
-        "restored  src/main.py",
+        "would restore README.md",
+        "would delete  new.txt",
+        "would restore src/main.py",
+        "would restore 2 files, delete 1: +3 -2",
     ]
-    assert home.ok(project, "revert", "-n", tree, "new.txt") == "deleted   new.txt\n"
+    shown = home.ok(project, "revert", "-n", tree, "new.txt")
+    assert shown == "would delete  new.txt\nwould delete 1 file: +0 -1\n"
     assert read(project, "src/main.py") == b"changed\n"
     assert read(project, "new.txt") == b"new\n"
     assert read(project, "README.md") is None
@@ -42,7 +44,12 @@ def test_dry_run_changes_nothing(home: Home, project: str, tree: str) -> None:
 def test_restore(home: Home, project: str, tree: str) -> None:
     lines = home.ok(project, "restore", "--yes", tree).splitlines()
     before = lines.pop().removeprefix("before: ")
-    assert lines == ["restored  README.md", "deleted   new.txt", "restored  src/main.py"]
+    assert lines == [
+        "restored  README.md",
+        "deleted   new.txt",
+        "restored  src/main.py",
+        "'snapd undo' takes that back",
+    ]
     assert (read(project, "src/main.py"), read(project, "new.txt")) == (MAIN, None)
     assert home.track(project) == tree
     # nothing is lost
@@ -73,7 +80,7 @@ def test_revert_of_a_directory_and_by_absolute_path(home: Home, project: str, tr
 @pytest.mark.parametrize("answer", [b"y\n", b"YES\n"])
 def test_answered_yes(home: Home, project: str, tree: str, answer: bytes) -> None:
     terminal = Terminal(home, project, "restore", tree)
-    terminal.wait_for(b"[y/N] ")
+    terminal.wait_for(b"[y/N/d] ")
     assert b"new.txt" in terminal.seen
     assert read(project, "new.txt") == b"new\n"
     terminal.type(answer)
@@ -91,7 +98,7 @@ def test_answered_no(home: Home, project: str, tree: str, answer: bytes) -> None
 
 def test_interrupted_at_the_question(home: Home, project: str, tree: str) -> None:
     terminal = Terminal(home, project, "restore", tree)
-    terminal.wait_for(b"[y/N] ")
+    terminal.wait_for(b"[y/N/d] ")
     # not from the keyboard: this terminal controls no process
     # one that comes just before the read begins is heard by Python only when the read is over, as the next one ends it
     for _ in range(100):

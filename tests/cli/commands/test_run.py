@@ -175,6 +175,13 @@ def test_steps_make_themselves(home: Home, project: str) -> None:
     assert sorted(os.listdir(project)) == ["README.md", "one", "src", "three", "two"]
 
 
+def test_another_agent_at_work_is_named(home: Home, project: str) -> None:
+    other = home.ok(project, "step", "begin", "--session", "other", "--agent", "claude").strip()
+    result = home.run(project, "run", "--", "sh", "-c", "echo 1 > one; echo 2 > two")
+    assert f"  one, two: shared with step {other[:8]} of claude: both were at work" in result.err
+    assert result.code == 0
+
+
 def test_a_command_that_changes_nothing_leaves_nothing_in_the_log(home: Home, project: str) -> None:
     result = home.run(project, "run", "--agent", "a", "--title", "t", "--", "true")
     assert result.err.endswith(": nothing changed\n")

@@ -38,25 +38,34 @@ def steps(home: Home, project: str) -> list[str]:
 def test_a_step_in_the_middle(home: Home, project: str, steps: list[str]) -> None:
     lines = home.ok(project, "undo", "--yes", steps[0][:12]).splitlines()
     before = lines.pop().removeprefix("before: ")
-    assert lines == [f"undone    {steps[0][:8]} claude 2 files", "merged    f.txt", "deleted   new.txt"]
+    assert lines == [
+        f"undone    {steps[0][:8]} claude 2 files",
+        "merged    f.txt",
+        "deleted   new.txt",
+        "'snapd redo' does it again",
+    ]
     assert read(project, "f.txt") == numbered(20, l8=b"user", l12=b"codex", l17=b"two")
     assert read(project, "new.txt") is None
     assert "one" in home.ok(project, "show", f"f.txt@{before}")
 
 
-def test_the_last_of_the_session_with_the_latest_activity(home: Home, project: str, steps: list[str]) -> None:
+def test_the_last_whoever_did_it(home: Home, project: str, steps: list[str]) -> None:
     shown = home.ok(project, "undo", "--dry-run").splitlines()
-    assert shown == [f"undo      {steps[2][:8]} claude Edit the second", "restored  f.txt"]
+    assert shown == [
+        f"would undo    {steps[2][:8]} claude Edit the second",
+        "would restore f.txt",
+        "would restore 1 file: +1 -1",
+    ]
     assert read(project, "f.txt") == numbered(20, l2=b"one", l8=b"user", l12=b"codex", l17=b"two")
-    for line in (b"17", b"2"):
-        assert home.run(project, "undo", "-y").code == 0
+    for line, step in ((b"17", steps[2]), (b"12", steps[1]), (b"2", steps[0])):
+        assert home.ok(project, "undo", "-y").startswith(f"undone    {step[:8]} ")
         assert line + b"\n" in (read(project, "f.txt") or b"")
     nothing = home.run(project, "undo", "-y")
     assert (nothing.code, nothing.out) == (1, b"")
     assert nothing.err.splitlines()[0] == "snapd: there is nothing to undo"
-    assert read(project, "f.txt") == numbered(20, l8=b"user", l12=b"codex")
-    again = home.ok(project, "redo", "--yes", "--count", "2").splitlines()
-    assert again[:2] == [f"redone    {steps[0][:8]} claude 2 files", f"redone    {steps[2][:8]} claude Edit the second"]
+    assert read(project, "f.txt") == numbered(20, l8=b"user")
+    again = home.ok(project, "redo", "--yes", "--count", "3").splitlines()
+    assert [line[:18] for line in again[:3]] == [f"redone    {step[:8]}" for step in steps]
     assert read(project, "f.txt") == numbered(20, l2=b"one", l8=b"user", l12=b"codex", l17=b"two")
     assert home.run(project, "redo", "-y").err.splitlines()[0] == "snapd: there is nothing to redo"
 
@@ -72,11 +81,17 @@ def test_another_session_and_several_steps(home: Home, project: str, steps: list
 
 
 def test_answers(home: Home, project: str, steps: list[str]) -> None:
-    terminal = Terminal(home, project, "undo", steps[0])
-    terminal.wait_for(b"[y/N] ")
-    assert f"{steps[0][:8]}".encode() in terminal.seen
+    terminal = Terminal(home, project, "undo", "--color=never", steps[0])
+    terminal.wait_for(b"[y/N/d] ")
+    assert f"would undo    {steps[0][:8]}".encode() in terminal.seen
+    assert b"would merge 1 file, delete 1: +1 -2" in terminal.seen
+    terminal.type(b"d\n")
+    terminal.wait_for(b"[y/N/d] ", 2)
+    assert b"\r\n-one\r\n+2\r\n" in terminal.seen
+    assert b"deleted file mode 100644" in terminal.seen
     terminal.type(b"n\n")
     assert terminal.finish().code == 1
+    assert b"nothing was changed" in terminal.seen
     assert read(project, "new.txt") == b"n\n"
     terminal = Terminal(home, project, "undo", steps[0], out=False)
     assert terminal.answer(b"y\n").code == 0
@@ -115,11 +130,14 @@ def test_an_undo_that_met_only_conflicts_says_so_and_how_to_settle_it(home: Home
     for words in ((step,), ()):
         result = home.run(project, "undo", "-y", *words)
         assert result.code == 3
-        assert result.text.splitlines()[:2] == [
-            f"not undone {step[:8]} f.txt +1 -1", "conflict  f.txt  (changed since)",
-        ]  # fmt: skip
+        told, file = result.text.splitlines()[:2]
+        assert told == f"not undone {step[:8]} f.txt +1 -1"
+        assert re.fullmatch(r"conflict  f\.txt  \(changed since by you at \d\d:\d\d\)", file)
         assert "nothing was changed" in result.err
-        assert "--on-conflict overwrite" in result.err
+        assert re.match(r"f\.txt, line 1: changed since by you at \d\d:\d\d\n", result.err)
+        assert f"\n  now                   | mine\n  left by step {step[:8]} | 2\n" in result.err
+        assert f"\n  snapd undo {step[:8]} --on-conflict overwrite\n" in result.err
+        assert f"\n  snapd undo {step[:8]} --on-conflict keep\n" in result.err
     assert "undone" not in home.ok(project, "log")
     assert home.run(project, "redo", "-y").code == 1
     assert home.ok(project, "undo", "-y", "--on-conflict", "overwrite").startswith(f"undone    {step[:8]}")
@@ -135,6 +153,8 @@ def test_a_step_that_is_partly_undone_is_told_so_until_it_is_settled(home: Home,
     assert result.text.startswith(f"partly undone {step[:8]} 2 files\n")
     assert "were left as they are" in result.err
     assert "partly undone" in home.ok(project, "log")
+    assert "'snapd redo'" in result.text
+    assert "'snapd redo'" not in home.run(project, "undo", "-y", step).text
     assert home.ok(project, "undo", "-y", "--on-conflict", "overwrite").splitlines()[:2] == [
         f"undone    {step[:8]} 2 files", "restored  f.txt",
     ]  # fmt: skip
@@ -184,9 +204,10 @@ def left(project: str) -> str:
 
 
 def test_hunks_by_number(home: Home, project: str, hunks: str) -> None:
-    assert home.ok(project, "revert-hunk", "-n", hunks[:10], "f.txt", "2") == "restored  f.txt\n"
+    shown = home.ok(project, "revert-hunk", "-n", hunks[:10], "f.txt", "2")
+    assert shown == "would restore f.txt\nwould restore 1 file: +1 -1\n"
     assert left(project) == "abc"
-    assert home.ok(project, "revert-hunk", hunks[:10], "f.txt", "2").startswith("restored  f.txt\nbefore: ")
+    assert home.ok(project, "revert-hunk", hunks[:10], "f.txt", "2").startswith("restored  f.txt\n'snapd undo' takes")
     assert left(project) == "ac"
     assert home.run(project, "revert-hunk", "last", "f.txt", "3", "1").code == 0
     assert read(project, "f.txt") == numbered(40)
@@ -281,3 +302,125 @@ def test_a_file_that_was_moved_is_one_line(home: Home, project: str) -> None:
         ("new.txt", "src/old.txt"),
         ("src/old.txt", None),
     ]
+
+
+# -- more than one step; and operations
+
+
+def test_a_restore_is_undone_by_the_same_word(home: Home, project: str, steps: list[str]) -> None:
+    before = read(project, "f.txt")
+    tree = home.track(project)
+    put(project, {"f.txt": b"mine\n"})
+    assert "'snapd undo' takes that back\n" in home.ok(project, "restore", "-y", tree)
+    result = home.ok(project, "undo", "-y")
+    assert re.match(r"undone    the restore of \d\d:\d\d\nrestored  f\.txt\n'snapd redo' does it again\n", result)
+    assert read(project, "f.txt") == b"mine\n"
+    log = home.ok(project, "log", "-n", "2")
+    assert re.search(r"undo +the restore of \d\d:\d\d\n", log)
+    assert re.search(r"restore +to \w{8}  undone\n", log)
+    assert home.ok(project, "redo", "-y").startswith("redone    the restore of ")
+    assert read(project, "f.txt") == before
+
+
+def test_some_files_and_hunks_are_undone_by_the_same_word(home: Home, project: str, hunks: str) -> None:
+    assert "'snapd undo' takes that back" in home.ok(project, "undo", "-y", hunks, "bin")
+    assert home.ok(project, "undo", "-y").startswith("undone    the revert of ")
+    assert read(project, "bin") == b"\0"
+    home.run(project, "revert-hunk", hunks, "f.txt", "2")
+    assert home.ok(project, "undo", "-y").startswith("undone    the revert of hunks of ")
+    assert left(project) == "abc"
+
+
+def test_all_of_a_session_and_back_to_a_step(home: Home, project: str, steps: list[str]) -> None:
+    first, other, last = (step[:8] for step in steps)
+    assert home.ok(project, "undo", "-n", "--to", first).splitlines()[0].startswith(f"would undo    {last} ")
+    assert home.run(project, "undo", "-y", "--to", last).code == 1
+    told = home.ok(project, "undo", "-y", "--all", "--session", "claude")
+    assert told.splitlines()[:2] == [f"undone    {last} claude Edit the second", f"undone    {first} claude step 1"]
+    assert "'snapd redo --count 2' does it again" in told
+    assert read(project, "f.txt") == numbered(20, l8=b"user", l12=b"codex")
+    assert f"redone    {first}" in home.ok(project, "redo", "-y", "--all", "--session", "claude")
+    # without a name, the session with the latest change
+    assert f"undone    {last}" in home.ok(project, "undo", "-y", "--all")
+    assert other not in told
+
+
+def test_a_message(home: Home, project: str) -> None:
+    one = take(home, project, "s", {"a": b"1"}, "--message", "m1")
+    take(home, project, "s", {"b": b"2"}, "--message", "m2")
+    assert home.ok(project, "undo", "-y", "--message", "m1").startswith(f"undone    {one[:8]} ")
+    assert (read(project, "a"), read(project, "b")) == (None, b"2")
+    assert home.run(project, "undo", "-y", "--message", "m9").code == 1
+
+
+def test_a_step_that_is_undone_already(home: Home, project: str, steps: list[str]) -> None:
+    home.ok(project, "undo", "-y", steps[1])
+    again = home.run(project, "undo", "-y", steps[1])
+    assert (again.code, again.out) == (1, b"")
+    assert "is already undone\nhint: 'snapd redo' " in again.err
+
+
+@pytest.mark.parametrize(
+    "words", [("--count", "2", "--all"), ("--message", "m", "--to", "abc"), ("abc", "--all"), ("abc", "--count", "1")]
+)
+def test_one_way_to_say_what_is_meant(home: Home, project: str, words: tuple[str, ...]) -> None:
+    result = home.run(project, "undo", "-y", *words)
+    assert (result.code, "not together with" in result.err) == (2, True)
+
+
+# -- conflicts
+
+
+def test_a_conflict_that_is_settled_by_keeping_the_file(home: Home, project: str, steps: list[str]) -> None:
+    put(project, {"f.txt": numbered(20, l2=b"mine", l8=b"user", l12=b"codex", l17=b"two")})
+    result = home.run(project, "undo", "-y", steps[0])
+    assert (result.code, "before that" in result.err, "| mine" in result.err) == (3, True, True)
+    (keep,) = [line.split() for line in result.err.splitlines() if line.endswith(" --on-conflict keep")]
+    assert home.ok(project, *keep[1:], "-y").startswith(f"undone    {steps[0][:8]} ")
+    assert b"mine" in (read(project, "f.txt") or b"")
+    assert home.ok(project, "undo", "-n").startswith(f"would undo    {steps[2][:8]} ")
+
+
+def test_whose_work_an_overwrite_takes_away(home: Home, project: str, steps: list[str]) -> None:
+    put(project, {"f.txt": numbered(20, l2=b"mine", l8=b"user", l12=b"codex", l17=b"two")})
+    terminal = Terminal(home, project, "undo", "--color=never", steps[0], "--on-conflict", "overwrite")
+    terminal.wait_for(b"[y/N/d] ")
+    assert re.search(rb"takes away    your changes of \d\d:\d\d in f\.txt", terminal.seen)
+    assert f"takes away    step {steps[1][:8]} in f.txt".encode() in terminal.seen
+    terminal.type(b"y\n")
+    assert terminal.finish().code == 0
+    assert read(project, "f.txt") == TWENTY
+
+
+def test_a_plan_is_at_most_a_screen_long(home: Home, project: str) -> None:
+    step = take(home, project, "s", {f"f{number:03}": b"1\n" for number in range(60)})
+    terminal = Terminal(home, project, "undo", "--color=never", step, env={"LINES": "20", "COLUMNS": "80"})
+    terminal.wait_for(b"[y/N/d] ")
+    assert terminal.seen.count(b"\r\n") == 18
+    assert b"more files; --all-files shows them" in terminal.seen
+    assert b"would delete 60 files: +0 -60" in terminal.seen
+    terminal.type(b"n\n")
+    terminal.finish()
+    terminal = Terminal(
+        home, project, "undo", "--color=never", step, "--all-files", env={"LINES": "20", "COLUMNS": "80"}
+    )
+    terminal.wait_for(b"[y/N/d] ")
+    assert terminal.seen.count(b"would delete") == 61
+    terminal.type(b"n\n")
+    terminal.finish()
+
+
+def test_two_agents_at_once_are_named(home: Home, project: str) -> None:
+    put(project, {"f.txt": b"0\n"})
+    one = home.ok(project, "step", "begin", "--session", "one", "--agent", "claude").strip()
+    two = home.ok(project, "step", "begin", "--session", "two", "--agent", "codex").strip()
+    put(project, {"f.txt": b"1\n"})
+    for step in (one, two):
+        home.ok(project, "step", "end", step)
+    log = home.ok(project, "log")
+    assert f"shared with step {two[:8]} of codex: both were at work" in log
+    assert f"shared with step {one[:8]} of claude: both were at work" in log
+    result = home.run(project, "undo", "-y", one)
+    assert f"conflict  f.txt  (shared with step {two[:8]} of codex: both were at work)" in result.text
+    shown = home.ok(project, "undo", "-n", one, "--on-conflict", "overwrite")
+    assert f"takes away    step {two[:8]} of codex in f.txt" in shown

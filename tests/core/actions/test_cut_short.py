@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from snapd.core.actions.undo.steps import Wanted
 from snapd.core.call import Call
 from snapd.core.errors import (
     Cancelled,
@@ -52,9 +53,9 @@ def test_a_request_that_is_cancelled_too_late(agents: Agents) -> None:
     bench.workspace.event_log.listen(lambda _: call.cancel())
     assert sessions.finish(step, None, call).step.state == "applied"
     call = Call()
-    outcome, steps = bench.workspace.undo_steps.undo("one", 1, None, OperationOptions("merge", False, False), call)
-    assert outcome.applied
-    assert [view.step.state for view in steps] == ["undone"]
+    turning = bench.workspace.undo_steps.undo(Wanted("one"), OperationOptions("merge", False, False), call)
+    assert turning.outcome.applied
+    assert [view.step.state for view in turning.steps] == ["undone"]
 
 
 def test_a_request_that_is_cancelled_in_time(agents: Agents) -> None:
@@ -67,7 +68,7 @@ def test_a_request_that_is_cancelled_in_time(agents: Agents) -> None:
     assert agents.states("one") == ["open"]
     agents.end(step)
     with pytest.raises(Cancelled):
-        agents.bench.workspace.undo_steps.undo("one", 1, None, OperationOptions("merge", False, False), call)
+        agents.bench.workspace.undo_steps.undo(Wanted("one"), OperationOptions("merge", False, False), call)
     assert agents.states("one") == ["applied"]
 
 

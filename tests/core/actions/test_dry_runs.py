@@ -14,7 +14,8 @@ import attrs
 import pytest
 
 from snapd.core.actions.history import HistoryQuery
-from snapd.core.answers import StepView
+from snapd.core.actions.undo.steps import Wanted
+from snapd.core.answers import StepView, Turning
 from snapd.core.call import Call
 from snapd.core.errors import SnapdError
 from snapd.core.model import FileOutcome, OnConflict, Outcome
@@ -113,7 +114,7 @@ class History:
     def operate(self) -> None:
         """Asks for something with a dry run, then in earnest."""
         dice = self.dice
-        how: OnConflict = dice.choice(("merge", "merge", "overwrite", "fail"))
+        how: OnConflict = dice.choice(("merge", "merge", "overwrite", "fail", "keep"))
         ask = dice.choice((self.undo, self.undo, self.undo_one, self.undo_one, self.redo, self.revert, self.revert,
                            self.unrevert, self.some_files, self.hunks, self.restore, self.bring_back))()  # fmt: skip
         before = self.everything()
@@ -124,17 +125,17 @@ class History:
         assert done == foretold
 
     def undo(self) -> Ask:
-        session, count = self.dice.choice(SESSIONS), self.dice.choice((1, 1, 2, 9))
-        return lambda request: told(*self.bench.workspace.undo_steps.undo(session, count, None, request, Call()))
+        session, count = self.dice.choice((*SESSIONS, None)), self.dice.choice((1, 1, 2, 9))
+        return lambda request: turned(self.bench.workspace.undo_steps.undo(Wanted(session, count), request, Call()))
 
     def undo_one(self) -> Ask:
         step = self.dice.choice(self.named("open", "applied", "partly", "undone") or ["none"])
         session = next((view.step.begun.session_id for view in self.views() if view.step.step_id == step), "one")
-        return lambda request: told(*self.bench.workspace.undo_steps.undo(session, 1, step, request, Call()))
+        return lambda request: turned(self.bench.workspace.undo_steps.undo(Wanted(session, 1, step), request, Call()))
 
     def redo(self) -> Ask:
-        session, count = self.dice.choice(SESSIONS), self.dice.choice((1, 1, 2, 9))
-        return lambda request: told(*self.bench.workspace.undo_steps.redo(session, count, request, Call()))
+        session, count = self.dice.choice((*SESSIONS, None)), self.dice.choice((1, 1, 2, 9))
+        return lambda request: turned(self.bench.workspace.undo_steps.redo(session, count, request, Call()))
 
     def revert(self) -> Ask:
         session, message = self.dice.choice(SESSIONS), self.dice.choice(MESSAGES)
@@ -187,8 +188,13 @@ def bare(view: StepView) -> StepView:
     return attrs.evolve(view, step=step)
 
 
-def told(outcome: Outcome, steps: tuple[StepView, ...] = ()) -> Said:
-    return Said(outcome.files, tuple(ids(steps)))
+def told(outcome: Outcome) -> Said:
+    return Said(outcome.files)
+
+
+def turned(turning: Turning) -> Said:
+    operations = tuple(operation.name for operation in turning.operations)
+    return Said(turning.outcome.files, (*ids(turning.steps), *operations))
 
 
 def said(ask: Ask, request: OperationOptions) -> Said:

@@ -13,7 +13,7 @@ from snapd.core.call import Call
 from snapd.core.errors import NothingToRedo, NothingToUndo
 from snapd.core.feed.events import Reverted
 from snapd.core.operations.writer import OperationOptions
-from snapd.core.timeline.model import Operated, StepTurned
+from snapd.core.timeline.model import Operated, Turned
 from tests.support.sessions import Agents, at_work
 
 OLD = {"a": b"a\n", "b": b"b\n", "c": b"c\n"}
@@ -190,7 +190,7 @@ def test_a_part_that_conflicts_is_partly_undone_and_the_whole_is_done_again_with
     assert agents.states("one") == ["undone", "applied"]
     assert agents.undo("one", step=whole, on_conflict="overwrite") == {"b": "restored"}
     assert agents.states("one") == ["undone", "undone"]
-    _, steps = agents.bench.workspace.undo_steps.redo("one", 1, MERGE, Call())
+    steps = agents.bench.workspace.undo_steps.redo("one", 1, MERGE, Call()).steps
     assert [view.step.step_id for view in steps] == [part, whole]
     assert agents.bench.read() == {**OLD, "a": b"whole\n", "b": b"user\n"}
 
@@ -228,9 +228,9 @@ def test_as_many_as_there_are_stand_for_all(agents: Agents, count: int) -> None:
     agents.undo("one", step=second)
     agents.undo("one", step=first)
     agents.undo("one", step=second, on_conflict="overwrite")
-    outcome, steps = agents.bench.workspace.undo_steps.redo("one", count, MERGE, Call())
-    assert [view.step.step_id for view in steps] == [second, first]
-    assert outcome.applied
+    turning = agents.bench.workspace.undo_steps.redo("one", count, MERGE, Call())
+    assert [view.step.step_id for view in turning.steps] == [second, first]
+    assert turning.outcome.applied
     assert agents.bench.read() == before
 
 
@@ -295,7 +295,7 @@ def written_by_an_older_snapd(agents: Agents, monkeypatch: pytest.MonkeyPatch, *
 
     def older(operation: Operated, _: object) -> Operated:
         turned = tuple(
-            StepTurned(turn.step_id, "undone", turn.effects, turn.made_directories, turn.removed_directories)
+            Turned(turn.step_id, "undone", turn.effects, turn.made_directories, turn.removed_directories)
             for turn in operation.turned
         )
         return attrs.evolve(operation, turned=turned)

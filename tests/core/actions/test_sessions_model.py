@@ -277,9 +277,9 @@ class Machine:
     def take_over(self) -> None:
         told = self.told()
         order = [one for name in SESSIONS for one in reversed(self.timeline.redoable(name))]
-        self.turned = list(dict.fromkeys(one.step_id for one in order))
+        self.turned = list(dict.fromkeys(one.name for one in order))
         reverted = {
-            one.step_id for one in order if self.agents.bench.workspace.step_changes.operation(one).kind == "revert"
+            one.name for one in order if self.agents.bench.workspace.step_changes.operation(one).kind == "revert"
         }
         for step in self.steps:
             step.state = told[step.name].state

@@ -111,6 +111,7 @@ def test_who_wrote_what_is_told_anew_when_it_is_known(agents: Agents) -> None:
     agents.bench.write({"a.txt": b"1", "b.txt": b"2"})
     agents.end(first)
     assert agents.files(first) == {"a.txt": "modified:shared", "b.txt": "modified:shared"}
+    assert {file.shared_with for file in agents.view(first).files or ()} == {(second,)}
     told = listen(agents)
     agents.end(second, ["b.txt", "a.txt"])
     assert agents.files(first) == {}

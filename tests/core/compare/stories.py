@@ -75,7 +75,7 @@ class Objects:
 
     def deltas(self, old: State, new: State, shared: bool = False) -> dict[RelPath, Delta]:
         found = changes(self.repository.read_tree, self.tree(old), self.tree(new))
-        return {change.path: Delta(change.old, change.new, shared) for change in found}
+        return {change.path: Delta(change.old, change.new, ("other",) if shared else ()) for change in found}
 
     def renames(self, old: State, new: State) -> dict[RelPath, RelPath]:
         return renames(self.repository, self.tree(old), self.tree(new))

@@ -603,6 +603,6 @@ def test_the_net_of_several(
 
 def test_the_net_is_shared_where_one_is(objects: Objects) -> None:
     one, two = objects.entry(OLD), objects.entry(STEP)
-    assert net([{b"f": [Delta(None, one, shared=True)]}, {b"f": [Delta(one, two)]}], objects.merge) == {
-        b"f": Delta(None, two, shared=True)
+    assert net([{b"f": [Delta(None, one, ("other",))]}, {b"f": [Delta(one, two)]}], objects.merge) == {
+        b"f": Delta(None, two, ("other",))
     }

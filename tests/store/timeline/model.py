@@ -17,8 +17,8 @@ from snapd.core.timeline.model import (
     Step,
     StepBegun,
     StepEnded,
-    StepTurned,
     Summary,
+    Turned,
     Undone,
 )
 from snapd.store.store import Store
@@ -93,8 +93,8 @@ class Model:
                 )
             elif isinstance(what, Operated):
                 for turned in what.turned:
-                    if not is_void(turned):
-                        found[turned.step_id] = attrs.evolve(found[turned.step_id], state=turned.state)
+                    if turned.step_id is not None and not is_void(turned):
+                        found[turned.name] = attrs.evolve(found[turned.name], state=turned.state)
         return found
 
     def operations(self) -> dict[str, Operated]:
@@ -159,12 +159,14 @@ class Model:
                 session_of[what.step_id] = what.session_id
             elif isinstance(what, StepEnded) and what.changed:
                 session = session_of[what.step_id]
-                found = [(one, can and session_of[one.step_id] != session) for one, can in found]
+                found = [(one, can and session_of.get(one.name, session) != session) for one, can in found]
             elif isinstance(what, Operated):
+                if what.is_own:
+                    found = [(one, can and one.name in session_of) for one, can in found]
                 for turned in what.turned:
                     if turned.again is not None:
                         at = next(at for at, (one, _) in enumerate(found)
-                                  if (one.step_id, one.operation_id) == (turned.step_id, turned.again))  # fmt: skip
+                                  if (one.name, one.operation_id) == (turned.name, turned.again))  # fmt: skip
                         one, can = found.pop(at)
                         if turned.rest:
                             found.insert(at, (attrs.evolve(one, rest=turned.rest), can))
@@ -172,15 +174,32 @@ class Model:
                     if is_void(turned):
                         continue
                     if turned.left is None:
-                        found = [(one, can) for one, can in found if one.step_id != turned.step_id]
+                        found = [(one, can) for one, can in found if one.name != turned.name]
                     if turned.state != "applied":
-                        found.append((Undone(turned.step_id, what.operation_id), True))
+                        found.append((Undone(turned.name, what.operation_id), True))
         return found
+
+    def states(self) -> dict[str, str]:
+        """The state of each operation that can be taken back."""
+        found: dict[str, str] = {}
+        for what in self.operations().values():
+            if what.kind in ("restore", "revert", "hunks") and not what.turned:
+                found[what.operation_id] = "applied"
+            for turned in what.turned:
+                if turned.operation_id is not None:
+                    found[turned.operation_id] = turned.state
+        return found
+
+    def last_change(self, step_id: str) -> int:
+        """The number of the last event that found a change of a step; 0 if there is none."""
+        heard = self.heard(step_id)
+        seen = [(event.seq, event.seen) for event in self.events if event.seen is not None]
+        return max((seq for seq, span in seen if step_id in span.steps or (heard and step_id in span.left)), default=0)
 
     def redoable(self, session_id: str) -> list[Undone]:
         steps = self.steps()
-        taken = [one for one, can in reversed(self.taken_back()) if can]
-        return [one for one in taken if steps[one.step_id].begun.session_id == session_id]
+        taken = [one for one, can in reversed(self.taken_back()) if can and one.name in steps]
+        return [one for one in taken if steps[one.name].begun.session_id == session_id]
 
     def drop_summaries(self, step_id: str) -> None:
         """A step ended: of it, and of those that were open beside it, they may be wrong."""
@@ -213,7 +232,7 @@ class Model:
             assert [seen(step) for step in timeline.steps(session_id)] == own
             assert list(timeline.redoable(session_id)) == self.redoable(session_id)
             tally = timeline.tally(session_id)
-            assert tally.redoable == len({one.step_id for one in self.redoable(session_id)})
+            assert tally.redoable == len({one.name for one in self.redoable(session_id)})
             if summaries:
                 applied = [step for step in own if step.state in ("applied", "partly")]
                 assert tally.unknown == tuple(step for step in applied if step.summary is None)
@@ -225,11 +244,26 @@ class Model:
             assert timeline.spans(step_id) == tuple(spans)
             assert timeline.spans(step_id, spoken_for=True) == tuple(self.spans(step_id, step_id))
             assert timeline.beside(step_id) == tuple(self.beside(step_id))
-            assert timeline.undone(step_id) == tuple(one for one, _ in self.taken_back() if one.step_id == step_id)
+            assert timeline.undone(step_id) == tuple(one for one, _ in self.taken_back() if one.name == step_id)
             parts = [part for part in steps.values() if part is not None and part.begun.parent == step_id]
             assert [seen(part) for part in timeline.parts(step_id)] == parts
+        assert list(timeline.redoable(None)) == [one for one, can in reversed(self.taken_back()) if can]
+        states = self.states()
         for operation_id, operation in self.operations().items():
             assert timeline.operation(operation_id) == operation
+            deed = timeline.deed(operation_id)
+            taken = tuple(one for one, _ in self.taken_back() if one.name == operation_id)
+            assert timeline.undone(operation_id) == taken
+            assert (None if deed is None else deed.state) == states.get(operation_id)
+            assert deed is None or deed.to == next(event.head for event in self.events if event.what == operation)
+        changed = {name: self.last_change(name) for name, step in self.steps().items() if step.state != "undone"}
+        seqs = {event.what.operation_id: event.seq for event in self.events if isinstance(event.what, Operated)}
+        changed |= {name: seqs[name] for name, state in states.items() if state != "undone"}
+        begun = {event.what.step_id: event.seq for event in self.events if isinstance(event.what, StepBegun)} | seqs
+        dropped = {name for name, summary in self.summaries.items() if summaries and summary.is_empty}
+        expected = [name for name, seq in changed.items() if seq and name not in dropped]
+        if summaries:
+            assert timeline.in_force() == tuple(sorted(expected, key=lambda it: (-changed[it], -begun[it])))
         for nothing in (timeline.session("none"), timeline.step("none"), timeline.operation("none")):
             assert nothing is None
         newest = [self.as_seen(event) for event in reversed(self.events)]
@@ -239,7 +273,7 @@ class Model:
             assert timeline.events(middle, 3) == tuple([event for event in newest if event.seq < middle][:3])
 
 
-def is_void(turned: StepTurned) -> bool:
+def is_void(turned: Turned) -> bool:
     """Whether an older snapd called a step undone of which it took back nothing."""
     anything = turned.effects or turned.made_directories or turned.removed_directories
     return turned.left is None and turned.again is None and turned.state == "undone" and not anything

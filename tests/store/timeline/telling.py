@@ -22,8 +22,8 @@ from snapd.core.timeline.model import (
     StepBegun,
     StepEnded,
     StepsLeft,
-    StepTurned,
     Summary,
+    Turned,
 )
 from snapd.store.store import Store
 from tests.store.steps import write_tree
@@ -166,6 +166,7 @@ class Telling:
         *,
         older: bool = False,
         rest: bool = False,
+        other: str | None = None,
     ) -> Event:
         """An operation.
 
@@ -177,6 +178,7 @@ class Telling:
             root: the step that was named.
             older: whether an older snapd tells it, which turned a step as a whole.
             rest: whether something of each step is left as it was.
+            other: an operation that it takes back, or does again if it was taken back.
         """
         before = self.store.identify(self._snapshot)
         self.edit()
@@ -185,12 +187,12 @@ class Telling:
             Effect(b"a.txt", None, Entry(REGULAR, merged)),
             Effect(b'raw \xff\n"', Entry(REGULAR, merged), None),
         )
-        turns: list[StepTurned] = []
+        turns: list[Turned] = []
         for step, undone in turned.items():
-            made = StepTurned(step, "undone" if undone else "applied", effects, (b"made",), (b"gone\xfe",))
-            taken = [one for one, _ in self.model.taken_back() if one.step_id == step]
+            made = Turned(step, "undone" if undone else "applied", effects, (b"made",), (b"gone\xfe",))
+            taken = [one for one, _ in self.model.taken_back() if one.name == step]
             if older:
-                turns.append(made if not rest else StepTurned(step, made.state, ()))
+                turns.append(made if not rest else Turned(step, made.state, ()))
             elif undone:
                 left = (b"left\xff",) if rest else ()
                 turns.append(attrs.evolve(made, left=left, state="partly" if rest else "undone", moved=((b"n", b"o"),)))
@@ -198,14 +200,24 @@ class Telling:
                 partly = rest or each != taken[0]
                 state: Literal["applied", "partly"] = "partly" if partly else "applied"
                 turns.append(attrs.evolve(made, again=each.operation_id, rest=(b"a.txt",) if rest else (), state=state))
-        kind = "undo" if session is not None else "restore"
+        if other is not None:
+            made = Turned(
+                None, "partly" if rest else "undone", effects, left=(b"left",) if rest else (), operation_id=other
+            )
+            taken = [one for one, _ in self.model.taken_back() if one.name == other]
+            if taken:
+                made = attrs.evolve(made, left=None, again=taken[-1].operation_id, state="partly")
+                made = made if rest or len(taken) > 1 else attrs.evolve(made, state="applied")
+                made = attrs.evolve(made, rest=(b"a.txt",) if rest else ())
+            turns.append(made)
+        kind = "undo" if session is not None or other is not None else "restore"
         return self.tell(
             Operated(name, kind, session, before, tuple(turns), undoes, "message", "part", root), RecordKind.AFTER
         )
 
     def summarize(self, step: str) -> None:
         """Keeps a summary."""
-        summary = Summary((FileSummary(b"a\xff", "modified", 2, 1, False, True),), self._number)
+        summary = Summary((FileSummary(b"a\xff", "modified", 2, 1, False, ("other",)),), self._number)
         self.store.timeline.keep_summary(step, summary, self.store.timeline.next_seq - 1)
         assert self.store.timeline.step(step) == self.model.steps()[step]
         self.store.timeline.keep_summary(step, summary, self.store.timeline.next_seq)

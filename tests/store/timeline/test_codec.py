@@ -25,8 +25,8 @@ from snapd.core.timeline.model import (
     StepBegun,
     StepEnded,
     StepsLeft,
-    StepTurned,
     Summary,
+    Turned,
 )
 from snapd.store.timeline.codec import (
     VERSION,
@@ -40,7 +40,7 @@ from snapd.store.timeline.codec import (
     encode_summary,
 )
 
-LATER = {"left", "detached", "spokenFor", "again", "rest", "moved"}
+LATER = {"left", "detached", "spokenFor", "again", "rest", "moved", "effects", "operation"}
 """What the first version did not write."""
 COMMIT = b"\1" * 20
 texts = st.text(st.characters(codec="utf-8"), max_size=12)
@@ -53,8 +53,8 @@ entries = st.none() | st.builds(Entry, st.sampled_from([REGULAR, EXECUTABLE, SYM
 effects = st.builds(Effect, paths, entries, entries)
 lists = st.lists(paths, max_size=3).map(tuple)
 turned = st.builds(
-    StepTurned,
-    texts,
+    Turned,
+    maybe,
     st.sampled_from(["applied", "partly", "undone"]),
     st.lists(effects, max_size=3).map(tuple),
     lists,
@@ -63,6 +63,7 @@ turned = st.builds(
     maybe,
     lists,
     st.lists(st.tuples(paths, paths), max_size=3).map(tuple),
+    maybe,
 )
 operated = st.builds(
     Operated,
@@ -71,6 +72,7 @@ operated = st.builds(
     session_id=maybe,
     before=snapshots,
     turned=st.lists(turned, max_size=3).map(tuple),
+    effects=st.none() | st.lists(effects, max_size=3).map(tuple),
     **{name: maybe for name in attrs.fields_dict(Operated) if name in ("undoes", "message_id", "part_id", "root")},
 )
 happenings = st.one_of(
@@ -103,7 +105,7 @@ EXAMPLE = Event(
         "session",
         SnapshotId(b"b" * 20, b"c" * 20),
         (
-            StepTurned(
+            Turned(
                 "one",
                 "undone",
                 (Effect(b"p", Entry(REGULAR, b"o" * 20), None),),
@@ -149,7 +151,7 @@ def test_claims_come_back(claims: tuple[bytes, ...]) -> None:
                 numbers,
                 numbers,
                 st.booleans(),
-                st.booleans(),
+                st.lists(texts, max_size=2).map(tuple),
             ),
             max_size=3,
         ).map(tuple),
@@ -225,7 +227,7 @@ def test_an_operation_of_the_second_version() -> None:
     """It told nothing of what it left as it was."""
     document = json.loads(encode_event(EXAMPLE, 6))
     document["version"] = 2
-    for name in ("left", "again", "rest", "moved"):
+    for name in ("left", "again", "rest", "moved", "operation"):
         del document["what"]["turned"][0][name]
     event, _ = decode_event(json.dumps(document), COMMIT)
     assert isinstance(event.what, Operated)

@@ -65,13 +65,28 @@ def history(telling: Telling, action: str, number: int) -> None:
             )
         case "restore":
             telling.operate(f"operation {telling.model.next_seq}", None, {})
+        case "operation" if telling.model.states():
+            chosen_name = list(telling.model.states())[number % len(telling.model.states())]
+            telling.operate(f"operation {telling.model.next_seq}", None, {}, rest=number % 4 == 1, other=chosen_name)
         case "summarize" if steps:
             telling.summarize(list(steps)[number % len(steps)])
         case _:
             pass
 
 
-EVENTS = ("edit", "start", "end session", "begin", "leave", "end", "suppose", "turn", "restore", "summarize")
+EVENTS = (
+    "edit",
+    "start",
+    "end session",
+    "begin",
+    "leave",
+    "end",
+    "suppose",
+    "turn",
+    "restore",
+    "operation",
+    "summarize",
+)
 actions = st.lists(
     st.tuples(
         st.sampled_from((*EVENTS, *EVENTS, "begin", "end", "reopen", "kill", "lose", "older", "damage")),

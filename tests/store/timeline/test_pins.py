@@ -6,7 +6,7 @@ import pytest
 
 from snapd.core.errors import StoreCorrupt
 from snapd.core.model import EMPTY_TREE, REGULAR, Coverage, Entry, ObjectId, RecordKind, Snapshot
-from snapd.core.timeline.model import Effect, Event, Operated, SnapshotId, StepTurned
+from snapd.core.timeline.model import Effect, Event, Operated, SnapshotId, Turned
 from snapd.store.store import Store
 from snapd.store.timeline.pins import pins
 from tests.store.steps import read_files
@@ -108,7 +108,7 @@ def test_an_event_that_names_what_is_not_there_is_refused(telling: Telling) -> N
     assert head is not None
     effects = (Effect(b"x", None, Entry(REGULAR, b"\7" * 20)),)
     for what in (
-        Operated("o", "undo", "one", head, (StepTurned("a", "undone", effects),)),
+        Operated("o", "undo", "one", head, (Turned("a", "undone", effects),)),
         Operated("o", "undo", "one", SnapshotId(b"\7" * 20, head.coverage)),
         Operated("o", "undo", "one", SnapshotId(head.tree, b"\7" * 20)),
     ):

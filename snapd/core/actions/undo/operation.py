@@ -1,6 +1,8 @@
-"""How steps are taken back and done again: one way for undo, redo, revert, unrevert, and for parts of steps.
+"""How deeds are taken back and done again: one way for undo, redo, revert, unrevert, and for parts of steps.
 
-    resolve       which steps the client means              `UndoSteps`, `UndoParts`
+A deed is a step, or an operation that changed something by itself, such as a restore.
+
+    resolve       which deeds the client means              `UndoSteps`, `UndoParts`
     own changes   what there is to take back of each        `UndoPlanner`
     capture       the work tree as it is now                `Writer.prepare`
     overlay       the files without these changes           `UndoPlanner.plan`
@@ -17,22 +19,25 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from .sessions import OTHER_NOTICES
-from .undo_task import wanted_by_tasks
+from snapd.core.actions.sessions import OTHER_NOTICES
+from snapd.core.answers import Turning
+from snapd.core.timeline.model import Operation, Step
+
+from .task import wanted_by_tasks
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from snapd.core.answers import StepView
+    from snapd.core.actions.sessions import Sessions
+    from snapd.core.actions.step_changes import StepChanges
     from snapd.core.call import Call
-    from snapd.core.model import Outcome
     from snapd.core.operations.writer import OperationOptions, Writer
+    from snapd.core.ports.timeline import Timeline
     from snapd.core.timeline.model import OperationKind, SessionId, StepId
 
-    from .sessions import Sessions
-    from .step_changes import StepChanges
-    from .undo_planner import UndoPlanner
-    from .undo_task import UndoTask
+    from .contested import ContestedFiles
+    from .planner import UndoPlanner
+    from .task import UndoTask
 
 
 @attrs.define(eq=False)
@@ -44,41 +49,42 @@ class UndoOperation:
         sessions: of the workspace.
         step_changes: says what steps changed.
         planner: finds what there is to take back, and plans how.
+        timeline: of the workspace.
+        contested: says who changed the files in conflict.
     """
 
     _writer: Writer
     _sessions: Sessions
     _step_changes: StepChanges
     _planner: UndoPlanner
+    _timeline: Timeline
+    _contested: ContestedFiles
 
     def carry_out(
         self,
         kind: OperationKind,
-        session_id: SessionId,
+        session_id: SessionId | None,
         tasks: Sequence[UndoTask],
         options: OperationOptions,
         call: Call,
         *,
-        recorded: Collection[StepId] | None = None,
+        recorded: Collection[str] | None = None,
         root: StepId | None = None,
         message_id: str | None = None,
         part_id: str | None = None,
-    ) -> tuple[Outcome, tuple[StepView, ...]]:
+    ) -> Turning:
         """Carries out an operation; the caller has the right to write.
 
         Args:
             kind: of the operation.
-            session_id: the session that it is about.
+            session_id: the session that it is about; None if it is about several, or none.
             tasks: what to take back, or to do again, in the order in which it is done.
             options: how the client wants it done.
             call: the request; may be cancelled until the first file is moved.
-            recorded: the steps that the timeline records as taken back, or done again; None for those of all tasks.
+            recorded: the names of what the timeline records as taken back, or done again; None for that of all tasks.
             root: the step that the client named, which is taken back with its parts.
             message_id: the message that the client named.
             part_id: the part of that message.
-
-        Returns:
-            What became of the files; and the recorded steps, in the order in which they were taken back.
 
         Raises:
             StoreCorrupt, StorageFull, WorkspaceGone, IoError, Cancelled: nothing was changed.
@@ -86,24 +92,27 @@ class UndoOperation:
         writer = self._writer
         # if no task changes anything, nothing is recorded: there is nothing to do again
         tasks = tasks if any(task.is_change for task in tasks) else ()
-        step_ids = dict.fromkeys(task.step.step_id for task in tasks)
+        names = dict.fromkeys(task.deed.name for task in tasks)
         if recorded is not None:
-            step_ids = {step_id: None for step_id in step_ids if step_id in recorded}
+            names = {name: None for name in names if name in recorded}
         # each step gets a notification, which must be possible even if the disk is full by then
         writer.event_log.prepare(len(tasks) + OTHER_NOTICES)
         prepared = writer.prepare(writer.seen(call), wanted_by_tasks(tasks), options, call)
+        contested = () if options.details is None else self._contested.of(tasks, prepared, call)
         plan, turned = self._planner.plan(tasks, prepared, call)
         event = attrs.evolve(
             writer.operation(kind, prepared.seen),
             session_id=session_id,
-            turned=tuple(turn for turn in turned if turn.step_id in step_ids),
+            turned=tuple(turn for turn in turned if turn.name in names),
             root=root,
             message_id=message_id,
             part_id=part_id,
         )
         outcome = writer.carry_out(prepared, plan, event, call)
-        sessions = self._sessions
-        views = tuple(sessions.shown(sessions.known_step(step_id), call) for step_id in step_ids)
+        if outcome.details is not None:
+            outcome = attrs.evolve(outcome, details=attrs.evolve(outcome.details, contested=contested))
+        deeds = [deed for deed in map(self._timeline.deed, names) if deed is not None]
+        steps = tuple(self._sessions.shown(deed, call) for deed in deeds if isinstance(deed, Step))
         if outcome.applied:
-            sessions.notify_steps(views)
-        return outcome, views
+            self._sessions.notify_steps(steps)
+        return Turning(outcome, steps, tuple(deed for deed in deeds if isinstance(deed, Operation)))

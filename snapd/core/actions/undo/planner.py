@@ -1,7 +1,7 @@
-"""Finds what there is to take back, or to do again, of steps, and plans that on the files as they are.
+"""Finds what there is to take back, or to do again, of steps and operations, and plans that on the files as they are.
 
-There is one mechanism for all: a three-way merge takes the changes of a step out of each file as it is now. A redo
-takes back what the undo did.
+There is one mechanism for all: a three-way merge takes the changes of a step, or of an operation, out of each file as
+it is now. A redo takes back what the undo did.
 """
 
 from __future__ import annotations
@@ -16,37 +16,36 @@ from snapd.core.operations.linked_files import LinkedFiles, moved_contents
 from snapd.core.operations.target import Target
 from snapd.core.paths import parents
 from snapd.core.timeline.attribution import own_moves
+from snapd.core.timeline.model import Step
 
-from .undo_task import DirectoryOverlay, UndoTask
+from .task import DirectoryOverlay, UndoTask
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
+    from snapd.core.actions.step_changes import StepChanges
     from snapd.core.call import Call
-    from snapd.core.model import Entry, RelPath, Snapshot
+    from snapd.core.model import Entry, OnConflict, RelPath, Snapshot
     from snapd.core.operations.planner import Planner
     from snapd.core.operations.writer import Prepared
     from snapd.core.plan import Plan
     from snapd.core.ports.log import SnapshotLog
     from snapd.core.ports.objects import Objects
     from snapd.core.ports.work_tree import WorkTree
-    from snapd.core.timeline.attribution import Delta
+    from snapd.core.timeline.attribution import Delta, OwnChanges
     from snapd.core.timeline.model import (
+        Deed,
         Operated,
         OperationId,
         SessionId,
         SnapshotId,
-        Step,
-        StepId,
-        StepTurned,
+        Turned,
         Undone,
     )
 
-    from .step_changes import StepChanges
-
 
 class UndoPlanner:
-    """Finds what there is to take back of steps, and plans how.
+    """Finds what there is to take back of steps and operations, and plans how.
 
     Args:
         objects: holds the snapshots.
@@ -64,11 +63,11 @@ class UndoPlanner:
 
     # -- own changes
 
-    def to_undo(self, step: Step, call: Call) -> UndoTask:
-        """Finds what there is to take back of a step: all that was not taken back before.
+    def to_undo(self, deed: Deed, call: Call) -> UndoTask:
+        """Finds what there is to take back of a step or an operation: all that was not taken back before.
 
         Args:
-            step: of an open step, what it changed up to the last capture counts. If an older snapd took a step back in
+            deed: of an open step, what it changed up to the last capture counts. If an older snapd took a step back in
                 part, the files as of the last capture show what is left of it.
             call: the request.
 
@@ -76,55 +75,55 @@ class UndoPlanner:
             StoreCorrupt, IoError, Cancelled: the store cannot tell, or the request was cancelled.
         """
         call.check()
-        task = self.whole(step)
-        undone = self._timeline.undone(step.step_id)
+        task = self.whole(deed)
+        undone = self._timeline.undone(deed.name)
         if not undone:
             return task
-        kept = self._step_changes.in_force(step)
+        kept = self._step_changes.in_force(deed)
         paths = {*kept.files, *kept.directories}
         if self._step_changes.turn(undone[-1]).left is None:
             paths = {path for path in kept.files if self._current(path) != kept.files[path][0].old}
         rest = attrs.evolve(task.only(paths), aside=())
         return attrs.evolve(rest, is_change=bool(rest.files or rest.made))
 
-    def whole(self, step: Step) -> UndoTask:
-        """Makes a task of all that a step changed, even if it was taken back before; raises `StoreCorrupt`."""
-        own = self._step_changes.own(step)
-        target = Target(self._objects, self._log.load(step.from_))
+    def whole(self, deed: Deed) -> UndoTask:
+        """Makes a task of all that a step or an operation changed, even if it was taken back; raises `StoreCorrupt`."""
+        own = self._step_changes.own(deed)
+        target = Target(self._objects, self._log.load(deed.from_), _made_by(deed, own))
         # an empty directory that another session may have made or removed stays as it is
         went = {path for path, delta in own.directories.items() if not delta.came and not delta.shared}
         came = {path for path, delta in own.directories.items() if delta.came and not delta.shared}
         above = {above for path in came for above in parents(path)}
-        left = step.to or self._timeline.head
+        left = deed.to or self._timeline.head
         assert left is not None
         return UndoTask(
-            step,
+            deed,
             "undone",
             own.files,
             tuple(sorted(went)),
             tuple(sorted(path for path in {*came, *above} if not target.has_directory(path))),
-            self._moved(step, own.files),
+            self._moved(deed, own.files),
             left,
             target,
             (target,),
             bool(own.files or own.directories),
         )
 
-    def to_redo(self, session_id: SessionId, undone: Sequence[Undone], count: int, call: Call) -> list[UndoTask]:
-        """Finds what there is to do again of a session's steps.
+    def to_redo(self, session_id: SessionId | None, undone: Sequence[Undone], count: int, call: Call) -> list[UndoTask]:
+        """Finds what there is to do again.
 
         Args:
-            session_id: the session.
+            session_id: only steps of this session; None for all steps and operations.
             undone: what can be done again, the last taken back first.
-            count: for how many steps. A step that was taken back with its parts counts as one. If a step was taken back
-                piece by piece, its pieces are done again together, unless one of another step came between.
+            count: for how many steps and operations. A step that was taken back with its parts counts as one. If a step
+                was taken back piece by piece, its pieces are done again together, unless one of another came between.
             call: the request.
 
         Returns:
             The tasks in order, the last taken back first.
         """
         chosen: dict[Undone, UndoTask] = {}
-        steps: set[StepId] = set()
+        names: set[str] = set()
         # an operation may have taken back a thousand steps: read it once
         operations: dict[OperationId, Operated] = {}
         for one in undone:
@@ -132,34 +131,33 @@ class UndoPlanner:
                 continue
             operation = operations.get(one.operation_id) or self._step_changes.operation(one)
             operations[one.operation_id] = operation
-            named = operation.root if operation.session_id == session_id else None
-            if (named or one.step_id) not in steps and len(steps) == count:
+            named = operation.root if session_id in (None, operation.session_id) else None
+            if (named or one.name) not in names and len(names) == count:
                 break
-            steps.add(named or one.step_id)
-            step_ids = [one.step_id] if named is None else [turn.step_id for turn in reversed(operation.turned)]
-            for step_id in step_ids:
-                for each in self._down_to(step_id, one.operation_id):
+            names.add(named or one.name)
+            for name in [one.name] if named is None else [turn.name for turn in reversed(operation.turned)]:
+                for each in self._down_to(name, one.operation_id):
                     if each not in chosen:
                         chosen[each] = self._again(each, operations.get(each.operation_id), call)
         return list(chosen.values())
 
-    def _down_to(self, step_id: StepId, operation_id: OperationId) -> list[Undone]:
-        """Lists what was taken back of a step since an operation, newest first, and with it; none if it was redone."""
-        undone = list(reversed(self._timeline.undone(step_id)))
+    def _down_to(self, name: str, operation_id: OperationId) -> list[Undone]:
+        """Lists what was taken back of a deed since an operation, newest first, and with it; none if it was redone."""
+        undone = list(reversed(self._timeline.undone(name)))
         at = next((at for at, one in enumerate(undone) if one.operation_id == operation_id), None)
         return undone[: at + 1] if at is not None else []
 
     def _again(self, undone: Undone, operation: Operated | None, call: Call) -> UndoTask:
         call.check()
         operation = operation or self._step_changes.operation(undone)
-        turn = next(turn for turn in operation.turned if turn.step_id == undone.step_id)
-        step = self._timeline.step(undone.step_id)
-        assert step is not None
-        first = self._timeline.undone(undone.step_id)[0]
+        turn = next(turn for turn in operation.turned if turn.name == undone.name)
+        deed = self._timeline.deed(undone.name)
+        assert deed is not None
+        first = self._timeline.undone(undone.name)[0]
         target = Target(self._objects, self._log.load(operation.before), _put_where_nothing_was(turn))
-        moved = self._moved(step, self._step_changes.own(step).files)
+        moved = self._moved(deed, self._step_changes.own(deed).files)
         task = UndoTask(
-            step,
+            deed,
             "applied" if undone == first else "partly",
             inverse(turn.effects),
             turn.removed_directories,
@@ -168,19 +166,19 @@ class UndoPlanner:
             operation.before,
             target,
             # steps that were taken back together may be done again together, or one after the other
-            (Target(self._objects, self._log.load(step.to or operation.before)), target),
+            (Target(self._objects, self._log.load(deed.to or operation.before)), target),
             True,
             again=undone.operation_id,
         )
         return task if undone.rest is None else attrs.evolve(task.only(undone.rest), aside=())
 
-    def _moved(self, step: Step, files: Mapping[RelPath, Sequence[Delta]]) -> Mapping[RelPath, RelPath]:
-        """Maps the new path of each file that a step moved to its old one; cheap unless files came and others went."""
+    def _moved(self, deed: Deed, files: Mapping[RelPath, Sequence[Delta]]) -> Mapping[RelPath, RelPath]:
+        """Maps the new path of each file that a deed moved to its old one; cheap unless files came and others went."""
         went = any(delta.new is None for chain in files.values() for delta in chain)
         came = any(delta.old is None for chain in files.values() for delta in chain)
         if not (went and came):
             return {}
-        found = own_moves(self._timeline.spans(step.step_id), self._objects.renames)
+        found = own_moves(self._step_changes.spans(deed), self._objects.renames)
         return {new: old for new, old in found.items() if new in files and old in files}
 
     def reverted(self, undone: Sequence[Undone]) -> list[Undone]:
@@ -192,7 +190,7 @@ class UndoPlanner:
 
     # -- the plan
 
-    def plan(self, tasks: Sequence[UndoTask], prepared: Prepared, call: Call) -> tuple[Plan, tuple[StepTurned, ...]]:
+    def plan(self, tasks: Sequence[UndoTask], prepared: Prepared, call: Call) -> tuple[Plan, tuple[Turned, ...]]:
         """Plans what some tasks do, one after the other, to the files as they are.
 
         Args:
@@ -207,38 +205,23 @@ class UndoPlanner:
             StoreCorrupt, StorageFull, IoError, Cancelled: there is no plan.
         """
         planner, on_conflict = prepared.planner, prepared.options.on_conflict
-
-        def current(path: RelPath) -> Entry | None:
-            call.check()
-            return self._current(path)
-
-        def merge(base: Entry | None, ours: Entry, theirs: Entry) -> Entry | None:
-            call.check()
-            return self._objects.merge(base, ours, theirs)
-
-        overlay = Overlay(current, self._work_tree.captured_below)
+        overlay = self._overlay(call)
         done: list[TakenBack] = []
         targets: dict[RelPath, Target] = {}
         pairs: list[tuple[RelPath, RelPath]] = []
-        turned: list[StepTurned] = []
+        turned: list[Turned] = []
         directories = DirectoryOverlay(self._work_tree, overlay)
         for task in tasks:
-            call.check()
-            taken = take_back(
-                overlay,
-                task.files,
-                task.renames,
-                self._moved_since(task.end, prepared.seen),
-                merge,
-                on_conflict,
-            )
+            taken = self._take_back(overlay, task, prepared.seen, on_conflict, call)
             done.append(taken)
             targets.update((effect.path, task.target) for effect in taken.effects)
             pairs += task.renames.items()
             made, removed = directories.take_back(task, taken)
-            turned.append(task.turned(taken, made, removed, directories.blocked))
+            turned.append(task.turned(taken, made, removed, directories.blocked, settled=on_conflict == "keep"))
         outcomes = {outcome.path: outcome for outcome in combined(overlay, done)}
         outcomes |= {path: FileOutcome(path, "conflict", "occupied") for path in directories.blocked}
+        if on_conflict == "keep":
+            outcomes = {path: outcome.settled() for path, outcome in outcomes.items()}
         effects = {effect.path: effect for effect in overlay.effects()}
         if on_conflict == "fail":
             # a file that conflicts for one of the steps is a conflict, even if another step has none there
@@ -256,6 +239,46 @@ class UndoPlanner:
             linked=linked,
         )
         return plan, tuple(turned)
+
+    def conflicts(
+        self, tasks: Sequence[UndoTask], prepared: Prepared, call: Call
+    ) -> Iterator[tuple[UndoTask, FileOutcome, Entry | None]]:
+        """Finds the files that conflict if nobody's work is to be overwritten.
+
+        Args:
+            tasks: as of `plan`.
+            prepared: as of `plan`.
+            call: the request.
+
+        Yields:
+            A task, what becomes of a file of it that conflicts, and the file as the task finds it.
+
+        Raises:
+            StoreCorrupt, StorageFull, IoError, Cancelled: it cannot be told.
+        """
+        overlay = self._overlay(call)
+        for task in tasks:
+            for outcome in self._take_back(overlay, task, prepared.seen, "merge", call).outcomes:
+                if _is_conflict(outcome):
+                    yield task, outcome, overlay.get(outcome.path)
+
+    def _overlay(self, call: Call) -> Overlay:
+        def current(path: RelPath) -> Entry | None:
+            call.check()
+            return self._current(path)
+
+        return Overlay(current, self._work_tree.captured_below)
+
+    def _take_back(
+        self, overlay: Overlay, task: UndoTask, seen: Snapshot, on_conflict: OnConflict, call: Call
+    ) -> TakenBack:
+        def merge(base: Entry | None, ours: Entry, theirs: Entry) -> Entry | None:
+            call.check()
+            return self._objects.merge(base, ours, theirs)
+
+        call.check()
+        moved_since = self._moved_since(task.end, seen)
+        return take_back(overlay, task.files, task.renames, moved_since, merge, on_conflict)
 
     def _untouchable(self, planner: Planner, changing: Collection[RelPath], linked: LinkedFiles) -> set[RelPath]:
         """Finds the files to leave alone because they, or files linked with them, have unsaved text in an editor."""
@@ -275,6 +298,13 @@ def _is_conflict(outcome: FileOutcome | None) -> bool:
     return outcome is not None and outcome.outcome == "conflict"
 
 
-def _put_where_nothing_was(turn: StepTurned) -> frozenset[RelPath]:
+def _made_by(deed: Deed, own: OwnChanges) -> frozenset[RelPath]:
+    """The files that an operation made, as of `_put_where_nothing_was`; nobody knows of those that a step made."""
+    if isinstance(deed, Step) or deed.operated.effects is None:
+        return frozenset()
+    return frozenset(path for path, chain in own.files.items() if chain[0].old is None)
+
+
+def _put_where_nothing_was(turn: Turned) -> frozenset[RelPath]:
     """The files that an operation made: nothing was at their paths before, not even an ignored file."""
     return frozenset(effect.path for effect in turn.effects if effect.old is None)

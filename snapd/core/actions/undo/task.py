@@ -1,4 +1,4 @@
-"""What to take back of one step, and what becomes of empty directories as several steps are taken back in a row."""
+"""What to take back of one deed, and what becomes of empty directories as several are taken back in a row."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import attrs
 
 from snapd.core.operations.planner import DirectoryGoals
 from snapd.core.paths import parents
-from snapd.core.timeline.model import StepTurned
+from snapd.core.timeline.model import Step, Turned
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     from snapd.core.operations.target import Target
     from snapd.core.ports.work_tree import WorkTree
     from snapd.core.timeline.attribution import Delta
-    from snapd.core.timeline.model import OperationId, SnapshotId, Step
+    from snapd.core.timeline.model import Deed, OperationId, SnapshotId
 
 
 @attrs.frozen
 class UndoTask:
-    """What to take back of one step.
+    """What to take back of one step, or of one operation.
 
     Attributes:
-        step: the step.
-        state: the state of the step afterwards, if nothing conflicts.
+        deed: the step or the operation.
+        state: its state afterwards, if nothing conflicts.
         files: for each file the changes to take back, the oldest first.
         made: empty directories to make.
         removed: empty directories to remove, with those above them that did not exist before either.
@@ -37,10 +37,10 @@ class UndoTask:
         stages: snapshots on the way: a directory that one of them lacks is removed with the files that came into it.
         is_change: whether there is anything to take back, even if the files are so already.
         aside: files and directories of the step that stay in force.
-        again: for a redo, the operation that took the step back; None for an undo.
+        again: for a redo, the operation that took it back; None for an undo.
     """
 
-    step: Step
+    deed: Deed
     state: Literal["applied", "partly", "undone"]
     files: Mapping[RelPath, Sequence[Delta]]
     made: tuple[RelPath, ...]
@@ -59,7 +59,9 @@ class UndoTask:
         made: tuple[RelPath, ...],
         removed: tuple[RelPath, ...],
         blocked: set[RelPath],
-    ) -> StepTurned:
+        *,
+        settled: bool,
+    ) -> Turned:
         """Makes the record of the timeline.
 
         Args:
@@ -67,9 +69,19 @@ class UndoTask:
             made: directories to make.
             removed: directories to remove.
             blocked: directories that cannot be made.
+            settled: whether what conflicts is to stay as it is for good.
         """
-        missed = {*taken.conflicting, *blocked.intersection(self.made)}
-        turned = StepTurned(self.step.step_id, self.state, taken.effects, made, removed, moved=taken.moved)
+        missed = set() if settled else {*taken.conflicting, *blocked.intersection(self.made)}
+        is_step = isinstance(self.deed, Step)
+        turned = Turned(
+            self.deed.name if is_step else None,
+            self.state,
+            taken.effects,
+            made,
+            removed,
+            moved=taken.moved,
+            operation_id=None if is_step else self.deed.name,
+        )
         if self.again is not None:
             turned = attrs.evolve(turned, again=self.again, rest=tuple(sorted(missed)))
         else:

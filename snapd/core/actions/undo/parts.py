@@ -1,4 +1,4 @@
-"""Takes back parts of what a step changed: some files, or some hunks of one; see `undo_operation`."""
+"""Takes back parts of what a step changed: some files, or some hunks of one; see `operation`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from snapd.core.errors import InvalidParams
 from snapd.core.model import SYMLINK, Entry, FileOutcome
 from snapd.core.paths import shown
 
-from .undo_operation import UndoOperation
+from .operation import UndoOperation
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -84,7 +84,7 @@ class UndoParts(UndoOperation):
                 removed=(),
                 renames={},
             )
-            return self.carry_out("hunks", step.begun.session_id, [task], options, call, recorded=())[0]
+            return self.carry_out("hunks", step.begun.session_id, [task], options, call, recorded=()).outcome
 
     # -- files
 
@@ -119,11 +119,11 @@ class UndoParts(UndoOperation):
                 wanted |= {name for pair in task.renames.items() if wanted & set(pair) for name in pair}
             tasks = [task for task in (task.only(wanted) for task in tasks) if task.files]
             # an applied step stays applied; if some of a step was taken back before, this takes back more of it
-            recorded = {task.step.step_id for task in tasks if task.step.state in TAKEN_BACK}
+            recorded = {task.deed.name for task in tasks if task.deed.state in TAKEN_BACK}
             root = step_id if recorded else None
-            outcome, _ = self.carry_out(
+            outcome = self.carry_out(
                 "revert", step.begun.session_id, tasks, options, call, recorded=recorded, root=root
-            )
+            ).outcome
             # files that were taken back before stay as they are
             reported = {file.path for file in outcome.files}
             rest = [FileOutcome(path, "unchanged") for path in wanted & changed - reported]

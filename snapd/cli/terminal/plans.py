@@ -1,0 +1,141 @@
+"""What an operation would do, or did: a line for each step and file, as many as fit on the screen, and a total."""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING, Any
+
+from .layout import columns, terminal_width
+from .naming import file_title
+from .output import Painter, step_line
+from .reasons import in_words, why
+from .times import clock, local_now, moment
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+_STYLES = {
+    "restored": "green",
+    "deleted": "red",
+    "merged": "green",
+    "unchanged": "dim",
+    "conflict": "yellow",
+    "kept": "cyan",
+    "skipped": "yellow",
+    "failed": "red",
+}
+_WOULD = {
+    "restored": "would restore",
+    "deleted": "would delete",
+    "merged": "would merge",
+    "kept": "would keep",
+    "skipped": "would skip",
+}
+_TOTALS = {"restored": "restore", "merged": "merge", "deleted": "delete", "kept": "keep", "skipped": "skip"}
+_DONE, _PLANNED = 9, 13
+"""Columns of the words for what was done, and for what would be."""
+_LEAST = 3
+"""Files that are shown on the smallest screen."""
+
+
+def room_for_files(lines: int, *, everything: bool, terminal: bool) -> int | None:
+    """How many files fit on the screen; None for all.
+
+    Args:
+        lines: that the rest of the text takes.
+        everything: whether all files are asked for.
+        terminal: whether the text goes to a terminal.
+    """
+    if everything or not terminal:
+        return None
+    return max(_LEAST, shutil.get_terminal_size((80, 24)).lines - lines)
+
+
+def file_lines(painter: Painter, result: dict[str, Any], most: int | None, *, planned: bool) -> list[str]:
+    """A line for each file of an operation; those that are not done as asked come first where there is no room for all.
+
+    Args:
+        painter: colours.
+        result: the answer, with `details`.
+        most: lines, at most; None for all.
+        planned: whether it would be done.
+    """
+    sources = {row["renamedFrom"] for row in result["files"] if "renamedFrom" in row}
+    # a file that is moved is one line, for both of its names
+    rows = [row for row in result["files"] if row["outcome"] != "deleted" or row["file"] not in sources]
+    contested = reasons(result)
+    more: list[str] = []
+    if most is not None and len(rows) > most:
+        rows = sorted(rows, key=lambda row: row["outcome"] in ("restored", "deleted", "merged", "unchanged"))
+        left = len(rows) - (most - 1)
+        rows = rows[: most - 1]
+        more = [painter.paint(f"… and {left} more files; --all-files shows them", "dim")]
+    return [*(_file(painter, row, contested, planned=planned) for row in rows), *more]
+
+
+def reasons(result: dict[str, Any]) -> dict[str, str]:
+    """Why files are in conflict, by their names; of a file that conflicts for several steps, why for the first."""
+    found: dict[str, str] = {}
+    for row in result.get("details", {}).get("contested", ()):
+        found.setdefault(row["file"], why(row))
+    return found
+
+
+def _file(painter: Painter, row: dict[str, Any], contested: dict[str, str], *, planned: bool) -> str:
+    outcome = row["outcome"]
+    word = _WOULD.get(outcome, outcome).ljust(_PLANNED) if planned else outcome.ljust(_DONE)
+    name = file_title(row)
+    line = f"{painter.paint(word, _STYLES[outcome])} {name}"
+    if "reason" not in row:
+        return line
+    told = contested.get(row["file"]) if outcome in ("conflict", "kept") else None
+    reason = f"({told or in_words(row['reason'])})"
+    # a reason that does not fit stands below; names are whole, however long they are
+    fits = len(word) + 1 + columns(name) + 2 + columns(reason) <= terminal_width(unlimited=True)
+    return line + ("  " if fits else "\n" + " " * (len(word) + 1)) + reason
+
+
+def total(painter: Painter, result: dict[str, Any]) -> str:
+    """What would be done in all: "would restore 3 files, delete 1: +12 -40"."""
+    outcomes = [row["outcome"] for row in result["files"]]
+    counted = [(verb, outcomes.count(outcome), "") for outcome, verb in _TOTALS.items()]
+    counted.append(("leave", outcomes.count("conflict"), " in conflict"))
+    parts: list[str] = []
+    for verb, number, state in counted:
+        if number:
+            files = "" if parts else " file" if number == 1 else " files"
+            parts.append(f"{verb} {number}{files}{state}")
+    if not parts:
+        return "would change nothing"
+    text = f"would {', '.join(parts)}"
+    details = result.get("details")
+    if details is None:
+        return text
+    added, deleted = f"+{details['additions']}", f"-{details['deletions']}"
+    return f"{text}: {painter.paint(added, 'green')} {painter.paint(deleted, 'red')}"
+
+
+def deed_lines(painter: Painter, result: dict[str, Any], words: dict[str, str] | str) -> list[str]:
+    """A line for each step and operation that an undo or redo is about.
+
+    Args:
+        painter: colours.
+        result: the answer.
+        words: what becomes of it; or that by its new state.
+    """
+    deeds = [(step["state"], step_line(painter, step)) for step in result.get("steps", [])]
+    deeds += [(operation["state"], operation_line(painter, operation)) for operation in result.get("operations", [])]
+    said = words if isinstance(words, dict) else dict.fromkeys(("applied", "partly", "undone", "open"), words)
+    width = _DONE if isinstance(words, dict) else _PLANNED
+    return [f"{painter.paint(said[state].ljust(width), 'cyan')} {line}" for state, line in deeds]
+
+
+def operation_line(painter: Painter, operation: dict[str, Any]) -> str:
+    """An operation on one line: what, and when."""
+    return painter.paint(operation_name(operation, local_now()), "yellow")
+
+
+def operation_name(operation: dict[str, Any], now: datetime) -> str:
+    """Names an operation, which has no name that people use, by its kind and its time."""
+    kind = "revert of hunks" if operation["kind"] == "hunks" else operation["kind"]
+    return f"the {kind} of {clock(moment(operation['at']), now)}"

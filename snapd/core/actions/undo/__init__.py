@@ -1,0 +1,1 @@
+"""Takes steps and operations back, and does them again; `operation` says how."""
