@@ -18,6 +18,7 @@ from snapd.cli.requests.names import find_step, short
 from snapd.cli.terminal.layout import fit_name, terminal_width
 from snapd.cli.terminal.output import Painter, counts, print_error, printable
 from snapd.cli.terminal.reasons import sharing
+from snapd.cli.terminal.uncaptured import not_in_snapshots
 from snapd.core.errors import InvalidParams, SnapdError
 from snapd.launch import ensure_daemon
 from snapd.locations import Locations
@@ -52,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
     os.chdir(options.directory)
     program = shutil.which(words[0])
     if program is None:
-        print(f"snapd: {printable(words[0])}: command not found", file=sys.stderr)
+        print(f"snapd: {printable(words[0])}: command not found\nhint: check its name, and PATH", file=sys.stderr)
         return _NOT_FOUND
     try:
         recorder = _record(options, folder, words)
@@ -128,7 +129,8 @@ class _Child:
         try:
             self._process = subprocess.Popen(words, executable=program)
         except OSError as error:
-            print(f"snapd: {printable(words[0])}: {error.strerror}", file=sys.stderr)
+            hint = "check that the file may be executed, and what runs it"
+            print(f"snapd: {printable(words[0])}: {error.strerror}\nhint: {hint}", file=sys.stderr)
             return _NOT_EXECUTABLE
         for number in self._waiting:
             self._process.send_signal(number)
@@ -169,7 +171,8 @@ def _in_foreground() -> bool:
 def _finish(options: argparse.Namespace, recorder: Recorder) -> None:
     """Ends the session, and prints what was recorded."""
     try:
-        steps = [step for step in recorder.finish() if step.get("files")]
+        every = recorder.finish()
+        steps = [step for step in every if step.get("files")]
         shared = _shared(recorder.backend, steps)
     except (ClientError, SnapdError, OSError) as error:
         print_error(error, "the session could not be ended: ")
@@ -178,14 +181,17 @@ def _finish(options: argparse.Namespace, recorder: Recorder) -> None:
         print_error(recorder.trouble, "some changes may not be recorded: ")
     painter = Painter(options, sys.stderr)
     name = short(recorder.session_id)
+    lost = not_in_snapshots(every)
     if not steps:
         print(painter.paint(f"snapd: session {name}: nothing changed", "dim"), file=sys.stderr)
+        if lost is not None:
+            print(f"  {painter.paint(lost, 'yellow')}", file=sys.stderr)
         return
     said = "1 step" if len(steps) == 1 else f"{len(steps)} steps"
     print(f"snapd: session {painter.paint(name, 'yellow')}: {said}", file=sys.stderr)
     for step in steps:
         print(f"  {painter.paint('●', 'cyan')} {_step(painter, step)}", file=sys.stderr)
-    for line in shared:
+    for line in [*shared, *filter(None, [lost])]:
         print(f"  {painter.paint(line, 'yellow')}", file=sys.stderr)
     note = "all that changed meanwhile counts as the command's, except what you saved in a connected editor"
     for line in (note, f"snapd undo --session {name} undoes the last step, and with --all all of them"):

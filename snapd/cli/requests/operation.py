@@ -5,11 +5,12 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from snapd.cli.exit_codes import DONE, FAILED, NOT_ALL
-from snapd.cli.terminal.confirming import confirmed
+from snapd.cli.exit_codes import DONE, NOT_ALL
+from snapd.cli.terminal.confirming import confirmed, declined
 from snapd.cli.terminal.conflicts import excerpts, taken_away
 from snapd.cli.terminal.output import Painter, print_json
 from snapd.cli.terminal.plans import deed_lines, file_lines, room_for_files, total
+from snapd.cli.terminal.uncaptured import not_in_snapshots
 from snapd.core.errors import InvalidParams
 
 from .connection import ask
@@ -52,8 +53,7 @@ def operate(options: argparse.Namespace, found: Backend, method: str, params: di
     if options.dry_run:
         return _show(options, painter, method, params, ask(found, method, {**params, "dryRun": True}))
     if not sure and not _confirmed(options, found, method, params):
-        print("snapd: nothing was changed", file=sys.stderr)
-        return FAILED
+        return declined(options)
     return _show(options, painter, method, params, ask(found, method, params))
 
 
@@ -85,7 +85,7 @@ def _planned(
     options: argparse.Namespace, painter: Painter, method: str, plan: dict[str, Any], *, terminal: bool
 ) -> list[str]:
     head = deed_lines(painter, plan, _PLANNED[method]) if method in _PLANNED else []
-    tail = [*excerpts(painter, plan), total(painter, plan)]
+    tail = [*excerpts(painter, plan), total(painter, plan), *_lost(painter, method, plan)]
     if options.on_conflict == "overwrite":
         tail = [*taken_away(painter, plan), *tail]
     # two lines for the question and what was typed before
@@ -122,10 +122,16 @@ def _print_done(
     if (how := taken_back_by(method, params, result)) is not None:
         tail = [how, *tail]
     room = room_for_files(len(head) + len(tail) + 1, everything=options.all_files, terminal=sys.stdout.isatty())
-    for line in [*head, *file_lines(painter, result, room, planned=False)]:
+    for line in [*head, *file_lines(painter, result, room, planned=False), *_lost(painter, method, result)]:
         print(line)
     for line in tail:
         print(painter.paint(line, "dim"))
+
+
+def _lost(painter: Painter, method: str, result: dict[str, Any]) -> list[str]:
+    """Says what the steps of an undo did to files that it cannot bring back."""
+    said = not_in_snapshots(result["steps"]) if method == "session/undo" else None
+    return [] if said is None else [painter.paint(said, "yellow")]
 
 
 def _is_turned(method: str, result: dict[str, Any]) -> bool:

@@ -1,4 +1,4 @@
-"""Names of files as people can give them to a shell again."""
+"""Names of files fit to be shown, and as people can give them to a shell again."""
 
 from __future__ import annotations
 
@@ -7,6 +7,13 @@ import re
 import shlex
 
 _PLAIN = re.compile(r"[\w@%+=:,./-]+")
+
+
+def printable(name: str) -> str:
+    """A name, or another text from elsewhere, that cannot play tricks on a terminal."""
+    return "".join(
+        char if char.isprintable() else char.encode("unicode_escape", "surrogatepass").decode("ascii") for char in name
+    )
 
 
 def shell_name(name: str | bytes) -> str:

@@ -6,7 +6,7 @@ import shutil
 from typing import Any
 from unicodedata import combining, east_asian_width
 
-from .printing import printable
+from .filenames import printable
 
 _NARROWEST = 40
 _UNLIMITED = 1 << 20

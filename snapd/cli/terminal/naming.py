@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from .filenames import printable
 from .layout import one_line
-from .printing import printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,9 +7,9 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from . import errors
+from .filenames import printable as printable
 from .layout import columns, fit_title, one_line, pad, terminal_width
 from .naming import step_name
-from .printing import printable as printable
 
 if TYPE_CHECKING:
     import argparse

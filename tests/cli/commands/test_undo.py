@@ -293,8 +293,8 @@ def test_a_file_that_was_moved_is_one_line(home: Home, project: str) -> None:
     put(project, {"src/old.txt": None, "new.txt": numbered(20, l3=b"x"), "more": b"1\n"})
     home.ok(project, "step", "end", step)
     plan = home.ok(project, "undo", "-n").splitlines()
-    assert plan[1:] == ["deleted   more", "restored  new.txt → src/old.txt"]
-    assert home.ok(project, "undo", "-y").splitlines()[1:3] == plan[1:]
+    assert plan[1:3] == ["would delete  more", "would restore new.txt → src/old.txt"]
+    assert home.ok(project, "undo", "-y").splitlines()[1:3] == ["deleted   more", "restored  new.txt → src/old.txt"]
     assert read(project, "src/old.txt") == numbered(20)
     told = home.run(project, "redo", "-y", "--json").json["files"]
     assert [(row["file"], row.get("renamedFrom")) for row in told] == [
@@ -336,7 +336,7 @@ def test_all_of_a_session_and_back_to_a_step(home: Home, project: str, steps: li
     assert home.ok(project, "undo", "-n", "--to", first).splitlines()[0].startswith(f"would undo    {last} ")
     assert home.run(project, "undo", "-y", "--to", last).code == 1
     told = home.ok(project, "undo", "-y", "--all", "--session", "claude")
-    assert told.splitlines()[:2] == [f"undone    {last} claude Edit the second", f"undone    {first} claude step 1"]
+    assert told.splitlines()[:2] == [f"undone    {last} claude Edit the second", f"undone    {first} claude 2 files"]
     assert "'snapd redo --count 2' does it again" in told
     assert read(project, "f.txt") == numbered(20, l8=b"user", l12=b"codex")
     assert f"redone    {first}" in home.ok(project, "redo", "-y", "--all", "--session", "claude")

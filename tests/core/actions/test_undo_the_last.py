@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from snapd.core.actions.history import HistoryQuery
 from snapd.core.actions.undo.steps import Wanted
 from snapd.core.call import Call
 from snapd.core.errors import InvalidParams, NothingToRedo, NothingToUndo, UnknownStep
@@ -283,7 +284,7 @@ def test_what_became_of_files_is_said(agents: Agents) -> None:
     turning = agents.bench.workspace.undo_steps.undo(Wanted(), OPTIONS, Call())
     assert outcomes(turning.outcome) == {"a.txt": "restored", "c": "restored"}
     assert [found.state for found in turning.operations] == ["undone"]
-    entries = agents.bench.workspace.history.page(None, 10, Call()).views
+    entries = agents.bench.workspace.history.page(HistoryQuery(), None, 10, Call()).entries
     assert [(entry.kind, entry.state, len(entry.operations)) for entry in entries] == [
         ("undo", None, 1),
         ("restore", "undone", 0),

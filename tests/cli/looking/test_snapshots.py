@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from snapd.cli.commands.snapshots import table
+from snapd.cli.looking.snapshots import table
 from snapd.cli.terminal.layout import columns
 from snapd.cli.terminal.output import Painter
 from snapd.cli.terminal.times import local_now

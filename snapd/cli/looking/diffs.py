@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .pager import ENCODING
+from snapd.cli.terminal.pager import ENCODING
 
 
 def diff_text(result: dict[str, Any]) -> str:

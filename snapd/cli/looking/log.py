@@ -6,17 +6,18 @@ import sys
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from snapd.cli.commands.entries import entry_line
-from snapd.cli.commands.graph import draw
 from snapd.cli.exit_codes import DONE
+from snapd.cli.looking.diffs import diff_text
+from snapd.cli.looking.entries import entry_line
+from snapd.cli.looking.graph import draw
 from snapd.cli.requests.connection import ask, backend, in_folder, pages
 from snapd.cli.requests.names import all_sessions, file_of, find_session, find_step, short
 from snapd.cli.terminal import pager
-from snapd.cli.terminal.diffs import diff_text
 from snapd.cli.terminal.layout import columns, fit, one_line, terminal_width
 from snapd.cli.terminal.naming import changed, said_of
 from snapd.cli.terminal.output import Painter, print_json, printable, step_line, summary
 from snapd.cli.terminal.times import ago, local_now, moment, past
+from snapd.cli.terminal.uncaptured import not_in_snapshots
 from snapd.core.errors import InvalidParams
 
 if TYPE_CHECKING:
@@ -174,7 +175,7 @@ def _entries(found: Backend, about: dict[str, Any], since: datetime | None, numb
 def _is_empty(step: dict[str, Any]) -> bool:
     """Whether nobody misses a step: such as the last one of `snapd run`, which was begun for what might have come."""
     said = ("tool", "description", "messageId", "partId")
-    return step["state"] != "open" and not step["files"] and not any(name in step for name in said)
+    return step["state"] != "open" and not step["files"] and not any(name in step for name in (*said, "uncaptured"))
 
 
 def _nothing(options: argparse.Namespace) -> str:
@@ -263,4 +264,6 @@ def _details(painter: Painter, step: dict[str, Any]) -> str:
     lines = [f"{painter.paint(name.ljust(9), 'dim')} {value}" for name, value in rows.items() if value]
     if "files" in step:
         lines += ["", summary(painter, step["files"])]
+    if (lost := not_in_snapshots([step])) is not None:
+        lines.append(painter.paint(lost, "yellow"))
     return "\n".join(lines)

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from snapd.backend import file_bytes
 from snapd.cli.exit_codes import DONE
+from snapd.cli.looking.diffs import diff_text
 from snapd.cli.requests.connection import ask, backend, in_folder, pages
 from snapd.cli.requests.folder import folder_of
 from snapd.cli.requests.similar import suggesting
 from snapd.cli.requests.snapshots import find_sides, find_snapshot, split_file
 from snapd.cli.terminal import pager
-from snapd.cli.terminal.diffs import diff_text
 from snapd.cli.terminal.filenames import file_name, shell_name
 from snapd.cli.terminal.output import Painter, print_json, summary
 from snapd.cli.terminal.reasons import in_words

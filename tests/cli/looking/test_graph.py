@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from snapd.cli.commands.entries import entry_line
-from snapd.cli.commands.graph import draw
-from snapd.cli.commands.log import table
+from snapd.cli.looking.entries import entry_line
+from snapd.cli.looking.graph import draw
+from snapd.cli.looking.log import table
 from snapd.cli.terminal.layout import columns, fit, fit_name
 from snapd.cli.terminal.naming import step_name
-from snapd.cli.terminal.output import Painter, outcomes, summary
+from snapd.cli.terminal.output import Painter, summary
+from snapd.cli.terminal.plans import file_lines
 from snapd.cli.terminal.times import ago, past
 from snapd.core.errors import InvalidParams
 
@@ -202,7 +203,8 @@ def test_a_plan_on_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
         {"file": "a", "outcome": "deleted"},
         {"file": "b", "outcome": "restored", "renamedFrom": "a"},
     ]
-    assert outcomes(plain(), files).split("\n") == [
+    lines = file_lines(plain(), {"files": files}, None, planned=False)
+    assert "\n".join(lines).split("\n") == [
         # what is decided about is named in full
         f"conflict  {'资料/' * 9}",
         "          (changed since)",

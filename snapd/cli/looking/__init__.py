@@ -1,0 +1,1 @@
+"""The commands that show something of a folder, and change nothing."""
