@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 _DIGEST_BYTES = 16
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _NUMBER = re.compile(rb"[0-9]{1,18}")
+_OF_ONE_PAGE = ("cursor", "limit", "work_done_token")
+"""The params that may be others for each page."""
 
 
 class Name(TypedDict):
@@ -204,11 +206,11 @@ class PagedRequest:
     up, altered, or taken from an answer to other params is recognised.
 
     Args:
-        params: the params of the request; all but `cursor` and `limit` must stay the same from page to page.
+        params: the params of the request; all but `_OF_ONE_PAGE` must stay the same from page to page.
     """
 
     def __init__(self, params: Any) -> None:
-        asked = attrs.asdict(params, filter=lambda field, _: field.name not in ("cursor", "limit"))
+        asked = attrs.asdict(params, filter=lambda field, _: field.name not in _OF_ONE_PAGE)
         self._asked = json.dumps([type(params).__name__, asked], sort_keys=True).encode()
         self._cursor: str | None = params.cursor
 

@@ -102,6 +102,8 @@ $ snapd -C absent log
 """,
     "6-find-and-free": """\
 $ snapd sessions
+$ snapd snapshots -n 5
+$ snapd log --oneline shop/tax.py
 $ snapd files last
 $ snapd show README.md@last
 $ snapd du

@@ -55,7 +55,9 @@ class Asked:
         """All pages of one item each."""
         found = [self.client.result(method, {**question, "limit": 1})]
         while "nextCursor" in found[-1]:
-            found.append(self.client.result(method, {**question, "limit": 1, "cursor": found[-1]["nextCursor"]}))
+            # each page may have its own progress
+            page = {"limit": 1, "cursor": found[-1]["nextCursor"], "workDoneToken": len(found)}
+            found.append(self.client.result(method, {**question, **page}))
         return found
 
 

@@ -36,8 +36,8 @@ export async function sidesOf(
   const { before, after } = spanOf(entry);
   if (after === undefined) return [];
   const from = (file: ChangedFile): Place | undefined =>
-    file.renamedFrom !== undefined
-      ? place(folder, before, requestName(file.renamedFrom), step, "before")
+    file.movedFrom !== undefined
+      ? place(folder, before, requestName(file.movedFrom), step, "before")
       : file.status === "added"
         ? undefined
         : place(folder, before, requestName(file), step, "before");
@@ -83,7 +83,7 @@ type SideOf = (file: ChangedFile) => Place | undefined;
 
 // The snapshots decide what was there: a file that one step added and another deleted meanwhile is in none of them.
 function asInTrees(file: ChangedFile, trees: Prints, from: SideOf, to: SideOf): readonly Sides[] {
-  if (file.renamedFrom !== undefined) return [{ file, before: from(file), after: to(file) }];
+  if (file.movedFrom !== undefined) return [{ file, before: from(file), after: to(file) }];
   const tree = trees.get(requestName(file));
   if (tree === undefined) return [];
   const shown = { ...file, status: tree.status };
@@ -95,7 +95,7 @@ function ownOf({ sessionId, stepId }: Step): { sessionId: string; stepId: string
 }
 
 function namesOf(file: ChangedFile): readonly string[] {
-  return file.renamedFrom === undefined ? [requestName(file)] : [requestName(file), requestName(file.renamedFrom)];
+  return file.movedFrom === undefined ? [requestName(file)] : [requestName(file), requestName(file.movedFrom)];
 }
 
 function place(folder: Looked, hash: string, file: string, step: Step | undefined, side: "before" | "after"): Place {

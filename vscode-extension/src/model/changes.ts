@@ -2,8 +2,8 @@
 
 import type { Entry, FileChange, FileDiff, Step } from "snapd-client";
 
-/** A file that changed; where it was `renamedFrom` another, that one is not told as deleted. */
-export type ChangedFile = FileChange & { readonly renamedFrom?: FileChange };
+/** A file that changed; where it was `movedFrom` another, that one is not told as deleted. */
+export type ChangedFile = FileChange & { readonly movedFrom?: FileChange };
 
 /** The work tree before and after an entry or a step; no `after` while it is open. */
 export interface Span {
@@ -52,7 +52,7 @@ export function withRenames(files: readonly FileChange[], diffs: readonly FileDi
     const change = files.find((each) => each.status === "added" && each.file === file && each.uri === uri);
     if (old === undefined || others.length > 0 || change === undefined) continue;
     gone.add(old);
-    moved.set(requestName(change), { ...change, status: "modified", additions, deletions, binary, renamedFrom: old });
+    moved.set(requestName(change), { ...change, status: "modified", additions, deletions, binary, movedFrom: old });
   }
   return files.filter((change) => !gone.has(change)).map((change) => moved.get(requestName(change)) ?? change);
 }

@@ -16,7 +16,7 @@ export type Letter = "A" | "D" | "M" | "R";
 
 /** The letter of a file. */
 export function letterOf(file: ChangedFile): Letter {
-  if (file.renamedFrom !== undefined) return "R";
+  if (file.movedFrom !== undefined) return "R";
   return file.status === "added" ? "A" : file.status === "deleted" ? "D" : "M";
 }
 

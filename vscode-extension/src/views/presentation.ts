@@ -190,7 +190,7 @@ function ofEvent({ entry, folder }: UserItem | OperationItem, now: number): Pres
 function ofFile(item: FileItem): Presentation {
   const { file, step } = item;
   const { base, directory } = splitName(file.file);
-  const from = file.renamedFrom === undefined ? undefined : `← ${shortestName(file.renamedFrom.file, directory)}`;
+  const from = file.movedFrom === undefined ? undefined : `← ${shortestName(file.movedFrom.file, directory)}`;
   return {
     label: base,
     description: joined([from, directory, lines([file])]),
@@ -216,7 +216,7 @@ function stepFacts(step: Step): string[] {
 function fileFacts({ file }: FileItem): string[] {
   const facts = [
     file.file,
-    file.renamedFrom === undefined ? undefined : `Renamed from ${file.renamedFrom.file}`,
+    file.movedFrom === undefined ? undefined : `Renamed from ${file.movedFrom.file}`,
     capitalized(linesInWords([file])),
     file.shared === true ? "Shared: a step of another session was open too and may have changed it." : undefined,
   ];
@@ -224,7 +224,7 @@ function fileFacts({ file }: FileItem): string[] {
 }
 
 function spokenChange({ file }: FileItem): string {
-  const what = file.renamedFrom === undefined ? file.status : `renamed from ${file.renamedFrom.file}`;
+  const what = file.movedFrom === undefined ? file.status : `renamed from ${file.movedFrom.file}`;
   return joined([what, linesInWords([file])], ", ");
 }
 

@@ -259,7 +259,7 @@ describe("FolderModel", () => {
     connection.answers.set("snapshot/diffFull", () => ({ diffs: [{ ...diff, binary: false, before: "", after: "" }] }));
     const moved = await model.changedFiles(entry);
     assert.deepEqual(moved, [
-      { file: "new.txt", status: "modified", additions: 2, deletions: 1, binary: false, renamedFrom: files[1] },
+      { file: "new.txt", status: "modified", additions: 2, deletions: 1, binary: false, movedFrom: files[1] },
       files[2],
     ]);
     assert.equal(await model.changedFiles(entry), moved);

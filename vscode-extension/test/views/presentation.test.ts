@@ -85,9 +85,9 @@ describe("present", () => {
     assert.deepEqual([binary.description, binary.tooltip], ["src · binary", "src/a b.py\nBinary"]);
     assert.equal(look({ additions: 0 }).description, "src");
     assert.equal(look({ additions: 0 }).spoken, "a b.py, in src, modified");
-    const moved = look({ renamedFrom: change("src/old.py") });
+    const moved = look({ movedFrom: change("src/old.py") });
     assert.deepEqual([moved.description, moved.mark?.slice(-2)], ["← old.py · src · +1 −0", "?R"]);
-    assert.equal(look({ renamedFrom: change("lib/old.py") }).description, "← lib/old.py · src · +1 −0");
+    assert.equal(look({ movedFrom: change("lib/old.py") }).description, "← lib/old.py · src · +1 −0");
     assert.match(look({ shared: true }).tooltip, /^src\/a b.py\n.*\nShared: /);
   });
 
