@@ -31,6 +31,7 @@ _SETTLED = (
     (re.compile(r"(?<!\d)\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?!\d)"), "12:00"),
     (re.compile(r"\bfor \d+\.\d s\b"), "for 0.1 s"),
     (re.compile(r"\b\d+(?:\.\d+)? (?:bytes|KiB|MiB)\b"), "9 KiB"),
+    (re.compile(r"^ +(?=9 KiB)", re.MULTILINE), "  "),
     (re.compile(r"\b\w+day, \d+ \w+ \d{4}\b|\b(?:to|yester)day\b"), "today"),
     # a column is as wide as its widest cell
     (re.compile(r"(?<=[^\s+-]) {3,}"), "  "),
