@@ -45,6 +45,14 @@ BETTER = """import csv
 def parse(text):
     return list(csv.reader(text.splitlines()))
 """
+MINE = (
+    BETTER
+    + """
+
+def header(text):
+    return parse(text)[0]
+"""
+)
 
 
 def main() -> None:
@@ -60,28 +68,40 @@ def main() -> None:
             with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
                 file.write(data)
 
-        def run(command: str, *options: str) -> None:
-            console.print(Text.from_markup(f"[bold green]$[/] [bold]{command}[/]"))
-            words = command.split()[1:]
+        def snapd(*words: str) -> str:
             done = subprocess.run(
-                [sys.executable, "-m", "snapd", *words, "--no-daemon", *options],
+                [sys.executable, "-m", "snapd", *words, "--no-daemon"],
                 cwd=folder,
                 env=environment,
                 capture_output=True,
                 text=True,
                 check=True,
             )
-            console.print(Text.from_ansi(done.stdout.rstrip("\n")))
+            return done.stdout
+
+        def show(command: str) -> None:
+            console.print(Text.from_markup(f"[bold green]$[/] [bold]{command}[/]"))
+            console.print(Text.from_ansi(snapd(*command.split()[1:], "--color=always").rstrip("\n")))
+
+        def step(session: str, agent: str, tool: str, about: str, files: dict[str, str]) -> str:
+            named = ("--session", session, "--agent", agent, "--tool", tool, "--description", about)
+            name = snapd("step", "begin", *named).strip()
+            for file, data in files.items():
+                write(file, data)
+            snapd("step", "end", name, *(word for file in files for word in ("--file", file)))
+            return name[:8]
 
         write("src/parser.py", PARSER)
         write("notes.txt", "todo: quoting\n")
-        run("snapd track")
-        write("src/parser.py", BETTER)
-        write("src/data.csv", "a,b\n1,2\n")
-        os.remove(os.path.join(folder, "notes.txt"))
-        run("snapd patch last", "--color=always")
-        run("snapd diff last --file src/parser.py", "--color=always")
-        run("snapd restore last", "--yes", "--color=always")
+        snapd("track")
+        quoted = step(
+            "s1", "claude", "Edit", "read quoted names", {"src/parser.py": BETTER, "src/data.csv": "a,b\n1,2\n"}
+        )
+        write("src/parser.py", MINE)
+        step("s2", "codex", "shell", "make docs", {"index.md": "# Parser\n"})
+        show("snapd log")
+        show(f"snapd undo {quoted} --yes")
+        show("snapd log -n 2")
     with open(os.path.join(here, "command-line.svg"), "w", encoding="utf-8") as file:
         file.write(console.export_svg(title="", code_format=FRAME, unique_id="snapd"))
 
