@@ -12,11 +12,12 @@ from snapd.cli.looking.entries import entry_line
 from snapd.cli.looking.graph import draw
 from snapd.cli.requests.connection import ask, backend, in_folder, pages
 from snapd.cli.requests.names import all_sessions, file_of, find_session, find_step, short
+from snapd.cli.requests.when import first_second
 from snapd.cli.terminal import pager
 from snapd.cli.terminal.layout import columns, fit, one_line, terminal_width
 from snapd.cli.terminal.naming import changed, said_of
 from snapd.cli.terminal.output import Painter, print_json, printable, step_line, summary
-from snapd.cli.terminal.times import ago, local_now, moment, past
+from snapd.cli.terminal.times import ago, local_now, moment
 from snapd.cli.terminal.uncaptured import not_in_snapshots
 from snapd.core.errors import InvalidParams
 
@@ -124,7 +125,7 @@ def log(options: argparse.Namespace) -> int:
     if options.number is not None and options.number < 0:
         raise InvalidParams("-n: expected a number of entries, or 0 for all", field="-n")
     now = local_now()
-    since = None if options.since is None else past(options.since, now, "--since")
+    since = None if options.since is None else first_second(options.since, now, "--since")
     number = _MANY if options.number is None and since is None else options.number or 0
     with backend(options) as found:
         session_id = options.session and find_session(found, options.session)["sessionId"]

@@ -31,13 +31,41 @@ def last_second(word: str, now: datetime) -> datetime:
     Raises:
         InvalidParams: it is not a time.
     """
+    found = _named(word[1:], now) if is_time(word) else None
+    if found is None:
+        raise InvalidParams(f"expected a time after the @, got {word!r}", hint=f"times are {TIMES}", field="SNAPSHOT")
+    return found[1]
+
+
+def first_second(text: str, now: datetime, option: str) -> datetime:
+    """The first second that the value of an option names, which may be without the `@`.
+
+    Args:
+        text: the value.
+        now: where the user is.
+        option: its name, for the error.
+
+    Raises:
+        InvalidParams: it is not a time.
+    """
+    word = f"@{text.removeprefix('@')}"
+    found = _named(word[1:], now) if is_time(word) else None
+    if found is None:
+        times = TIMES.replace("@", "")
+        raise InvalidParams(f"{option}: expected a time, got {text!r}", hint=f"times are {times}", field=option)
+    return found[0]
+
+
+def _named(text: str, now: datetime) -> tuple[datetime, datetime] | None:
+    """The first and the last second that a text names; None if there is no such day or hour."""
     try:
-        if is_time(word):
-            return _ago(word[1:], now) if _AGO.fullmatch(word[1:]) else _at(word[1:], now)
+        if _AGO.fullmatch(text):
+            ago = _ago(text, now)
+            return ago, ago
+        return _at(text, now)
     except (ValueError, OverflowError, OSError):
-        # no such day or hour, or one that no clock of this machine can show
-        pass
-    raise InvalidParams(f"expected a time after the @, got {word!r}", hint=f"times are {TIMES}", field="SNAPSHOT")
+        # or one that no clock of this machine can show
+        return None
 
 
 def _ago(text: str, now: datetime) -> datetime:
@@ -47,14 +75,15 @@ def _ago(text: str, now: datetime) -> datetime:
     return now - timedelta(**amounts)
 
 
-def _at(text: str, now: datetime) -> datetime:
+def _at(text: str, now: datetime) -> tuple[datetime, datetime]:
     found = _CLOCK.fullmatch(text)
     assert found is not None
     if found["clock"] is None:
-        return datetime.combine(datetime.fromisoformat(found["day"]), time(23, 59, 59)).astimezone()
+        day = datetime.fromisoformat(found["day"])
+        return day.astimezone(), datetime.combine(day, time(23, 59, 59)).astimezone()
     clock = time.fromisoformat(found["clock"].zfill(8 if found["second"] else 5))
     day = datetime.fromisoformat(found["day"]) if found["day"] else now
     begins = datetime.combine(day, clock).astimezone()
     if not found["day"] and begins > now:
         begins = datetime.combine(day - timedelta(days=1), clock).astimezone()
-    return begins if found["second"] else begins + timedelta(seconds=59)
+    return begins, begins if found["second"] else begins + timedelta(seconds=59)

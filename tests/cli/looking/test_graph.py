@@ -13,11 +13,12 @@ import pytest
 from snapd.cli.looking.entries import entry_line
 from snapd.cli.looking.graph import draw
 from snapd.cli.looking.log import table
+from snapd.cli.requests.when import first_second
 from snapd.cli.terminal.layout import columns, fit, fit_name
 from snapd.cli.terminal.naming import step_name
 from snapd.cli.terminal.output import Painter, summary
 from snapd.cli.terminal.plans import file_lines
-from snapd.cli.terminal.times import ago, past
+from snapd.cli.terminal.times import ago
 from snapd.core.errors import InvalidParams
 
 if TYPE_CHECKING:
@@ -243,13 +244,13 @@ def test_a_line_for_each_entry() -> None:
     ],
 )
 def test_times_of_the_command_line(text: str, meant: str) -> None:
-    assert past(text, NOW, "--since") == datetime.fromisoformat(f"{meant}+00:00")
+    assert first_second(text, NOW, "--since") == datetime.fromisoformat(f"{meant}+00:00")
 
 
 @pytest.mark.parametrize("text", ["", "soon", "25:00", "12", "2026-13-01", "9999999999d", "999999w", "-1h"])
 def test_what_is_no_time(text: str) -> None:
     with pytest.raises(InvalidParams, match="--since: expected a time"):
-        past(text, NOW, "--since")
+        first_second(text, NOW, "--since")
 
 
 def test_many_files_are_counted() -> None:

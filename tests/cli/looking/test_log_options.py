@@ -99,7 +99,7 @@ def test_since(home: Home, project: str) -> None:
     )
     wrong = home.run(project, "log", "--since", "soon")
     assert (wrong.code, wrong.out) == (2, b"")
-    assert wrong.err.startswith("snapd: --since: expected a time, got 'soon'\nhint: such as 90m, 2h")
+    assert wrong.err.startswith("snapd: --since: expected a time, got 'soon'\nhint: times are 2h, 90m")
 
 
 def test_since_shows_all_of_it(home: Home, project: str) -> None:
