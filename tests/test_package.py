@@ -58,7 +58,8 @@ def test_the_wheel_holds_what_is_needed_and_nothing_else(wheel: Path) -> None:
     for package, folder in (("snapd", ROOT / "snapd"), ("snapd_client", ROOT / "clients" / "python" / "snapd_client")):
         modules = {f"{package}/{path.relative_to(folder).as_posix()}" for path in folder.rglob("*.py")}
         assert {name for name in names if name.startswith(f"{package}/") and name.endswith(".py")} == modules
-    assert not [name for name in names if "test" in name or "__pycache__" in name or name.endswith(".pyc")]
+    unwanted = re.compile(r"(^|/)(tests?(/|$)|test_|conftest|__pycache__)|\.pyc$")
+    assert not [name for name in names if unwanted.search(name)]
     assert f"\nVersion: {snapd.__version__}\n" in metadata
     assert "snapd = snapd.cli.main:main" in scripts
 
