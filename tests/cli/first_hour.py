@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 TRANSCRIPTS = Path(__file__).parent / "transcripts"
 _WIDTH = "96"
 _SETTLED = (
+    # a progress bar, which a slow machine shows and takes away again
+    (re.compile(r"\x1b\[\?25l.*?\x1b\[\?25h\s*\x1b\[1A\x1b\[2K", re.DOTALL), ""),
     # what differs from one run to the next
     (re.compile(r"\bnow\b|\b\d+ (?:second|minute)s? ago\b"), "now"),
     (re.compile(r"\b\d{4}-\d\d-\d\d"), "2026-01-01"),
@@ -103,7 +105,6 @@ $ snapd -C absent log
 """,
     "6-find-and-free": """\
 $ snapd sessions
-$ snapd snapshots -n 5
 $ snapd log --oneline shop/tax.py
 $ snapd files last
 $ snapd show README.md@last
