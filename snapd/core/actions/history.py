@@ -18,6 +18,8 @@ from snapd.core.timeline.model import (
 )
 from snapd.core.trees import is_among
 
+from .events import newest_first
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
@@ -27,8 +29,6 @@ if TYPE_CHECKING:
     from snapd.core.timeline.model import Event
 
     from .step_changes import StepChanges
-
-_AT_ONCE = 200
 
 
 @attrs.frozen
@@ -126,21 +126,13 @@ class History:
         """
         names = set(query.files if after is None else query.files | after.names)
         entries: list[HistoryEntry] = []
-        for event in self._events(None if after is None else after.seq):
+        for event in newest_first(self._timeline, None if after is None else after.seq):
             call.check()
             if len(entries) >= limit:
                 return HistoryPage(tuple(entries), HistoryPosition(entries[-1].seq, frozenset(names) - query.files))
             found = (_of_files(entry, names) for entry in self._entries(event, query, names, call))
             entries += [entry for entry in found if entry is not None]
         return HistoryPage(tuple(entries), None)
-
-    def _events(self, before: int | None) -> Iterator[Event]:
-        while True:
-            events = self._timeline.events(before, _AT_ONCE)
-            yield from events
-            if len(events) < _AT_ONCE:
-                return
-            before = events[-1].seq
 
     def _entries(
         self, event: Event, query: HistoryQuery, names: Collection[RelPath], call: Call

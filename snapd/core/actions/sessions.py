@@ -29,9 +29,11 @@ if TYPE_CHECKING:
 IN_FORCE = ("applied", "partly")
 """The states of ended steps that were not taken back as a whole."""
 
-_MOST_UNCAPTURED = 100
 OTHER_NOTICES = 100
 """How many notifications to make room for besides one for each step."""
+
+_MOST_UNCAPTURED = 100
+"""How many files a step names that changed but are in no snapshot."""
 
 
 @attrs.frozen

@@ -46,9 +46,8 @@ def snapshot(tree: ObjectId | None, coverage: ObjectId | None) -> SnapshotId | N
 def step(row: tuple[Any, ...]) -> Step:
     """The step in a row that `STEP` selects."""
     step_id, session_id, index, parent, message_id, part_id, tool, description = row[:8]
-    started, ended, from_tree, from_coverage, to_tree, to_coverage, state, claims, summary, detached, uncaptured = row[
-        8:
-    ]
+    started, ended, from_tree, from_coverage, to_tree, to_coverage, state = row[8:15]
+    claims, summary, detached, uncaptured = row[15:]
     return Step(
         begun=StepBegun(step_id, session_id, index, parent, message_id, part_id, tool, description, bool(detached)),
         started=started,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from snapd.core.actions.events import newest_first
 from snapd.core.compare.conflicting import dispute
 from snapd.core.model import SYMLINK, TEN_MIB, ChangedBy, Contested
 from snapd.core.timeline.attribution import owners
@@ -23,12 +24,10 @@ if TYPE_CHECKING:
     from snapd.core.ports.objects import Objects
     from snapd.core.ports.timeline import Timeline
     from snapd.core.timeline.attribution import Delta
-    from snapd.core.timeline.model import Deed, Event, SnapshotId, StepId
+    from snapd.core.timeline.model import Deed, SnapshotId, StepId
 
     from .planner import UndoPlanner
     from .task import UndoTask
-
-_AT_ONCE = 200
 
 
 @attrs.frozen
@@ -74,26 +73,33 @@ class ContestedFiles:
         found = []
         for task, outcome, ours in self._planner.conflicts(tasks, prepared, call):
             chain = task.files.get(outcome.path, ())
+            lines = self._dispute(chain, ours, call)
             found.append(
                 Contested(
                     outcome.path,
                     task.deed.name,
                     outcome.reason,
-                    tuple(self._by(task.deed, chain, outcome, ours, call)),
-                    self._dispute(chain, ours, call),
+                    tuple(self._by(task.deed, chain, outcome, ours, call, is_about_lines=lines is not None)),
+                    lines,
                 )
             )
         return tuple(found)
 
     def _by(
-        self, deed: Deed, chain: Sequence[Delta], outcome: FileOutcome, ours: Entry | None, call: Call
+        self,
+        deed: Deed,
+        chain: Sequence[Delta],
+        outcome: FileOutcome,
+        ours: Entry | None,
+        call: Call,
+        *,
+        is_about_lines: bool,
     ) -> list[ChangedBy]:
         """Lists who changed a file since, the last first, each once."""
         if outcome.reason == "shared":
             others = dict.fromkeys(other for delta in chain for other in delta.others)
             return [self._step(other, None) for other in others]
         changes = _without_detours(list(self._changes(deed, outcome.path, ours, call)))
-        is_about_lines = self._dispute(chain, ours, call) is not None
         found: dict[tuple[StepId | None, str | None], ChangedBy] = {}
         for change in changes:
             is_cause = not is_about_lines or self._is_cause(chain, change, call)
@@ -125,7 +131,7 @@ class ContestedFiles:
             at_work, _ = self._writer.attendance.split(self._timeline.open_steps())
             yield _Change(at(head), ours, self._owners(path, at_work, saved))
             saved = None
-        for event in self._events():
+        for event in newest_first(self._timeline):
             call.check()
             what, seen = event.what, event.seen
             if isinstance(what, StepBegun) and what.step_id == deed.name:
@@ -157,12 +163,6 @@ class ContestedFiles:
         if session is None:
             return ChangedBy(when, step_id)
         return ChangedBy(when, step_id, session.session_id, session.agent)
-
-    def _events(self) -> Iterator[Event]:
-        before: int | None = None
-        while events := self._timeline.events(before, _AT_ONCE):
-            yield from events
-            before = events[-1].seq
 
     def _dispute(self, chain: Sequence[Delta], ours: Entry | None, call: Call) -> Dispute | None:
         if not chain or chain[-1].shared:
