@@ -94,7 +94,7 @@ class Turning:
     Attributes:
         outcome: what became of the files.
         steps: the steps, in the order in which they were taken back or done again.
-        operations: the operations, likewise.
+        operations: the other operations that were taken back or done again, in that order.
     """
 
     outcome: Outcome

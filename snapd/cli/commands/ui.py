@@ -43,7 +43,7 @@ def ui(options: argparse.Namespace) -> int:
     socket = os.path.abspath(options.socket) if options.socket else locations.socket
     link = Link(locations, socket, folder_of(options))
     if options.color == "never":
-        # that is how textual is told
+        # textual reads its setting from here
         os.environ["NO_COLOR"] = "1"
     elif options.color == "always":
         os.environ.pop("NO_COLOR", None)

@@ -58,7 +58,7 @@ class Happening:
         self._told = {}
 
     def lines(self, method: str, params: dict[str, Any], now: datetime, width: int) -> list[str]:
-        """What a notification tells; nothing if it is told already.
+        """Says in lines what a notification reports; nothing if it was shown already.
 
         Args:
             method: of the notification.

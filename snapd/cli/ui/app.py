@@ -199,7 +199,7 @@ class TerminalView(App[None]):
     def _load(self) -> None:
         """Loads all anew, as much as there was."""
         count = max(ON_A_PAGE, len(self.history.entries))
-        # what is told while this is loaded is newer than what is loaded
+        # a notification that arrives during the load is newer than what was loaded
         told: list[dict[str, Any]] = []
         self._told_meanwhile = told
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from snapd.worktree.fs.listing import FileStatus
 
 _MOST_KNOWN = 20_000
-"""Files that are told from their changed selves; of others, only deletions are noticed."""
+"""How many files have their signatures kept; of the others, only deletions are noticed."""
 _MOST_NOTED = 1_000
 
 
