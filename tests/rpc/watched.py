@@ -45,8 +45,9 @@ class Watchdog:
         self._serves = False
         self._running: object = None
         self._asleep: dict[object, float] = {}
-        self._thread = threading.get_native_id()
         self._clock = time.pthread_getcpuclockid(threading.get_ident())
+        # opened once: a test may leave the daemon no descriptors
+        self._stat = os.open(f"/proc/self/task/{threading.get_native_id()}/stat", os.O_RDONLY | os.O_CLOEXEC)
 
     def start(self) -> None:
         run = asyncio.Handle._run
@@ -88,8 +89,7 @@ class Watchdog:
             before, since = (token, used), now
 
     def _sleeps(self) -> bool:
-        stat = Path(f"/proc/self/task/{self._thread}/stat").read_text()
-        return stat.rpartition(")")[2].split()[0] in "SD"
+        return os.pread(self._stat, 512, 0).rpartition(b")")[2].split()[0] in (b"S", b"D")
 
 
 def hold_up(owner: type, name: str, what: str, root_of: Callable[..., bytes]) -> None:

@@ -10,6 +10,8 @@ from snapd.store.fsck import checker
 from snapd.store.maintenance import worker
 from snapd.workers import job
 from snapd.workers.processes import ChildProcess
+from tests.store import gate as gated
+from tests.store.gate import Gate
 from tests.store.steps import Steps
 
 
@@ -40,3 +42,12 @@ def children(monkeypatch: pytest.MonkeyPatch) -> list[ChildProcess]:
 
     monkeypatch.setattr(job, "ChildProcess", Noted)
     return started
+
+
+@pytest.fixture
+def gate(tmp_path: Path, children: list[ChildProcess], monkeypatch: pytest.MonkeyPatch) -> Gate:
+    """Processes that are started for jobs wait at it; with `children`."""
+    found = Gate(tmp_path / "gate")
+    noted = job.ChildProcess
+    monkeypatch.setattr(job, "ChildProcess", lambda module: noted(gated.__name__, found.argument(module)))
+    return found

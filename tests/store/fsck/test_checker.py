@@ -22,10 +22,10 @@ from snapd.store.fsck.scan import _in_order
 from snapd.store.objects.pack_index import PackIndex
 from snapd.workers import job
 from snapd.workers.processes import ChildProcess
-from tests.rpc.machine import wait_until
 from tests.store.fsck import damage
 from tests.store.fsck.damage import blob_id, loose
 from tests.store.fsck.test_chains import add_session
+from tests.store.gate import Gate
 from tests.store.maintenance.test_worker import is_gone
 from tests.store.steps import Steps
 
@@ -81,15 +81,7 @@ def test_what_is_no_store_is_told(tmp_path: Path) -> None:
         check_apart(str(tmp_path), Call(), lambda: True)
 
 
-def stuck(steps: Steps) -> None:
-    """Has a check wait for ever: it reads a file that is a pipe, which nobody writes to."""
-    path = steps.path / "notifications"
-    path.unlink(missing_ok=True)
-    os.mkfifo(path, 0o600)
-
-
-def test_a_cancel_ends_it(steps: Steps, children: list[ChildProcess]) -> None:
-    stuck(steps)
+def test_a_cancel_ends_it(steps: Steps, gate: Gate, children: list[ChildProcess]) -> None:
     call = Call()
     raised: list[BaseException] = []
 
@@ -101,15 +93,15 @@ def test_a_cancel_ends_it(steps: Steps, children: list[ChildProcess]) -> None:
 
     thread = threading.Thread(target=run)
     thread.start()
-    wait_until(lambda: children, "the process")
+    waits = gate.wait()
     call.cancel()
     thread.join(30)
+    os.close(waits)
     assert raised
     assert is_gone(children[0])
 
 
-def test_its_death_is_told(steps: Steps, children: list[ChildProcess]) -> None:
-    stuck(steps)
+def test_its_death_is_told(steps: Steps, gate: Gate, children: list[ChildProcess]) -> None:
     raised: list[BaseException] = []
 
     def run() -> None:
@@ -120,9 +112,10 @@ def test_its_death_is_told(steps: Steps, children: list[ChildProcess]) -> None:
 
     thread = threading.Thread(target=run)
     thread.start()
-    wait_until(lambda: children, "the process")
+    waits = gate.wait()
     children[0].kill()
     thread.join(30)
+    os.close(waits)
     assert "ended with -9" in str(raised[0])
 
 
