@@ -1,0 +1,1 @@
+"""The commands that agents call, or that wire agents to snapd."""
