@@ -7,6 +7,7 @@ import os
 from typing import Any
 
 import attrs
+from snapd_client import Client
 
 from tests.cli.running import Home
 
@@ -70,9 +71,10 @@ class Agent:
         return self.home.run(self.root, *arguments, "--json").json
 
     def entries(self) -> list[dict[str, Any]]:
-        """The history, oldest first."""
-        found: list[dict[str, Any]] = self.ask("log", "-n", "0")["entries"]
-        return found[::-1]
+        """The history, oldest first; `snapd log` leaves some of it out."""
+        with Client.connect(self.home.at("run/daemon.sock"), timeout=60) as client:
+            client.initialize([self.root])
+            return list(client.session_history_all(renames=True))[::-1]
 
     def steps(self) -> list[Done]:
         """The steps, oldest first."""
