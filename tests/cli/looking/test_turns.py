@@ -59,3 +59,14 @@ def test_a_turn_is_undone_by_the_beginning_of_its_id(home: Home, project: str) -
     assert (read(project, "one.py"), read(project, "two.py")) == (None, b"2\n")
     home.ok(project, "undo", "--message", "last", "-y")
     assert read(project, "two.py") is None
+
+
+def test_a_prompt_is_purged(home: Home, project: str) -> None:
+    turn(home, project, "aaaa1111-2", "the key is hunter2", "one.py", b"1\n")
+    told = home.ok(project, "purge", "--message", "aaaa", "-n")
+    assert told == "1 prompt to be removed\n"
+    assert "hunter2" in home.ok(project, "log")
+    assert home.ok(project, "purge", "--message", "last", "-y").startswith("1 prompt removed; ")
+    assert "hunter2" not in home.ok(project, "log")
+    home.ok(project, "undo", "-y")
+    assert read(project, "one.py") is None
