@@ -117,12 +117,9 @@ class PurgePlan:
 
     def known_messages(self) -> frozenset[str]:
         """Those of the messages that an event names."""
-        named = (event.what for event in self._timeline.all_events())
-        return self._messages.intersection(
-            what.message_id
-            for what in named
-            if isinstance(what, MessageSent | StepBegun) and what.message_id is not None
-        )
+        events = (event.what for event in self._timeline.all_events())
+        named = {what.message_id for what in events if isinstance(what, MessageSent | StepBegun)}
+        return frozenset(message for message in self._messages if message in named)
 
     def is_in_any(self, path: RelPath) -> bool:
         """Whether any snapshot or event has this file or directory, even an empty one."""
