@@ -31,6 +31,7 @@ COMMANDS = {
     "step": ("commands.step", "step"),
     "session": ("commands.session", "end_session"),
     "run": ("commands.run", "run"),
+    "mcp": ("agents.mcp", "mcp"),
     "gc": ("admin.gc", "gc"),
     "du": ("admin.du", "du"),
     "purge": ("commands.purge", "purge"),
@@ -78,7 +79,7 @@ def build_parser() -> Parser:
     base: argparse.ArgumentParser = parser
     commands = base.add_subparsers(dest="command", metavar="COMMAND")
     parser.groups = GROUPS
-    for add in (_add_looking, _add_bringing_back, add_sessions, _add_ui, _add_keeping, _add_serving):
+    for add in (_add_looking, _add_bringing_back, add_sessions, _add_mcp, _add_ui, _add_keeping, _add_serving):
         add(commands)
     return parser
 
@@ -128,6 +129,20 @@ def _add_bringing_back(commands: argparse._SubParsersAction[argparse.ArgumentPar
     revert.add_argument("files", metavar="FILE", nargs="+", help="files or directories")
     restore = commands.add_parser("restore", parents=[shared], help="make the folder match a snapshot")
     restore.add_argument("hash", metavar="SNAPSHOT", help=_SNAPSHOT)
+
+
+def _add_mcp(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    mcp = commands.add_parser(
+        "mcp",
+        help="let an agent see and undo steps, by the Model Context Protocol",
+        description="A Model Context Protocol server on standard input and output, for agents to start. It works on "
+        "the folder in CLAUDE_PROJECT_DIR, if that is set, or else on this one, unless -C names another.",
+    )
+    mcp.add_argument("-C", dest="directory", metavar="DIR", default=argparse.SUPPRESS, help=FOLDER)
+    mcp.add_argument(
+        "--here", action="store_true", help="use this very folder, not the one around it that has snapshots of it"
+    )
+    mcp.add_argument("--socket", metavar="PATH", help="the daemon's socket (default: the user's own)")
 
 
 def _add_ui(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -1,0 +1,215 @@
+"""One call of a tool while it runs: its way to the daemon, to the person, and to the client that may cancel it."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+import attrs
+from snapd_client import Cancellation
+
+from snapd.core.errors import Cancelled
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .link import Link
+    from .messages import Id
+    from .revisions import Terms
+
+    Send = Callable[[dict[str, Any]], None]
+
+
+class Unanswered(Exception):
+    """The person cannot be asked: the client refused to, although it said that it could."""
+
+
+class Question:
+    """A question on its way: a request to the client that waits for its answer."""
+
+    def __init__(self) -> None:
+        self._settled = threading.Event()
+        self._result: Any = None
+        self._is_refused = False
+        self._is_over = False
+
+    def settle(self, result: Any, error: Any) -> None:
+        """Takes the client's answer."""
+        self._result, self._is_refused = result, error is not None
+        self._settled.set()
+
+    def give_up(self) -> None:
+        """Ends the wait: nobody will answer, or nobody wants to know."""
+        self._is_over = True
+        self._settled.set()
+
+    def wait(self) -> Any:
+        """Waits for the result.
+
+        Raises:
+            Cancelled: somebody gave up.
+            Unanswered: the client answered with an error.
+        """
+        self._settled.wait()
+        if self._is_over:
+            raise Cancelled("the question was given up")
+        if self._is_refused:
+            raise Unanswered
+        return self._result
+
+
+class Call:
+    """A call of a tool.
+
+    Args:
+        request_id: of its request.
+        params: of its request.
+        terms: what holds for it.
+        link: to the daemon.
+        send: writes a message to the client.
+        ask: sends a request to the client; gives its id, and the question that waits for the answer.
+        own_session: the agent's session, where it is known.
+
+    Attributes:
+        cancellation: cancels what the daemon does for it.
+    """
+
+    def __init__(
+        self,
+        request_id: Id,
+        params: dict[str, Any],
+        terms: Terms,
+        link: Link,
+        send: Send,
+        ask: Callable[[str, dict[str, Any]], tuple[Id, Question]],
+        own_session: str | None,
+    ) -> None:
+        self.terms = terms
+        self.own_session = own_session
+        self.request_id = request_id
+        self.cancellation = Cancellation()
+        meta = params.get("_meta", {})
+        self._token = meta.get("progressToken") if isinstance(meta, dict) else None
+        self._answers = params.get("inputResponses")
+        self._state = params.get("requestState")
+        self._link = link
+        self._send = send
+        self._ask = ask
+        self._reports = 0
+        self._lock = threading.Lock()
+        self._question: tuple[Id, Question] | None = None
+
+    def request(self, method: str, params: dict[str, Any]) -> Any:
+        """The daemon's answer to a request; its progress goes to the client, if that wants it.
+
+        Raises:
+            SnapdError: the error that answers it; `Cancelled` if the client has cancelled the call.
+        """
+        report = self._report if isinstance(self._token, (str, int)) else None
+        return self._link.request(method, params, report, self.cancellation)
+
+    def ask_person(self, message: str, form: dict[str, Any]) -> bool:
+        """Has the client ask the person, and waits for the answer; for the revisions with requests to the client.
+
+        Returns:
+            Whether they agreed.
+
+        Raises:
+            Unanswered: the client refused.
+            Cancelled: the client has cancelled the call, or is gone.
+        """
+        asked = self._ask("elicitation/create", {"message": message, "requestedSchema": form})
+        with self._lock:
+            self._question = asked
+            if self.cancellation.cancelled:
+                asked[1].give_up()
+        try:
+            return _is_agreement(asked[1].wait())
+        finally:
+            with self._lock:
+                self._question = None
+
+    def replied(self, name: str, state: str) -> bool | None:
+        """Whether the person agreed, where the call brings their answer along, as since 2026-07-28.
+
+        Args:
+            name: of the question in the earlier result.
+            state: the state of that result, which the call has to bring, too.
+
+        Returns:
+            None if there is no answer, or it was to another question.
+        """
+        answers = self._answers
+        if self._state != state or not isinstance(answers, dict) or name not in answers:
+            return None
+        return _is_agreement(answers[name])
+
+    @property
+    def was_asked(self) -> bool:
+        """Whether it comes after a result that had the client ask the person."""
+        return self._state is not None
+
+    def cancel(self) -> None:
+        """Cancels what the daemon does, and the question to the person."""
+        self.cancellation.cancel()
+        with self._lock:
+            asked = self._question
+        if asked is not None:
+            params = {"requestId": asked[0], "reason": "the call that asked was cancelled"}
+            self._send({"method": "notifications/cancelled", "params": params})
+            asked[1].give_up()
+
+    def _report(self, message: str, percentage: int | None) -> None:
+        # several requests of the daemon make up one call, so their percentages cannot be the call's
+        self._reports += 1
+        said = message if percentage is None else f"{message} ({percentage} %)"
+        params = {"progressToken": self._token, "progress": self._reports, "message": said}
+        self._send({"method": "notifications/progress", "params": params})
+
+
+def _is_agreement(result: Any) -> bool:
+    """What an `ElicitResult` says: only who accepts the form, with its one box ticked, has agreed."""
+    fields = result if isinstance(result, dict) else {}
+    content = fields.get("content")
+    return fields.get("action") == "accept" and isinstance(content, dict) and content.get("confirm") is True
+
+
+@attrs.frozen
+class Answer:
+    """What a call is answered with.
+
+    Attributes:
+        result: an object of the tool's class of results.
+        text: the same for whoever reads it.
+        is_error: whether the tool did not do what it was asked to.
+    """
+
+    result: attrs.AttrsInstance
+    text: str
+    is_error: bool = False
+
+
+@attrs.frozen
+class Asking:
+    """In place of an answer: what the client has to ask the person before it calls again.
+
+    Attributes:
+        name: of the question.
+        message: for the person.
+        form: the schema of what they fill in.
+        state: what the client gives back unread.
+    """
+
+    name: str
+    message: str
+    form: dict[str, Any]
+    state: str
+
+    def as_json(self) -> dict[str, Any]:
+        """The `InputRequiredResult` of 2026-07-28."""
+        params = {"mode": "form", "message": self.message, "requestedSchema": self.form}
+        question = {"method": "elicitation/create", "params": params}
+        return {"resultType": "input_required", "inputRequests": {self.name: question}, "requestState": self.state}
+
+
+Outcome = Answer | Asking
