@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 from snapd_client import Cancellation
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     Send = Callable[[dict[str, Any]], None]
 
 
-class Unanswered(Exception):
-    """The person cannot be asked: the client refused to, although it said that it could."""
+Verdict = Literal["yes", "no", "none"]
+"""What the person said to a plan; none if they dismissed the question, or nobody is there."""
 
 
 class Question:
@@ -30,12 +30,11 @@ class Question:
     def __init__(self) -> None:
         self._settled = threading.Event()
         self._result: Any = None
-        self._is_refused = False
         self._is_over = False
 
-    def settle(self, result: Any, error: Any) -> None:
-        """Takes the client's answer."""
-        self._result, self._is_refused = result, error is not None
+    def settle(self, result: Any) -> None:
+        """Takes the client's answer; None where that is an error."""
+        self._result = result
         self._settled.set()
 
     def give_up(self) -> None:
@@ -44,17 +43,10 @@ class Question:
         self._settled.set()
 
     def wait(self) -> Any:
-        """Waits for the result.
-
-        Raises:
-            Cancelled: somebody gave up.
-            Unanswered: the client answered with an error.
-        """
+        """Waits for the result; raises `Cancelled` if somebody gave up."""
         self._settled.wait()
         if self._is_over:
             raise Cancelled("the question was given up")
-        if self._is_refused:
-            raise Unanswered
         return self._result
 
 
@@ -68,9 +60,10 @@ class Call:
         link: to the daemon.
         send: writes a message to the client.
         ask: sends a request to the client; gives its id, and the question that waits for the answer.
-        own_session: the agent's session, where it is known.
+        own_session: the agent's session, where its environment tells.
 
     Attributes:
+        own_session: the same, or the session that the request names.
         cancellation: cancels what the daemon does for it.
     """
 
@@ -84,12 +77,12 @@ class Call:
         ask: Callable[[str, dict[str, Any]], tuple[Id, Question]],
         own_session: str | None,
     ) -> None:
+        meta = _object(params.get("_meta"))
         self.terms = terms
-        self.own_session = own_session
+        self.own_session = own_session or _session_in(meta)
         self.request_id = request_id
         self.cancellation = Cancellation()
-        meta = params.get("_meta", {})
-        self._token = meta.get("progressToken") if isinstance(meta, dict) else None
+        self._token = meta.get("progressToken")
         self._answers = params.get("inputResponses")
         self._state = params.get("requestState")
         self._link = link
@@ -108,14 +101,10 @@ class Call:
         report = self._report if isinstance(self._token, (str, int)) else None
         return self._link.request(method, params, report, self.cancellation)
 
-    def ask_person(self, message: str, form: dict[str, Any]) -> bool:
+    def ask_person(self, message: str, form: dict[str, Any]) -> Verdict:
         """Has the client ask the person, and waits for the answer; for the revisions with requests to the client.
 
-        Returns:
-            Whether they agreed.
-
         Raises:
-            Unanswered: the client refused.
             Cancelled: the client has cancelled the call, or is gone.
         """
         asked = self._ask("elicitation/create", {"message": message, "requestedSchema": form})
@@ -124,13 +113,13 @@ class Call:
             if self.cancellation.cancelled:
                 asked[1].give_up()
         try:
-            return _is_agreement(asked[1].wait())
+            return _verdict(asked[1].wait())
         finally:
             with self._lock:
                 self._question = None
 
-    def replied(self, name: str, state: str) -> bool | None:
-        """Whether the person agreed, where the call brings their answer along, as since 2026-07-28.
+    def replied(self, name: str, state: str) -> Verdict | None:
+        """What the person said, where the call brings it along, as since 2026-07-28.
 
         Args:
             name: of the question in the earlier result.
@@ -142,7 +131,7 @@ class Call:
         answers = self._answers
         if self._state != state or not isinstance(answers, dict) or name not in answers:
             return None
-        return _is_agreement(answers[name])
+        return _verdict(answers[name])
 
     @property
     def was_asked(self) -> bool:
@@ -167,11 +156,22 @@ class Call:
         self._send({"method": "notifications/progress", "params": params})
 
 
-def _is_agreement(result: Any) -> bool:
+def _session_in(meta: dict[str, Any]) -> str | None:
+    """The session of an agent that names it in each request, as Codex does: the one that its hooks name."""
+    named = _object(meta.get("x-codex-turn-metadata")).get("session_id")
+    return named if isinstance(named, str) and named else None
+
+
+def _object(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _verdict(result: Any) -> Verdict:
     """What an `ElicitResult` says: only who accepts the form, with its one box ticked, has agreed."""
-    fields = result if isinstance(result, dict) else {}
-    content = fields.get("content")
-    return fields.get("action") == "accept" and isinstance(content, dict) and content.get("confirm") is True
+    fields = _object(result)
+    if fields.get("action") == "accept":
+        return "yes" if _object(fields.get("content")).get("confirm") is True else "no"
+    return "no" if fields.get("action") == "decline" else "none"
 
 
 @attrs.frozen

@@ -55,11 +55,10 @@ class Notification:
 
 @attrs.frozen
 class Response:
-    """The client's answer to a request of this server: either `result` or `error` is None."""
+    """The client's answer to a request of this server; `result` is None where it is an error."""
 
     id: Id
     result: Any
-    error: Any
 
 
 @attrs.frozen
@@ -94,7 +93,7 @@ def parse(line: bytes) -> Message:
     if "method" in fields:
         return _asked(fields, identity)
     if identity is not None and ("result" in fields) != ("error" in fields):
-        return Response(identity, fields.get("result"), fields.get("error"))
+        return Response(identity, fields.get("result"))
     return _refused(identity, "a message has a method, or an id with a result or an error")
 
 

@@ -76,7 +76,7 @@ class Server:
             with self._lock:
                 question = self._questions.pop(message.id, None)
             if question is not None:
-                question.settle(message.result, message.error)
+                question.settle(message.result)
         elif isinstance(message, Malformed):
             self._output.send({"id": message.id, "error": message.error.as_json()})
         else:

@@ -18,6 +18,9 @@ _LEAST = 6
 """Digits of a hash that are enough to look for it."""
 _NAMED = 5
 """How many candidates an error lists."""
+_LOOKED_AT = 20
+"""Steps among which the last that changed something mostly is."""
+_LISTED = "`history` lists the steps with their ids"
 
 
 def find_step(call: Call, word: str) -> dict[str, Any]:
@@ -27,18 +30,15 @@ def find_step(call: Call, word: str) -> dict[str, Any]:
         UnknownStep: there is no such step.
         InvalidParams: several steps match, or no step can be called that.
     """
-    is_last = word == "last"
-    if not is_last and not (word and set(word) <= _HEXADECIMAL and len(word) <= _STEP):
+    if word == "last":
+        return _last_step(call)
+    if not (word and set(word) <= _HEXADECIMAL and len(word) <= _STEP):
         raise InvalidParams(
-            f"step: expected the id of a step, the beginning of it, or 'last', got {word!r}",
-            hint="`history` lists the steps with their ids",
-            field="step",
+            f"step: expected the id of a step, the beginning of it, or 'last', got {word!r}", hint=_LISTED, field="step"
         )
-    params = {"prefix": "" if is_last else word, "limit": 1 if is_last else _NAMED + 1, "renames": True}
-    steps: list[dict[str, Any]] = call.request("step/find", params)["steps"]
+    steps = _steps(call, prefix=word, limit=_NAMED + 1)
     if not steps:
-        said = "there is no step in this folder yet" if is_last else f"no step {word!r} in this folder"
-        raise UnknownStep(said, hint="`history` lists the steps with their ids", stepId=word)
+        raise UnknownStep(f"no step {word!r} in this folder", hint=_LISTED, stepId=word)
     if len(steps) > 1:
         raise _several("step", word, [step["stepId"] for step in steps])
     return steps[0]
@@ -122,9 +122,24 @@ def beginning(call: Call, session_id: str) -> str:
     return str(steps[0]["from"])
 
 
+def _last_step(call: Call) -> dict[str, Any]:
+    session_id = whose(call, None)
+    for limit in (_LOOKED_AT, None):
+        for step in _steps(call, sessionId=session_id, limit=limit):
+            # a hook may have begun a step for the very call that asks; and checkpoints are no steps to the model
+            if step.get("files"):
+                return step
+    raise UnknownStep("no step has changed anything in this folder yet", hint=_LISTED, stepId="last")
+
+
+def _steps(call: Call, **params: Any) -> list[dict[str, Any]]:
+    steps: list[dict[str, Any]] = call.request("step/find", {**params, "renames": True})["steps"]
+    return steps
+
+
 def _has_steps(call: Call, session_id: str) -> bool:
     try:
-        return bool(call.request("step/find", {"sessionId": session_id, "limit": 1})["steps"])
+        return bool(_steps(call, sessionId=session_id, limit=1))
     except UnknownSession:
         return False
 

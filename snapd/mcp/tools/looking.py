@@ -11,7 +11,7 @@ from snapd.wire.values import FileChange
 
 from .finding import beginning, find_snapshot, find_step, own_session, whose
 from .results import MAX_FILES, Difference, Entry, History, ShownStep
-from .texts import changes_text, cut, diff_text, entry_line, history_text
+from .texts import changes_text, counted, cut, entry_line, history_text, paragraphs
 
 if TYPE_CHECKING:
     from snapd.mcp.call import Call
@@ -42,10 +42,10 @@ def show(call: Call, params: ShowParams) -> Answer:
     """Shows a step; raises `SnapdError` as the daemon does."""
     step = find_step(call, params.step)
     whole = call.request("step/diff", {"stepId": step["stepId"], "files": params.files})["diff"]
-    diff, length = cut(whole)
+    diff, note = cut(whole)
     entry = _of_step(call, step)
-    text = f"{entry_line(entry)}\n{changes_text(entry)}\n{diff_text(diff, length)}"
-    return Answer(ShownStep(step=entry, diff=diff, diff_length=length), text)
+    text = paragraphs(entry_line(entry), changes_text(entry), diff, note)
+    return Answer(ShownStep(step=entry, diff=diff, note=note), text)
 
 
 def diff(call: Call, params: DiffParams) -> Answer:
@@ -57,10 +57,10 @@ def diff(call: Call, params: DiffParams) -> Answer:
         raise InvalidParams("snapshots of this folder are turned off", hint="the setting 'enabled' turns them on")
     rows = _pages(call, "snapshot/diffFull", {"from": since, "to": now, "files": params.files}, "diffs")
     asked = {"hash": since, "to": now, "files": params.files, "renames": True}
-    text, length = cut(call.request("snapshot/diff", asked)["diff"])
-    result = Difference(since=since, now=now, diff=text, diff_length=length, **_changes(rows))
-    head = f"{result.file_count} files differ from {since}, +{result.additions} -{result.deletions}"
-    return Answer(result, f"{head}\n{changes_text(result)}\n{diff_text(text, length)}")
+    text, note = cut(call.request("snapshot/diff", asked)["diff"])
+    result = Difference(since=since, now=now, diff=text, note=note, **_changes(rows))
+    head = f"Since {since}: {counted(result.file_count)}, +{result.additions} -{result.deletions} lines"
+    return Answer(result, paragraphs(head, changes_text(result), text, note))
 
 
 def _since(call: Call, params: DiffParams) -> str:

@@ -10,11 +10,14 @@ from snapd.wire.values import Limit
 
 _SESSION = '"mine" for the session of this agent, "all" for the whole folder, or the id of a session.'
 _WHOSE = f'{_SESSION} Default: "mine" if snapd knows of this session, otherwise "all".'
-_STEP = 'The id of the step or the beginning of it, as `history` gives it, or "last" for the step that began last.'
+_STEP = (
+    'The id of the step or the beginning of it, as `history` gives it, or "last" for the last step that changed '
+    "something: of this agent's session if snapd knows of it, otherwise of all."
+)
 _SNAPSHOT = 'The hash of a snapshot or its first 6 digits or more, the name of a checkpoint, or "last".'
 _PLANNED = (
-    "The token of the plan that the first call gave. Leave it out in the first call. The other arguments must be the "
-    "same in both calls."
+    "The token of the plan, if the call before gave one. Leave it out in the first call. The other arguments must be "
+    "the same in both calls."
 )
 _FILES = "Only these files or folders: relative to the root of the workspace, or absolute."
 
@@ -72,10 +75,11 @@ class CheckpointParams:
 class UndoParams:
     """Takes back what steps changed, and keeps what others changed since, also in the same files.
 
-    Without `step` and `message`, it takes back the last steps that changed something. The first call changes nothing:
-    it answers with a plan and a token, and a second call with the token carries out the plan. Where the client can
-    ask the user, they are asked instead. Files that cannot be taken back without losing what others wrote stay as they
-    are, and are listed as conflicts. `redo` reverses it.
+    Without `step` and `message`, it takes back the last steps that changed something. Files that cannot be taken back
+    without losing what others wrote stay as they are, and are listed as conflicts. `redo` reverses it.
+
+    Where the client can ask the user, they are asked first. Otherwise the first call changes nothing: it answers with a
+    plan and a token, and a second call with the token carries out the plan.
     """
 
     step: Annotated[str | None, f"Take back this step alone, with its parts; later steps stay. {_STEP}"] = None
@@ -90,8 +94,8 @@ class UndoParams:
 class RedoParams:
     """Does again what `undo` took back last, unless later steps have changed something since.
 
-    The first call changes nothing: it answers with a plan and a token, and a second call with the token carries out the
-    plan. Where the client can ask the user, they are asked instead.
+    Where the client can ask the user, they are asked first. Otherwise the first call changes nothing: it answers with a
+    plan and a token, and a second call with the token carries out the plan.
     """
 
     count: Annotated[Limit, "How many steps to do again."] = 1
@@ -104,9 +108,10 @@ class RestoreFileParams:
     """Brings a file or a folder back as it was at a step or in a snapshot, whoever changed it since.
 
     Give `step` or `snapshot`. What the snapshot does not have is deleted. To take back only what one step did, use
-    `undo` with `step` and `files`. The first call changes nothing: it answers with a plan and a token, and a second
-    call with the token carries out the plan. Where the client can ask the user, they are asked instead. `undo` with
-    `session` "all" reverses it.
+    `undo` with `step` and `files`. `undo` with `session` "all" reverses it.
+
+    Where the client can ask the user, they are asked first. Otherwise the first call changes nothing: it answers with a
+    plan and a token, and a second call with the token carries out the plan.
     """
 
     path: Annotated[str, "The file or folder: relative to the root of the workspace, or absolute."]

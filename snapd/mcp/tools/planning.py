@@ -13,15 +13,17 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import orjson
 
-from snapd.mcp.call import Answer, Asking, Unanswered
+from snapd.mcp.call import Answer, Asking
 from snapd.wire.converter import structure
 from snapd.wire.values import FileOutcome
 
 from .results import MAX_FILES, Changed, Turned
-from .texts import cut, question_text, told
+from .texts import cut, note, question_text, told
 
 if TYPE_CHECKING:
-    from snapd.mcp.call import Call, Outcome
+    from snapd.mcp.call import Call, Outcome, Verdict
+
+    from .results import Status
 
 _QUESTION = "confirm"
 _FORM: dict[str, Any] = {
@@ -59,47 +61,62 @@ class Deed:
 def carry_out(call: Call, deed: Deed, token: str | None) -> Outcome:
     """Does something once its plan is agreed on; otherwise answers with the plan, or asks the person.
 
+    Args:
+        call: of the tool.
+        deed: what to do.
+        token: of the plan, if the model has seen it.
+
     Raises:
         SnapdError: there is nothing to do, or it cannot be done.
     """
+    shows_forms = call.terms.shows_forms
+    if token is not None:
+        answer = _carry_out(call, deed, token)
+        # else a model could get the token by a wrong one, and do what the person did not agree to
+        if not (shows_forms and _is_refused(answer)):
+            return answer
     plan = _dry_run(call, deed)
-    if (answer := _pointless(deed, plan)) is not None:
-        return answer
-    if call.terms.shows_forms:
-        try:
-            return _ask_once(call, deed, plan) if call.terms.is_stateless else _ask(call, deed, plan)
-        except Unanswered:
-            # then the model has to do
-            pass
-    if token is None:
+    if (nothing := _pointless(deed, plan)) is not None:
+        return nothing
+    if not shows_forms:
         return _answer(deed, "planned", plan, token=_token(deed, plan))
-    return _carry_out(call, deed, token)
+    return _ask_by_result(call, deed, plan) if call.terms.is_stateless else _ask(call, deed, plan)
 
 
 def _ask(call: Call, deed: Deed, plan: dict[str, Any]) -> Answer:
-    """Asks the person until they have agreed to the plan as it is by then, or have said no."""
+    """Asks the person until they have agreed to the plan as it is by then, or have not agreed."""
     again = False
     while True:
-        if not call.ask_person(_question(deed, plan, again=again), _FORM):
-            return _answer(deed, "declined", plan)
-        answer = _carry_out(call, deed, _token(deed, plan))
-        if not _is_refused(answer):
+        verdict = call.ask_person(_question(deed, plan, again=again), _FORM)
+        answer = _settled(call, deed, plan, verdict)
+        if answer is not None:
             return answer
         plan, again = _dry_run(call, deed), True
 
 
-def _ask_once(call: Call, deed: Deed, plan: dict[str, Any]) -> Outcome:
+def _ask_by_result(call: Call, deed: Deed, plan: dict[str, Any]) -> Outcome:
     """Has the client ask the person, and call again with what they said."""
-    token = _token(deed, plan)
-    agreed = call.replied(_QUESTION, token)
-    if agreed is False:
-        return _answer(deed, "declined", plan)
-    if agreed:
-        answer = _carry_out(call, deed, token)
-        if not _is_refused(answer):
+    verdict = call.replied(_QUESTION, _token(deed, plan))
+    if verdict is not None:
+        answer = _settled(call, deed, plan, verdict)
+        if answer is not None:
             return answer
         plan = _dry_run(call, deed)
     return Asking(_QUESTION, _question(deed, plan, again=call.was_asked), _FORM, _token(deed, plan))
+
+
+def _settled(call: Call, deed: Deed, plan: dict[str, Any], verdict: Verdict) -> Answer | None:
+    """The answer after the person has seen a plan; None if they agreed, but the plan is another one by now."""
+    if verdict == "no":
+        return _answer(deed, "declined", plan)
+    if verdict == "none":
+        return _answer(deed, "planned", plan, token=_token(deed, plan), unanswered=True)
+    answer = _carry_out(call, deed, _token(deed, plan))
+    return None if _is_refused(answer) else answer
+
+
+def _is_refused(answer: Answer) -> bool:
+    return isinstance(answer.result, Changed) and answer.result.status == "refused"
 
 
 def _carry_out(call: Call, deed: Deed, token: str) -> Answer:
@@ -110,8 +127,7 @@ def _carry_out(call: Call, deed: Deed, token: str) -> Answer:
         if token != current:
             return _pointless(deed, plan) or _answer(deed, "refused", plan, token=current)
         done = call.request(deed.method, {**deed.params, "details": "diff"})
-    differs = _token(deed, done) != current
-    return _pointless(deed, done) or _answer(deed, "done", done, differs=differs)
+    return _pointless(deed, done) or _answer(deed, "done", done, differs=_token(deed, done) != current)
 
 
 def _dry_run(call: Call, deed: Deed) -> dict[str, Any]:
@@ -139,26 +155,33 @@ def _token(deed: Deed, outcome: dict[str, Any]) -> str:
         deed.params,
         outcome["files"],
         outcome["details"]["diff"],
-        [(step["stepId"], step["state"]) for step in outcome.get("steps", ())],
-        [(each["operationId"], each["state"]) for each in outcome.get("operations", ())],
+        [step["stepId"] for step in outcome.get("steps", ())],
+        [each["operationId"] for each in outcome.get("operations", ())],
     ]
     return sha256(orjson.dumps(seen, option=orjson.OPT_SORT_KEYS)).hexdigest()[:32]
 
 
-def _answer(
-    deed: Deed, status: Any, outcome: dict[str, Any], *, token: str | None = None, differs: bool = False
-) -> Answer:
-    changed = _changed(status, outcome, token=token, differs=differs)
-    is_error = status in ("conflict", "refused")
-    return Answer(changed, told(deed.tool, changed), is_error)
+def _answer(deed: Deed, status: Status, outcome: dict[str, Any], **how: Any) -> Answer:
+    """The answer with a status; `how` is as for `_changed`."""
+    changed = _changed(deed, status, outcome, **how)
+    return Answer(changed, told(changed), is_error=status in ("conflict", "refused"))
 
 
-def _changed(status: Any, outcome: dict[str, Any], *, token: str | None = None, differs: bool = False) -> Changed:
+def _changed(
+    deed: Deed,
+    status: Status,
+    outcome: dict[str, Any],
+    *,
+    token: str | None = None,
+    unanswered: bool = False,
+    differs: bool = False,
+) -> Changed:
     rows = sorted(outcome["files"], key=lambda row: _ORDER.get(row["outcome"], len(_ORDER)))
     details = outcome["details"]
-    diff, length = cut(details["diff"])
+    diff, cut_note = cut(details["diff"])
     return Changed(
         status=status,
+        note=note(deed.tool, status, token=token, unanswered=unanswered, differs=differs, cut_note=cut_note),
         token=token,
         files=[structure(row, FileOutcome) for row in rows[:MAX_FILES]],
         file_count=len(rows),
@@ -166,16 +189,12 @@ def _changed(status: Any, outcome: dict[str, Any], *, token: str | None = None, 
         additions=details["additions"],
         deletions=details["deletions"],
         diff=diff,
-        diff_length=length,
         steps=[structure(step, Turned) for step in outcome["steps"]] if "steps" in outcome else None,
         before=outcome["before"] if status == "done" else None,
+        unanswered=unanswered or None,
         differs=differs or None,
     )
 
 
 def _question(deed: Deed, plan: dict[str, Any], *, again: bool) -> str:
-    return question_text(deed.tool, _changed("planned", plan), again=again)
-
-
-def _is_refused(answer: Answer) -> bool:
-    return isinstance(answer.result, Changed) and answer.result.status == "refused"
+    return question_text(deed.tool, _changed(deed, "planned", plan), again=again)

@@ -14,10 +14,9 @@ from snapd.wire.values import FileChange, FileOutcome, Skipped, TreeHash
 MAX_FILES = 50
 MAX_DIFF = 20_000
 
-_CUT = (
-    f"Present if the diff has more than {MAX_DIFF} characters: `diff` then has the whole lines that fit, and this is "
-    "how many characters there are in all."
-)
+Status = Literal["planned", "done", "unchanged", "conflict", "refused", "declined"]
+
+_NOTE = f"Present if the diff has more than {MAX_DIFF} characters: how much of it `diff` has, and how to see the rest."
 
 
 @attrs.frozen(kw_only=True)
@@ -66,7 +65,7 @@ class ShownStep:
 
     step: Annotated[Entry, "The step."]
     diff: Annotated[str, "What it changed, as a unified diff."]
-    diff_length: Annotated[int | None, _CUT] = None
+    note: Annotated[str | None, _NOTE] = None
 
 
 @attrs.frozen(kw_only=True)
@@ -76,7 +75,7 @@ class Difference(Changes):
     since: Annotated[TreeHash, "The snapshot."]
     now: Annotated[TreeHash, "The snapshot of the files as they are."]
     diff: Annotated[str, "The changes, as a unified diff."]
-    diff_length: Annotated[int | None, _CUT] = None
+    note: Annotated[str | None, _NOTE] = None
 
 
 @attrs.frozen(kw_only=True)
@@ -98,7 +97,7 @@ class Turned:
     agent: Annotated[str | None, "The agent."] = None
     tool: Annotated[str | None, "The tool that was used."] = None
     description: Annotated[str | None, "What it did, for people."] = None
-    state: Annotated[str, "What becomes of it: `applied`, `partly` (undone) or `undone`."]
+    state: Annotated[str, "`applied`, `partly` (undone) or `undone`: what it is now, also in a plan."]
 
 
 @attrs.frozen(kw_only=True)
@@ -106,12 +105,13 @@ class Changed:
     """A plan, or what was done."""
 
     status: Annotated[
-        Literal["planned", "done", "unchanged", "conflict", "refused", "declined"],
+        Status,
         "`planned`: nothing was changed yet; call again with the `token` to carry it out. `done`. `unchanged`: there "
         "is nothing to do. `conflict`: nothing was changed, because of conflicts. `refused`: nothing was changed, "
         "because the token is of another plan than this one, whose `token` is here. `declined`: nothing was changed, "
         "because the user said no.",
     ]
+    note: Annotated[str, "What that means here, and what to do next."]
     token: Annotated[str | None, "What the call that carries out this plan has to bring."] = None
     files: Annotated[list[FileOutcome], f"What happens to the files, at most {MAX_FILES}; conflicts first."]
     file_count: Annotated[int, "How many files there are."]
@@ -119,9 +119,11 @@ class Changed:
     additions: Annotated[int, "Lines added, in all files."]
     deletions: Annotated[int, "Lines deleted, in all files."]
     diff: Annotated[str, "The changes that it makes, as a unified diff."]
-    diff_length: Annotated[int | None, _CUT] = None
     steps: Annotated[list[Turned] | None, "The steps that are undone or done again."] = None
     before: Annotated[TreeHash | None, "The snapshot of the folder before; present if it was done."] = None
+    unanswered: Annotated[
+        Literal[True] | None, "The user was asked, but dismissed the question, or nobody was there."
+    ] = None
     differs: Annotated[
         Literal[True] | None,
         "The folder changed while the plan was carried out, so that what was done is not quite what was planned.",

@@ -9,6 +9,7 @@ import attrs
 
 from snapd.core.errors import InvalidParams
 from snapd.wire import converter
+from snapd.wire.generate.classes import one_line
 from snapd.wire.generate.json_schema import object_schema
 
 from . import changing, checkpoints, looking, params, results
@@ -79,7 +80,7 @@ class Tool(Generic[P]):
         return {
             "name": self.name,
             "title": self.title,
-            "description": inspect.cleandoc(self.params.__doc__ or ""),
+            "description": "\n\n".join(map(one_line, inspect.cleandoc(self.params.__doc__ or "").split("\n\n"))),
             "inputSchema": _closed(_schema(self.params)),
             "outputSchema": _or_failure(_schema(self.result)),
             "annotations": {

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from snapd.wire.values import FileChange, FileOutcome
 
-    from .results import Changed, Changes, Entry
+    from .results import Changed, Changes, Entry, Status
 
 _SHORT = 8
 _LISTED = 10
@@ -28,18 +28,22 @@ _WILL = {
 }
 
 
-def cut(diff: str) -> tuple[str, int | None]:
-    """A diff as far as it is given to a model: its first whole lines; and its length, where that is not all of it."""
+def cut(diff: str) -> tuple[str, str | None]:
+    """A diff as far as it is given to a model, its first whole lines; and a note, where that is not all of it."""
     if len(diff) <= MAX_DIFF:
         return diff, None
-    return diff[: diff.rfind("\n", 0, MAX_DIFF) + 1], len(diff)
+    kept = diff[: diff.rfind("\n", 0, MAX_DIFF) + 1]
+    return kept, f"The diff is cut: these are {len(kept)} of {len(diff)} characters. Name `files` to see theirs."
 
 
-def diff_text(diff: str, length: int | None) -> str:
-    """A diff with a note, where it was cut."""
-    if length is None:
-        return diff or "(no line differs)"
-    return f"{diff}[cut: these are {len(diff)} of {length} characters; name `files` to see theirs]"
+def paragraphs(*texts: str | None) -> str:
+    """Texts below each other, without those that are absent or empty."""
+    return "\n".join(text.rstrip("\n") for text in texts if text)
+
+
+def counted(files: int) -> str:
+    """How many files."""
+    return "1 file" if files == 1 else f"{files} files"
 
 
 def entry_line(entry: Entry) -> str:
@@ -80,33 +84,41 @@ def plan_text(plan: Changed) -> str:
     lines = []
     for step in plan.steps or ():
         what = " ".join(word for word in (step.agent, step.tool, step.description) if word)
-        lines.append(f"step {step.step_id[:_SHORT]} {what}".rstrip() + f": {step.state}")
+        state = f": {step.state}" if plan.status == "done" else ""
+        lines.append(f"step {step.step_id[:_SHORT]} {what}".rstrip() + state)
     lines += [f"  {_outcome_line(row)}" for row in plan.files]
     if plan.file_count > len(plan.files):
         lines.append(f"  ... and {plan.file_count - len(plan.files)} more")
-    lines.append(f"{_files(plan.file_count)}, +{plan.additions} -{plan.deletions} lines" + _in_conflict(plan))
+    lines.append(f"{counted(plan.file_count)}, +{plan.additions} -{plan.deletions} lines" + _in_conflict(plan))
     return "\n".join(lines)
 
 
-def told(tool: str, changed: Changed) -> str:
-    """What a tool that changes files answers."""
-    heads: dict[str, str] = {
-        "planned": f"Plan. Nothing was changed yet; to carry it out, call `{tool}` again with the same arguments and "
-        f'token "{changed.token}".',
-        "done": f"Done. The snapshot of the files before is {changed.before}.",
+def note(tool: str, status: Status, *, token: str | None, unanswered: bool, differs: bool, cut_note: str | None) -> str:
+    """What a status of `Changed` means, and what to do next.
+
+    Some clients show a model the structured result alone, so it has to be there, too.
+    """
+    said: dict[Status, str] = {
+        "planned": f"This is a plan; nothing was changed yet. To carry it out, call `{tool}` again with the same "
+        f'arguments and token "{token}".',
+        "done": "This was done.",
         "unchanged": "There is nothing to do: the files are like that already.",
-        "conflict": "Nothing was changed, because of conflicts: others changed these files since.",
-        "refused": "Refused; nothing was changed. The token is not that of this plan: the folder, the timeline or the "
-        f'arguments have changed. This is the plan now; its token is "{changed.token}".',
-        "declined": "The user said no; nothing was changed. Do not try again unless they ask for it.",
+        "conflict": "Nothing was changed, because of conflicts: others have changed these files since.",
+        "refused": "Nothing was changed: the token is of another plan, because the folder, the timeline or the "
+        f'arguments are others now. This is the plan as it is; its token is "{token}".',
+        "declined": "Nothing was changed: the user was asked, and they, or the client for them, said no. Do not try "
+        "again unless they ask for it.",
     }
-    lines = [heads[changed.status]]
-    if changed.differs:
-        lines.append("The folder changed while this was done, so it is not quite what was planned; see the files.")
-    lines.append(plan_text(changed))
-    if changed.status in ("planned", "refused", "done"):
-        lines.append(diff_text(changed.diff, changed.diff_length))
-    return "\n".join(lines)
+    asked = (
+        "The user was asked and gave no answer: go on only if they have asked for exactly this." if unanswered else None
+    )
+    other = "The folder changed meanwhile, so this is not quite what was planned." if differs else None
+    return " ".join(text for text in (asked, said[status], other, cut_note) if text)
+
+
+def told(changed: Changed) -> str:
+    """What a tool that changes files answers."""
+    return paragraphs(changed.note, plan_text(changed), changed.diff)
 
 
 def failure_text(kind: str, message: str, hint: str) -> str:
@@ -130,10 +142,6 @@ def _file_line(row: FileChange) -> str:
 def _outcome_line(row: FileOutcome) -> str:
     reason = f" ({row.reason})" if row.reason is not None else ""
     return f"{_WILL[row.outcome]}: {row.file}{reason}"
-
-
-def _files(count: int) -> str:
-    return "1 file" if count == 1 else f"{count} files"
 
 
 def _in_conflict(plan: Changed) -> str:
