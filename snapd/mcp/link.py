@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     Connect = Callable[[], RemoteBackend]
 
 
+_ATTEMPTS = 3
+
+
 class Link:
     """Asks the daemon about one folder; any number of threads may do so at once.
 
@@ -74,5 +77,15 @@ class Link:
                 self._backend.close()
                 self._backend = None
             if self._backend is None:
-                self._backend = self._connect()
+                self._backend = self._connected()
             return self._backend
+
+    def _connected(self) -> RemoteBackend:
+        """A new connection; tries again where it was lost at once, for a daemon that dies may still take it."""
+        for _ in range(_ATTEMPTS - 1):
+            try:
+                return self._connect()
+            except IoError as error:
+                if not isinstance(error.__cause__, ConnectionLost):
+                    raise
+        return self._connect()
