@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from .link import Link
     from .messages import Id
+    from .questions import Question, Questions
     from .revisions import Terms
 
     Send = Callable[[dict[str, Any]], None]
@@ -22,32 +23,6 @@ if TYPE_CHECKING:
 
 Verdict = Literal["yes", "no", "none"]
 """What the person said to a plan; none if they dismissed the question, or nobody is there."""
-
-
-class Question:
-    """A question on its way: a request to the client that waits for its answer."""
-
-    def __init__(self) -> None:
-        self._settled = threading.Event()
-        self._result: Any = None
-        self._is_over = False
-
-    def settle(self, result: Any) -> None:
-        """Takes the client's answer; None where that is an error."""
-        self._result = result
-        self._settled.set()
-
-    def give_up(self) -> None:
-        """Ends the wait: nobody will answer, or nobody wants to know."""
-        self._is_over = True
-        self._settled.set()
-
-    def wait(self) -> Any:
-        """Waits for the result; raises `Cancelled` if somebody gave up."""
-        self._settled.wait()
-        if self._is_over:
-            raise Cancelled("the question was given up")
-        return self._result
 
 
 class Call:
@@ -59,7 +34,7 @@ class Call:
         terms: what holds for it.
         link: to the daemon.
         send: writes a message to the client.
-        ask: sends a request to the client; gives its id, and the question that waits for the answer.
+        questions: to the client.
         own_session: the agent's session, where its environment tells.
 
     Attributes:
@@ -74,7 +49,7 @@ class Call:
         terms: Terms,
         link: Link,
         send: Send,
-        ask: Callable[[str, dict[str, Any]], tuple[Id, Question]],
+        questions: Questions,
         own_session: str | None,
     ) -> None:
         meta = _object(params.get("_meta"))
@@ -87,10 +62,10 @@ class Call:
         self._state = params.get("requestState")
         self._link = link
         self._send = send
-        self._ask = ask
+        self._questions = questions
         self._reports = 0
         self._lock = threading.Lock()
-        self._question: tuple[Id, Question] | None = None
+        self._question: Question | None = None
 
     def request(self, method: str, params: dict[str, Any]) -> Any:
         """The daemon's answer to a request; its progress goes to the client, if that wants it.
@@ -107,16 +82,20 @@ class Call:
         Raises:
             Cancelled: the client has cancelled the call, or is gone.
         """
-        asked = self._ask("elicitation/create", {"message": message, "requestedSchema": form})
-        with self._lock:
-            self._question = asked
-            if self.cancellation.cancelled:
-                asked[1].give_up()
+        question = self._questions.new()
+        request = {"method": "elicitation/create", "params": {"message": message, "requestedSchema": form}}
         try:
-            return _verdict(asked[1].wait())
+            with self._lock:
+                # whoever cancels either comes first, or finds a question that was sent
+                if self.cancellation.cancelled:
+                    raise Cancelled("the call was cancelled")
+                self._question = question
+                self._send({"id": question.id, **request})
+            return _verdict(question.wait())
         finally:
             with self._lock:
                 self._question = None
+            self._questions.forget(question)
 
     def replied(self, name: str, state: str) -> Verdict | None:
         """What the person said, where the call brings it along, as since 2026-07-28.
@@ -142,11 +121,11 @@ class Call:
         """Cancels what the daemon does, and the question to the person."""
         self.cancellation.cancel()
         with self._lock:
-            asked = self._question
-        if asked is not None:
-            params = {"requestId": asked[0], "reason": "the call that asked was cancelled"}
+            question = self._question
+        if question is not None:
+            params = {"requestId": question.id, "reason": "the call that asked was cancelled"}
             self._send({"method": "notifications/cancelled", "params": params})
-            asked[1].give_up()
+            question.give_up()
 
     def _report(self, message: str, percentage: int | None) -> None:
         # several requests of the daemon make up one call, so their percentages cannot be the call's

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +29,7 @@ def read_lines(descriptor: int, longest: int = MAX_LINE) -> Iterator[bytes | Non
     """
     line = bytearray()
     is_too_long = False
-    while chunk := os.read(descriptor, _CHUNK):
+    while chunk := _read(descriptor):
         *ended, rest = chunk.split(b"\n")
         for part in ended:
             is_too_long = is_too_long or len(line) + len(part) > longest
@@ -71,6 +72,25 @@ class Output:
         with self._lock:
             try:
                 while view and not self.is_lost:
-                    view = view[os.write(self._descriptor, view) :]
+                    try:
+                        view = view[os.write(self._descriptor, view) :]
+                    except BlockingIOError:
+                        _wait(self._descriptor, select.POLLOUT)
             except OSError:
                 self.is_lost = True
+
+
+def _read(descriptor: int) -> bytes:
+    """Reads what is there, or waits for some; empty at the end."""
+    while True:
+        try:
+            return os.read(descriptor, _CHUNK)
+        except BlockingIOError:
+            _wait(descriptor, select.POLLIN)
+
+
+def _wait(descriptor: int, event: int) -> None:
+    """Waits for a descriptor that whoever has its other end, too, made one that does not block."""
+    poll = select.poll()
+    poll.register(descriptor, event)
+    poll.poll()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from snapd_client import ConnectionLost
 
-from snapd.core.errors import IoError
+from snapd.core.errors import Cancelled, IoError
 from snapd.wire.methods import METHODS
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ class Link:
     def __init__(self, connect: Connect) -> None:
         self._connect = connect
         self._backend: RemoteBackend | None = None
+        self._is_closed = False
         self._lock = threading.Lock()
 
     def request(
@@ -54,7 +55,8 @@ class Link:
             cancellation: lets another thread cancel it.
 
         Raises:
-            SnapdError: the error that answers the request; `IoError` where the daemon cannot be reached.
+            SnapdError: the error that answers the request; `IoError` where the daemon cannot be reached; `Cancelled`
+                once this is closed.
         """
         given = {name: value for name, value in params.items() if value is not None}
         try:
@@ -68,11 +70,14 @@ class Link:
     def close(self) -> None:
         """Ends the connection, and with it the requests that run."""
         with self._lock:
+            self._is_closed = True
             if self._backend is not None:
                 self._backend.close()
 
     def _open(self) -> RemoteBackend:
         with self._lock:
+            if self._is_closed:
+                raise Cancelled("the server has ended")
             if self._backend is not None and not self._backend.is_open:
                 self._backend.close()
                 self._backend = None

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import logging
 import threading
-from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from snapd.core.errors import Cancelled, SnapdError
 from snapd.wire.converter import unstructure
 from snapd.wire.errors import INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND
 
-from .call import Answer, Asking, Call, Question
+from .call import Answer, Asking, Call
 from .messages import TOO_LONG, Malformed, Notification, Request, Response, RpcError, parse
+from .questions import Questions
 from .revisions import CAPABILITIES, INFO, INSTRUCTIONS, SUPPORTED, Terms, shake_hands, stated
 from .tools.results import Failure
 from .tools.table import TOOLS
@@ -46,9 +46,9 @@ class Server:
         self._own_session = own_session
         self._terms: Terms | None = None
         self._lock = threading.Lock()
-        self._calls: dict[Id, tuple[Call, threading.Thread]] = {}
-        self._questions: dict[Id, Question] = {}
-        self._numbers = count(1)
+        self._calls: dict[Id, Call] = {}
+        self._threads: set[threading.Thread] = set()
+        self._questions = Questions()
         self._is_over = False
 
     def serve(self, lines: Iterable[bytes | None]) -> None:
@@ -61,22 +61,21 @@ class Server:
             self._take(TOO_LONG if line is None else parse(line))
             if self._output.is_lost:
                 break
+        self._is_over = True
+        self._questions.end()
         with self._lock:
-            self._is_over = True
-            questions, calls = list(self._questions.values()), list(self._calls.values())
-        for question in questions:
-            question.give_up()
-        for _, thread in calls:
+            calls, threads = list(self._calls.values()), list(self._threads)
+        if self._output.is_lost:
+            for call in calls:
+                call.cancel()
+        for thread in threads:
             thread.join()
 
     def _take(self, message: Message) -> None:
         if isinstance(message, Request):
             self._take_request(message)
         elif isinstance(message, Response):
-            with self._lock:
-                question = self._questions.pop(message.id, None)
-            if question is not None:
-                question.settle(message.result)
+            self._questions.settle(message.id, message.result)
         elif isinstance(message, Malformed):
             self._output.send({"id": message.id, "error": message.error.as_json()})
         else:
@@ -90,7 +89,7 @@ class Server:
         with self._lock:
             found = self._calls.get(identity)
         if found is not None:
-            found[0].cancel()
+            found.cancel()
 
     def _take_request(self, request: Request) -> None:
         try:
@@ -103,25 +102,36 @@ class Server:
             self._output.send({"id": request.id, "error": error.as_json()})
 
     def _result(self, request: Request, terms: Terms | None) -> dict[str, Any]:
-        """The result of a request that needs nobody else.
+        """The result of a request that needs nobody else; raises `RpcError` if an error answers it."""
+        answers = {
+            "ping": self._ping,
+            "initialize": self._initialize,
+            "server/discover": self._discover,
+            "tools/list": self._list,
+        }
+        if request.method not in answers:
+            raise RpcError(METHOD_NOT_FOUND, f"there is no method {request.method!r}")
+        return answers[request.method](request.params, terms)
 
-        Raises:
-            RpcError: the error that answers it.
-        """
-        if request.method == "ping":
-            return {} if terms is None else terms.complete({})
-        if request.method == "initialize":
-            self._terms = shake_hands(request.params)
-            version = {"protocolVersion": self._terms.version}
-            return {**version, "capabilities": CAPABILITIES, "serverInfo": INFO, "instructions": INSTRUCTIONS}
-        if request.method == "server/discover" and terms is not None:
-            found = {"supportedVersions": list(SUPPORTED), "capabilities": CAPABILITIES, "instructions": INSTRUCTIONS}
-            return terms.complete(found, cacheable=True)
-        if request.method == "tools/list":
-            if request.params.get("cursor") is not None:
-                raise RpcError(INVALID_PARAMS, "cursor: all tools are on the first page")
-            return self._agreed(terms).complete({"tools": [tool.as_json() for tool in TOOLS.values()]}, cacheable=True)
-        raise RpcError(METHOD_NOT_FOUND, f"there is no method {request.method!r}")
+    def _ping(self, _: dict[str, Any], terms: Terms | None) -> dict[str, Any]:
+        return {} if terms is None else terms.complete({})
+
+    def _initialize(self, params: dict[str, Any], _: Terms | None) -> dict[str, Any]:
+        self._terms = shake_hands(params)
+        version = {"protocolVersion": self._terms.version}
+        return {**version, "capabilities": CAPABILITIES, "serverInfo": INFO, "instructions": INSTRUCTIONS}
+
+    def _discover(self, _: dict[str, Any], terms: Terms | None) -> dict[str, Any]:
+        if terms is None:
+            raise RpcError(METHOD_NOT_FOUND, "'server/discover' is a method of 2026-07-28: state it in `_meta`")
+        found = {"supportedVersions": list(SUPPORTED), "capabilities": CAPABILITIES, "instructions": INSTRUCTIONS}
+        return terms.complete(found, cacheable=True)
+
+    def _list(self, params: dict[str, Any], terms: Terms | None) -> dict[str, Any]:
+        agreed = self._agreed(terms)
+        if params.get("cursor") is not None:
+            raise RpcError(INVALID_PARAMS, "cursor: all tools are on the first page")
+        return agreed.complete({"tools": [tool.as_json() for tool in TOOLS.values()]}, cacheable=True)
 
     def _agreed(self, terms: Terms | None) -> Terms:
         """The terms that hold for a request that states these; raises `RpcError` if nothing was agreed on."""
@@ -137,7 +147,9 @@ class Server:
         name = request.params.get("name")
         if not isinstance(name, str) or name not in TOOLS:
             raise RpcError(INVALID_PARAMS, f"name: there is no tool {name!r}")
-        call = Call(request.id, request.params, terms, self._link, self._output.send, self._ask, self._own_session)
+        call = Call(
+            request.id, request.params, terms, self._link, self._output.send, self._questions, self._own_session
+        )
         arguments = request.params.get("arguments")
         thread = threading.Thread(target=self._run, args=(call, name, arguments), name=f"snapd-mcp-{name}", daemon=True)
         with self._lock:
@@ -145,18 +157,21 @@ class Server:
                 raise RpcError(INVALID_REQUEST, f"id: {request.id!r} is the id of a call that still runs")
             if len(self._calls) >= MAX_CALLS:
                 raise RpcError(INTERNAL_ERROR, f"{MAX_CALLS} calls are running: wait for one of them to end")
-            self._calls[request.id] = call, thread
+            self._calls[request.id] = call
+            self._threads.add(thread)
         thread.start()
 
     def _run(self, call: Call, name: str, arguments: Any) -> None:
         try:
             answer = self._answer(call, name, arguments)
-        finally:
             with self._lock:
                 del self._calls[call.request_id]
-        # nobody waits for the answer of what was cancelled
-        if answer is not None and not call.cancellation.cancelled:
-            self._output.send({"id": call.request_id, **answer})
+            # nobody waits for the answer of what was cancelled
+            if answer is not None and not call.cancellation.cancelled:
+                self._output.send({"id": call.request_id, **answer})
+        finally:
+            with self._lock:
+                self._threads.discard(threading.current_thread())
 
     def _answer(self, call: Call, name: str, arguments: Any) -> dict[str, Any] | None:
         """The result or error of a call; None if it was given up."""
@@ -171,21 +186,10 @@ class Server:
             return {"error": RpcError(INTERNAL_ERROR, f"a defect in snapd kept {name!r} from running").as_json()}
         if isinstance(outcome, Asking):
             return {"result": outcome.as_json()}
-        return {"result": call.terms.complete(_result(outcome))}
-
-    def _ask(self, method: str, params: dict[str, Any]) -> tuple[Id, Question]:
-        """Sends a request to the client; gives its id, and what waits for the answer."""
-        question = Question()
-        with self._lock:
-            identity = f"snapd-{next(self._numbers)}"
-            self._questions[identity] = question
-            if self._is_over:
-                question.give_up()
-        self._output.send({"id": identity, "method": method, "params": params})
-        return identity, question
+        return {"result": call.terms.complete(_success(outcome))}
 
 
-def _result(answer: Answer) -> dict[str, Any]:
+def _success(answer: Answer) -> dict[str, Any]:
     """The `CallToolResult` of an answer."""
     content = [{"type": "text", "text": answer.text}]
     return {"content": content, "structuredContent": unstructure(answer.result), "isError": answer.is_error}

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from snapd._version import __version__
-from snapd.core.errors import IoError
+from snapd.core.errors import Cancelled, IoError
 from snapd.mcp.lines import Output, read_lines
 from snapd.mcp.link import Link
 from snapd.mcp.server import MAX_CALLS, Server
+from tests.rpc.machine import wait_until
 
 from .peer import MIDDLE, NEW, OLD, VERSIONS, Peer
 
@@ -37,7 +38,9 @@ class Backend:
 
     def request(self, method: str, params: Any, report: Any, cancellation: Any) -> Any:
         self.waiting.release()
-        assert self.gate.wait(30)
+        wait_until(lambda: self.gate.is_set() or cancellation.cancelled, "an end of the request")
+        if cancellation.cancelled:
+            raise Cancelled("cancelled")
         if report is not None:
             report("looking at the files", None)
             report("looking at the files", 40)
@@ -53,17 +56,17 @@ class Running:
     def __init__(self) -> None:
         self.backend = Backend()
         self.connect_error: Exception | None = None
-        read_fd, self._server_out = os.pipe()
-        self._server_in, write_fd = os.pipe()
+        read_fd, self.server_out = os.pipe()
+        self.server_in, write_fd = os.pipe()
         self.peer = Peer(read_fd, write_fd)
         self.thread = threading.Thread(target=self._serve)
         self.thread.start()
 
     def _serve(self) -> None:
-        server = Server(Output(self._server_out), Link(self._connect), "s")
-        server.serve(read_lines(self._server_in, LIMIT))
-        os.close(self._server_out)
-        os.close(self._server_in)
+        server = Server(Output(self.server_out), Link(self._connect), "s")
+        server.serve(read_lines(self.server_in, LIMIT))
+        os.close(self.server_out)
+        os.close(self.server_in)
 
     def _connect(self) -> RemoteBackend:
         if self.connect_error is not None:
@@ -410,12 +413,25 @@ def test_the_last_line_needs_no_end(running: Running) -> None:
     assert peer.read() is None
 
 
+def test_streams_may_be_such_that_do_not_block(running: Running) -> None:
+    for descriptor in (running.server_in, running.server_out):
+        os.set_blocking(descriptor, False)
+    peer = running.peer
+    peer.connect()
+    # more than a pipe holds, before anything is read
+    calls = [peer.ask("tools/list") for _ in range(30)]
+    for call in calls:
+        assert peer.checked(peer.answer(call))["tools"]
+
+
 def test_a_client_that_is_gone_ends_the_server(running: Running) -> None:
     peer = running.peer
     peer.connect()
+    peer.begin("history")
+    assert running.backend.waiting.acquire(timeout=30)
     os.close(peer._read_fd)
     peer._read_fd = -1
     peer.ask("ping")
-    # although its input goes on
+    # although its input goes on, and a call would take long
     running.thread.join(30)
     assert not running.thread.is_alive()
