@@ -145,6 +145,8 @@ def test_the_person_is_asked_where_the_client_can(world: World, version: str) ->
         assert said in asked["message"]
     form = asked["requestedSchema"]
     assert (form["type"], list(form["properties"]), form["required"]) == ("object", ["confirm"], ["confirm"])
+    # without a default, clients have the person tick it or not
+    assert form["properties"]["confirm"].keys() == {"type", "title", "description"}
     assert form["properties"]["confirm"]["type"] == "boolean"
 
 

@@ -103,7 +103,7 @@ def _with_daemon(scene: Scene) -> Played:
 
 _UNPLAYED: Played = {
     "watch": ("snapd watch", ""),
-    "mcp": ("claude mcp add snapd -- snapd mcp", ""),
+    "mcp": ("snapd mcp", ""),
     "ui": ("snapd ui", ""),
     "serve": ("snapd serve --idle-exit 0", ""),
     "connect": ("snapd connect", ""),

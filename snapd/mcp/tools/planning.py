@@ -28,9 +28,7 @@ if TYPE_CHECKING:
 _QUESTION = "confirm"
 _FORM: dict[str, Any] = {
     "type": "object",
-    "properties": {
-        "confirm": {"type": "boolean", "title": "Go on", "description": "Carry out this plan", "default": False}
-    },
+    "properties": {"confirm": {"type": "boolean", "title": "Go on", "description": "Carry out this plan"}},
     "required": ["confirm"],
 }
 _WRITTEN = frozenset({"restored", "deleted", "merged"})

@@ -86,7 +86,7 @@ def plan_text(plan: Changed) -> str:
         what = " ".join(word for word in (step.agent, step.tool, step.description) if word)
         state = f": {step.state}" if plan.status == "done" else ""
         lines.append(f"step {step.step_id[:_SHORT]} {what}".rstrip() + state)
-    lines += [f"  {_outcome_line(row)}" for row in plan.files]
+    lines += [f"  {_outcome_line(row, is_done=plan.status == 'done')}" for row in plan.files]
     if plan.file_count > len(plan.files):
         lines.append(f"  ... and {plan.file_count - len(plan.files)} more")
     lines.append(f"{counted(plan.file_count)}, +{plan.additions} -{plan.deletions} lines" + _in_conflict(plan))
@@ -139,9 +139,9 @@ def _file_line(row: FileChange) -> str:
     return f"{row.status} {row.file}{was} {counts}"
 
 
-def _outcome_line(row: FileOutcome) -> str:
+def _outcome_line(row: FileOutcome, *, is_done: bool) -> str:
     reason = f" ({row.reason})" if row.reason is not None else ""
-    return f"{_WILL[row.outcome]}: {row.file}{reason}"
+    return f"{row.outcome if is_done else _WILL[row.outcome]}: {row.file}{reason}"
 
 
 def _in_conflict(plan: Changed) -> str:
