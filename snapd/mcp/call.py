@@ -73,8 +73,12 @@ class Call:
         Raises:
             SnapdError: the error that answers it; `Cancelled` if the client has cancelled the call.
         """
-        report = self._report if isinstance(self._token, (str, int)) else None
+        report = self._report if type(self._token) in (str, int) else None
         return self._link.request(method, params, report, self.cancellation)
+
+    def finish(self, method: str, params: dict[str, Any]) -> Any:
+        """As `request`, for what must not stay half done: whoever cancels the call does not cancel this."""
+        return self._link.request(method, params)
 
     def ask_person(self, message: str, form: dict[str, Any]) -> Verdict:
         """Has the client ask the person, and waits for the answer; for the revisions with requests to the client.

@@ -127,7 +127,7 @@ def test_unsaved_text_in_an_editor_is_left_alone(world: World) -> None:
     world.client.notify("textDocument/didChange", change)
     world.client.status()
     result = world.peer().call("restore_file", path="a.txt", step=step)
-    assert (result["isError"], result["structuredContent"]["status"]) == (True, "conflict")
+    assert (result["isError"], result["structuredContent"]["status"]) == (True, "blocked")
     assert result["structuredContent"]["files"][0]["reason"] == "unsavedInEditor"
 
 

@@ -127,6 +127,7 @@ def test_diff_says_what_it_cannot_start_from(world: World) -> None:
     assert peer.failed("diff", snapshot="no such thing")["kind"] == "unknownSnapshot"
     assert peer.failed("diff", snapshot="ab" * 20)["kind"] == "unknownSnapshot"
     assert peer.failed("diff", snapshot="abcdef12")["kind"] == "unknownSnapshot"
+    assert peer.failed("diff", snapshot="abc")["kind"] == "invalidParams"
     unknown = world.peer(env={"CLAUDE_CODE_SESSION_ID": ""})
     assert "did not say which its session is" in unknown.failed("diff")["message"]
 
@@ -180,7 +181,7 @@ def test_undo_takes_back_the_last_step_of_this_agent_and_redo_does_it_again(worl
     world.write(a_txt="zero\none\nTWO\nthree\n")
     peer = world.peer(version)
     plan = peer.done("undo")
-    assert (plan["status"], plan["fileCount"], plan["conflicts"]) == ("planned", 2, 0)
+    assert (plan["status"], plan["fileCount"], plan["left"]) == ("planned", 2, 0)
     assert {row["file"]: row["outcome"] for row in plan["files"]} == {"a.txt": "merged", "c.txt": "deleted"}
     assert [each["stepId"] for each in plan["steps"]] == [step]
     assert plan["token"] in plan["note"]
@@ -227,13 +228,15 @@ def test_conflicts_are_told_and_what_can_be_undone_is(world: World) -> None:
     world.write(a_txt="one\n2\nthree\n")
     peer = world.peer()
     plan = peer.done("undo")
-    assert plan["conflicts"] == 1
+    assert plan["left"] == 1
     assert plan["files"][0] == {"file": "a.txt", "outcome": "conflict", "reason": "changedSince"}
+    assert "Of the files, 1 would be left as they are" in plan["note"]
     done = peer.done("undo", token=plan["token"])
     assert (done["status"], done["steps"][0]["state"]) == ("done", "partly")
+    assert "Of the files, 1 are left as they are" in done["note"]
     assert (world.text("a.txt"), world.text("b.txt")) == ("one\n2\nthree\n", "b\n")
     rest = peer.call("undo")
-    assert (rest["isError"], rest["structuredContent"]["status"]) == (True, "conflict")
+    assert (rest["isError"], rest["structuredContent"]["status"]) == (True, "blocked")
     assert "token" not in rest["structuredContent"]
 
 
@@ -290,6 +293,27 @@ def test_names_that_are_no_text_survive(world: World) -> None:
     plan = peer.done("undo", step=step, files=[row["uri"]])
     peer.done("undo", step=step, files=[row["uri"]], token=plan["token"])
     assert not os.path.exists(path)
+
+
+def test_names_cannot_pass_for_another_plan(world: World) -> None:
+    name = "x\n  delete: nothing\x1b[2K"
+    step = world.step(**{name: "x\n"})
+    shown = world.peer().call("undo", step=step)
+    assert "delete: x\\n  delete: nothing\\x1b[2K\n" in shown["content"][0]["text"]
+    assert shown["structuredContent"]["files"][0]["file"] == name
+
+
+def test_a_step_that_changed_nothing_needs_no_plan(world: World) -> None:
+    assert world.peer().done("undo", step=world.step())["status"] == "unchanged"
+
+
+def test_a_step_whose_changes_are_gone_is_undone_all_the_same(world: World) -> None:
+    step = world.step(a_txt="mine\n")
+    world.write(a_txt="one\ntwo\nthree\n")
+    peer = world.peer()
+    plan = peer.done("undo", step=step)
+    assert (plan["status"], plan["diff"]) == ("planned", "")
+    assert peer.done("undo", step=step, token=plan["token"])["steps"][0]["state"] == "undone"
 
 
 def test_a_step_that_is_open_has_no_after(world: World) -> None:

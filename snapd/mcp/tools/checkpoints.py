@@ -6,6 +6,7 @@ description is the name, and the snapshot on which it began is the one that is n
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING, Any
 
 from snapd.core.errors import InvalidParams, UnknownSession
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 SESSION = "snapd-checkpoints"
 _TOOL = "checkpoint"
 _LONGEST = 100
+_recording = threading.Lock()
+"""Held while a checkpoint is recorded: whoever ends the session ends the steps of others in it."""
 _HEXADECIMAL = frozenset("0123456789abcdef")
 
 
@@ -37,22 +40,31 @@ def checkpoint(call: Call, params: CheckpointParams) -> Answer:
     taken = call.request("snapshot/track", {})
     if taken["hash"] is None:
         raise InvalidParams("snapshots of this folder are turned off", hint="the setting 'enabled' turns them on")
-    call.request("session/start", {"sessionId": SESSION, "agent": "snapd", "title": "Checkpoints"})
-    begun = call.request("step/begin", {"sessionId": SESSION, "tool": _TOOL, "description": name})
-    # it writes nothing: what changes meanwhile is others' work
-    call.request("step/end", {"stepId": begun["stepId"], "files": []})
-    # a session that has not ended would never expire
-    call.request("session/end", {"sessionId": SESSION})
+    snapshot = _record(call, name)
     skipped = [structure(row, Skipped) for row in taken["skipped"][:MAX_FILES]]
-    moved = older is not None and older != begun["hash"]
-    result = Checkpoint(name=name, snapshot=begun["hash"], moved=moved or None, skipped=skipped)
-    said = f"Checkpoint {name!r} is snapshot {begun['hash']}."
+    moved = older is not None and older != snapshot
+    result = Checkpoint(name=name, snapshot=snapshot, moved=moved or None, skipped=skipped)
+    said = f"Checkpoint {name!r} is snapshot {snapshot}."
     if moved:
         said += f" Until now the name stood for {older}."
     if taken["skipped"]:
         names = ", ".join(f"{row['file']} ({row['reason']})" for row in taken["skipped"][:MAX_FILES])
         said += f" {len(taken['skipped'])} files could not be captured: {names}"
     return Answer(result, said)
+
+
+def _record(call: Call, name: str) -> str:
+    """Makes the step; gives the snapshot on which it began."""
+    with _recording:
+        call.request("session/start", {"sessionId": SESSION, "agent": "snapd", "title": "Checkpoints"})
+        try:
+            begun = call.request("step/begin", {"sessionId": SESSION, "tool": _TOOL, "description": name})
+            # it writes nothing: what changes meanwhile is others' work
+            call.finish("step/end", {"stepId": begun["stepId"], "files": []})
+        finally:
+            # a session that has not ended would never expire
+            call.finish("session/end", {"sessionId": SESSION})
+    return str(begun["hash"])
 
 
 def checkpoint_named(call: Call, name: str) -> str | None:

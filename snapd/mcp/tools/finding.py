@@ -20,6 +20,7 @@ _NAMED = 5
 """How many candidates an error lists."""
 _LOOKED_AT = 20
 """Steps among which the last that changed something mostly is."""
+_SNAPSHOTS = "give the hash of a snapshot or its first 6 digits, the name of a checkpoint, or 'last'"
 _LISTED = "`history` lists the steps with their ids"
 
 
@@ -45,7 +46,7 @@ def find_step(call: Call, word: str) -> dict[str, Any]:
 
 
 def find_snapshot(call: Call, word: str) -> str:
-    """The hash of the snapshot that a word stands for; a checkpoint of that name comes first.
+    """The hash of the snapshot that a word stands for.
 
     Raises:
         UnknownSnapshot: there is no such snapshot.
@@ -56,14 +57,14 @@ def find_snapshot(call: Call, word: str) -> str:
         if last is None:
             raise UnknownSnapshot("there is no snapshot of this folder yet", hint="`checkpoint` takes one", hash=word)
         return str(last)
-    found = checkpoint_named(call, word)
-    if found is not None:
+    if not set(word) <= _HEXADECIMAL:
+        found = checkpoint_named(call, word)
+        if found is None:
+            raise UnknownSnapshot(f"no checkpoint {word!r} in this folder", hint=_SNAPSHOTS, hash=word)
         return found
-    if not set(word) <= _HEXADECIMAL or not _LEAST <= len(word) <= _HASH:
-        raise UnknownSnapshot(
-            f"no checkpoint {word!r} in this folder",
-            hint="give the hash of a snapshot or its first 6 digits, the name of a checkpoint, or 'last'",
-            hash=word,
+    if not _LEAST <= len(word) <= _HASH:
+        raise InvalidParams(
+            f"snapshot: expected {_LEAST} to {_HASH} digits of a hash, got {word!r}", hint=_SNAPSHOTS, field="snapshot"
         )
     if len(word) == _HASH:
         return word

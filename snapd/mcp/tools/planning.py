@@ -140,9 +140,9 @@ def _pointless(deed: Deed, outcome: dict[str, Any]) -> Answer | None:
     outcomes = {row["outcome"] for row in outcome["files"]}
     if outcomes & _WRITTEN:
         return None
-    if "conflict" in outcomes:
-        return _answer(deed, "conflict", outcome)
-    # a step that changed nothing can be undone
+    if outcomes - {"unchanged"}:
+        return _answer(deed, "blocked", outcome)
+    # a step is undone, too, where somebody has taken its changes back by hand
     return None if outcome.get("steps") else _answer(deed, "unchanged", outcome)
 
 
@@ -162,7 +162,7 @@ def _token(deed: Deed, outcome: dict[str, Any]) -> str:
 def _answer(deed: Deed, status: Status, outcome: dict[str, Any], **how: Any) -> Answer:
     """The answer with a status; `how` is as for `_changed`."""
     changed = _changed(deed, status, outcome, **how)
-    return Answer(changed, told(changed), is_error=status in ("conflict", "refused"))
+    return Answer(changed, told(changed), is_error=status in ("blocked", "refused"))
 
 
 def _changed(
@@ -175,15 +175,16 @@ def _changed(
     differs: bool = False,
 ) -> Changed:
     rows = sorted(outcome["files"], key=lambda row: _ORDER.get(row["outcome"], len(_ORDER)))
+    left = sum(row["outcome"] in _ORDER for row in rows)
     details = outcome["details"]
     diff, cut_note = cut(details["diff"])
     return Changed(
         status=status,
-        note=note(deed.tool, status, token=token, unanswered=unanswered, differs=differs, cut_note=cut_note),
+        note=note(deed.tool, status, token=token, left=left, unanswered=unanswered, differs=differs, cut_note=cut_note),
         token=token,
         files=[structure(row, FileOutcome) for row in rows[:MAX_FILES]],
         file_count=len(rows),
-        conflicts=sum(row["outcome"] == "conflict" for row in rows),
+        left=left,
         additions=details["additions"],
         deletions=details["deletions"],
         diff=diff,

@@ -14,7 +14,7 @@ from snapd.wire.values import FileChange, FileOutcome, Skipped, TreeHash
 MAX_FILES = 50
 MAX_DIFF = 20_000
 
-Status = Literal["planned", "done", "unchanged", "conflict", "refused", "declined"]
+Status = Literal["planned", "done", "unchanged", "blocked", "refused", "declined"]
 
 _NOTE = f"Present if the diff has more than {MAX_DIFF} characters: how much of it `diff` has, and how to see the rest."
 
@@ -107,15 +107,15 @@ class Changed:
     status: Annotated[
         Status,
         "`planned`: nothing was changed yet; call again with the `token` to carry it out. `done`. `unchanged`: there "
-        "is nothing to do. `conflict`: nothing was changed, because of conflicts. `refused`: nothing was changed, "
-        "because the token is of another plan than this one, whose `token` is here. `declined`: nothing was changed, "
-        "because the user said no.",
+        "is nothing to do. `blocked`: nothing was changed, because something is in the way of every file, such as a "
+        "conflict. `refused`: nothing was changed, because the token is of another plan than this one, whose `token` "
+        "is here. `declined`: nothing was changed, because the user said no.",
     ]
     note: Annotated[str, "What that means here, and what to do next."]
     token: Annotated[str | None, "What the call that carries out this plan has to bring."] = None
-    files: Annotated[list[FileOutcome], f"What happens to the files, at most {MAX_FILES}; conflicts first."]
+    files: Annotated[list[FileOutcome], f"What happens to the files, at most {MAX_FILES}; those that are left first."]
     file_count: Annotated[int, "How many files there are."]
-    conflicts: Annotated[int, "How many of them stay as they are because of a conflict."]
+    left: Annotated[int, "How many of them are left as they are, because of a conflict or another `reason`."]
     additions: Annotated[int, "Lines added, in all files."]
     deletions: Annotated[int, "Lines deleted, in all files."]
     diff: Annotated[str, "The changes that it makes, as a unified diff."]

@@ -50,7 +50,7 @@ def entry_line(entry: Entry) -> str:
     """An entry as one line, without its files."""
     words = [entry.at, entry.kind, *([entry.step_id] if entry.step_id is not None else [])]
     who = "by the user" if entry.kind == "user" else entry.agent
-    words += [word for word in (who, entry.tool, entry.description) if word]
+    words += [_shown(word) for word in (who, entry.tool, entry.description) if word]
     marks = [entry.state] if entry.state not in (None, "applied") else []
     if entry.mine:
         marks.append("this session")
@@ -83,17 +83,20 @@ def plan_text(plan: Changed) -> str:
     """What a plan is about: steps, files, and totals."""
     lines = []
     for step in plan.steps or ():
-        what = " ".join(word for word in (step.agent, step.tool, step.description) if word)
+        what = " ".join(_shown(word) for word in (step.agent, step.tool, step.description) if word)
         state = f": {step.state}" if plan.status == "done" else ""
         lines.append(f"step {step.step_id[:_SHORT]} {what}".rstrip() + state)
     lines += [f"  {_outcome_line(row, is_done=plan.status == 'done')}" for row in plan.files]
     if plan.file_count > len(plan.files):
         lines.append(f"  ... and {plan.file_count - len(plan.files)} more")
-    lines.append(f"{counted(plan.file_count)}, +{plan.additions} -{plan.deletions} lines" + _in_conflict(plan))
+    left = f"; {plan.left} left as they are" if plan.left else ""
+    lines.append(f"{counted(plan.file_count)}, +{plan.additions} -{plan.deletions} lines{left}")
     return "\n".join(lines)
 
 
-def note(tool: str, status: Status, *, token: str | None, unanswered: bool, differs: bool, cut_note: str | None) -> str:
+def note(
+    tool: str, status: Status, *, token: str | None, left: int, unanswered: bool, differs: bool, cut_note: str | None
+) -> str:
     """What a status of `Changed` means, and what to do next.
 
     Some clients show a model the structured result alone, so it has to be there, too.
@@ -103,17 +106,21 @@ def note(tool: str, status: Status, *, token: str | None, unanswered: bool, diff
         f'arguments and token "{token}".',
         "done": "This was done.",
         "unchanged": "There is nothing to do: the files are like that already.",
-        "conflict": "Nothing was changed, because of conflicts: others have changed these files since.",
+        "blocked": "Nothing was changed: something is in the way of every file; each has its reason.",
         "refused": "Nothing was changed: the token is of another plan, because the folder, the timeline or the "
         f'arguments are others now. This is the plan as it is; its token is "{token}".',
         "declined": "Nothing was changed: the user was asked, and they, or the client for them, said no. Do not try "
         "again unless they ask for it.",
     }
-    asked = (
-        "The user was asked and gave no answer: go on only if they have asked for exactly this." if unanswered else None
-    )
-    other = "The folder changed meanwhile, so this is not quite what was planned." if differs else None
-    return " ".join(text for text in (asked, said[status], other, cut_note) if text)
+    sentences = [said[status]]
+    if unanswered:
+        sentences.insert(0, "The user was asked and gave no answer: go on only if they have asked for exactly this.")
+    if left and status in ("planned", "refused", "done"):
+        verb = "are left" if status == "done" else "would be left"
+        sentences.append(f"Of the files, {left} {verb} as they are; each has its reason.")
+    if differs:
+        sentences.append("The folder changed meanwhile, so this is not quite what was planned.")
+    return " ".join([*sentences, *([cut_note] if cut_note else [])])
 
 
 def told(changed: Changed) -> str:
@@ -134,15 +141,16 @@ def question_text(tool: str, plan: Changed, *, again: bool) -> str:
 
 
 def _file_line(row: FileChange) -> str:
-    was = f" (was {row.renamed_from})" if row.renamed_from is not None else ""
+    was = f" (was {_shown(row.renamed_from)})" if row.renamed_from is not None else ""
     counts = "binary" if row.binary else f"+{row.additions} -{row.deletions}"
-    return f"{row.status} {row.file}{was} {counts}"
+    return f"{row.status} {_shown(row.file)}{was} {counts}"
 
 
 def _outcome_line(row: FileOutcome, *, is_done: bool) -> str:
     reason = f" ({row.reason})" if row.reason is not None else ""
-    return f"{row.outcome if is_done else _WILL[row.outcome]}: {row.file}{reason}"
+    return f"{row.outcome if is_done else _WILL[row.outcome]}: {_shown(row.file)}{reason}"
 
 
-def _in_conflict(plan: Changed) -> str:
-    return f"; {plan.conflicts} in conflict" if plan.conflicts else ""
+def _shown(text: str) -> str:
+    """A text of others without what could pass for another line, or for a command to the person's terminal."""
+    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
