@@ -27,11 +27,13 @@ class Daemon:
 
     def __init__(self, **answers: Any) -> None:
         self.asked: list[tuple[str, bool]] = []
+        self.params: dict[str, Any] = {}
         self._answers: dict[str, Any] = {name.replace("_", "/"): answer for name, answer in answers.items()}
         self.before: Callable[[str], None] = lambda _: None
 
     def request(self, method: str, params: Any, report: Any = None, cancellation: Any = None) -> Any:
         self.asked.append((method, cancellation is not None))
+        self.params[method] = params
         self.before(method)
         answer = self._answers.get(method, {})
         if isinstance(answer, Exception):
@@ -55,6 +57,8 @@ def test_a_checkpoint_that_is_cancelled_leaves_no_step_open() -> None:
     call = made(daemon)
     daemon.before = lambda method: call.cancel() if method == "step/begin" else None
     TOOLS["checkpoint"].call(call, {"name": "now"})
+    # whatever is written meanwhile is not its own
+    assert daemon.params["step/end"] == {"stepId": "s", "files": []}
     assert daemon.asked[-3:] == [("step/begin", True), ("step/end", False), ("session/end", False)]
 
 
