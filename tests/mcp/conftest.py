@@ -22,6 +22,26 @@ if TYPE_CHECKING:
 SESSION = "the-agents-own"
 
 
+def start(
+    machine: Machine,
+    folder: Path,
+    version: str = MIDDLE,
+    ask: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
+    *arguments: str,
+    env: dict[str, str] | None = None,
+) -> tuple[subprocess.Popen[bytes], Peer]:
+    """The process of a server that was started as agents do, and its client."""
+    pipe = subprocess.PIPE
+    given = {"CLAUDE_PROJECT_DIR": str(folder), "CLAUDE_CODE_SESSION_ID": SESSION, **(env or {})}
+    process = machine.start("mcp", *arguments, env=given, stdin=pipe, stdout=pipe, bufsize=0)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    peer = Peer(os.dup(process.stdout.fileno()), os.dup(process.stdin.fileno()), version, ask)
+    process.stdin.close()
+    process.stdout.close()
+    return process, peer
+
+
 class World:
     """A folder in which agents work, the daemon, and MCP servers."""
 
@@ -51,14 +71,7 @@ class World:
         env: dict[str, str] | None = None,
     ) -> tuple[subprocess.Popen[bytes], Peer]:
         """The process of a server, and its client."""
-        pipe = subprocess.PIPE
-        given = {"CLAUDE_PROJECT_DIR": str(self.folder), "CLAUDE_CODE_SESSION_ID": SESSION, **(env or {})}
-        process = self.machine.start("mcp", *arguments, env=given, stdin=pipe, stdout=pipe, bufsize=0)
-        assert process.stdin is not None
-        assert process.stdout is not None
-        peer = Peer(os.dup(process.stdout.fileno()), os.dup(process.stdin.fileno()), version, ask)
-        process.stdin.close()
-        process.stdout.close()
+        process, peer = start(self.machine, self.folder, version, ask, *arguments, env=env)
         self._peers.append(peer)
         return process, peer
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.rpc.machine import Machine, short_folder, wait_until
 
-from .conftest import SESSION, World
+from .conftest import World, start
 from .peer import MIDDLE, VERSIONS
 
 if TYPE_CHECKING:
@@ -101,35 +101,19 @@ def alone(own_machine: Machine) -> Iterator[World]:
         made.close()
 
 
-def stop(world: World) -> None:
-    world.machine.disconnect()
-    process = world.machine.processes[0]
-    assert world.machine.run("stop").returncode == 0
-    assert world.machine.exit_code(process) == 0
-
-
-def test_no_daemon_is_needed_to_begin_with_and_one_is_started(own_machine: Machine) -> None:
+def test_a_daemon_is_started_where_none_runs_and_again_after_it_was_stopped(own_machine: Machine) -> None:
     with short_folder("sm-", {"a.txt": "one\n"}) as folder:
-        made = World.__new__(World)
-        made.machine, made.folder, made._peers = own_machine, folder, []
-        peer = made.peer()
+        _, peer = start(own_machine, folder)
         assert not own_machine.socket.exists()
+        peer.connect()
         peer.done("checkpoint", name="first")
-        assert own_machine.socket.exists()
-        made.close()
+        (folder / "a.txt").write_text("two\n")
+        token = peer.done("restore_file", path="a.txt", snapshot="first")["token"]
         assert own_machine.run("stop").returncode == 0
-
-
-def test_a_daemon_that_was_stopped_is_started_again(alone: World) -> None:
-    alone.step(a_txt="mine\n")
-    peer = alone.peer()
-    token = peer.done("undo")["token"]
-    stop(alone)
-    assert peer.done("undo", token=token)["status"] == "done"
-    assert alone.text("a.txt") == "one\n"
-    assert alone.machine.run("stop").returncode == 0
-    assert peer.done("history", session=SESSION)["entries"]
-    assert alone.machine.run("stop").returncode == 0
+        done = peer.done("restore_file", path="a.txt", snapshot="first", token=token)
+        assert (done["status"], (folder / "a.txt").read_text()) == ("done", "one\n")
+        peer.close()
+        assert own_machine.run("stop").returncode == 0
 
 
 def test_a_read_survives_the_end_of_the_daemon(alone: World) -> None:
