@@ -34,15 +34,15 @@ def history(call: Call, params: HistoryParams) -> Answer:
     }
     page = call.request("session/history", asked)
     entries = [_entry(call, row) for row in page["entries"]]
-    more = page.get("nextCursor")
-    return Answer(History(entries=entries, next_cursor=more), history_text(entries, more is not None))
+    cursor = page.get("nextCursor")
+    return Answer(History(entries=entries, next_cursor=cursor), history_text(entries, cursor))
 
 
 def show(call: Call, params: ShowParams) -> Answer:
     """Shows a step; raises `SnapdError` as the daemon does."""
     step = find_step(call, params.step)
     whole = call.request("step/diff", {"stepId": step["stepId"], "files": params.files})["diff"]
-    diff, note = cut(whole)
+    diff, note = _cut(whole)
     entry = _of_step(call, step)
     text = paragraphs(entry_line(entry), changes_text(entry), diff, note)
     return Answer(ShownStep(step=entry, diff=diff, note=note), text)
@@ -57,7 +57,7 @@ def diff(call: Call, params: DiffParams) -> Answer:
         raise InvalidParams("snapshots of this folder are turned off", hint="the setting 'enabled' turns them on")
     rows = _pages(call, "snapshot/diffFull", {"from": since, "to": now, "files": params.files}, "diffs")
     asked = {"hash": since, "to": now, "files": params.files, "renames": True}
-    text, note = cut(call.request("snapshot/diff", asked)["diff"])
+    text, note = _cut(call.request("snapshot/diff", asked)["diff"])
     result = Difference(since=since, now=now, diff=text, note=note, **_changes(rows))
     head = f"Since {since}: {counted(result.file_count)}, +{result.additions} -{result.deletions} lines"
     return Answer(result, paragraphs(head, changes_text(result), text, note))
@@ -75,6 +75,12 @@ def _since(call: Call, params: DiffParams) -> str:
     if params.session in (None, "mine"):
         return beginning(call, own_session(call))
     return beginning(call, params.session)
+
+
+def _cut(diff: str) -> tuple[str, str | None]:
+    """As `cut`, where the model can ask for single files."""
+    kept, note = cut(diff)
+    return kept, note and f"{note} Name some of the `files` to see theirs."
 
 
 def _pages(call: Call, method: str, params: dict[str, Any], key: str) -> list[dict[str, Any]]:

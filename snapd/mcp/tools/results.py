@@ -16,7 +16,7 @@ MAX_DIFF = 20_000
 
 Status = Literal["planned", "done", "unchanged", "blocked", "refused", "declined"]
 
-_NOTE = f"Present if the diff has more than {MAX_DIFF} characters: how much of it `diff` has, and how to see the rest."
+_NOTE = f"Present if the diff has more than {MAX_DIFF} characters: how much of it `diff` has."
 
 
 @attrs.frozen(kw_only=True)

@@ -33,7 +33,7 @@ def cut(diff: str) -> tuple[str, str | None]:
     if len(diff) <= MAX_DIFF:
         return diff, None
     kept = diff[: diff.rfind("\n", 0, MAX_DIFF) + 1]
-    return kept, f"The diff is cut: these are {len(kept)} of {len(diff)} characters. Name `files` to see theirs."
+    return kept, f"The diff is cut: these are {len(kept)} of {len(diff)} characters."
 
 
 def paragraphs(*texts: str | None) -> str:
@@ -55,14 +55,16 @@ def entry_line(entry: Entry) -> str:
     if entry.mine:
         marks.append("this session")
     elif entry.session_id is not None:
-        marks.append(f"session {entry.session_id}")
+        marks.append(f"session {_shown(entry.session_id)}")
+    if entry.message_id is not None:
+        marks.append(f"message {_shown(entry.message_id)}")
     if entry.steps:
         marks.append("of " + ", ".join(entry.steps))
     return " ".join(words) + (f" ({', '.join(marks)})" if marks else "")
 
 
 def changes_text(changes: Changes, most: int = MAX_FILES) -> str:
-    """The files that changed, a line for each, and a total."""
+    """The files that changed, a line for each."""
     lines = [f"  {_file_line(row)}" for row in changes.files[:most]]
     if changes.file_count > len(lines):
         lines.append(f"  ... and {changes.file_count - len(lines)} more")
@@ -71,12 +73,12 @@ def changes_text(changes: Changes, most: int = MAX_FILES) -> str:
     return "\n".join(lines)
 
 
-def history_text(entries: Sequence[Entry], more: bool) -> str:
-    """The entries, latest first."""
+def history_text(entries: Sequence[Entry], cursor: str | None) -> str:
+    """The entries, latest first; and how to see more, if there is more."""
     if not entries:
         return "Nothing has happened here yet that snapd knows of."
     lines = [f"{entry_line(entry)}\n{changes_text(entry, _LISTED)}" for entry in entries]
-    return "\n".join([*lines, *(["There is more: pass `cursor`."] if more else [])])
+    return paragraphs(*lines, cursor and f'There is more: call again with cursor "{cursor}".')
 
 
 def plan_text(plan: Changed) -> str:
