@@ -61,7 +61,7 @@ def test_the_wheel_holds_what_is_needed_and_nothing_else(wheel: Path) -> None:
     unwanted = re.compile(r"(^|/)(tests?(/|$)|test_|conftest|__pycache__)|\.pyc$")
     assert not [name for name in names if unwanted.search(name)]
     assert f"\nVersion: {snapd.__version__}\n" in metadata
-    assert "snapd = snapd.cli.main:main" in scripts
+    assert "snapd = snapd.__main__:main" in scripts
 
 
 def test_the_source_archive(dist: Path) -> None:

@@ -252,6 +252,8 @@ def test_what_a_client_sets_ends_with_its_connection(daemon: Machine, folder: Pa
         "exclude": ([], "default"),
         "include": ([], "default"),
         "max_file_size": (64 << 20, "default"),
+        "prompts": (True, "default"),
+        "tell_agents": (True, "default"),
         "data_dir": (None, "default"),
         "retention": (7.0, "default"),
         "max_snapshots": (0, "default"),

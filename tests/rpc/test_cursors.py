@@ -36,7 +36,8 @@ class Asked:
             self.client.result("session/start", {"sessionId": session})
         for session in ("s", "t"):
             for number in range(3):
-                step = self.client.result("step/begin", {"sessionId": session})["stepId"]
+                about = {"sessionId": session, "messageId": f"{session}{number}"}
+                step = self.client.result("step/begin", about)["stepId"]
                 for name in ("a", "b", "c"):
                     (folder / f"{session}{name}").write_text(f"{number}\n")
                 self.client.result("step/end", {"stepId": step})
@@ -47,6 +48,7 @@ class Asked:
             "snapshot/list": [{}, {"counts": False}],
             "session/list": [{}],
             "session/steps": [{"sessionId": "s"}, {"sessionId": "t"}],
+            "session/messages": [{"sessionId": "s"}, {"sessionId": "t"}],
             "session/diff": [{"sessionId": "s"}, {"sessionId": "t", "contents": False}],
             "session/history": [{}, {"sessionId": "s"}, {"files": ["sa", "tb"], "renames": True}],
         }

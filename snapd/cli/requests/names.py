@@ -84,7 +84,8 @@ def find_message(found: Backend, word: str, session_id: str | None = None) -> di
         session_id: look only in this session.
 
     Raises:
-        InvalidParams: no message matches, or several do.
+        UnknownStep: no message matches.
+        InvalidParams: several do.
     """
     matching: dict[str, dict[str, Any]] = {}
     for session in all_sessions(found)[::-1]:
@@ -97,7 +98,7 @@ def find_message(found: Backend, word: str, session_id: str | None = None) -> di
         return matching[word]
     if not matching or not word:
         hint = "'snapd log' shows the messages of agents whose hooks report them"
-        raise InvalidParams(f"no message {word!r} in this folder", hint=hint, field="--message")
+        raise UnknownStep(f"no message {word!r} in this folder", hint=hint, messageId=word)
     if word == "last":
         return max(matching.values(), key=lambda message: str(message["at"]))
     return matching[_only(list(matching), word, "message")]

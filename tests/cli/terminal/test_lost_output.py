@@ -151,6 +151,7 @@ CASES: list[tuple[Callable[[Bench], Any], int]] = [
     (always("show", "a@HASH"), 0),
     (always("files", "HASH"), 0),
     (always("status"), 0),
+    (always("hook"), 0),
     (restoring("revert", "HASH", "a", "--yes"), 0),
     (restoring("restore", "HASH", "--yes"), 0),
     (restoring("restore", "HASH", "--yes", "--json"), 0),
