@@ -31,6 +31,7 @@ COMMANDS = {
     "step": ("commands.step", "step"),
     "session": ("commands.session", "end_session"),
     "run": ("commands.run", "run"),
+    "acp": ("agents.acp", "acp"),
     "gc": ("admin.gc", "gc"),
     "du": ("admin.du", "du"),
     "purge": ("commands.purge", "purge"),

@@ -103,6 +103,7 @@ def _with_daemon(scene: Scene) -> Played:
 
 _UNPLAYED: Played = {
     "watch": ("snapd watch", ""),
+    "acp": ("snapd acp -- claude-agent-acp", ""),
     "ui": ("snapd ui", ""),
     "serve": ("snapd serve --idle-exit 0", ""),
     "connect": ("snapd connect", ""),

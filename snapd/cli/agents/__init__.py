@@ -1,0 +1,1 @@
+"""The commands that stand between agents and the rest: each loads its face late."""
