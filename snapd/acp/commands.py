@@ -28,9 +28,9 @@ OFFERS = (
 _COMMAND = re.compile(r"/(?P<name>undo|redo|steps)(?:[ \t]+(?P<rest>\S+))?", re.ASCII)
 _COUNT = re.compile(r"[1-9][0-9]{0,2}", re.ASCII)
 _STEP = re.compile(r"[0-9a-f]{4,64}", re.ASCII)
-_IN_FORCE = ("applied", "partly", "open")
 _LOOKED_AT = 100
 """Steps that are asked for at first: a session may have thousands."""
+_LISTS = "`/steps` lists what it changed"
 _LISTED = 5
 """Prompts that `/steps` lists."""
 
@@ -83,9 +83,14 @@ def answer(found: Backend, turns: Turns, command: Command, *, is_busy: bool) -> 
 def _undo_turns(found: Backend, turns: Turns, count: int) -> str:
     told: list[str] = []
     for _ in range(count):
-        last = next((step for step in _latest(found, turns) if step["state"] in _IN_FORCE and step.get("files")), None)
-        if last is None:
+        try:
+            plan = found.request("session/undo", {"sessionId": turns.name, "count": 1, "dryRun": True})
+        except NothingToUndo as error:
+            if not told:
+                said = "nothing that the agent changed in this session is left to take back"
+                raise NothingToUndo(said, hint=_LISTS) from error
             break
+        last = plan["steps"][0]
         message = last.get("messageId")
         which = {"stepId": last["stepId"]} if message is None else {"messageId": message}
         result = found.request("session/undo", {"sessionId": turns.name, **which, "details": "counts"})
@@ -93,8 +98,6 @@ def _undo_turns(found: Backend, turns: Turns, count: int) -> str:
         if not result["applied"] or any(row["outcome"] == "conflict" for row in result["files"]):
             # what came before it is likely to be in the way of the same changes
             break
-    if not told:
-        raise NothingToUndo("the agent has changed nothing in this session that is not taken back already")
     return "\n\n".join(told)
 
 
@@ -146,7 +149,7 @@ def _step(found: Backend, turns: Turns, told: str) -> dict[str, Any]:
     if _STEP.fullmatch(told):
         steps = found.request("step/find", {"prefix": told, "sessionId": turns.name, "limit": 2})["steps"]
     if not steps:
-        raise UnknownStep(f"there is no step {told!r} in this session", hint="`/steps` lists them", stepId=told)
+        raise UnknownStep(f"there is no step {told!r} in this session", hint=_LISTS, stepId=told)
     if len(steps) > 1:
         raise InvalidParams(f"several steps begin with {told!r}", hint="give more of its name", field="stepId")
     step: dict[str, Any] = steps[0]

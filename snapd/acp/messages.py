@@ -175,7 +175,7 @@ def with_commands(line: bytes, message: Message, commands: list[Message]) -> byt
     if not isinstance(known, list):
         return line
     names = {command["name"] for command in commands}
-    kept = [row for row in known if not (isinstance(row, dict) and row.get("name") in names)]
+    kept = [row for row in known if not (isinstance(row, dict) and text(row, "name") in names)]
     update["availableCommands"] = [*kept, *commands]
     if len(kept) == len(known):
         found = _spliced(line, commands, at_first=not known)

@@ -40,7 +40,9 @@ _REASONS = {
 _STATES = {"undone": "taken back", "partly": "taken back in part", "open": "at work"}
 _LEFT = ("conflict", "kept", "skipped", "failed")
 _SHOWN = 30
-"""Files that are named one by one."""
+"""Files that are named one by one, of what was done."""
+_NAMED = 3
+"""Files that are named one by one, of a step."""
 
 
 def refusal(error: Exception) -> str:
@@ -90,18 +92,22 @@ def turn_lines(steps: list[dict[str, Any]], prompt: str | None, title_of: Callab
     """
     first = steps[0]
     name = f"**{prompt}**" if prompt else "**a prompt**" if first.get("messageId") else "**on its own**"
-    own = first if first.get("tool") == "prompt" and "partId" not in first else None
     head = f"- {_clock(first['startedAt'])} {name}"
-    calls = steps if own is None else steps[1:]
-    if own is not None:
-        head += f" `{own['stepId'][:8]}`{_state(own)}"
-        if not calls:
-            head += f": {_files(own.get('files', []))}"
+    calls = steps
+    if "partId" not in first:
+        calls = steps[1:]
+        within = {row["file"] for step in calls for row in step.get("files", ())}
+        own = [row for row in first.get("files", ()) if row["file"] not in within]
+        # a step that changed nothing by itself stays as it is, whatever becomes of its parts
+        states = {first["state"]} if own or not calls else {step["state"] for step in calls}
+        state = states.pop() if len(states) == 1 else "partly" if "undone" in states else "applied"
+        head += f" `{first['stepId'][:8]}`{_state(state)}{_files(own)}"
     lines = [head]
     for step in calls:
         title = title_of(step.get("partId", "")) or step.get("description") or step.get("tool") or "a call"
-        files = _files(step.get("files", []))
-        lines.append(f"  - `{step['stepId'][:8]}` {_plain(title)}{_state(step)}{': ' if files else ''}{files}")
+        lines.append(
+            f"  - `{step['stepId'][:8]}` {_plain(title)}{_state(step['state'])}{_files(step.get('files', []))}"
+        )
     return lines
 
 
@@ -152,12 +158,13 @@ def _advice(result: dict[str, Any], left: list[dict[str, Any]], folder: str, *, 
 
 
 def _files(files: list[dict[str, Any]]) -> str:
-    named = [f"{_code(row['file'])} +{row['additions']} -{row['deletions']}" for row in files[:3]]
-    return ", ".join(named) + (f" and {len(files) - 3} more" if len(files) > 3 else "")
+    named = [f"{_code(row['file'])} +{row['additions']} -{row['deletions']}" for row in files[:_NAMED]]
+    more = f" and {len(files) - _NAMED} more" if len(files) > _NAMED else ""
+    return f": {', '.join(named)}{more}" if named else ""
 
 
-def _state(step: dict[str, Any]) -> str:
-    return f" ({_STATES[step['state']]})" if step["state"] in _STATES else ""
+def _state(state: str) -> str:
+    return f" ({_STATES[state]})" if state in _STATES else ""
 
 
 def _clock(at: str) -> str:
