@@ -52,7 +52,7 @@ def pieces(descriptor: int, longest: int = LONGEST) -> Iterator[Piece]:
         kept += data
         start = 0
         while (at := kept.find(b"\n", max(start, searched))) >= 0:
-            yield Piece(bytes(kept[start : at + 1]), whole=not inside)
+            yield Piece(bytes(kept[start : at + 1]), whole=not inside and at < start + longest)
             start, inside = at + 1, False
         del kept[:start]
         if kept and (inside or len(kept) > longest):

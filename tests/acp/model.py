@@ -1,4 +1,4 @@
-"""What a conversation says that happened, worked out from all of it at once; the proxy sees one line after the other."""
+"""What a conversation says that happened, worked out from all of it at once; the proxy sees line after line."""
 
 from __future__ import annotations
 

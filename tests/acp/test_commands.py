@@ -71,18 +71,19 @@ def test_a_middle_prompt_goes_and_the_later_one_stays(work: Work) -> None:
 
 
 def test_a_conflict_is_told_in_words_with_what_to_do(work: Work) -> None:
-    work.turn("write a", {"a": "1\n2\n"}, {"b": "1\n"})
-    work.write("a", "1\nmine\n")
+    work.write("a", "1\n2\n3\n")
+    work.turn("write a", {"a": "1\ntwo\n3\n"}, {"b": "1\n"})
+    work.write("a", "1\nmine\n3\n")
     said = work.command("/undo")
-    assert work.files() == {"a": "1\nmine\n"}
+    assert work.files() == {"a": "1\nmine\n3\n"}
     step = next(step["stepId"] for step in work.steps() if step.get("partId") == "t0")
     assert said.startswith("Took back the prompt “write a”, but not in every file.\n\n")
-    assert "- `a`: **left as it is** (the same lines were changed since, in line 1, by you)" in said
+    assert "- `a`: **left as it is** (the same lines were changed since, in line 2, by you)" in said
     assert f"`snapd undo -C {work.folder} {step[:8]} --on-conflict overwrite`" in said
     assert f"`snapd undo -C {work.folder} {step[:8]} --on-conflict keep`" in said
     # once more is the same once more: nothing is lost
     assert work.command("/undo").startswith("Nothing was changed: the prompt “write a” was not taken back.")
-    assert work.files() == {"a": "1\nmine\n"}
+    assert work.files() == {"a": "1\nmine\n3\n"}
 
 
 def test_the_users_own_changes_stay(work: Work) -> None:
@@ -97,7 +98,8 @@ def test_the_users_own_changes_stay(work: Work) -> None:
 @pytest.mark.parametrize("word", ["zzz", "0", "-1", "9999999", "abcd", "../..", "1e3"])
 def test_what_is_no_step(work: Work, word: str) -> None:
     work.turn("write a", {"a": "1\n"})
-    assert work.command(f"/undo {word}") == f"snapd: there is no step {word!r} in this session.\n\n`/steps` lists what it changed."
+    said = work.command(f"/undo {word}")
+    assert said == f"snapd: there is no step {word!r} in this session.\n\n`/steps` lists what it changed."
     assert work.files() == {"a": "1\n"}
 
 
