@@ -141,16 +141,14 @@ class _Proxy:
         self._leave()
 
     def _from_agent(self) -> None:
-        try:
-            for piece in pieces(self._agent.output.fileno()):
+        with self._agent.output as output:
+            for piece in pieces(output.fileno()):
                 try:
                     self._carry(piece, self._conversation.from_agent, self._to_editor)
                 except OSError as error:
                     # what the agent does until it ends is recorded all the same
                     logger.info("the editor is gone: %s", error)
                     self._leave()
-        except OSError as error:
-            logger.info("the agent's stream has ended: %s", error)
 
     def _carry(self, piece: Piece, understand: Callable[[bytes], Verdict], to: Writer) -> None:
         if not piece.whole:

@@ -6,6 +6,7 @@ It ends with that exit code once the test hangs up.
 """
 
 import os
+import signal
 import socket
 import sys
 import threading
@@ -17,6 +18,8 @@ def carry(read, write, over):
     over()
 
 
+# as most programs do: without a word
+signal.signal(signal.SIGINT, signal.SIG_DFL)
 test = socket.socket(socket.AF_UNIX)
 test.connect(sys.argv[1])
 heard = threading.Thread(
