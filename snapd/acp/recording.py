@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import queue
 import threading
+import time
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -25,6 +26,10 @@ HOLD_SECONDS = 2.0
 _CLOSE_SECONDS = 2.0
 """How long the end of the conversation waits until what is under way is recorded."""
 _FAILURES = (SnapdError, OSError)
+_LOST = "EPIPE"
+"""The `errno` of a request whose connection was lost."""
+_PAUSES = (0.0, 0.1, 0.5)
+"""Seconds to wait, each time that the connection is lost, before the daemon is looked for once more."""
 
 
 class Step:
@@ -217,14 +222,19 @@ class Recording:
             self._found.close()
 
     def _do(self, order: _Order) -> None:
-        found = self._open(order)
-        try:
-            order.work(found)
-        except _FAILURES:
-            if found.is_open or not order.again:
-                raise
-            logger.warning("the daemon is gone; looking for it once more")
-            order.work(self._open(order))
+        for pause in _PAUSES if order.again else ():
+            try:
+                order.work(self._open(order))
+            except IoError as error:
+                if error.data.get("errno") != _LOST:
+                    raise
+                # a daemon that is about to die may still let somebody in
+                logger.warning("the daemon is gone; looking for it once more")
+                self._refusal = None
+                time.sleep(pause)
+            else:
+                return
+        order.work(self._open(order))
 
     def _open(self, order: _Order) -> Backend:
         """The daemon, which is looked for again where the connection was lost.

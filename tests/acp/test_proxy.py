@@ -34,7 +34,8 @@ def opened(home: Home, project: str, cwd: str | None = None, **how: Any) -> Prox
 
 def steps(home: Home, project: str) -> list[dict[str, Any]]:
     """Those of the folder, the first first, as another client sees them."""
-    entries = home.run(project, "log", "--json", "-n", "0").json["entries"]
+    # a daemon that was killed may take the question with it
+    entries = home.run(project, "log", "--json", "-n", "0").json.get("entries", ())
     return [entry["step"] for entry in reversed(entries) if entry["kind"] == "step"]
 
 

@@ -336,8 +336,10 @@ def test_a_daemon_that_comes_back_is_used_from_the_next_prompt(ledger: Ledger, t
     assert told(ledger) == ["begin two", "begin b in two", "end b", "end two"]
 
 
-def test_a_connection_that_is_lost_once_costs_nothing(ledger: Ledger, talk: Talk) -> None:
-    lost = iter([True])
+@pytest.mark.parametrize("times", [1, 2, 3])
+def test_a_connection_that_is_lost_costs_nothing(ledger: Ledger, talk: Talk, times: int) -> None:
+    """A daemon that dies may let somebody in once more."""
+    lost = iter([True] * times)
 
     def once(_: str) -> None:
         if next(lost, False):
