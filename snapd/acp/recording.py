@@ -98,6 +98,7 @@ class Recording:
         self._late: Step | None = None
         self._refusal: Exception | None = None
         self._takes_messages = True
+        self._agents: dict[str, str] = {}
         self._thread = threading.Thread(target=self._run, name="snapd-acp-recording", daemon=True)
         self._thread.start()
 
@@ -115,8 +116,10 @@ class Recording:
             ready: called once it can be recorded, in the thread of this recording.
         """
 
+        self._agents[session] = agent
+
         def work(found: Backend) -> None:
-            found.request("session/start", {"sessionId": session, "agent": agent})
+            self._start(found, session)
             ready()
 
         self._order("start the session", work, opens=True)
@@ -141,7 +144,7 @@ class Recording:
                 self._takes_messages = False
                 logger.info("the daemon keeps no messages: %s", error)
 
-        self._order("tell the message", work)
+        self._order("tell the message", work, opens=True)
 
     def begin(self, step: Step, ends: Step | None = None, *, opens: bool = False) -> None:
         """Begins a step.
@@ -159,7 +162,7 @@ class Recording:
                 begun = found.request("step/begin", params)
             except UnknownSession:
                 # somebody ended it, such as a hook of the agent's
-                found.request("session/start", {"sessionId": step.session})
+                self._start(found, step.session)
                 begun = found.request("step/begin", params)
             step.step_id = begun["stepId"]
             step.settled.set()
@@ -221,22 +224,26 @@ class Recording:
         if self._found is not None:
             self._found.close()
 
+    def _start(self, found: Backend, session: str) -> None:
+        found.request("session/start", {"sessionId": session, "agent": self._agents.get(session)})
+
     def _do(self, order: _Order) -> None:
+        if self._refusal is not None and not order.opens:
+            raise self._refusal
         for pause in _PAUSES if order.again else ():
             try:
-                order.work(self._open(order))
+                order.work(self._open())
             except IoError as error:
                 if error.data.get("errno") != _LOST:
                     raise
                 # a daemon that is about to die may still let somebody in
                 logger.warning("the daemon is gone; looking for it once more")
-                self._refusal = None
                 time.sleep(pause)
             else:
                 return
-        order.work(self._open(order))
+        order.work(self._open())
 
-    def _open(self, order: _Order) -> Backend:
+    def _open(self) -> Backend:
         """The daemon, which is looked for again where the connection was lost.
 
         Raises:
@@ -244,8 +251,6 @@ class Recording:
         """
         if self._found is not None and self._found.is_open:
             return self._found
-        if self._refusal is not None and not order.opens:
-            raise self._refusal
         if self._found is not None:
             self._found.close()
             self._found = None

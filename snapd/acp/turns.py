@@ -150,10 +150,10 @@ class Turns:
 
     def _begin(self, turn: Turn, ends: Turn | None) -> None:
         self.current = turn
-        self.recording.begin(turn.step, None if ends is None else ends.step, opens=True)
         if (shown := shortened(turn.text)) is not None:
             self._prompts[turn.message_id] = shown
             self.recording.message(self.name, turn.message_id, turn.text)
+        self.recording.begin(turn.step, None if ends is None else ends.step, opens=True)
 
     def _close(self) -> None:
         turn, self.current = self.current, None
