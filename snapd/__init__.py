@@ -7,14 +7,17 @@ needs is loaded when it is first used, so that the command line starts at once.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
 from ._version import __version__
 
 _HOMES = ("snapd.core.errors", "snapd.library", "snapd.library.message_loop")
 """Where the names are defined, the module that loads fastest first."""
 
+# a hook has no time to load `typing`
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from snapd.core.errors import (
         FileNotInSnapshot,
         InvalidParams,

@@ -7,10 +7,11 @@ import hashlib
 import os
 import shlex
 import stat
-import sys
 from typing import TYPE_CHECKING
 
 from snapd.core.errors import IoError, os_errors
+
+from .directories import socket_in, user_directories
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,15 +42,13 @@ class Locations:
     def from_environment(cls, environment: Mapping[str, str]) -> Locations:
         """The directories of this user, from the environment."""
         home = os.path.expanduser("~")
-        config, data, runtime = _platform_directories(environment, home)
-        data = environment.get("SNAPD_DATA_DIR") or data
-        runtime = environment.get("SNAPD_RUNTIME_DIR") or runtime
-        return cls(os.path.join(config, "config.toml"), os.path.abspath(data), os.path.abspath(runtime), home)
+        config, data, runtime = user_directories(environment, home)
+        return cls(os.path.join(config, "config.toml"), data, runtime, home)
 
     @property
     def socket(self) -> str:
         """The socket of the per-user daemon."""
-        return os.path.join(self.runtime, "daemon.sock")
+        return socket_in(self.runtime)
 
     def make_runtime(self) -> None:
         """Makes the runtime directory if it is missing, and checks that only the user can write to it.
@@ -153,29 +152,3 @@ def _make_private(path: str) -> None:
         _make_private(above)
     with contextlib.suppress(FileExistsError):
         os.mkdir(path, 0o700)
-
-
-def _platform_directories(environment: Mapping[str, str], home: str) -> tuple[str, str, str]:
-    """This platform's directories for settings, data and sockets."""
-    if sys.platform in ("darwin", "win32"):
-        import platformdirs
-
-        return (
-            platformdirs.user_config_dir("snapd", False),
-            os.path.dirname(platformdirs.user_data_dir("snapd", False)),
-            platformdirs.user_runtime_dir("snapd", False),
-        )
-
-    # the XDG base directories without a library: a warm command has no time to load one
-    def base(name: str, default: str) -> str:
-        value = environment.get(name, "")
-        return value if os.path.isabs(value) else default
-
-    user = os.getuid()
-    runtime = base("XDG_RUNTIME_DIR", f"/run/user/{user}")
-    return (
-        os.path.join(base("XDG_CONFIG_HOME", os.path.join(home, ".config")), "snapd"),
-        base("XDG_DATA_HOME", os.path.join(home, ".local", "share")),
-        # not TMPDIR: it differs between logins, which would not find each other's daemon
-        os.path.join(runtime, "snapd") if os.access(runtime, os.W_OK | os.X_OK) else f"/tmp/snapd-{user}",  # noqa: S108
-    )

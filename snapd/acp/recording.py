@@ -225,7 +225,8 @@ class Recording:
             self._found.close()
 
     def _start(self, found: Backend, session: str) -> None:
-        found.request("session/start", {"sessionId": session, "agent": self._agents.get(session)})
+        agent = self._agents.get(session)
+        found.request("session/start", {"sessionId": session, **({"agent": agent} if agent else {})})
 
     def _do(self, order: _Order) -> None:
         if self._refusal is not None and not order.opens:

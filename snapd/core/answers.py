@@ -10,7 +10,7 @@ from snapd.core.timeline.model import OperationKind
 
 if TYPE_CHECKING:
     from snapd.core.compare.file_diff import FileDelta
-    from snapd.core.timeline.model import FileSummary, Operation, Session, SessionId, Step, StepId
+    from snapd.core.timeline.model import FileSummary, Message, Operation, Session, SessionId, Step, StepId
 
     from .model import FullLook, ObjectId, Outcome, RelPath, Taken, UncapturedChange
 
@@ -62,6 +62,42 @@ class StepView:
     agent: str | None
     files: tuple[FileSummary, ...] | None
     uncaptured: tuple[UncapturedChange, ...] = ()
+
+
+@attrs.frozen
+class MessageView:
+    """A message, and what the agent did in its turn.
+
+    Attributes:
+        message: the message.
+        steps: how many steps belong to it.
+        files: how many files these steps changed.
+        additions: lines added by them.
+        deletions: lines deleted by them.
+        state: "undone" if all steps that changed something were taken back, "partly" if not all of it was.
+    """
+
+    message: Message
+    steps: int
+    files: int
+    additions: int
+    deletions: int
+    state: Literal["applied", "partly", "undone"]
+
+
+@attrs.frozen
+class News:
+    """What others did to the work of a session since its agent was last told.
+
+    Attributes:
+        undone: its steps that were taken back, as a whole or in part.
+        redone: its steps that were done again.
+        files: the files of its steps that somebody else changed and that are not as they were then, ordered by path.
+    """
+
+    undone: tuple[StepView, ...] = ()
+    redone: tuple[StepView, ...] = ()
+    files: tuple[FileSummary, ...] = ()
 
 
 @attrs.frozen

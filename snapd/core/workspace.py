@@ -11,6 +11,8 @@ from snapd.core.actions.check import StoreCheck
 from snapd.core.actions.cleanup import Cleanup
 from snapd.core.actions.compare import Comparison
 from snapd.core.actions.history import History
+from snapd.core.actions.messages import Messages
+from snapd.core.actions.news import SessionNews
 from snapd.core.actions.purge import Purge
 from snapd.core.actions.restore import Restore
 from snapd.core.actions.session_diff import NetChanges
@@ -53,6 +55,8 @@ class Workspace:
         restore, revert: see `Restore`.
         cleanup, keep_house: see `Cleanup`.
         sessions: begins and ends sessions and steps.
+        messages: records what people ask of agents.
+        news: says what an agent has to be told, see `SessionNews.tell`.
         undo_steps: takes steps and operations back and does them again.
         undo_parts: takes back some files of a step, or some hunks.
         step_changes: says what steps changed.
@@ -90,6 +94,8 @@ class Workspace:
         self.cleanup, self.keep_house = cleanup.cleanup, cleanup.keep_house
         self.step_changes = StepChanges(store, store, texts)
         self.sessions = Sessions(writer, store, self.step_changes)
+        self.messages = Messages(writer, store.timeline, self.sessions, self.step_changes, policy)
+        self.news = SessionNews(writer, store, store, self.sessions, self.step_changes, policy).tell
         self.history = History(store.timeline, self.step_changes)
         planner = UndoPlanner(store, store, work_tree, self.step_changes)
         contested = ContestedFiles(writer, store, store.timeline, self.step_changes, planner, texts)

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from snapd.core.errors import InvalidParams
+
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
@@ -33,3 +35,19 @@ class Context:
     def enabled(self) -> bool:
         """Whether this client has snapshots turned on."""
         return self.workspace.policy.enabled(self.client)
+
+    def need_snapshots(self, purpose: str) -> None:
+        """Makes sure that this client has snapshots turned on.
+
+        Args:
+            purpose: what there is nothing for otherwise, such as "begin a step on".
+
+        Raises:
+            InvalidParams: it has not.
+        """
+        if not self.enabled:
+            raise InvalidParams(
+                f"snapshots are off for this client, so there is nothing to {purpose}",
+                hint="turn the setting `snapshot` on",
+                field="params",
+            )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from snapd.core.paths import shown
 from snapd.wire import session as wire
+from snapd.wire.message import Message
 from snapd.wire.values import FileChange, Uncaptured
 
 from . import convert
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from snapd.core.actions.history import HistoryEntry
-    from snapd.core.answers import SessionView, StepView
+    from snapd.core.answers import MessageView, SessionView, StepView
     from snapd.core.timeline.model import FileSummary, Operation
 
 
@@ -60,6 +61,20 @@ def step(root: bytes, view: StepView) -> wire.Step:
     )
 
 
+def message(view: MessageView) -> Message:
+    """Converts a message."""
+    return Message(
+        message_id=view.message.message_id,
+        text=view.message.text,
+        at=convert.moment(view.message.started),
+        steps=view.steps,
+        files=view.files,
+        additions=view.additions,
+        deletions=view.deletions,
+        state=view.state,
+    )
+
+
 def operation(found: Operation) -> wire.Operation:
     """Converts an operation that can be undone."""
     return wire.Operation(
@@ -92,12 +107,14 @@ def files(root: bytes, summaries: Iterable[FileSummary]) -> list[FileChange]:
 
 def entry(root: bytes, found: HistoryEntry) -> wire.Entry:
     """Converts an entry of the history."""
-    is_operation = found.kind not in ("step", "user")
+    is_operation = found.kind not in ("step", "user", "message")
     return wire.Entry(
         kind=found.kind,
         at=convert.moment(found.milliseconds),
         step=None if found.step is None else step(root, found.step),
         session_id=found.session_id,
+        message_id=None if found.message is None else found.message.message_id,
+        text=None if found.message is None else found.message.text,
         steps=list(found.turned) if is_operation else None,
         state=found.state,
         operations=[operation(each) for each in found.operations] or None,

@@ -1,10 +1,11 @@
-"""`session/start`, `end`, `list`, `steps`, `diff` and `history`."""
+"""`session/start`, `end`, `list`, `steps`, `message`, `messages`, `news`, `diff` and `history`."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from snapd.core.actions.history import HistoryPosition, HistoryQuery
+from snapd.wire import message as message_wire
 from snapd.wire import methods
 from snapd.wire import session as wire
 
@@ -49,6 +50,37 @@ def steps(context: Context, params: wire.SessionStepsParams) -> wire.SessionStep
     return wire.SessionStepsResult(
         steps=[history.step(context.workspace.root, view) for view in page.views],
         next_cursor=paged.optional_cursor(page.after),
+    )
+
+
+@handles(methods.SESSION_MESSAGE)
+def message(context: Context, params: message_wire.SessionMessageParams) -> message_wire.SessionMessageResult:
+    """Records a message."""
+    context.need_snapshots("record a message with")
+    context.workspace.messages.send(params.session_id, params.message_id, params.text, context.call)
+    return message_wire.SessionMessageResult()
+
+
+@handles(methods.SESSION_MESSAGES)
+def messages(context: Context, params: message_wire.SessionMessagesParams) -> message_wire.SessionMessagesResult:
+    """Lists the messages of a session."""
+    paged = convert.PagedRequest(params)
+    page = context.workspace.messages.page(params.session_id, context.call, paged.number(), params.limit)
+    return message_wire.SessionMessagesResult(
+        messages=[history.message(view) for view in page.views], next_cursor=paged.optional_cursor(page.after)
+    )
+
+
+@handles(methods.SESSION_NEWS)
+def news(context: Context, params: message_wire.SessionNewsParams) -> message_wire.SessionNewsResult:
+    """Says what an agent has to be told."""
+    context.need_snapshots("compare the folder with")
+    found = context.workspace.news(params.session_id, context.call)
+    root = context.workspace.root
+    return message_wire.SessionNewsResult(
+        undone=[history.step(root, view) for view in found.undone],
+        redone=[history.step(root, view) for view in found.redone],
+        files=history.files(root, found.files),
     )
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from snapd.core.errors import InvalidParams
-from snapd.core.timeline.model import StepQuery
+from snapd.core.timeline.queries import StepQuery
 from snapd.wire import methods
 from snapd.wire import session as wire
 from snapd.wire.snapshot import DiffResult
@@ -21,12 +20,7 @@ if TYPE_CHECKING:
 @handles(methods.STEP_BEGIN)
 def begin(context: Context, params: wire.StepBeginParams) -> wire.StepBeginResult:
     """Begins a step."""
-    if not context.enabled:
-        raise InvalidParams(
-            "snapshots are off for this client, so there is nothing to begin a step on",
-            hint="turn the setting `snapshot` on",
-            field="params",
-        )
+    context.need_snapshots("begin a step on")
     step = context.workspace.sessions.begin(
         params.session_id,
         context.call,
@@ -59,7 +53,7 @@ def end(context: Context, params: wire.StepEndParams) -> wire.StepEndResult:
 @handles(methods.STEP_FIND)
 def find(context: Context, params: wire.StepFindParams) -> wire.StepFindResult:
     """Finds steps by the beginning of their ids."""
-    wanted = StepQuery(params.prefix or "", params.session_id, params.parent_step_id)
+    wanted = StepQuery(params.prefix or "", params.session_id, params.parent_step_id, is_open=params.open)
     views = context.workspace.sessions.find(wanted, params.limit, context.call, renames=params.renames)
     return wire.StepFindResult(steps=[history.step(context.workspace.root, view) for view in views])
 

@@ -195,6 +195,16 @@ class FolderSettings:
         """See `Policy.kept`."""
         return _settings(self._found(None)).kept
 
+    @property
+    def keeps_prompts(self) -> bool:
+        """See `Policy.keeps_prompts`."""
+        return _settings(self._found(None)).prompts
+
+    @property
+    def tells_agents(self) -> bool:
+        """See `Policy.tells_agents`."""
+        return _settings(self._found(None)).tell_agents
+
     def enabled(self, client: Hashable) -> bool:
         """See `Policy.enabled`."""
         enabled: bool = self._found(client)["snapshot"][0]

@@ -95,6 +95,10 @@ def _integer(expected: str, minimum: int) -> Kind:
     return Kind(expected, lambda value: type(value) is int and value >= minimum, parse=_parse_number)
 
 
+def _boolean() -> Kind:
+    return Kind("true or false", lambda value: type(value) is bool, parse=lambda text: _WORDS.get(text.lower(), text))
+
+
 def _strings(expected: str, accepts: Callable[[str], bool]) -> Kind:
     return Kind(
         expected,
@@ -123,7 +127,7 @@ class Settings:
     """What holds for a client: a value for each row of the table, whose documentation says what it does."""
 
     snapshot: bool = _setting(
-        Kind("true or false", lambda value: type(value) is bool, parse=lambda text: _WORDS.get(text.lower(), text)),
+        _boolean(),
         True,
         "`false` turns snapshots off for the client that sets it: `track` gives `null`",
         shown="`true`",
@@ -153,6 +157,19 @@ class Settings:
         64 * 1024 * 1024,
         "snapshots leave out larger files, and list them as skipped",
         shown="64 MiB",
+    )
+    prompts: bool = _setting(
+        _boolean(),
+        True,
+        "whether snapd keeps the first 10,000 characters of each prompt that an agent's hooks report, for `snapd log`",
+        shown="`true`",
+    )
+    tell_agents: bool = _setting(
+        _boolean(),
+        True,
+        "whether an agent's hooks tell it which of its steps were undone or redone, and which of its files others "
+        "changed, since they last spoke to it",
+        shown="`true`",
     )
     data_dir: str | None = _setting(
         Kind("a path", lambda value: type(value) is str and value != "" and "\0" not in value),

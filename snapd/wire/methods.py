@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 import attrs
 
-from . import check, events, notifications, session, snapshot
+from . import check, events, message, notifications, session, snapshot
 from .values import Outcome, Patch, RequestParams
 
 if TYPE_CHECKING:
@@ -143,6 +143,18 @@ SESSION_END = Method(
 )
 SESSION_LIST = Method("session/list", session.SessionListParams, session.SessionListResult, "reads")
 SESSION_STEPS = Method("session/steps", session.SessionStepsParams, session.SessionStepsResult, "reads", _SESSION)
+SESSION_MESSAGE = Method(
+    "session/message",
+    message.SessionMessageParams,
+    message.SessionMessageResult,
+    "writes",
+    _SESSION,
+    idempotent=True,
+)
+SESSION_MESSAGES = Method(
+    "session/messages", message.SessionMessagesParams, message.SessionMessagesResult, "reads", _SESSION
+)
+SESSION_NEWS = Method("session/news", message.SessionNewsParams, message.SessionNewsResult, "writes", _SESSION)
 SESSION_DIFF = Method("session/diff", session.SessionDiffParams, session.SessionDiffResult, "reads", _SESSION_STEP)
 SESSION_UNDO = Method(
     "session/undo",

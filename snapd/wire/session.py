@@ -20,7 +20,7 @@ from .values import (
     Uncaptured,
 )
 
-_SESSION = "The session."
+SESSION = "The session."
 _STEP = "The step."
 _MESSAGE = "The message that it belongs to, by the agent's own id."
 _PART = "The part of that message, by the agent's own id."
@@ -90,14 +90,14 @@ class SessionStartParams(RequestParams):
 class SessionStartResult:
     """The result of `session/start`."""
 
-    session_id: Annotated[str, _SESSION]
+    session_id: Annotated[str, SESSION]
 
 
 @attrs.frozen(kw_only=True)
 class SessionEndParams(RequestParams):
     """Ends a session and its open steps. Its steps can still be undone."""
 
-    session_id: Annotated[str, _SESSION]
+    session_id: Annotated[str, SESSION]
 
 
 @attrs.frozen(kw_only=True)
@@ -125,7 +125,7 @@ class SessionListResult:
 class SessionStepsParams(RequestParams):
     """Lists the steps of a session."""
 
-    session_id: Annotated[str, _SESSION]
+    session_id: Annotated[str, SESSION]
     cursor: Annotated[str | None, CURSOR] = None
     limit: Annotated[Limit | None, "The maximum number of steps in one response, at least 1. Default: all."] = None
 
@@ -145,7 +145,7 @@ class SessionDiffParams(RequestParams):
     They leave out what the user or other sessions changed between the steps.
     """
 
-    session_id: Annotated[str, _SESSION]
+    session_id: Annotated[str, SESSION]
     message_id: Annotated[str | None, "Only the steps of this message."] = None
     step_id: Annotated[str | None, "Only this step and its parts."] = None
     contents: Annotated[bool, "Whether to fill in `before` and `after`."] = True
@@ -241,7 +241,7 @@ class SessionRevertParams(RequestParams):
     It undoes all steps of the session from the first one that belongs to it.
     """
 
-    session_id: Annotated[str, _SESSION]
+    session_id: Annotated[str, SESSION]
     message_id: Annotated[str, "Go back to before this message."]
     part_id: Annotated[str | None, "Go back to before this part of the message."] = None
     dry_run: Annotated[bool, DRY_RUN] = False
@@ -262,7 +262,7 @@ class RevertOutcome(Outcome):
 class SessionUnrevertParams(RequestParams):
     """Reverses `session/revert`. What others changed since stays."""
 
-    session_id: Annotated[str, _SESSION]
+    session_id: Annotated[str, SESSION]
 
 
 @attrs.frozen(kw_only=True)
@@ -273,11 +273,15 @@ class StepBeginParams(RequestParams):
     step with the same `partId` and `messageId` already, that step is the result, and nothing is begun.
     """
 
-    session_id: Annotated[str, _SESSION]
+    session_id: Annotated[str, SESSION]
     parent_step_id: Annotated[
         str | None, "The step that this one is a part of, in any session: for a subagent, the step of its caller."
     ] = None
-    message_id: Annotated[str | None, _MESSAGE] = None
+    message_id: Annotated[
+        str | None,
+        "The message that it belongs to, by the agent's own id. Default: the one that `session/message` sent last, if "
+        "any.",
+    ] = None
     part_id: Annotated[str | None, _PART] = None
     tool: Annotated[str | None, "The tool that is used."] = None
     description: Annotated[str | None, "A description for people."] = None
@@ -309,6 +313,7 @@ class StepFindParams(RequestParams):
     prefix: Annotated[str | None, "The beginning of the step ids. Default: any."] = None
     session_id: Annotated[str | None, "Only steps of this session."] = None
     parent_step_id: Annotated[str | None, "Only steps that are parts of this one."] = None
+    open: Annotated[bool, "Only open steps."] = False
     limit: Annotated[Limit | None, "The maximum number of steps in the response, at least 1. Default: all."] = None
     renames: Annotated[bool, _RENAMES] = False
 
@@ -414,10 +419,10 @@ class StepRevertFilesParams(RequestParams):
 class HistoryParams(RequestParams):
     """Lists what happened in the workspace.
 
-    The entries are the steps of all sessions, the operations, and what changed while no step was open.
+    The entries are the steps and messages of all sessions, the operations, and what changed while no step was open.
     """
 
-    session_id: Annotated[str | None, "Only the steps and operations of this session."] = None
+    session_id: Annotated[str | None, "Only the steps, messages and operations of this session."] = None
     files: Annotated[
         list[str] | None,
         "Only entries that changed one of these files or folders, with only these files in their `files`: relative "
@@ -430,15 +435,17 @@ class HistoryParams(RequestParams):
 
 @attrs.frozen(kw_only=True)
 class Entry:
-    """An entry of the history: a step, an operation, or what changed while no step was open."""
+    """An entry of the history: a step, an operation, a message, or what changed while no step was open."""
 
     kind: Annotated[
-        Literal["step", "user", "restore", "revert", "undo", "redo", "unrevert", "hunks"],
+        Literal["step", "user", "message", "restore", "revert", "undo", "redo", "unrevert", "hunks"],
         'What it is. `"user"` means changes while no step was open.',
     ]
     at: Annotated[str, 'When it began; for `"user"`, when it was noticed. RFC 3339 in UTC with milliseconds.']
     step: Annotated[Step | None, "The step, if it is one."] = None
-    session_id: Annotated[str | None, "The session of an operation."] = None
+    session_id: Annotated[str | None, "The session of an operation or a message."] = None
+    message_id: Annotated[str | None, "The id of the message, if it is one."] = None
+    text: Annotated[str | None, "The prompt of a message, if it is known."] = None
     steps: Annotated[list[str] | None, "The steps that an operation undid or redid."] = None
     state: Annotated[
         Literal["partly", "undone"] | None, "Of an operation that was undone, or `partly` so, as for a step."

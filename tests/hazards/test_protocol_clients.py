@@ -127,7 +127,9 @@ def test_client_that_never_reads_holds_up_nobody_and_the_daemon_does_not_grow(da
         # 240 MB were asked for
         assert resident_bytes(process) - before < 120 << 20
     assert sorted(deaf.answer()["id"] for _ in range(120)) == list(range(120))
-    assert [each["params"]["seq"] for each in deaf.others] == list(range(1, 12))
+    # on a busy machine, the daemon may see a change before the request that tracks it
+    assert [each["params"]["seq"] for each in deaf.others] == list(range(1, len(deaf.others) + 1))
+    assert [each["method"] for each in deaf.others].count("snapshot/didTrack") == 11
     deaf.close()
     assert other.result("snapshot/status")["enabled"] is True
 

@@ -171,6 +171,25 @@ async def test_a_session_is_undone_whole(client: Client, project: str) -> None:
         await view.until(lambda: "no step left to undo\nr does again" in view.message, "the error")
 
 
+async def test_a_turn_is_shown_and_undone_whole(client: Client, project: str) -> None:
+    client.session_start("S", agent="claude")
+    client.session_message("S", "m1", "make it\nfaster")
+    for number in range(2):
+        take(client, project, {f"{number}.txt": b"x\n"}, description="work")
+    client.session_message("S", "m2", "now test it")
+    take(client, project, {"test.txt": b"x\n"}, description="test")
+    async with shown(project) as view:
+        turns = [row for row in view.rows if "»" in row]
+        assert [words in row for row, words in zip(turns, ("now test it", "make it faster"), strict=True)] == [True] * 2
+        await view.select("make it faster")
+        await view.until(lambda: any("0.txt" in line for line in view.diff), "what the turn changed")
+        assert {"make it", "faster"} <= {line.strip() for line in view.diff}
+        await view.press("u")
+        await view.answer("y", "Undo all steps of this turn?")
+        await view.until(lambda: view.messages, "the outcome")
+        assert [read(project, name) for name in ("0.txt", "1.txt", "test.txt")] == [None, None, b"x\n"]
+
+
 async def test_a_conflict_is_shown_and_settled(client: Client, project: str) -> None:
     take(client, project, {"basket.py": NEW, "new.txt": b"new\n"}, description="both")
     mine = numbered(40, l3=b"mine", l30=b"thirty")

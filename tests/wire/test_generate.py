@@ -9,7 +9,7 @@ import attrs
 import pytest
 from snapd_client.methods import IDEMPOTENT
 
-from snapd.wire import events, notifications, session, snapshot, values
+from snapd.wire import events, message, notifications, session, snapshot, values
 from snapd.wire.__main__ import main
 from snapd.wire.converter import wire_name
 from snapd.wire.generate import outputs, protocol_markdown
@@ -53,7 +53,9 @@ REQUESTS = {
     "session/unrevert": ("sessionId", OUTCOME),
     "step/begin": ("sessionId parentStepId? messageId? partId? tool? description? ends? detached?", "stepId hash"),
     "step/end": ("stepId files?", "stepId from to files"),
-    "step/find": ("prefix? sessionId? parentStepId? limit? renames?", "steps"),
+    "step/find": ("prefix? sessionId? parentStepId? open? limit? renames?", "steps"),
+    "session/message": ("sessionId messageId text?", ""),
+    "session/messages": ("sessionId cursor? limit?", "messages nextCursor?"),
     "step/hunks": ("stepId file", "hunks"),
     "step/revertHunks": ("stepId file hunks dryRun? onConflict? details?", OUTCOME),
 }
@@ -65,6 +67,7 @@ ADDED = {
     "snapshot/list": ("prefix? before? counts? cursor? limit?", "snapshots nextCursor?"),
     "snapshot/purge": ("files? everything? dryRun?", "applied files snapshots sessions freedBytes stillInGit"),
     "session/history": ("sessionId? files? renames? cursor? limit?", "entries nextCursor?"),
+    "session/news": ("sessionId", "undone redone files"),
     "step/diff": ("stepId files? exact?", "diff encoding?"),
     "step/revertFiles": ("stepId files dryRun? onConflict? details?", OUTCOME),
 }
@@ -90,6 +93,7 @@ VALUES = {
     session.Session: "sessionId agent? title? startedAt endedAt? stepCount undoable redoable",
     session.Step: "stepId sessionId index parentStepId? messageId? partId? agent? tool? description? startedAt "
     "endedAt? from to? state files? uncaptured?",
+    message.Message: "messageId text? at steps files additions deletions state",
     session.Hunk: "index header lines",
     events.ToldNotification: "method params",
 }

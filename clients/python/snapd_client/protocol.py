@@ -42,6 +42,7 @@ __all__ = [
     "ListFilesResult",
     "ListParams",
     "ListResult",
+    "Message",
     "NotificationParams",
     "OnConflict",
     "OpenStep",
@@ -67,6 +68,12 @@ __all__ = [
     "SessionEndResult",
     "SessionListParams",
     "SessionListResult",
+    "SessionMessageParams",
+    "SessionMessageResult",
+    "SessionMessagesParams",
+    "SessionMessagesResult",
+    "SessionNewsParams",
+    "SessionNewsResult",
     "SessionRedoParams",
     "SessionRevertParams",
     "SessionStartParams",
@@ -1139,6 +1146,94 @@ class SessionStepsResult(_SessionStepsResultRequired, total=False):
     """The `cursor` of the next page. Absent on the last page."""
 
 
+class _SessionMessageParamsRequired(RequestParams):
+    sessionId: str
+    """The session."""
+    messageId: str
+    """The message, by the agent's own id."""
+
+
+class SessionMessageParams(_SessionMessageParamsRequired, total=False):
+    """The params of `session/message`."""
+
+    text: str
+    """The prompt. The first 10,000 characters are kept, or nothing if the setting `prompts` is `false`."""
+
+
+class SessionMessageResult(TypedDict):
+    """The result of `session/message`."""
+
+
+class _SessionMessagesParamsRequired(RequestParams):
+    sessionId: str
+    """The session."""
+
+
+class SessionMessagesParams(_SessionMessagesParamsRequired, total=False):
+    """The params of `session/messages`."""
+
+    cursor: str
+    """The `nextCursor` of the page before. The other params must be the same, except `limit`; otherwise the request
+    fails with `invalidParams`.
+    """
+    limit: int
+    """The maximum number of messages in one response, at least 1. Default: all."""
+
+
+class _MessageRequired(TypedDict):
+    messageId: str
+    """The id of the message."""
+    at: str
+    """When it was sent, or its first step began. RFC 3339 in UTC with milliseconds."""
+    steps: int
+    """The number of its steps."""
+    files: int
+    """The number of files that these steps changed."""
+    additions: int
+    """The number of lines that they added."""
+    deletions: int
+    """The number of lines that they deleted."""
+    state: Literal["applied", "undone", "partly"]
+    """What has become of these steps, as for one step."""
+
+
+class Message(_MessageRequired, total=False):
+    """A message to an agent, which begins a turn, and what the agent did in that turn."""
+
+    text: str
+    """The prompt, if it is known: at most 10,000 characters of it."""
+
+
+class _SessionMessagesResultRequired(TypedDict):
+    messages: list[Message]
+    """The messages, oldest first."""
+
+
+class SessionMessagesResult(_SessionMessagesResultRequired, total=False):
+    """The result of `session/messages`."""
+
+    nextCursor: str
+    """The `cursor` of the next page. Absent on the last page."""
+
+
+class SessionNewsParams(RequestParams):
+    """The params of `session/news`."""
+
+    sessionId: str
+    """The session."""
+
+
+class SessionNewsResult(TypedDict):
+    """The result of `session/news`. All lists are empty if there is nothing to tell."""
+
+    undone: list[Step]
+    """Its steps that were undone, as a whole or in part."""
+    redone: list[Step]
+    """Its steps that were redone."""
+    files: list[FileChange]
+    """The files of its steps that somebody else changed, ordered by file: how they differ from then."""
+
+
 class _SessionDiffParamsRequired(RequestParams):
     sessionId: str
     """The session."""
@@ -1292,7 +1387,7 @@ class HistoryParams(RequestParams, total=False):
     """The params of `session/history`."""
 
     sessionId: str
-    """Only the steps and operations of this session."""
+    """Only the steps, messages and operations of this session."""
     files: list[str]
     """Only entries that changed one of these files or folders, with only these files in their `files`: relative paths,
     absolute paths, or `file:` URIs. With `renames`, a file is followed to its older names.
@@ -1308,7 +1403,7 @@ class HistoryParams(RequestParams, total=False):
 
 
 class _EntryRequired(TypedDict):
-    kind: Literal["step", "user", "restore", "revert", "undo", "redo", "unrevert", "hunks"]
+    kind: Literal["step", "user", "message", "restore", "revert", "undo", "redo", "unrevert", "hunks"]
     """What it is. `"user"` means changes while no step was open."""
     at: str
     """When it began; for `"user"`, when it was noticed. RFC 3339 in UTC with milliseconds."""
@@ -1319,12 +1414,16 @@ class _EntryRequired(TypedDict):
 
 
 class Entry(_EntryRequired, total=False):
-    """An entry of the history: a step, an operation, or what changed while no step was open."""
+    """An entry of the history: a step, an operation, a message, or what changed while no step was open."""
 
     step: Step
     """The step, if it is one."""
     sessionId: str
-    """The session of an operation."""
+    """The session of an operation or a message."""
+    messageId: str
+    """The id of the message, if it is one."""
+    text: str
+    """The prompt of a message, if it is known."""
     steps: list[str]
     """The steps that an operation undid or redid."""
     state: Literal["partly", "undone"]
@@ -1358,7 +1457,8 @@ class StepBeginParams(_StepBeginParamsRequired, total=False):
     parentStepId: str
     """The step that this one is a part of, in any session: for a subagent, the step of its caller."""
     messageId: str
-    """The message that it belongs to, by the agent's own id."""
+    """The message that it belongs to, by the agent's own id. Default: the one that `session/message` sent last, if any.
+    """
     partId: str
     """The part of that message, by the agent's own id."""
     tool: str
@@ -1419,6 +1519,8 @@ class StepFindParams(RequestParams, total=False):
     """Only steps of this session."""
     parentStepId: str
     """Only steps that are parts of this one."""
+    open: bool
+    """Only open steps."""
     limit: int
     """The maximum number of steps in the response, at least 1. Default: all."""
     renames: bool

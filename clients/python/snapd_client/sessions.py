@@ -74,6 +74,47 @@ class SessionRequests(Requests):
         result: types.Steps = self._ask("session/steps", params, workspace_uri, timeout, on_progress)
         return result
 
+    def session_message(
+        self,
+        session_id: str,
+        message_id: str,
+        text: str | None = None,
+        *,
+        workspace_uri: str | None = None,
+        timeout: float | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> None:
+        """Records that somebody sent a message to the agent; steps that are begun from now on belong to it."""
+        params = {"sessionId": session_id, "messageId": message_id, "text": text}
+        self._ask("session/message", params, workspace_uri, timeout, on_progress)
+
+    def session_messages(
+        self,
+        session_id: str,
+        *,
+        cursor: str | None = None,
+        limit: int | None = None,
+        workspace_uri: str | None = None,
+        timeout: float | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> types.Messages:
+        """Lists the messages of a session, oldest first: all of them, or one page with `limit`."""
+        params = {"sessionId": session_id, "cursor": cursor, "limit": limit}
+        result: types.Messages = self._ask("session/messages", params, workspace_uri, timeout, on_progress)
+        return result
+
+    def session_news(
+        self,
+        session_id: str,
+        *,
+        workspace_uri: str | None = None,
+        timeout: float | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> types.News:
+        """Returns what others did to the work of a session since its agent was last told: it counts as told now."""
+        result: types.News = self._ask("session/news", {"sessionId": session_id}, workspace_uri, timeout, on_progress)
+        return result
+
     def session_diff(
         self,
         session_id: str,
@@ -282,6 +323,7 @@ class SessionRequests(Requests):
         *,
         session_id: str | None = None,
         parent_step_id: str | None = None,
+        is_open: bool | None = None,
         limit: int | None = None,
         renames: bool | None = None,
         workspace_uri: str | None = None,
@@ -293,6 +335,7 @@ class SessionRequests(Requests):
             "prefix": prefix,
             "sessionId": session_id,
             "parentStepId": parent_step_id,
+            "open": is_open,
             "limit": limit,
             "renames": renames,
         }

@@ -794,6 +794,74 @@ export interface SessionStepsResult {
   nextCursor?: string;
 }
 
+/** The params of `session/message`. */
+export interface SessionMessageParams extends RequestParams {
+  /** The session. */
+  sessionId: string;
+  /** The message, by the agent's own id. */
+  messageId: string;
+  /** The prompt. The first 10,000 characters are kept, or nothing if the setting `prompts` is `false`. */
+  text?: string;
+}
+
+/** The result of `session/message`. */
+export interface SessionMessageResult {
+}
+
+/** The params of `session/messages`. */
+export interface SessionMessagesParams extends RequestParams {
+  /** The session. */
+  sessionId: string;
+  /** The `nextCursor` of the page before. The other params must be the same, except `limit`; otherwise the request fails with `invalidParams`. */
+  cursor?: string;
+  /** The maximum number of messages in one response, at least 1. Default: all. */
+  limit?: number;
+}
+
+/** A message to an agent, which begins a turn, and what the agent did in that turn. */
+export interface Message {
+  /** The id of the message. */
+  messageId: string;
+  /** The prompt, if it is known: at most 10,000 characters of it. */
+  text?: string;
+  /** When it was sent, or its first step began. RFC 3339 in UTC with milliseconds. */
+  at: string;
+  /** The number of its steps. */
+  steps: number;
+  /** The number of files that these steps changed. */
+  files: number;
+  /** The number of lines that they added. */
+  additions: number;
+  /** The number of lines that they deleted. */
+  deletions: number;
+  /** What has become of these steps, as for one step. */
+  state: "applied" | "undone" | "partly";
+}
+
+/** The result of `session/messages`. */
+export interface SessionMessagesResult {
+  /** The messages, oldest first. */
+  messages: Message[];
+  /** The `cursor` of the next page. Absent on the last page. */
+  nextCursor?: string;
+}
+
+/** The params of `session/news`. */
+export interface SessionNewsParams extends RequestParams {
+  /** The session. */
+  sessionId: string;
+}
+
+/** The result of `session/news`. All lists are empty if there is nothing to tell. */
+export interface SessionNewsResult {
+  /** Its steps that were undone, as a whole or in part. */
+  undone: Step[];
+  /** Its steps that were redone. */
+  redone: Step[];
+  /** The files of its steps that somebody else changed, ordered by file: how they differ from then. */
+  files: FileChange[];
+}
+
 /** The params of `session/diff`. */
 export interface SessionDiffParams extends RequestParams {
   /** The session. */
@@ -912,7 +980,7 @@ export interface SessionUnrevertParams extends RequestParams {
 
 /** The params of `session/history`. */
 export interface HistoryParams extends RequestParams {
-  /** Only the steps and operations of this session. */
+  /** Only the steps, messages and operations of this session. */
   sessionId?: string;
   /** Only entries that changed one of these files or folders, with only these files in their `files`: relative paths, absolute paths, or `file:` URIs. With `renames`, a file is followed to its older names. */
   files?: string[];
@@ -924,16 +992,20 @@ export interface HistoryParams extends RequestParams {
   limit?: number;
 }
 
-/** An entry of the history: a step, an operation, or what changed while no step was open. */
+/** An entry of the history: a step, an operation, a message, or what changed while no step was open. */
 export interface Entry {
   /** What it is. `"user"` means changes while no step was open. */
-  kind: "step" | "user" | "restore" | "revert" | "undo" | "redo" | "unrevert" | "hunks";
+  kind: "step" | "user" | "message" | "restore" | "revert" | "undo" | "redo" | "unrevert" | "hunks";
   /** When it began; for `"user"`, when it was noticed. RFC 3339 in UTC with milliseconds. */
   at: string;
   /** The step, if it is one. */
   step?: Step;
-  /** The session of an operation. */
+  /** The session of an operation or a message. */
   sessionId?: string;
+  /** The id of the message, if it is one. */
+  messageId?: string;
+  /** The prompt of a message, if it is known. */
+  text?: string;
   /** The steps that an operation undid or redid. */
   steps?: string[];
   /** Of an operation that was undone, or `partly` so, as for a step. */
@@ -962,7 +1034,7 @@ export interface StepBeginParams extends RequestParams {
   sessionId: string;
   /** The step that this one is a part of, in any session: for a subagent, the step of its caller. */
   parentStepId?: string;
-  /** The message that it belongs to, by the agent's own id. */
+  /** The message that it belongs to, by the agent's own id. Default: the one that `session/message` sent last, if any. */
   messageId?: string;
   /** The part of that message, by the agent's own id. */
   partId?: string;
@@ -1012,6 +1084,8 @@ export interface StepFindParams extends RequestParams {
   sessionId?: string;
   /** Only steps that are parts of this one. */
   parentStepId?: string;
+  /** Only open steps. */
+  open?: boolean;
   /** The maximum number of steps in the response, at least 1. Default: all. */
   limit?: number;
   /** Whether to list a moved file once, with `renamedFrom`. */
@@ -1109,6 +1183,9 @@ export interface Requests {
   "session/end": { params: SessionEndParams; result: SessionEndResult };
   "session/list": { params: SessionListParams; result: SessionListResult };
   "session/steps": { params: SessionStepsParams; result: SessionStepsResult };
+  "session/message": { params: SessionMessageParams; result: SessionMessageResult };
+  "session/messages": { params: SessionMessagesParams; result: SessionMessagesResult };
+  "session/news": { params: SessionNewsParams; result: SessionNewsResult };
   "session/diff": { params: SessionDiffParams; result: SessionDiffResult };
   "session/undo": { params: SessionUndoParams; result: StepsOutcome };
   "session/redo": { params: SessionRedoParams; result: StepsOutcome };
@@ -1153,6 +1230,9 @@ export const IDEMPOTENT: Readonly<Record<keyof Requests, boolean | string>> = {
   "session/end": true,
   "session/list": true,
   "session/steps": true,
+  "session/message": true,
+  "session/messages": true,
+  "session/news": false,
   "session/diff": true,
   "session/undo": false,
   "session/redo": false,

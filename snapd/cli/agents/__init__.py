@@ -1,1 +1,1 @@
-"""The commands that stand between agents and the rest: each loads its face late."""
+"""The commands that agents call, or that wire agents to snapd."""

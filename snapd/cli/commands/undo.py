@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from snapd.cli.requests.connection import backend, in_folder
-from snapd.cli.requests.names import find_session, find_step, latest_session
+from snapd.cli.requests.names import find_message, find_session, find_step, latest_session
 from snapd.cli.requests.operation import operate
 from snapd.core.errors import InvalidParams
 
@@ -47,7 +47,10 @@ def _wanted(options: argparse.Namespace, found: Backend) -> dict[str, Any]:
         step = find_step(found, options.to or options.step, session_id)
         name = "stepId" if options.to is None else "afterStepId"
         return {"sessionId": step["sessionId"], name: step["stepId"]}
-    return {"sessionId": session_id, "messageId": options.message, "count": options.count}
+    if options.message is not None:
+        message = find_message(found, options.message, session_id)
+        return {"sessionId": message["sessionId"], "messageId": message["messageId"]}
+    return {"sessionId": session_id, "count": options.count}
 
 
 def _whole_session(options: argparse.Namespace, found: Backend) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from snapd.cli.requests.names import short
 from snapd.cli.terminal.layout import columns, fit, one_line, pad
-from snapd.cli.terminal.naming import changed, said_of, step_name
+from snapd.cli.terminal.naming import changed, prompt_of, said_of, step_name
 from snapd.cli.terminal.output import printable
 from snapd.cli.terminal.times import moment
 
@@ -43,7 +43,7 @@ def entry_line(
     when = moment(entry["at"])
     clock = f"{when:%H:%M}" if when.date() == now.date() else f"{when.day} {when:%b}"
     start = [(pad(name, _NAME), "yellow" if entry["kind"] == "step" else "dim"), (pad(clock, _WHEN), "dim")]
-    author = (pad(fit(who, _WHO), _WHO), "dim" if entry["kind"] == "user" else "cyan")
+    author = (pad(fit(who, _WHO), _WHO), "dim" if entry["kind"] in ("user", "message") else "cyan")
     count = (" ".join(f"{sign}{_total(entry, key)}" for sign, key in _COUNTED), "")
     counted = [count] if entry["files"] and not _is_counted(entry) else []
     # what a narrow terminal goes without: first who it was, then how much
@@ -67,6 +67,8 @@ def _words(entry: dict[str, Any], sessions: Mapping[str, dict[str, Any]]) -> tup
     if entry["kind"] == "step":
         step = entry["step"]
         return step["stepId"][:_NAME], _agent(sessions[step["sessionId"]]), step_name(step)
+    if entry["kind"] == "message":
+        return printable(entry["messageId"][:_NAME]), "you", prompt_of(entry)
     # nothing but the snapshot after it names it
     name = entry["after"][:_NAME]
     if entry["kind"] == "user":

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from snapd.cli.requests.names import short
 from snapd.cli.terminal.layout import columns, fit, fit_title, one_line, pad
-from snapd.cli.terminal.naming import said_of, step_name
+from snapd.cli.terminal.naming import prompt_of, said_of, step_name
 from snapd.cli.terminal.output import count_words, letter_of, printable
 from snapd.cli.terminal.plans import operation_name
 from snapd.cli.terminal.reasons import sharing
@@ -70,8 +70,9 @@ class _Row:
         time: at its beginning.
         cells: of the graph.
         texts: beside it, each with its style.
-        file: of a step that is called after its only file, that file: it stands behind the first of the texts, or
-            below where there is little room.
+        file: of a step that is called after its only file, that file: it stands behind some of the texts, or below
+            where there is little room.
+        ahead: how many texts stand before the file.
     """
 
     def __init__(
@@ -80,11 +81,13 @@ class _Row:
         cells: list[tuple[str, str]],
         texts: list[tuple[str, str]],
         file: _Files | None = None,
+        ahead: int = 0,
     ) -> None:
         self.time = time
         self.cells = cells
         self.texts = texts
         self.file = file
+        self.ahead = ahead
 
 
 class _Picture:
@@ -107,12 +110,20 @@ class _Picture:
         self._rows: list[_Row | _Files] = []
         self._day: str | None = None
         self._steps: dict[str, dict[str, Any]] = {}
+        self._begins: dict[str, dict[str, Any]] = {}
 
     def knows(self, entries: Iterable[dict[str, Any]]) -> None:
-        """Takes in what the steps are called that operations name."""
+        """Takes in what the steps are called that operations name, and with which entries sessions begin."""
+        first: set[str] = set()
         for entry in entries:
             if entry["kind"] == "step":
                 self._steps[entry["step"]["stepId"]] = entry["step"]
+                if entry["step"]["index"] == 0:
+                    first.add(entry["step"]["sessionId"])
+            if entry["kind"] in ("step", "message"):
+                # the prompt is there before the first step
+                self._begins[_session_of(entry)] = entry
+        self._begins = {session_id: entry for session_id, entry in self._begins.items() if session_id in first}
 
     def add(self, entry: dict[str, Any]) -> None:
         """Draws an entry."""
@@ -123,13 +134,15 @@ class _Picture:
             self._add_step(clock, entry["step"])
         elif entry["kind"] == "user":
             self._add_marked(clock, None, ("◦", _FOLDER), [("you", _FOLDER)])
+        elif entry["kind"] == "message":
+            self._add_message(clock, entry)
         else:
             self._add_operation(clock, entry)
         if entry["files"] and not _is_named_by(entry):
             undone = entry["kind"] == "step" and entry["step"]["state"] == "undone"
             self._rows.append(_Files(self._running(), entry["files"], "dim" if undone else ""))
-        if entry["kind"] == "step" and entry["step"]["index"] == 0:
-            self._end_lane(entry["step"]["sessionId"])
+        if entry["kind"] in ("step", "message") and self._begins.get(_session_of(entry)) is entry:
+            self._end_lane(_session_of(entry))
 
     def finish(self) -> str:
         """The picture."""
@@ -153,8 +166,9 @@ class _Picture:
         style = self._styles[session_id]
         texts = [(pad(step["stepId"][:8], _NAME), "dim" if undone else style)]
         file = step["files"][0] if _is_named_after_its_file(step) else None
-        if file is None:
-            texts += [(text, "dim" if undone else plain) for text, plain in _said(step)]
+        said = _said(step) if file is None else _tool(step)
+        texts += [(text, "dim" if undone else plain) for text, plain in said]
+        ahead = len(texts)
         if step.get("parentStepId"):
             texts.append((f"part of {step['parentStepId'][:8]}  ", "dim"))
         if undone:
@@ -166,7 +180,13 @@ class _Picture:
         elif not step["files"]:
             texts.append(("nothing changed", "dim"))
         mark = ("○", "dim") if undone else (_MARKS.get(step["state"], "●"), style)
-        self._add_marked(clock, session_id, mark, texts, file)
+        self._add_marked(clock, session_id, mark, texts, file, ahead)
+
+    def _add_message(self, clock: str, entry: dict[str, Any]) -> None:
+        session_id = entry["sessionId"]
+        self._begin_lane(session_id)
+        name = (pad(printable(entry["messageId"][:8]), _NAME), "dim")
+        self._add_marked(clock, session_id, ("»", self._styles[session_id]), [name, (prompt_of(entry), "bold")])
 
     def _add_operation(self, clock: str, entry: dict[str, Any]) -> None:
         session_id = entry.get("sessionId")
@@ -198,11 +218,12 @@ class _Picture:
         mark: tuple[str, str],
         texts: list[tuple[str, str]],
         file: dict[str, Any] | None = None,
+        ahead: int = 0,
     ) -> None:
         cells = self._running()
         below = None if file is None else _Files(self._running(), [file], "dim" if texts[0][1] == "dim" else "")
         cells[0 if session_id is None else self._lanes.index(session_id) + 1] = mark
-        self._rows.append(_Row(clock, cells, texts, below))
+        self._rows.append(_Row(clock, cells, texts, below, ahead))
 
     def _sharing(self, row: dict[str, Any]) -> str:
         """Says with whom a step shares a change."""
@@ -283,9 +304,8 @@ class _Picture:
         line = self._graph(row.time, row.cells, lanes)
         texts = row.texts
         if row.file is not None and self._is_roomy(lanes):
-            name, *rest = texts
             room = left - sum(columns(text) for text, _ in texts)
-            texts = [name, *_named_after(row.file, room), *rest]
+            texts = [*texts[: row.ahead], *_named_after(row.file, room), *texts[row.ahead :]]
         return f"{line}{self._fitted(texts, left)}".rstrip()
 
     def _fitted(self, texts: Iterable[tuple[str, str]], left: int) -> str:
@@ -344,6 +364,17 @@ def _said(step: dict[str, Any]) -> list[tuple[str, str]]:
     return [(f"{step_name(step)}  ", "")]
 
 
+def _tool(step: dict[str, Any]) -> list[tuple[str, str]]:
+    """The tool of a step that is called after its only file, in its style."""
+    tool = one_line(step.get("tool"))
+    return [(f"{tool}  ", "bold")] if tool else []
+
+
+def _session_of(entry: dict[str, Any]) -> str:
+    """The session of a step or a message."""
+    return str(entry["step"]["sessionId"] if entry["kind"] == "step" else entry["sessionId"])
+
+
 def _named_after(files: _Files, room: int) -> list[tuple[str, str]]:
     """The file that a step is called after, in so many columns."""
     (file,) = files.rows
@@ -362,4 +393,7 @@ def _is_named_by(entry: dict[str, Any]) -> bool:
 
 def _is_named_after_its_file(step: dict[str, Any]) -> bool:
     files = step.get("files") or []
-    return not said_of(step) and len(files) == 1 and not files[0].get("shared")
+    if len(files) != 1 or files[0].get("shared"):
+        return False
+    # hooks describe an edit by its file
+    return not said_of(step) or step.get("description") == files[0]["file"]

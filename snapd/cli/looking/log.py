@@ -15,7 +15,7 @@ from snapd.cli.requests.names import all_sessions, file_of, find_session, find_s
 from snapd.cli.requests.when import first_second
 from snapd.cli.terminal import pager
 from snapd.cli.terminal.layout import columns, fit, one_line, terminal_width
-from snapd.cli.terminal.naming import changed, said_of
+from snapd.cli.terminal.naming import changed, is_noise, said_of
 from snapd.cli.terminal.output import Painter, print_json, printable, step_line, summary
 from snapd.cli.terminal.times import ago, local_now, moment
 from snapd.cli.terminal.uncaptured import not_in_snapshots
@@ -156,7 +156,7 @@ def log(options: argparse.Namespace) -> int:
 
 
 def _entries(found: Backend, about: dict[str, Any], since: datetime | None, number: int) -> Iterator[dict[str, Any]]:
-    """The history, but for steps that changed nothing and of which nothing was said.
+    """The history, but for steps that nobody misses.
 
     Args:
         found: who answers.
@@ -169,14 +169,8 @@ def _entries(found: Backend, about: dict[str, Any], since: datetime | None, numb
     for entry in pages(found, "session/history", {**about, "limit": limit}, "entries"):
         if since is not None and moment(entry["at"]) < since:
             return
-        if "step" not in entry or not _is_empty(entry["step"]):
+        if "step" not in entry or not is_noise(entry["step"]):
             yield entry
-
-
-def _is_empty(step: dict[str, Any]) -> bool:
-    """Whether nobody misses a step: such as the last one of `snapd run`, which was begun for what might have come."""
-    said = ("tool", "description", "messageId", "partId")
-    return step["state"] != "open" and not step["files"] and not any(name in step for name in (*said, "uncaptured"))
 
 
 def _nothing(options: argparse.Namespace) -> str:
@@ -197,6 +191,8 @@ def _diff_of(found: Backend, entry: dict[str, Any], *, only: bool, exact: bool) 
     if entry["kind"] == "step":
         about = {"stepId": entry["step"]["stepId"], "files": names if only else None, "exact": exact}
         return diff_text(ask(found, "step/diff", about))
+    if entry["kind"] == "message":
+        return ""
     # between the two snapshots around what the user changed, an agent may have changed other files
     files = names if only or entry["kind"] == "user" else None
     about = {"hash": entry["before"], "to": entry["after"], "files": files, "renames": True, "exact": exact}

@@ -54,7 +54,9 @@ def _add_undoing(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     undo = commands.add_parser("undo", parents=[shared], help="undo what was done last, or a step, wherever it is")
     undo.add_argument("step", metavar="STEP", nargs="?", help=f"{_STEP} (default: whatever was done last)")
     undo.add_argument("files", metavar="FILE", nargs="*", help="undo only what the step changed in these files")
-    undo.add_argument("--message", metavar="ID", help="undo all steps of this message of the agent's")
+    undo.add_argument(
+        "--message", metavar="ID", help="undo all steps of a turn: the beginning of its message's id, or 'last'"
+    )
     undo.add_argument("--to", metavar="STEP", help="go back to right after this step of its session")
     redo = commands.add_parser("redo", parents=[shared], help="redo what was undone last")
     for command in (undo, redo):

@@ -102,6 +102,7 @@ def _with_daemon(scene: Scene) -> Played:
 
 
 _UNPLAYED: Played = {
+    "hook": ("snapd hook < event.json", ""),
     "watch": ("snapd watch", ""),
     "acp": ("snapd acp -- claude-agent-acp", ""),
     "ui": ("snapd ui", ""),

@@ -75,6 +75,34 @@ def find_step(found: Backend, word: str, session_id: str | None = None) -> dict[
     return dict(steps[_only(names, word, "step")])
 
 
+def find_message(found: Backend, word: str, session_id: str | None = None) -> dict[str, Any]:
+    """The message that a word stands for, with its `sessionId`; 'last' is the one that was sent last.
+
+    Args:
+        found: the backend to ask.
+        word: of the command line: the id of the message, or its beginning.
+        session_id: look only in this session.
+
+    Raises:
+        InvalidParams: no message matches, or several do.
+    """
+    matching: dict[str, dict[str, Any]] = {}
+    for session in all_sessions(found)[::-1]:
+        if session_id in (None, session["sessionId"]):
+            about = {"sessionId": session["sessionId"], "limit": _ON_A_PAGE}
+            for message in pages(found, "session/messages", about, "messages"):
+                if word == "last" or message["messageId"].startswith(word):
+                    matching[message["messageId"]] = {**message, "sessionId": session["sessionId"]}
+    if word in matching:
+        return matching[word]
+    if not matching or not word:
+        hint = "'snapd log' shows the messages of agents whose hooks report them"
+        raise InvalidParams(f"no message {word!r} in this folder", hint=hint, field="--message")
+    if word == "last":
+        return max(matching.values(), key=lambda message: str(message["at"]))
+    return matching[_only(list(matching), word, "message")]
+
+
 def step_id(found: Backend, word: str) -> str:
     """The name of the step that a word stands for; a full name needs no request. Raises as `find_step`."""
     return word if _is_made(word) else str(find_step(found, word)["stepId"])

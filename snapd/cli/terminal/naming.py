@@ -21,6 +21,21 @@ def said_of(step: dict[str, Any]) -> str:
     return " ".join(filter(None, (one_line(step.get("tool")), one_line(step.get("description")))))
 
 
+def prompt_of(message: dict[str, Any]) -> str:
+    """The prompt of a message on one line; of one whose text is not kept, what it is."""
+    return one_line(message.get("text")) or "a prompt"
+
+
+def is_noise(step: dict[str, Any]) -> bool:
+    """Whether nobody misses a step: it changed nothing, and is a call of a tool or one of which nothing is said.
+
+    Agents call tools to look as well, and `snapd run` begins a step for what may come.
+    """
+    if step["state"] == "open" or step["files"] or "uncaptured" in step:
+        return False
+    return "partId" in step or not any(name in step for name in ("tool", "description", "messageId"))
+
+
 def changed(files: Sequence[dict[str, Any]]) -> str:
     """Files that changed, in a few words: one by its name, several by their number and the folder of all."""
     if not files:

@@ -67,6 +67,8 @@ def lines_of(ask: Ask, row: Row) -> Iterator[list[Line]]:
 def _all_lines(ask: Ask, row: Row) -> Iterator[list[Line]]:
     if row.kind == "session":
         yield from _session(ask, row.shows)
+    elif row.kind == "message":
+        yield from _turn(ask, row.shows)
     elif row.kind == "between":
         for entry in row.below:
             yield [*_heading(entry), *(Line("file", _title(file), file_of(file)) for file in entry["files"])]
@@ -134,7 +136,18 @@ def _session(ask: Ask, session: dict[str, Any]) -> Iterator[list[Line]]:
         "steps": f"{session['stepCount']}: {session['undoable']} to undo, {session['redoable']} to redo",
     }
     yield [Line("note", f"{name:9}{value}") for name, value in said.items() if value]
-    page = ask("session/diff", {"sessionId": session["sessionId"], "contents": False, "limit": _MOST_FILES})
+    yield from _net(ask, {"sessionId": session["sessionId"]})
+
+
+def _turn(ask: Ask, message: dict[str, Any]) -> Iterator[list[Line]]:
+    """A prompt, and the sum of what the applied steps of its turn changed."""
+    text = message.get("text") or "The text of this prompt is not kept."
+    yield [Line("note", printable(line)) for line in [message["messageId"], "", *text.splitlines(), ""]]
+    yield from _net(ask, {"sessionId": message["sessionId"], "messageId": message["messageId"]})
+
+
+def _net(ask: Ask, about: dict[str, Any]) -> Iterator[list[Line]]:
+    page = ask("session/diff", {**about, "contents": False, "limit": _MOST_FILES})
     yield [Line("file", _title(file), file_of(file)) for file in page["diffs"]]
     if "nextCursor" in page:
         yield [Line("note", "… and more files")]

@@ -40,6 +40,9 @@ def key_of(entry: dict[str, Any]) -> Key:
     """Names an entry: the name stays when what the entry says changes."""
     if entry["kind"] == "step":
         return ("step", entry["step"]["stepId"])
+    if entry["kind"] == "message":
+        # it may be sent again
+        return ("message", entry["sessionId"], entry["messageId"], entry["at"])
     return (entry["kind"], entry["at"], entry["before"])
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from snapd.cli.requests.names import short
 from snapd.cli.terminal.layout import one_line
+from snapd.cli.terminal.naming import prompt_of
 from snapd.cli.terminal.output import LETTERS, printable
 from snapd.cli.terminal.times import moment
 
@@ -69,6 +70,8 @@ def _session(row: Row, now: datetime) -> Spans:
 
 def _entry(entry: dict[str, Any], now: datetime) -> Spans:
     step = entry.get("step")
+    if entry["kind"] == "message":
+        return [("»", "cyan"), (f" {age(entry['at'], now):>4} ", "dim"), (prompt_of(entry), "bold")]
     if step is None:
         mark = "◦" if entry["kind"] == "user" else "◆"
         when = age(entry["at"], now)

@@ -59,7 +59,7 @@ class Operation:
 
 
 def undo(row: Row | None) -> Operation:
-    """Takes back what a row shows: a session, a step, or a file of a step.
+    """Takes back what a row shows: a session, a turn, a step, or a file of a step.
 
     Raises:
         InvalidParams: it shows something else.
@@ -73,6 +73,12 @@ def undo(row: Row | None) -> Operation:
             f"Undo {steps} left of this session?",
             "session/undo",
             {"sessionId": row.shows["sessionId"], "count": count},
+        )
+    if row is not None and row.kind == "message":
+        return Operation(
+            "Undo all steps of this turn?",
+            "session/undo",
+            {"sessionId": row.shows["sessionId"], "messageId": row.shows["messageId"]},
         )
     if row is not None and row.kind == "file" and row.step is not None:
         return revert_file(row, None)

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 
+from snapd.cli.terminal.naming import is_noise
+
 from .history import key_of, session_of
 
 if TYPE_CHECKING:
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
 
     from .history import History, Key
 
-Kind = Literal["session", "between", "step", "user", "operation", "file", "more files", "older"]
+Kind = Literal["session", "between", "message", "step", "user", "operation", "file", "more files", "older"]
 
 _MOST_FILES = 500
 """Files that are listed below one step."""
@@ -28,7 +30,7 @@ class Row:
         key: names it, as long as what it shows exists.
         depth: how far it is indented, from 0.
         shows: a session of `session/list`, an entry of `session/history`, or for a file its row in that entry.
-        entry: the entry of a step, a user's changes, an operation or a file.
+        entry: the entry of a message, a step, a user's changes, an operation or a file.
         below: the entries of a session or between two.
         is_unfolded: whether the rows below it are shown; None if it has none.
     """
@@ -82,7 +84,7 @@ def _groups(history: History, turned: Collection[Key], words: str) -> Iterator[R
             continue
         if entry["kind"] == "step" and entry["step"]["index"] == 0:
             first[session_id] = at
-        if not _is_empty(entry):
+        if "step" not in entry or not is_noise(entry["step"]):
             steps.setdefault(session_id, []).append(entry)
     sessions = [session for session in history.sessions.values() if _is_shown(session, steps)]
     begun = 0
@@ -116,13 +118,6 @@ def _is_shown(session: dict[str, Any], steps: dict[str, list[dict[str, Any]]]) -
     return session["sessionId"] in steps or ("endedAt" not in session and not session["stepCount"])
 
 
-def _is_empty(entry: dict[str, Any]) -> bool:
-    """Whether it is a step that changed nothing and of which nothing was said, such as the last of `snapd run`."""
-    step = entry.get("step")
-    said = ("tool", "description", "messageId", "partId")
-    return step is not None and step["state"] != "open" and not step["files"] and not any(name in step for name in said)
-
-
 def _group(
     kind: Kind,
     key: Key,
@@ -148,7 +143,7 @@ def _group(
 
 def _entry(entry: dict[str, Any], turned: Collection[Key]) -> Iterator[Row]:
     key = key_of(entry)
-    kind: Kind = "step" if entry["kind"] == "step" else "user" if entry["kind"] == "user" else "operation"
+    kind: Kind = entry["kind"] if entry["kind"] in ("step", "user", "message") else "operation"
     unfolded = key in turned if entry["files"] else None
     yield Row(kind, key, 1, entry, entry, (), unfolded)
     if not unfolded:
@@ -162,6 +157,7 @@ def _entry(entry: dict[str, Any], turned: Collection[Key]) -> Iterator[Row]:
 def _is_about(entry: dict[str, Any], words: str) -> bool:
     step = entry.get("step") or {}
     said = [str(step.get(name, "")) for name in ("stepId", "agent", "tool", "description")]
+    said += [str(entry.get(name, "")) for name in ("messageId", "text")]
     return _has(words, entry["kind"], *said, *(file["file"] for file in entry["files"]))
 
 

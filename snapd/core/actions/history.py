@@ -9,6 +9,8 @@ import attrs
 from snapd.core.answers import StepView
 from snapd.core.timeline.model import (
     FileSummary,
+    Message,
+    MessageSent,
     Operated,
     Operation,
     OperationKind,
@@ -66,20 +68,21 @@ class HistoryEntry:
 
     Attributes:
         seq: the number of its event.
-        kind: a step, an operation, or "user" for what belongs to no step.
+        kind: a step, an operation, a message, or "user" for what belongs to no step.
         milliseconds: when it began, since 1970; for "user", when snapd noticed it.
         before: the work tree before it.
         after: the work tree after it; None while the step is open.
         files: what it changed, ordered by path.
         step: the step, for the entry of a step.
-        session_id: the session that an operation was about.
+        session_id: the session of a message, or the one that an operation was about.
         turned: the steps that an operation took back or did again.
         state: of an operation, if it was taken back as a whole or in part.
         operations: the operations that an operation took back or did again.
+        message: the message, for the entry of a message.
     """
 
     seq: int
-    kind: Literal["step", "user"] | OperationKind
+    kind: Literal["step", "user", "message"] | OperationKind
     milliseconds: int
     before: ObjectId
     after: ObjectId | None
@@ -89,6 +92,7 @@ class HistoryEntry:
     turned: tuple[StepId, ...] = ()
     state: Literal["partly", "undone"] | None = None
     operations: tuple[Operation, ...] = ()
+    message: Message | None = None
 
 
 @attrs.frozen
@@ -141,6 +145,9 @@ class History:
         if isinstance(what, StepBegun):
             if query.session_id in (None, what.session_id):
                 yield from self._step(event, what, query, names, call)
+        elif isinstance(what, MessageSent):
+            if query.session_id in (None, what.session_id) and not names:
+                yield from self._message(event, what)
         elif (
             isinstance(what, Operated)
             and event.head is not None
@@ -177,6 +184,14 @@ class History:
     def _touches(self, old: ObjectId, new: ObjectId, names: Collection[RelPath]) -> bool:
         """Whether an entry may be one of those asked for: to count the lines of all its files would take longer."""
         return not names or self._step_changes.differ_in(old, new, names)
+
+    def _message(self, event: Event, what: MessageSent) -> Iterator[HistoryEntry]:
+        message = self._timeline.message(what.session_id, what.message_id)
+        if message is not None and event.head is not None:
+            tree = event.head.tree
+            yield HistoryEntry(
+                event.seq, "message", event.milliseconds, tree, tree, (), session_id=what.session_id, message=message
+            )
 
     def _step(
         self, event: Event, begun: StepBegun, query: HistoryQuery, names: Collection[RelPath], call: Call

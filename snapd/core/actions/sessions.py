@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from snapd.core.model import RelPath, Snapshot
     from snapd.core.operations.writer import Writer
     from snapd.core.ports.log import SnapshotLog
-    from snapd.core.timeline.model import Operated, Session, SessionId, Step, StepId, StepQuery
+    from snapd.core.timeline.model import Operated, Session, SessionId, Step, StepId
+    from snapd.core.timeline.queries import StepQuery
 
     from .step_changes import StepChanges
 
@@ -181,7 +182,7 @@ class Sessions:
             call: the request.
             client: who works in it until it `leave`s; None for a step that goes on without its client.
             parent: the step that it is a part of.
-            message_id: the message that it belongs to.
+            message_id: the message that it belongs to; None for the one that was sent last in the session.
             part_id: the part of that message.
             tool: the tool that the agent uses in it.
             description: for people.
@@ -195,7 +196,10 @@ class Sessions:
             WorkspaceGone, StoreCorrupt, StorageFull, IoError, Cancelled: no step was begun, and none has ended.
         """
         with self._writer.turn(call):
-            session = self._going_on(session_id)
+            session = self.going_on(session_id)
+            if message_id is None:
+                latest = self._timeline.last_message(session_id)
+                message_id = None if latest is None else latest.message_id
             known = None if part_id is None else self._timeline.step_of_part(session_id, message_id, part_id)
             if known is not None:
                 return known
@@ -239,7 +243,7 @@ class Sessions:
         except SnapdError as error:
             self._writer.report_trouble(error)
 
-    def _going_on(self, session_id: SessionId) -> Session:
+    def going_on(self, session_id: SessionId) -> Session:
         """Looks up a session that has not ended; raises `UnknownSession`."""
         session = self.known(session_id)
         if session.ended is not None:

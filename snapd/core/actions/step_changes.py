@@ -11,7 +11,8 @@ from snapd.core.compare.file_diff import describe
 from snapd.core.compare.threeway import forward, net
 from snapd.core.model import Change
 from snapd.core.timeline.attribution import Author, OwnChanges, joined, own_changes, own_moves, users_changes
-from snapd.core.timeline.model import FileSummary, Operation, Span, Summary, working
+from snapd.core.timeline.model import FileSummary, Operation, Span, Summary
+from snapd.core.timeline.nesting import working
 from snapd.core.trees import changes
 
 if TYPE_CHECKING:

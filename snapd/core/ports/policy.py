@@ -43,6 +43,14 @@ class Policy(Protocol):
     def kept(self) -> Retention:
         """What to keep for how long."""
 
+    @property
+    def keeps_prompts(self) -> bool:
+        """Whether to keep the texts of messages."""
+
+    @property
+    def tells_agents(self) -> bool:
+        """Whether agents are told what others did to their work."""
+
     def enabled(self, client: Hashable) -> bool:
         """Whether a client of the workspace wants snapshots at all."""
 

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from snapd.core.timeline.model import (
         Deed,
         Event,
+        Message,
         Operated,
         OperationId,
         Session,
@@ -19,11 +20,10 @@ if TYPE_CHECKING:
         Span,
         Step,
         StepId,
-        StepQuery,
         Summary,
-        Tally,
         Undone,
     )
+    from snapd.core.timeline.queries import StepQuery, Tally
 
 
 class Timeline(Protocol):
@@ -42,6 +42,20 @@ class Timeline(Protocol):
 
     def sessions(self) -> tuple[Session, ...]:
         """All sessions, in the order in which they were first begun."""
+
+    def message(self, session_id: SessionId, message_id: str) -> Message | None:
+        """A message of a session by its id."""
+
+    def last_message(self, session_id: SessionId) -> Message | None:
+        """The message that was sent last in a session; None if none was, whatever steps name."""
+
+    def message_page(
+        self, session_id: SessionId, after: int | None, limit: int | None
+    ) -> tuple[tuple[Message, ...], int | None]:
+        """Lists up to `limit` messages of a session, oldest first, from where a page ended; and where this one ends.
+
+        A message that only steps name is among them, at the place of its first step.
+        """
 
     def step(self, step_id: StepId) -> Step | None:
         """A step by its name."""

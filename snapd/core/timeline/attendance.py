@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING
 
-from .model import around, working
+from .nesting import around, working
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable

@@ -13,7 +13,7 @@ import attrs
 from snapd.core.model import Entry, ObjectId, RelPath, UncapturedChange
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    pass
 
 SessionId = str
 StepId = str
@@ -71,6 +71,21 @@ class SessionEnded:
     """A session ended; its steps had ended before."""
 
     session_id: SessionId
+
+
+@attrs.frozen
+class MessageSent:
+    """Somebody sent a message to the agent of a session, and so began a turn.
+
+    Attributes:
+        session_id: the session.
+        message_id: the message, by the agent's own id.
+        text: the prompt; None if it is not kept. An older text of the same message stays then.
+    """
+
+    session_id: SessionId
+    message_id: str
+    text: str | None
 
 
 @attrs.frozen
@@ -265,7 +280,7 @@ class Intent:
     linked: tuple[tuple[RelPath, ...], ...] = ()
 
 
-EventPayload = SessionStarted | SessionEnded | StepBegun | StepsLeft | Edited | StepEnded | Operated
+EventPayload = SessionStarted | SessionEnded | MessageSent | StepBegun | StepsLeft | Edited | StepEnded | Operated
 
 
 @attrs.frozen
@@ -288,23 +303,6 @@ class Event:
 
 
 @attrs.frozen
-class StepQuery:
-    """Which steps are asked for.
-
-    Attributes:
-        prefix: the beginning of their names; empty for all steps.
-        session_id: only steps of this session; None for all.
-        parent: only parts of this step; None for all.
-        message_id: only steps of this message; None for all.
-    """
-
-    prefix: str
-    session_id: SessionId | None = None
-    parent: StepId | None = None
-    message_id: str | None = None
-
-
-@attrs.frozen
 class Session:
     """A session as the events leave it.
 
@@ -323,6 +321,23 @@ class Session:
     started: int
     ended: int | None
     step_count: int
+
+
+@attrs.frozen
+class Message:
+    """A message of a session as the events leave it: the beginning of a turn.
+
+    Attributes:
+        session_id: the session.
+        message_id: the message.
+        text: the prompt; None if it is not known.
+        started: when it was sent, or its first step was begun: milliseconds since 1970.
+    """
+
+    session_id: SessionId
+    message_id: str
+    text: str | None
+    started: int
 
 
 @attrs.frozen
@@ -450,49 +465,5 @@ class Operation:
         return self.after
 
 
-@attrs.frozen
-class Tally:
-    """How many steps of a session can be undone and redone, as far as the kept summaries show.
-
-    Attributes:
-        undoable: steps that changed something and were not taken back as a whole.
-        redoable: steps of which something was taken back that can be done again.
-        unknown: steps that were not taken back as a whole and have no kept summary.
-    """
-
-    undoable: int
-    redoable: int
-    unknown: tuple[Step, ...]
-
-
 Deed = Step | Operation
 """What can be taken back and done again: a step, or an operation that changed something by itself."""
-
-
-def around(steps: Iterable[StepId], parents: Mapping[StepId, StepId | None]) -> set[StepId]:
-    """Finds the steps that some steps are parts of: the step above each, the one above that, and so on.
-
-    Args:
-        steps: the parts.
-        parents: the step above each step that counts; the search ends at a step that is not a key.
-    """
-    found: set[StepId] = set()
-    for step in steps:
-        above = parents.get(step)
-        while above is not None and above not in found:
-            found.add(above)
-            above = parents.get(above)
-    return found
-
-
-def working(open_steps: Iterable[Step], among: Collection[StepId] | None = None) -> tuple[StepId, ...]:
-    """Finds the innermost of some open steps, which own what changes now.
-
-    Args:
-        open_steps: all open steps.
-        among: the steps that count; None for all.
-    """
-    parents = {step.step_id: step.begun.parent for step in open_steps}
-    counting = [step for step in parents if among is None or step in among]
-    outer = around(counting, parents)
-    return tuple(step for step in counting if step not in outer)

@@ -17,6 +17,7 @@ from snapd.core.timeline.model import (
     EventPayload,
     FileSummary,
     Intent,
+    MessageSent,
     Operated,
     OperationKind,
     SessionEnded,
@@ -51,9 +52,9 @@ from .fields import (
 if TYPE_CHECKING:
     from snapd.core.model import ObjectId, RelPath
 
-VERSION = 5
+VERSION = 6
 """Version 2 added steps that are left; 3, what was not undone or redone of a step; 4, what editors saved; 5, operations
-that were undone."""
+that were undone, and files that no snapshot has; 6, messages."""
 
 _SESSION_ID = text("sessionId")
 _STEP_ID = text("stepId")
@@ -108,6 +109,12 @@ _PAYLOADS: dict[str, Record[Any]] = {
         Field("title", optional(text("title"))),
     ),
     "sessionEnded": Record(SessionEnded, Field("sessionId", _SESSION_ID, "session_id")),
+    "messageSent": Record(
+        MessageSent,
+        Field("sessionId", _SESSION_ID, "session_id"),
+        Field("messageId", text("messageId"), "message_id"),
+        Field("text", optional(text("text"))),
+    ),
     "stepBegun": Record(
         StepBegun,
         Field("stepId", _STEP_ID, "step_id"),

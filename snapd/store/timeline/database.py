@@ -11,6 +11,7 @@ import attrs
 from snapd.core.timeline.model import (
     Edited,
     Event,
+    MessageSent,
     Operated,
     Session,
     SessionEnded,
@@ -21,13 +22,13 @@ from snapd.core.timeline.model import (
     StepBegun,
     StepEnded,
     StepsLeft,
-    Tally,
     Undone,
-    around,
 )
+from snapd.core.timeline.nesting import around
+from snapd.core.timeline.queries import Tally
 from snapd.failpoints import failpoint
 
-from . import codec
+from . import codec, messages
 from .codec import decode_event, encode_claims, encode_summary, encode_uncaptured
 from .paging import AFTER_ALL, bounds, search
 from .rows import (
@@ -37,6 +38,7 @@ from .rows import (
     OPERATION,
     SESSION,
     STEP,
+    TALLY,
     UNDONE,
     WITHIN,
     operation,
@@ -51,11 +53,20 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
     from snapd.core.model import ObjectId
-    from snapd.core.timeline.model import Deed, EventPayload, OperationId, SessionId, StepId, StepQuery, Summary
+    from snapd.core.timeline.model import (
+        Deed,
+        EventPayload,
+        Message,
+        OperationId,
+        SessionId,
+        StepId,
+        Summary,
+    )
+    from snapd.core.timeline.queries import StepQuery
 
     from .chain import Link
 
-_OF_A_CHAIN = ("undone", "turns", "spans", "operations", "steps", "sessions")
+_OF_A_CHAIN = ("undone", "turns", "spans", "operations", "steps", "messages", "sessions")
 
 
 class Database:
@@ -169,6 +180,8 @@ class Database:
                 self._start_session(event, what)
             case SessionEnded(session_id):
                 self._one("UPDATE sessions SET ended = ? WHERE session_id = ?", event.milliseconds, session_id)
+            case MessageSent() as what:
+                messages.send(self._connection, event, what)
             case StepBegun() as what:
                 self._begin_step(event, what)
             case StepsLeft() | Edited():
@@ -193,6 +206,8 @@ class Database:
     def _begin_step(self, event: Event, what: StepBegun) -> None:
         if event.head is None:
             raise ValueError(f"step {what.step_id} begins without a snapshot")
+        if what.message_id is not None:
+            messages.name(self._connection, event, what.session_id, what.message_id)
         self._run(
             "INSERT INTO steps (step_id, seq, session_id, place, parent, message_id, part_id, tool, description, "
             "started, from_tree, from_coverage, detached) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -320,6 +335,20 @@ class Database:
         """All sessions, in the order in which they were first begun."""
         return self._sessions("ORDER BY seq")
 
+    def message(self, session_id: SessionId, message_id: str) -> Message | None:
+        """A message of a session by its id."""
+        return messages.one(self._connection, session_id, message_id)
+
+    def last_message(self, session_id: SessionId) -> Message | None:
+        """The message that was sent last in a session."""
+        return messages.last_sent(self._connection, session_id)
+
+    def message_page(
+        self, session_id: SessionId, after: int | None, limit: int | None
+    ) -> tuple[tuple[Message, ...], int | None]:
+        """Up to `limit` messages of a session after the end of a page, and the end of this page, or None."""
+        return messages.page(self._connection, session_id, after, limit)
+
     def step(self, step_id: StepId) -> Step | None:
         """A step by its id."""
         return next(iter(self._steps("WHERE step_id = ?", step_id)), None)
@@ -383,12 +412,7 @@ class Database:
 
     def tally(self, session_id: SessionId) -> Tally:
         """What can be done in a session."""
-        undoable, redoable = self._rows(
-            "SELECT TOTAL(state IN ('applied', 'partly') AND NOT is_empty), "
-            "TOTAL(EXISTS (SELECT 1 FROM undone WHERE undone.step_id = steps.step_id AND redoable)) "
-            "FROM steps WHERE session_id = ?",
-            session_id,
-        )[0]
+        undoable, redoable = self._rows(TALLY, session_id)[0]
         unknown = self._steps(
             "WHERE session_id = ? AND state IN ('applied', 'partly') AND is_empty IS NULL ORDER BY seq", session_id
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from snapd.core.timeline.model import StepQuery
+    from snapd.core.timeline.queries import StepQuery
 
 AFTER_ALL = 2**63 - 1
 """A number above that of every event."""
@@ -33,6 +33,8 @@ def search(wanted: StepQuery, limit: int | None) -> tuple[str, list[Any]]:
     if wanted.message_id is not None:
         clauses.append("message_id = ?")
         values.append(wanted.message_id)
+    if wanted.is_open:
+        clauses.append("state = 'open'")
     where = f"WHERE {' AND '.join(clauses)} " if clauses else ""
     # the plus makes SQLite sort the few matches; without it, it would scan all steps in order
     order = "ORDER BY +seq DESC" if clauses else "ORDER BY seq DESC"

@@ -31,6 +31,12 @@ ORDER BY last DESC, begun DESC
 """
 """The names of steps and operations that were not undone as a whole, the last to change anything first."""
 OPERATION = "SELECT payload, commit_id, state FROM operations JOIN events USING (seq) WHERE operation_id = ?"
+TALLY = """
+SELECT TOTAL(state IN ('applied', 'partly') AND NOT is_empty),
+    TOTAL(EXISTS (SELECT 1 FROM undone WHERE undone.step_id = steps.step_id AND redoable))
+FROM steps WHERE session_id = ?
+"""
+"""How many steps of a session can be undone, as far as the kept summaries show, and how many redone."""
 STEP = """
 SELECT step_id, session_id, place, parent, message_id, part_id, tool, description, started, ended, from_tree,
     from_coverage, to_tree, to_coverage, state, claims, summary, detached, uncaptured

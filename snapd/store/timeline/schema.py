@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-VERSION = 8
+VERSION = 9
 """The version of the tables: a database of another version is rebuilt from the events."""
 
 TABLES = (
@@ -65,6 +65,19 @@ TABLES = (
     "CREATE INDEX steps_of_a_part ON steps (session_id, part_id) WHERE part_id IS NOT NULL",
     "CREATE INDEX steps_of_a_step ON steps (parent, seq) WHERE parent IS NOT NULL",
     "CREATE INDEX open_steps ON steps (seq) WHERE state = 'open'",
+    # `seq` is the event that first named the message; `sent` is the last that said that it was sent, or null
+    """
+    CREATE TABLE messages (
+        session_id TEXT NOT NULL REFERENCES sessions,
+        message_id TEXT NOT NULL,
+        seq INTEGER NOT NULL,
+        started INTEGER NOT NULL,
+        text TEXT,
+        sent INTEGER,
+        PRIMARY KEY (session_id, message_id)
+    ) WITHOUT ROWID
+    """,
+    "CREATE INDEX messages_in_order ON messages (session_id, seq)",
     # the steps of `Event.seen`, including those that were left
     """
     CREATE TABLE spans (

@@ -341,6 +341,9 @@ class Timeline:
 
     session = _asked(Database.session)
     sessions = _asked(Database.sessions)
+    message = _asked(Database.message)
+    last_message = _asked(Database.last_message)
+    message_page = _asked(Database.message_page)
     step = _asked(Database.step)
     step_of_part = _asked(Database.step_of_part)
     steps = _asked(Database.steps)

@@ -265,7 +265,7 @@ def test_many_files_are_counted() -> None:
 def test_names_that_play_tricks() -> None:
     evil = "a\033[31m\nb\t\u202e"
     history = [
-        step("21T14:36", "aaaaaaa4", "s\033", 0, [row(evil)], tool=evil, description=evil, parentStepId="c" * 16)
+        step("21T14:36", "aaaaaaa4", "s\033", 0, [row(evil)], tool=evil, description=f"{evil}!", parentStepId="c" * 16)
     ]
     shown = draw(history, {"s\033": session("s\033", evil, evil)}, plain(), 200, NOW)
     assert len(shown.split("\n")) == 5

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from snapd.core.model import Coverage, Snapshot
-from snapd.core.timeline.model import Event, SessionStarted, StepBegun, StepQuery
+from snapd.core.timeline.model import Event, SessionStarted, StepBegun
+from snapd.core.timeline.queries import StepQuery
 from tests.store.steps import Steps
 
 SESSIONS = 12

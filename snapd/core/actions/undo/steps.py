@@ -10,7 +10,8 @@ import attrs
 from snapd.core.actions.sessions import IN_FORCE
 from snapd.core.call import Call
 from snapd.core.errors import InvalidParams, NothingToRedo, NothingToUndo, UnknownStep
-from snapd.core.timeline.model import Step, StepQuery
+from snapd.core.timeline.model import Step
+from snapd.core.timeline.queries import StepQuery
 
 from .operation import UndoOperation
 

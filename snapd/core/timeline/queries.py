@@ -1,0 +1,44 @@
+"""What is asked of the timeline, and what it answers with besides what it holds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+
+if TYPE_CHECKING:
+    from .model import SessionId, Step, StepId
+
+
+@attrs.frozen
+class StepQuery:
+    """Which steps are asked for.
+
+    Attributes:
+        prefix: the beginning of their names; empty for all steps.
+        session_id: only steps of this session; None for all.
+        parent: only parts of this step; None for all.
+        message_id: only steps of this message; None for all.
+        is_open: only open steps.
+    """
+
+    prefix: str
+    session_id: SessionId | None = None
+    parent: StepId | None = None
+    message_id: str | None = None
+    is_open: bool = False
+
+
+@attrs.frozen
+class Tally:
+    """How many steps of a session can be undone and redone, as far as the kept summaries show.
+
+    Attributes:
+        undoable: steps that changed something and were not taken back as a whole.
+        redoable: steps of which something was taken back that can be done again.
+        unknown: steps that were not taken back as a whole and have no kept summary.
+    """
+
+    undoable: int
+    redoable: int
+    unknown: tuple[Step, ...]

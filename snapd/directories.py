@@ -1,0 +1,56 @@
+"""The user's directories on this platform. A hook asks for them, and has no time to load more than this."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def user_directories(environment: Mapping[str, str], home: str) -> tuple[str, str, str]:
+    """The directories for the settings, for the data and for the socket, absolute.
+
+    Args:
+        environment: of the process; `SNAPD_DATA_DIR` and `SNAPD_RUNTIME_DIR` win.
+        home: the user's home directory.
+    """
+    config, data, runtime = _of_platform(environment, home)
+    return (
+        config,
+        os.path.abspath(environment.get("SNAPD_DATA_DIR") or data),
+        os.path.abspath(environment.get("SNAPD_RUNTIME_DIR") or runtime),
+    )
+
+
+def socket_in(runtime: str) -> str:
+    """The socket of the per-user daemon, in the directory for it."""
+    return os.path.join(runtime, "daemon.sock")
+
+
+def _of_platform(environment: Mapping[str, str], home: str) -> tuple[str, str, str]:
+    """This platform's directories, whatever the environment asks snapd for."""
+    if sys.platform in ("darwin", "win32"):
+        import platformdirs
+
+        return (
+            platformdirs.user_config_dir("snapd", False),
+            os.path.dirname(platformdirs.user_data_dir("snapd", False)),
+            platformdirs.user_runtime_dir("snapd", False),
+        )
+
+    # the XDG base directories without a library: a warm command has no time to load one
+    def base(name: str, default: str) -> str:
+        value = environment.get(name, "")
+        return value if os.path.isabs(value) else default
+
+    user = os.getuid()
+    runtime = base("XDG_RUNTIME_DIR", f"/run/user/{user}")
+    return (
+        os.path.join(base("XDG_CONFIG_HOME", os.path.join(home, ".config")), "snapd"),
+        base("XDG_DATA_HOME", os.path.join(home, ".local", "share")),
+        # not TMPDIR: it differs between logins, which would not find each other's daemon
+        os.path.join(runtime, "snapd") if os.access(runtime, os.W_OK | os.X_OK) else f"/tmp/snapd-{user}",  # noqa: S108
+    )

@@ -1,0 +1,67 @@
+"""What an agent is told in answer to an event: what others did to its work since the last time."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from .event import Event
+
+_SHOWN = 10
+"""Steps and files that are named; of the rest, the agent gets the number."""
+
+
+def answer(event: Event, news: dict[str, Any]) -> dict[str, Any] | None:
+    """The JSON that the hook prints.
+
+    Args:
+        event: the event.
+        news: the result of `session/news`.
+
+    Returns:
+        None if there is nothing to tell.
+    """
+    text = told(news)
+    if text is None:
+        return None
+    if event.dialect.told == "claude":
+        return {"hookSpecificOutput": {"hookEventName": event.name, "additionalContext": text}}
+    if event.dialect.told == "cursor":
+        return {"additional_context": text}
+    if event.dialect.told == "cline":
+        return {"cancel": False, "contextModification": text}
+    return {"additionalContext": text}
+
+
+def told(news: dict[str, Any]) -> str | None:
+    """What happened, in a few sentences for the agent; None if nothing did."""
+    said = []
+    for key, verb in (("undone", "undone"), ("redone", "redone")):
+        steps = news.get(key) or []
+        if steps:
+            is_one = len(steps) == 1
+            subject = "This step of yours was" if is_one else "These steps of yours were"
+            said.append(f"{subject} {verb}: {_listed([_step(step) for step in steps])}.")
+    files = [file["file"] for file in news.get("files") or []]
+    if files:
+        are, them = ("is", "it") if len(files) == 1 else ("are", "them")
+        said.append(f"{_listed(files)} {are} no longer as you left {them}: read {them} again before you change {them}.")
+    if not said:
+        return None
+    return " ".join(["snapd: somebody else changed your work since your last action.", *said])
+
+
+def _step(step: dict[str, Any]) -> str:
+    words = " ".join(part for part in (step.get("tool"), step.get("description")) if part)
+    partly = " in part" if step.get("state") == "partly" else ""
+    return f"{words or 'a step'} (step {step['stepId'][:8]}{partly})"
+
+
+def _listed(names: list[str]) -> str:
+    # a name with a line break must not look like another sentence
+    shown = [" ".join(name.split()) for name in names[:_SHOWN]]
+    rest = len(names) - len(shown)
+    if rest:
+        return f"{', '.join(shown)} and {rest} more"
+    return " and ".join([", ".join(shown[:-1]), shown[-1]]) if len(shown) > 1 else shown[0]

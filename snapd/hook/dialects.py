@@ -1,0 +1,290 @@
+"""How each agent reports its events: a row for each agent, with the names of its events and of their fields.
+
+The shapes are those of the agents' documents, and of events captured from real runs of Claude Code 2.1, Codex 0.169,
+Gemini CLI 0.61, Qwen Code 0.15 and OpenCode 1.18.
+"""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+BEGIN, END, BATCH, PROMPT, STOP = "begin", "end", "batch", "prompt", "stop"
+SUB_BEGIN, SUB_END, RESUME, FINISH = "sub begin", "sub end", "resume", "finish"
+"""What an event means: a call begins or ends; all calls of one answer have ended; somebody sent a prompt; the turn is
+over; a subagent begins or ends; a session goes on; a session ends."""
+
+Path = tuple[str, ...]
+"""The keys that lead to a value in nested objects."""
+
+
+class Dialect:
+    """How one agent reports its events.
+
+    Args:
+        name: of the agent.
+        events: what the events mean, by their names; others are passed over.
+        told: how the answer to an event tells the agent something: `claude`, `plain` or nothing; see `answers.py`.
+        hears: the events whose answer the agent reads.
+        one_at_a_time: whether the agent waits for the end of a call that writes before it begins the next.
+        tools: the tools of events that do not name one.
+        tasks_are_subagents: whether the call that starts a subagent stands for it, because no event does.
+        event, session, message, call, subagent, prompt, tool, given, answer, parent, folder: where the fields are; the
+            first that is there counts.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        events: dict[str, str],
+        *,
+        told: str = "",
+        hears: tuple[str, ...] = (),
+        one_at_a_time: bool = False,
+        tools: Mapping[str, str] = MappingProxyType({}),
+        tasks_are_subagents: bool = False,
+        event: tuple[Path, ...] = (("hook_event_name",), ("hookEventName",)),
+        session: tuple[Path, ...] = (("session_id",), ("sessionId",)),
+        message: tuple[Path, ...] = (("prompt_id",), ("turn_id",)),
+        call: tuple[Path, ...] = (("tool_use_id",), ("toolUseId",)),
+        subagent: tuple[Path, ...] = (("agent_id",),),
+        prompt: tuple[Path, ...] = (("prompt",),),
+        tool: tuple[Path, ...] = (("tool_name",), ("toolName",)),
+        given: tuple[Path, ...] = (("tool_input",), ("toolInput",), ("toolArgs",)),
+        answer: tuple[Path, ...] = (("tool_response",),),
+        parent: tuple[Path, ...] = (("parentID",),),
+        folder: tuple[Path, ...] = (("cwd",),),
+    ) -> None:
+        self.name = name
+        self.events = events
+        self.told = told
+        self.hears = hears
+        self.one_at_a_time = one_at_a_time
+        self.tools = tools
+        self.tasks_are_subagents = tasks_are_subagents
+        self.event = event
+        self.session = session
+        self.message = message
+        self.call = call
+        self.subagent = subagent
+        self.prompt = prompt
+        self.tool = tool
+        self.given = given
+        self.answer = answer
+        self.parent = parent
+        self.folder = folder
+
+
+_PASCAL = {
+    "SessionStart": RESUME,
+    "UserPromptSubmit": PROMPT,
+    "PreToolUse": BEGIN,
+    "PostToolUse": END,
+    "PostToolUseFailure": END,
+    "PermissionDenied": BATCH,
+    "PostToolBatch": BATCH,
+    "Stop": STOP,
+    "StopFailure": STOP,
+    "Interrupt": STOP,
+    "SubagentStart": SUB_BEGIN,
+    "SubagentStop": SUB_END,
+    "SessionEnd": FINISH,
+}
+_CAMEL = {
+    "sessionStart": RESUME,
+    "userPromptSubmitted": PROMPT,
+    "beforeSubmitPrompt": PROMPT,
+    "preToolUse": BEGIN,
+    "postToolUse": END,
+    "postToolUseFailure": END,
+    "errorOccurred": STOP,
+    "agentStop": STOP,
+    "stop": STOP,
+    "subagentStart": SUB_BEGIN,
+    "subagentStop": SUB_END,
+    "sessionEnd": FINISH,
+}
+_HEARS = ("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure")
+
+DIALECTS = {
+    dialect.name: dialect
+    for dialect in (
+        Dialect("claude", _PASCAL, told="claude", hears=_HEARS, one_at_a_time=True),
+        # it runs the calls of one answer at the same time
+        Dialect("codex", _PASCAL, told="claude", hears=_HEARS[:-1]),
+        Dialect("qwen", _PASCAL, told="claude", hears=_HEARS, one_at_a_time=True),
+        Dialect("droid", _PASCAL, told="claude", hears=("SessionStart", "UserPromptSubmit"), one_at_a_time=True),
+        Dialect("continue", _PASCAL, told="claude", hears=("SessionStart", "UserPromptSubmit")),
+        Dialect("vscode", _PASCAL, told="claude", hears=_HEARS[:-1]),
+        Dialect(
+            "gemini",
+            {
+                "SessionStart": RESUME,
+                "BeforeAgent": PROMPT,
+                "BeforeTool": BEGIN,
+                "AfterTool": END,
+                "AfterAgent": STOP,
+                "SessionEnd": FINISH,
+            },
+            told="claude",
+            hears=("SessionStart", "BeforeAgent", "AfterTool"),
+            one_at_a_time=True,
+        ),
+        Dialect(
+            "cursor",
+            _CAMEL,
+            told="cursor",
+            hears=("sessionStart", "postToolUse"),
+            session=(("conversation_id",), ("session_id",)),
+            message=(("generation_id",),),
+            subagent=(("subagent_id",), ("agent_id",)),
+            answer=(("tool_output",), ("result_json",)),
+            folder=(("cwd",), ("workspace_roots", "0")),
+        ),
+        Dialect("copilot", {**_PASCAL, **_CAMEL}, one_at_a_time=True, answer=(("tool_result",), ("toolResult",))),
+        Dialect(
+            "windsurf",
+            {
+                "pre_user_prompt": PROMPT,
+                "pre_write_code": BEGIN,
+                "post_write_code": END,
+                "pre_run_command": BEGIN,
+                "post_run_command": END,
+                "pre_mcp_tool_use": BEGIN,
+                "post_mcp_tool_use": END,
+                "post_cascade_response": STOP,
+            },
+            one_at_a_time=True,
+            tools={
+                "pre_write_code": "Write",
+                "post_write_code": "Write",
+                "pre_run_command": "Command",
+                "post_run_command": "Command",
+            },
+            event=(("agent_action_name",),),
+            session=(("trajectory_id",),),
+            message=(("execution_id",),),
+            prompt=(("tool_info", "user_prompt"),),
+            tool=(("tool_info", "mcp_tool_name"),),
+            given=(("tool_info",),),
+            folder=(("tool_info", "cwd"), ("cwd",)),
+        ),
+        Dialect(
+            "cline",
+            {
+                "TaskStart": RESUME,
+                "TaskResume": RESUME,
+                "UserPromptSubmit": PROMPT,
+                "PreToolUse": BEGIN,
+                "PostToolUse": END,
+                "TaskCancel": STOP,
+                "TaskComplete": STOP,
+            },
+            told="cline",
+            hears=("UserPromptSubmit", "PreToolUse", "PostToolUse"),
+            one_at_a_time=True,
+            event=(("hookName",),),
+            session=(("taskId",),),
+            prompt=(("userPromptSubmit", "prompt"),),
+            tool=(("preToolUse", "toolName"), ("postToolUse", "toolName")),
+            given=(("preToolUse", "parameters"), ("postToolUse", "parameters")),
+            folder=(("workspaceRoots", "0"), ("cwd",)),
+        ),
+        *(
+            Dialect(
+                name,
+                {
+                    "chat.message": PROMPT,
+                    "tool.execute.before": BEGIN,
+                    "tool.execute.after": END,
+                    "tool.execute.error": END,
+                    "session.idle": STOP,
+                    "session.deleted": FINISH,
+                },
+                told="plain",
+                hears=("chat.message", "tool.execute.before", "tool.execute.after"),
+                tasks_are_subagents=True,
+                event=(("event",),),
+                session=(("sessionID",),),
+                message=(("messageID",),),
+                call=(("callID",),),
+                tool=(("tool",),),
+                given=(("args",),),
+                answer=(("output",),),
+                folder=(("directory",),),
+            )
+            for name in ("opencode", "amp", "pi")
+        ),
+    )
+}
+
+_GEMINI_ONLY = frozenset({"BeforeAgent", "AfterAgent", "BeforeTool", "AfterTool"})
+_HOMES = {
+    "claude": "/.claude/",
+    "codex": "/.codex/",
+    "gemini": "/.gemini/",
+    "qwen": "/.qwen/",
+    "droid": "/.factory/",
+    "copilot": "/.copilot/",
+}
+"""Where an agent keeps its transcripts."""
+_VARIABLES = {
+    "qwen": "QWEN_PROJECT_DIR",
+    "gemini": "GEMINI_SESSION_ID",
+    "droid": "FACTORY_PROJECT_DIR",
+    "codex": "CODEX_MANAGED_PACKAGE_ROOT",
+    "claude": "CLAUDECODE",
+}
+"""Variables that an agent gives its hooks, which hooks of an agent that another one started have too."""
+
+
+def recognised(payload: Mapping[str, Any], environment: Mapping[str, str]) -> Dialect | None:
+    """The dialect of an event. Several agents run the hooks of one settings file, so the event itself tells the agent.
+
+    Args:
+        payload: the event.
+        environment: of the hook.
+
+    Returns:
+        None if no agent is known that reports in this way.
+    """
+    name = _by_shape(payload) or _by_home(payload) or _by_environment(environment)
+    if name is None and isinstance(payload.get("hook_event_name"), str):
+        name = "claude"
+    return None if name is None else DIALECTS[name]
+
+
+def _by_shape(payload: Mapping[str, Any]) -> str | None:
+    """The agent of an event that no other agent reports in this shape."""
+    if "agent_action_name" in payload:
+        return "windsurf"
+    if "hookName" in payload:
+        return "cline"
+    if "conversation_id" in payload:
+        return "cursor"
+    if "event" in payload and "sessionID" in payload:
+        return "opencode"
+    if payload.get("hook_event_name") in _GEMINI_ONLY:
+        return "gemini"
+    if "turn_id" in payload:
+        return "codex"
+    if "hookEventName" in payload:
+        return "vscode"
+    if "toolArgs" in payload or ("timestamp" in payload and "hook_event_name" not in payload):
+        return "copilot"
+    return None
+
+
+def _by_home(payload: Mapping[str, Any]) -> str | None:
+    transcript = payload.get("transcript_path")
+    if not isinstance(transcript, str):
+        return None
+    return next((name for name, home in _HOMES.items() if home in transcript.replace("\\", "/")), None)
+
+
+def _by_environment(environment: Mapping[str, str]) -> str | None:
+    return next((name for name, variable in _VARIABLES.items() if variable in environment), None)

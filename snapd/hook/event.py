@@ -1,0 +1,201 @@
+"""An event of an agent, in the same form for all agents."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import time
+
+from .dialects import BATCH, BEGIN, END, PROMPT, SUB_BEGIN, SUB_END
+from .tools import SUBAGENTS, begins_step, described, files_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from .dialects import Dialect, Path
+
+_NOTIFIED = re.compile(r"\s*<task-notification>.*?<tool-use-id>([^<]+)</tool-use-id>", re.DOTALL)
+_SUBAGENT_KINDS = (("agent_type",), ("subagent_type",))
+_MOST_CHARACTERS = 200
+"""Characters of an agent's own ids; longer ones are digested."""
+
+
+class NotAnEvent(ValueError):
+    """What came is no event of the agent, or one that says too little to act on it."""
+
+
+class ToolCall:
+    """A call of a tool.
+
+    Args:
+        tool: the name of the tool.
+        given: its input, as the agent reports it.
+        call_id: the agent's own id of the call; None if it has none.
+    """
+
+    def __init__(self, tool: str, given: Any, call_id: str | None) -> None:
+        self.tool = tool
+        self.given = given
+        self.call_id = call_id
+
+    @property
+    def files(self) -> list[str] | None:
+        """The files that it says that it writes; see `files_of`."""
+        return files_of(self.tool, self.given)
+
+
+class Event:
+    """What happened in an agent.
+
+    Args:
+        payload: the event, as the agent reports it.
+        dialect: of the agent.
+
+    Attributes:
+        name: the agent's own name of the event.
+        kind: what it means; None for an event that is passed over.
+        dialect: as given.
+        session_id: the session.
+        message_id: the prompt; None if the agent does not name it.
+        subagent: the subagent that it is about, or that the call belongs to.
+        parent_session: the session of the agent that started this one.
+        prompt: of a `PROMPT`, the text; empty if there is none.
+        about: a few words about a subagent, for people.
+        calls: the call of a `BEGIN` or an `END`, or all calls of a `BATCH`.
+        folder: the absolute path of where the agent works.
+        in_background: of an `END`, whether what the call started goes on.
+        ended_task: of a `PROMPT`, the call whose background task has ended: then it is nobody's prompt.
+
+    Raises:
+        NotAnEvent: a field is missing or of the wrong type.
+    """
+
+    def __init__(self, payload: Mapping[str, Any], dialect: Dialect) -> None:
+        self.dialect = dialect
+        self.name = self._text(payload, dialect.event, "the name of the event") or ""
+        self.kind = dialect.events.get(self.name)
+        self.calls: list[ToolCall] = []
+        self.in_background = False
+        self.ended_task: str | None = None
+        self.prompt = ""
+        self.about: str | None = None
+        if self.kind is None:
+            return
+        session_id = self._text(payload, dialect.session, "the session")
+        folder = self._text(payload, dialect.folder, "the folder")
+        if not session_id:
+            raise NotAnEvent(f"{self.name} names no session")
+        if not folder or not os.path.isabs(folder) or "\0" in folder:
+            raise NotAnEvent(f"{self.name} names no absolute folder")
+        self.session_id, self.folder = _short(session_id), folder
+        self.message_id = _optional(self._text(payload, dialect.message, "the prompt's id"))
+        self.subagent = _optional(self._text(payload, dialect.subagent, "the subagent"))
+        self.parent_session = _optional(self._text(payload, dialect.parent, "the parent session"))
+        if self.kind in (BEGIN, END):
+            self._take_call(payload)
+        elif self.kind == SUB_BEGIN:
+            self.about = self._text(payload, _SUBAGENT_KINDS, "the kind of the subagent")
+        elif self.kind == BATCH:
+            self.calls = list(self._batch(payload))
+        elif self.kind == PROMPT:
+            self._take_prompt(payload)
+
+    def _take_call(self, payload: Mapping[str, Any]) -> None:
+        dialect = self.dialect
+        tool = self._text(payload, dialect.tool, "the tool") or dialect.tools.get(self.name)
+        if not tool:
+            raise NotAnEvent(f"{self.name} names no tool")
+        call = ToolCall(tool, _input(_found(payload, dialect.given)), self._call_id(payload))
+        if dialect.tasks_are_subagents and tool.lower() in SUBAGENTS and call.call_id is not None:
+            self.kind = SUB_BEGIN if self.kind == BEGIN else SUB_END
+            self.subagent = call.call_id
+            self.about = self.words(call)
+        elif not begins_step(tool):
+            self.kind = None
+        answer = _found(payload, dialect.answer)
+        self.in_background = isinstance(answer, dict) and bool(answer.get("backgroundTaskId"))
+        self.calls = [call]
+
+    def _batch(self, payload: Mapping[str, Any]) -> list[ToolCall]:
+        calls = payload.get("tool_calls")
+        found = []
+        for each in calls if isinstance(calls, list) else [payload]:
+            if isinstance(each, dict):
+                tool = each.get("tool_name")
+                call = ToolCall(tool if isinstance(tool, str) else "", each.get("tool_input"), self._call_id(each))
+                found.append(call)
+        return found
+
+    def _take_prompt(self, payload: Mapping[str, Any]) -> None:
+        self.prompt = self._text(payload, self.dialect.prompt, "the prompt") or ""
+        notified = _NOTIFIED.match(self.prompt)
+        if notified is not None:
+            self.ended_task = _short(notified[1].strip())
+        elif self.message_id is None:
+            # the same event, reported by two hooks, is one message
+            stamp = payload.get("timestamp")
+            moment = stamp if isinstance(stamp, str | int | float) else time.time_ns()
+            self.message_id = _digest([self.session_id, self.prompt, moment])
+
+    def _call_id(self, payload: Mapping[str, Any]) -> str | None:
+        return _optional(self._text(payload, self.dialect.call, "the call's id"))
+
+    @staticmethod
+    def _text(payload: Mapping[str, Any], paths: tuple[Path, ...], what: str) -> str | None:
+        value = _found(payload, paths)
+        if value is not None and not isinstance(value, str):
+            raise NotAnEvent(f"{what} is no text")
+        return value
+
+    def words(self, call: ToolCall) -> str | None:
+        """A few words about a call, for people; see `described`."""
+        return described(call.tool, call.given, self.folder)
+
+    def unnamed(self, call: ToolCall) -> str:
+        """A name for calls of an agent that does not name them: the same for all calls that are alike."""
+        return f"call:{_digest([self.session_id, call.tool, call.given])}:"
+
+
+def _found(payload: Any, paths: tuple[Path, ...]) -> Any:
+    for path in paths:
+        value = payload
+        for key in path:
+            if isinstance(value, dict):
+                value = value.get(key)
+            elif isinstance(value, list) and key.isdigit() and int(key) < len(value):
+                value = value[int(key)]
+            else:
+                value = None
+        if value is not None:
+            return value
+    return None
+
+
+def _input(given: Any) -> Any:
+    """The input of a tool; some agents give its JSON as text."""
+    if isinstance(given, str) and given.lstrip().startswith("{"):
+        try:
+            return json.loads(given)
+        except (ValueError, RecursionError):
+            return given
+    return given
+
+
+def _optional(name: str | None) -> str | None:
+    return _short(name) if name else None
+
+
+def _short(name: str) -> str:
+    """An id of the agent's; a digest of one that nobody would want to see."""
+    return name if len(name) <= _MOST_CHARACTERS else _digest(name)
+
+
+def _digest(value: Any) -> str:
+    # imported late: few events need it
+    import hashlib
+
+    text = json.dumps(value, sort_keys=True)
+    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()

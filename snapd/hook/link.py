@@ -1,0 +1,147 @@
+"""A connection to the daemon that costs a hook next to nothing: one write for several requests, then their answers."""
+
+from __future__ import annotations
+
+import _socket
+import json
+import os
+import struct
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    Request = tuple[str, dict[str, Any]]
+
+_READ_BYTES = 1 << 16
+_MOST_BYTES = 64 << 20
+
+
+class Refused(Exception):
+    """The daemon answered a request with an error.
+
+    Args:
+        error: the JSON-RPC error.
+
+    Attributes:
+        kind: of the error.
+        data: more about it.
+    """
+
+    def __init__(self, error: dict[str, Any]) -> None:
+        super().__init__(error.get("message") or "the daemon refused")
+        found = error.get("data")
+        self.data: dict[str, Any] = found if isinstance(found, dict) else {}
+        self.kind = str(self.data.get("kind") or "")
+
+
+class Broken(Exception):
+    """The daemon cannot be reached, or its answers cannot be understood."""
+
+
+class Link:
+    """A connection to the daemon.
+
+    Args:
+        path: of the daemon's socket.
+
+    Raises:
+        FileNotFoundError, ConnectionRefusedError: no daemon listens there.
+        OSError: it cannot be reached.
+        Broken: somebody else listens there.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._socket = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+        self._buffer = b""
+        self._number = 0
+        try:
+            self._socket.connect(path)
+            if not _is_of_user(self._socket):
+                raise Broken(f"somebody else listens at {path}")
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Ends the connection; the daemon still carries out what it was asked."""
+        self._socket.close()
+
+    def ask(self, *requests: Request) -> list[Any]:
+        """Sends requests together, and waits for all answers.
+
+        Args:
+            requests: methods and their params.
+
+        Returns:
+            For each request its result, or the `Refused` that answers it.
+
+        Raises:
+            OSError, Broken: the connection is lost.
+        """
+        first = self._number
+        frames = []
+        for method, params in requests:
+            frames.append(_frame({"jsonrpc": "2.0", "id": self._number, "method": method, "params": params}))
+            self._number += 1
+        self._send(b"".join(frames))
+        answers: dict[int, Any] = {}
+        while len(answers) < len(requests):
+            message = self._read()
+            number = message.get("id")
+            if "method" in message or not isinstance(number, int) or not first <= number < self._number:
+                continue
+            answers[number] = Refused(message["error"]) if "error" in message else message.get("result")
+        return [answers[number] for number in range(first, self._number)]
+
+    def tell(self, method: str, params: dict[str, Any]) -> None:
+        """Sends a notification."""
+        self._send(_frame({"jsonrpc": "2.0", "method": method, "params": params}))
+
+    def _send(self, data: bytes) -> None:
+        view = memoryview(data)
+        while view:
+            view = view[self._socket.send(view) :]
+
+    def _read(self) -> dict[str, Any]:
+        while b"\r\n\r\n" not in self._buffer:
+            self._more()
+        header, _, self._buffer = self._buffer.partition(b"\r\n\r\n")
+        lengths = [line.partition(b":")[2] for line in header.split(b"\r\n") if line[:15].lower() == b"content-length:"]
+        try:
+            length = int(lengths[0])
+        except (ValueError, IndexError) as error:
+            raise Broken("the daemon sent no frame") from error
+        if length > _MOST_BYTES:
+            raise Broken("the daemon sent too much")
+        while len(self._buffer) < length:
+            self._more()
+        body, self._buffer = self._buffer[:length], self._buffer[length:]
+        try:
+            message = json.loads(body)
+        except (ValueError, RecursionError) as error:
+            raise Broken("the daemon sent no JSON") from error
+        if not isinstance(message, dict):
+            raise Broken("the daemon sent no message")
+        return message
+
+    def _more(self) -> None:
+        data = self._socket.recv(_READ_BYTES)
+        if not data:
+            raise Broken("the daemon closed the connection")
+        self._buffer += data
+
+
+def _frame(message: dict[str, Any]) -> bytes:
+    # half a surrogate pair in a prompt becomes a question mark
+    body = json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+    return b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
+
+
+def _is_of_user(connection: _socket.socket) -> bool:
+    """Whether the process at the other end runs as this user, or as root; as `launch.is_of_user`."""
+    option = getattr(_socket, "SO_PEERCRED", None)
+    if option is None:
+        return True
+    _, user, _ = struct.unpack("3i", connection.getsockopt(_socket.SOL_SOCKET, option, struct.calcsize("3i")))
+    return user in (os.geteuid(), 0)

@@ -1,0 +1,189 @@
+"""Which requests an event leads to.
+
+A call of a tool is a step whose part id is the agent's id of the call. A subagent, and what a call started in the
+background, is a step of its own with another kind of part id: it may go on when the turn is over.
+"""
+
+from __future__ import annotations
+
+import time
+
+from .dialects import BATCH, BEGIN, END, FINISH, PROMPT, RESUME, STOP, SUB_BEGIN, SUB_END
+from .tools import is_edit
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from .event import Event, ToolCall
+
+    Request = tuple[str, dict[str, Any]]
+    """A method and its params."""
+    Step = dict[str, Any]
+    """An open step, as `step/find` answers."""
+
+_SUBAGENT = "subagent:"
+_BACKGROUND = "background:"
+
+
+def reaction(event: Event, open_steps: list[Step], *, hears: bool) -> list[Request]:
+    """The requests that an event leads to, in their order.
+
+    Args:
+        event: the event.
+        open_steps: the open steps of all sessions, the latest first.
+        hears: whether the agent reads the answer to the event: then `session/news` is among the requests.
+    """
+    own = [step for step in open_steps if step["sessionId"] == event.session_id]
+    news: list[Request] = [("session/news", {"sessionId": event.session_id})] if hears else []
+    if event.kind == BEGIN:
+        return [*news, *_begin(event, own, open_steps)]
+    if event.kind == END:
+        return [*_end(event, own), *news]
+    if event.kind == BATCH:
+        return _batch(event, own)
+    if event.kind == PROMPT:
+        return [*news, *_prompt(event, own)]
+    if event.kind == STOP:
+        return _end_turn(own)
+    if event.kind == SUB_BEGIN:
+        return _begin_subagent(event, own)
+    if event.kind == SUB_END:
+        return _end_subagent(event, own)
+    if event.kind == RESUME:
+        return news
+    if event.kind == FINISH:
+        return [("session/end", {"sessionId": event.session_id})]
+    return []
+
+
+def _begin(event: Event, own: list[Step], open_steps: list[Step]) -> list[Request]:
+    (call,) = event.calls
+    if call.call_id is not None and _of_part(own, call.call_id) is not None:
+        # another hook reported it already
+        return []
+    parent = _parent(event, own, open_steps)
+    requests: list[Request] = []
+    ends: str | None = None
+    if event.dialect.one_at_a_time:
+        # nobody said that these have ended: calls that were denied, for example
+        for step in own:
+            if step.get("parentStepId") != parent or _goes_on(step):
+                continue
+            if ends is None and not is_edit(step.get("tool") or ""):
+                ends = step["stepId"]
+            else:
+                requests.append(_abandoned(step))
+    part = call.call_id or event.unnamed(call) + str(time.time_ns())
+    begun = _step(event, part, call.tool, event.words(call), parent, ends)
+    return [*requests, begun]
+
+
+def _end(event: Event, own: list[Step]) -> list[Request]:
+    (call,) = event.calls
+    step = _of_call(event, call, own)
+    if step is None:
+        return []
+    if event.in_background:
+        # what it writes from now on is not the user's
+        part = _BACKGROUND + (call.call_id or step["stepId"])
+        parent = step.get("parentStepId")
+        return [_step(event, part, call.tool, event.words(call), parent, step["stepId"])]
+    return [_ended(step, call.files)]
+
+
+def _batch(event: Event, own: list[Step]) -> list[Request]:
+    """Ends the calls of one answer that are still open: they were denied, or failed before they began."""
+    left = (_of_call(event, call, own) for call in event.calls)
+    return [_ended(step, []) for step in left if step is not None]
+
+
+def _prompt(event: Event, own: list[Step]) -> list[Request]:
+    if event.ended_task is not None:
+        task = _of_part(own, _BACKGROUND + event.ended_task)
+        return [] if task is None else [_ended(task, None)]
+    if not event.prompt.strip():
+        return []
+    message = {"sessionId": event.session_id, "messageId": event.message_id, "text": event.prompt}
+    return [*_end_turn(own), ("session/message", message)]
+
+
+def _end_turn(own: list[Step]) -> list[Request]:
+    """Ends everything but subagents: they may go on."""
+    subagents = {step["stepId"] for step in own if _is(step, _SUBAGENT)}
+    return [
+        _abandoned(step)
+        for step in own
+        if step["stepId"] not in subagents and step.get("parentStepId") not in subagents
+    ]
+
+
+def _begin_subagent(event: Event, own: list[Step]) -> list[Request]:
+    if event.subagent is None or _of_part(own, _SUBAGENT + event.subagent) is not None:
+        return []
+    return [_step(event, _SUBAGENT + event.subagent, "Agent", event.about, None, None)]
+
+
+def _end_subagent(event: Event, own: list[Step]) -> list[Request]:
+    step = None if event.subagent is None else _of_part(own, _SUBAGENT + event.subagent)
+    if step is None:
+        return []
+    calls = [_abandoned(each) for each in own if each.get("parentStepId") == step["stepId"]]
+    # its calls own what they wrote; it writes nothing beside them
+    return [*calls, _ended(step, [])]
+
+
+def _step(event: Event, part: str, tool: str, words: str | None, parent: str | None, ends: str | None) -> Request:
+    params = {
+        "sessionId": event.session_id,
+        "messageId": event.message_id,
+        "partId": part,
+        "parentStepId": parent,
+        "tool": tool,
+        "description": words,
+        "ends": ends,
+        "detached": True,
+    }
+    return "step/begin", {name: value for name, value in params.items() if value is not None}
+
+
+def _ended(step: Step, files: list[str] | None) -> Request:
+    return "step/end", {"stepId": step["stepId"], **({} if files is None else {"files": files})}
+
+
+def _abandoned(step: Step) -> Request:
+    """Ends a step of which nobody said that it has ended."""
+    # an edit names its files when it ends; it did not, so it was denied or interrupted
+    return _ended(step, [] if is_edit(step.get("tool") or "") else None)
+
+
+def _parent(event: Event, own: list[Step], open_steps: list[Step]) -> str | None:
+    """The step that a call is a part of: that of its subagent."""
+    if event.subagent is not None:
+        step = _of_part(own, _SUBAGENT + event.subagent)
+        return None if step is None else str(step["stepId"])
+    if event.parent_session is not None:
+        theirs = [each for each in open_steps if each["sessionId"] == event.parent_session and _is(each, _SUBAGENT)]
+        return str(theirs[0]["stepId"]) if len(theirs) == 1 else None
+    return None
+
+
+def _of_call(event: Event, call: ToolCall, own: list[Step]) -> Step | None:
+    if call.call_id is not None:
+        return _of_part(own, call.call_id)
+    # of several that are alike, the first to begin is the first to end
+    alike = [step for step in own if _is(step, event.unnamed(call))]
+    return alike[-1] if alike else None
+
+
+def _of_part(own: list[Step], part: str) -> Step | None:
+    return next((step for step in own if step.get("partId") == part), None)
+
+
+def _goes_on(step: Step) -> bool:
+    return _is(step, _SUBAGENT) or _is(step, _BACKGROUND)
+
+
+def _is(step: Step, kind: str) -> bool:
+    part: str = step.get("partId") or ""
+    return part.startswith(kind)

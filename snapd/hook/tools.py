@@ -1,0 +1,129 @@
+"""What agents' tools do: which of them only read, which name every file that they write, and which files these are."""
+
+from __future__ import annotations
+
+import re
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+READING = frozenset(
+    (
+        "askuserquestion", "bashoutput", "codebase_search", "codesearch", "enterplanmode", "exitplanmode",
+        "fetch", "fetchwebpage", "file_search", "findfiles", "get_errors", "glob", "google_web_search",
+        "grep", "grep_search", "killbash", "killshell", "list", "list_dir", "list_directory",
+        "listcodedefinitionnames", "listfiles", "listmcpresources", "listmcpresourcestool", "ls", "lsp",
+        "notebookread", "plan_exit", "question", "read", "read_file", "read_many_files", "read_mcp_resource",
+        "readfile", "readlints", "readmcpresourcetool", "search", "search_file_content", "searchfiles",
+        "semanticsearch", "skill", "taskcreate", "taskget", "tasklist", "taskoutput", "taskstop",
+        "taskupdate", "textsearch", "think", "todoread", "todowrite", "toolsearch", "update_plan",
+        "use_skill", "view", "view_image", "viewimage", "waitforuser", "web_fetch", "web_search", "webfetch",
+        "websearch", "write_todos",
+    )
+)  # fmt: skip
+"""Tools that write no file of the folder, in lower case; each agent spells some of them in its own way."""
+
+SUBAGENTS = frozenset({"agent", "task", "subagent", "delegate_to_agent", "run_subagent", "runsubagent"})
+"""Tools that start another agent, whose own calls are reported."""
+
+EDITING = frozenset(
+    (
+        "apply_diff", "apply_patch", "applypatch", "create", "create_file", "createfile", "delete",
+        "delete_file", "edit", "edit_file", "editfile", "editfiles", "edit_notebook", "insert_edit_into_file",
+        "insert_into_file", "multi_edit", "multi_replace_string_in_file", "multiedit", "multiedits",
+        "new_file", "notebookedit", "patch", "replace", "replace_in_file", "replace_string_in_file",
+        "search_replace", "single_find_and_replace", "str_replace", "strreplace", "write", "write_file",
+        "write_to_file", "writefile",
+    )
+)  # fmt: skip
+"""Tools that name every file that they write, in lower case."""
+
+_OWN_SERVER = "mcp__snapd__"
+"""Our own tools: what they do is an operation, and no step."""
+
+_PATHS = (
+    "file_path",
+    "filePath",
+    "filepath",
+    "path",
+    "notebook_path",
+    "target_file",
+    "absolute_path",
+    "filename",
+    "uri",
+)
+_LISTS = ("files", "paths", "file_paths", "filePaths", "edits", "changes")
+_PATCHES = ("command", "patch", "patchText", "input", "diff", "patch_text")
+_PATCHED = re.compile(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+?)[ \t]*\r?$", re.MULTILINE)
+_MOST_FILES = 1000
+_WORDS = 200
+"""Characters of a command that name its step."""
+
+
+def begins_step(tool: str) -> bool:
+    """Whether a call of a tool may write files of the folder."""
+    name = tool.lower()
+    return name not in READING and name not in SUBAGENTS and not name.startswith(_OWN_SERVER)
+
+
+def is_edit(tool: str) -> bool:
+    """Whether a tool names every file that it writes."""
+    return tool.lower() in EDITING
+
+
+def files_of(tool: str, given: Any) -> list[str] | None:
+    """The files that a call says that it writes.
+
+    Args:
+        tool: its name.
+        given: its input, as the agent reports it: a JSON object, or the text of a patch.
+
+    Returns:
+        Absolute or relative paths, each once; None if the tool does not name all of them.
+    """
+    if not is_edit(tool):
+        return None
+    found = list(dict.fromkeys(_named(given)))[:_MOST_FILES]
+    # an edit whose input nobody understands may have written anything
+    return found or None
+
+
+def described(tool: str, given: Any, folder: str) -> str | None:
+    """A few words about a call, for people: its files, or what it says of itself, or its command.
+
+    Args:
+        tool: its name.
+        given: its input.
+        folder: absolute path, to which files are shown relative.
+    """
+    if is_edit(tool):
+        names = [_relative(name, folder) for name in files_of(tool, given) or ()]
+        return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "") or None
+    for key in ("description", "command", "cmd", "script"):
+        words = given.get(key) if isinstance(given, dict) else None
+        if isinstance(words, list):
+            words = " ".join(word for word in words if isinstance(word, str))
+        if isinstance(words, str) and words.strip():
+            return words.strip().splitlines()[0][:_WORDS]
+    return None
+
+
+def _named(given: Any) -> list[str]:
+    if isinstance(given, str):
+        return _PATCHED.findall(given)
+    if not isinstance(given, dict):
+        return []
+    found = [given[key] for key in _PATHS if isinstance(given.get(key), str) and given[key]]
+    for key in _LISTS:
+        for each in given[key] if isinstance(given.get(key), list) else ():
+            found += [each] if isinstance(each, str) and each else _named(each) if isinstance(each, dict) else []
+    for key in _PATCHES:
+        if isinstance(given.get(key), str):
+            found += _PATCHED.findall(given[key])
+    return found
+
+
+def _relative(path: str, folder: str) -> str:
+    above = folder.rstrip("/") + "/"
+    return path.removeprefix(above)

@@ -1,0 +1,84 @@
+"""The params and results of `session/message`, `session/messages` and `session/news`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import attrs
+
+from .session import SESSION, Step
+from .snapshot import CURSOR, NEXT_CURSOR
+from .values import FileChange, Limit, RequestParams
+
+
+@attrs.frozen(kw_only=True)
+class Message:
+    """A message to an agent, which begins a turn, and what the agent did in that turn."""
+
+    message_id: Annotated[str, "The id of the message."]
+    text: Annotated[str | None, "The prompt, if it is known: at most 10,000 characters of it."] = None
+    at: Annotated[str, "When it was sent, or its first step began. RFC 3339 in UTC with milliseconds."]
+    steps: Annotated[int, "The number of its steps."]
+    files: Annotated[int, "The number of files that these steps changed."]
+    additions: Annotated[int, "The number of lines that they added."]
+    deletions: Annotated[int, "The number of lines that they deleted."]
+    state: Annotated[Literal["applied", "undone", "partly"], "What has become of these steps, as for one step."]
+
+
+@attrs.frozen(kw_only=True)
+class SessionMessageParams(RequestParams):
+    """Records that somebody sent a message to the agent, with a snapshot of the working tree.
+
+    Steps that are begun from now on without a `messageId` belong to it. Sending a message again only replaces its text.
+    """
+
+    session_id: Annotated[str, SESSION]
+    message_id: Annotated[str, "The message, by the agent's own id."]
+    text: Annotated[
+        str | None,
+        "The prompt. The first 10,000 characters are kept, or nothing if the setting `prompts` is `false`.",
+    ] = None
+
+
+@attrs.frozen(kw_only=True)
+class SessionMessageResult:
+    """The result of `session/message`."""
+
+
+@attrs.frozen(kw_only=True)
+class SessionMessagesParams(RequestParams):
+    """Lists the messages of a session, including those that only its steps name."""
+
+    session_id: Annotated[str, SESSION]
+    cursor: Annotated[str | None, CURSOR] = None
+    limit: Annotated[Limit | None, "The maximum number of messages in one response, at least 1. Default: all."] = None
+
+
+@attrs.frozen(kw_only=True)
+class SessionMessagesResult:
+    """The result of `session/messages`."""
+
+    messages: Annotated[list[Message], "The messages, oldest first."]
+    next_cursor: Annotated[str | None, NEXT_CURSOR] = None
+
+
+@attrs.frozen(kw_only=True)
+class SessionNewsParams(RequestParams):
+    """Returns what others did to the work of a session since its agent was last told, and notes that it is told now.
+
+    For whoever can pass it on to the agent, such as a hook. It returns nothing if the setting `tellAgents` is `false`.
+    """
+
+    session_id: Annotated[str, SESSION]
+
+
+@attrs.frozen(kw_only=True)
+class SessionNewsResult:
+    """The result of `session/news`. All lists are empty if there is nothing to tell."""
+
+    undone: Annotated[list[Step], "Its steps that were undone, as a whole or in part."]
+    redone: Annotated[list[Step], "Its steps that were redone."]
+    files: Annotated[
+        list[FileChange],
+        "The files of its steps that somebody else changed, ordered by file: how they differ from then.",
+    ]

@@ -1,0 +1,61 @@
+"""Turns on the command line: the prompts in `log`, and `undo --message`."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING
+
+from tests.cli.steps import put, read
+
+if TYPE_CHECKING:
+    from tests.cli.running import Home
+
+
+def report(home: Home, project: str, name: str, message: str, **fields: object) -> None:
+    event = {"hook_event_name": name, "session_id": "S", "prompt_id": message, "cwd": project, **fields}
+    home.run(project, "hook", stdin=json.dumps(event).encode())
+
+
+def turn(home: Home, project: str, message: str, prompt: str, file: str, data: bytes) -> None:
+    report(home, project, "UserPromptSubmit", message, prompt=prompt)
+    for call, tool, given in (
+        ("look", "Bash", {"command": "ls"}),
+        ("edit", "Edit", {"file_path": os.path.join(project, file)}),
+    ):
+        about = {"tool_name": tool, "tool_input": given, "tool_use_id": f"{message}-{call}"}
+        report(home, project, "PreToolUse", message, **about)
+        if tool == "Edit":
+            put(project, {file: data})
+        report(home, project, "PostToolUse", message, **about)
+
+
+def test_turns_in_the_log(home: Home, project: str) -> None:
+    turn(home, project, "aaaa1111-2", "make\x1b[31m it\nfaster", "fast.py", b"1\n")
+    turn(home, project, "bbbb2222-3", "and now shorter", "short.py", b"2\n")
+    shown = home.ok(project, "log").splitlines()
+    lines = [line.split("┊")[1].strip() for line in shown if "»" in line or "●" in line]
+    # a call that only looked is no news
+    assert [line[0] for line in lines] == ["●", "»", "●", "»"]
+    assert lines[0].endswith("Edit  A short.py  +1 -0")
+    assert lines[1] == "»  bbbb2222  and now shorter"
+    # the prompt came before the first step of its session
+    assert "╯" in shown[-1]
+    assert "\x1b" not in "".join(shown)
+    listed = home.ok(project, "log", "--oneline").splitlines()
+    assert [line.split()[0] for line in listed if line.split()[2] == "you"] == ["bbbb2222", "aaaa1111"]
+    assert "Bash" not in home.ok(project, "log", "-p")
+
+
+def test_a_turn_is_undone_by_the_beginning_of_its_id(home: Home, project: str) -> None:
+    turn(home, project, "aaaa1111-2", "one", "one.py", b"1\n")
+    turn(home, project, "aabb2222-3", "two", "two.py", b"2\n")
+    several = home.run(project, "undo", "--message", "aa", "-y")
+    assert several.code == 2
+    assert "aaaa1111-2" in several.err
+    nothing = home.run(project, "undo", "--message", "c", "-y")
+    assert (nothing.code, "no message 'c'" in nothing.err) == (2, True)
+    home.ok(project, "undo", "--message", "aaa", "-y")
+    assert (read(project, "one.py"), read(project, "two.py")) == (None, b"2\n")
+    home.ok(project, "undo", "--message", "last", "-y")
+    assert read(project, "two.py") is None

@@ -1,0 +1,195 @@
+"""The life of a session in Claude's events, each reported to the real command."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+from tests.cli.running import Home
+from tests.support.git import run_git
+
+from .agent import Agent, Done
+
+
+def test_a_turn(agent: Agent) -> None:
+    agent.on("SessionStart", source="startup")
+    assert agent.on("UserPromptSubmit", prompt="improve it") is None
+    agent.begin("T1", "Read", file_path=agent.path("a.py"))
+    agent.end("T1", "Read", file_path=agent.path("a.py"))
+    agent.begin("T2", "Edit", file_path=agent.path("a.py"))
+    agent.write("a.py", "better\n")
+    # nobody said so, but the agent says what it wrote
+    agent.write("b.py", "the user\n")
+    agent.end("T2", "Edit", file_path=agent.path("a.py"))
+    agent.begin("T3", "Bash", command="make", description="build it")
+    agent.write("out/built", "1")
+    agent.end("T3", "Bash", command="make", description="build it")
+    agent.on("Stop", background_tasks=[])
+    agent.on("SessionEnd", reason="other")
+    assert agent.steps() == [
+        Done("T2", None, "P", "Edit", ("a.py",), "applied"),
+        Done("T3", None, "P", "Bash", ("out/built",), "applied"),
+    ]
+    assert agent.of_the_user() == {"b.py"}
+    (message,) = [entry for entry in agent.entries() if entry["kind"] == "message"]
+    assert (message["sessionId"], message["messageId"], message["text"]) == ("S", "P", "improve it")
+    (session,) = agent.ask("sessions")["sessions"]
+    assert (session["sessionId"], session["agent"], "endedAt" in session) == ("S", "claude", True)
+    assert agent.log() == ""
+
+
+def test_an_event_that_is_reported_twice_counts_once(agent: Agent) -> None:
+    for _ in range(2):
+        agent.on("UserPromptSubmit", prompt="go")
+    for _ in range(2):
+        agent.begin("T", "Edit", file_path=agent.path("a.py"))
+    agent.write("a.py", "new\n")
+    for _ in range(2):
+        agent.end("T", "Edit", file_path=agent.path("a.py"))
+    for _ in range(2):
+        agent.on("Stop")
+    assert agent.steps() == [Done("T", None, "P", "Edit", ("a.py",), "applied")]
+    assert len([entry for entry in agent.entries() if entry["kind"] == "message"]) == 1
+
+
+def test_a_call_that_fails_owns_what_it_wrote(agent: Agent) -> None:
+    agent.begin("T", "Bash", command="make")
+    agent.write("half", "1")
+    agent.on("PostToolUseFailure", tool_name="Bash", tool_input={"command": "make"}, tool_use_id="T", error="3")
+    assert agent.steps() == [Done("T", None, "P", "Bash", ("half",), "applied")]
+
+
+def test_a_denied_call_does_not_own_what_the_user_types(agent: Agent) -> None:
+    agent.begin("T1", "Write", file_path=agent.path("a.py"))
+    agent.write("b.py", "typed while the agent asks\n")
+    call = {"tool_name": "Write", "tool_input": {"file_path": agent.path("a.py")}, "tool_use_id": "T1"}
+    agent.on("PostToolBatch", tool_calls=[{**call, "tool_response": "you have not granted it"}])
+    agent.begin("T2", "Bash", command="x")
+    agent.write("b.py", "typed once more\n")
+    agent.on("PostToolBatch", tool_calls=[{"tool_name": "Bash", "tool_input": {"command": "x"}, "tool_use_id": "T2"}])
+    assert [(step.part, step.files) for step in agent.steps()] == [("T1", ()), ("T2", ())]
+    assert agent.of_the_user() == {"b.py"}
+
+
+def test_what_nobody_ends_is_ended_by_what_comes_next(agent: Agent) -> None:
+    agent.begin("T1", "Edit", file_path=agent.path("a.py"))
+    agent.begin("T2", "Bash", command="x")
+    assert [(step.part, step.state) for step in agent.steps()] == [("T1", "applied"), ("T2", "open")]
+    agent.write("c", "1")
+    agent.begin("T3", "Bash", command="y")
+    agent.write("d", "1")
+    agent.on("UserPromptSubmit", prompt="next", prompt_id="P2")
+    agent.write("e", "1")
+    agent.begin("T4", "Bash", command="z")
+    agent.on("Stop")
+    agent.write("f", "1")
+    assert [(step.part, step.files) for step in agent.steps()] == [
+        ("T1", ()),
+        ("T2", ("c",)),
+        ("T3", ("d",)),
+        ("T4", ()),
+    ]
+    assert agent.of_the_user() == {"e"}
+
+
+def test_subagents_outlive_the_turn(agent: Agent) -> None:
+    agent.on("SubagentStart", agent_id="A", agent_type="explorer")
+    agent.begin("T1", "Edit", file_path=agent.path("a.py"))
+    sub = {"agent_id": "A", "agent_type": "explorer"}
+    call = {"tool_name": "Bash", "tool_input": {"command": "x"}, "tool_use_id": "T2"}
+    agent.on("PreToolUse", **call, **sub)
+    agent.write("a.py", "main\n")
+    agent.end("T1", "Edit", file_path=agent.path("a.py"))
+    agent.on("Stop", background_tasks=[{"id": "A"}])
+    agent.write("late", "by the subagent")
+    agent.on("PostToolUse", **call, **sub)
+    agent.on("UserPromptSubmit", prompt="meanwhile", prompt_id="P2")
+    agent.on("SubagentStop", agent_id="A", agent_type="explorer")
+    assert agent.steps() == [
+        Done("subagent:A", None, "P", "Agent", ("late",), "applied"),
+        Done("T1", None, "P", "Edit", ("a.py",), "applied"),
+        Done("T2", "subagent:A", "P", "Bash", ("late",), "applied"),
+    ]
+
+
+def test_what_a_background_command_writes_is_the_agent_s(agent: Agent) -> None:
+    call = {"tool_name": "Bash", "tool_input": {"command": "sleep 1; x", "run_in_background": True}}
+    agent.on("PreToolUse", **call, tool_use_id="T1")
+    agent.on("PostToolUse", **call, tool_use_id="T1", tool_response={"backgroundTaskId": "b1"})
+    agent.edit("T2", "a.py", "edited\n")
+    agent.write("late", "by the command")
+    note = "<task-notification>\n<task-id>b1</task-id>\n<tool-use-id>T1</tool-use-id>\n</task-notification>"
+    agent.on("UserPromptSubmit", prompt=note)
+    agent.write("later", "by the user")
+    agent.begin("T3", "Bash", command="true")
+    agent.end("T3", "Bash", command="true")
+    assert [(step.part, step.files) for step in agent.steps()] == [
+        ("T1", ()),
+        ("background:T1", ("late",)),
+        ("T2", ("a.py",)),
+        ("T3", ()),
+    ]
+    assert agent.of_the_user() == {"later"}
+    assert [entry for entry in agent.entries() if entry["kind"] == "message"] == []
+
+
+def test_the_agent_is_told_once_what_was_undone(agent: Agent) -> None:
+    agent.on("UserPromptSubmit", prompt="go")
+    assert agent.edit("T1", "a.py", "mine\n") is None
+    agent.home.ok(agent.root, "undo", "-y")
+    told = agent.on("UserPromptSubmit", prompt="go on", prompt_id="P2")["hookSpecificOutput"]
+    assert told["hookEventName"] == "UserPromptSubmit"
+    assert "undone: Edit a.py" in told["additionalContext"]
+    assert "a.py is no longer as you left it" in told["additionalContext"]
+    assert agent.on("UserPromptSubmit", prompt="and?", prompt_id="P3") is None
+    # also in the middle of its work, and of what the user writes
+    agent.edit("T2", "a.py", "mine again\n")
+    agent.write("a.py", "the user\n")
+    assert "a.py is no longer" in agent.begin("T3", "Bash", command="x")["hookSpecificOutput"]["additionalContext"]
+    assert agent.end("T3", "Bash", command="x") is None
+    # not by an event whose answer it does not read
+    agent.edit("T4", "b.py", "mine\n")
+    agent.home.ok(agent.root, "undo", "-y")
+    assert agent.on("Stop") is None
+    assert agent.on("UserPromptSubmit", prompt="go", prompt_id="P4") is not None
+
+
+def test_a_session_that_is_resumed_goes_on(agent: Agent) -> None:
+    agent.edit("T1", "a.py", "one\n")
+    agent.on("SessionEnd", reason="other")
+    agent.on("SessionStart", source="resume")
+    agent.edit("T2", "a.py", "two\n")
+    assert [step.part for step in agent.steps()] == ["T1", "T2"]
+    (session,) = agent.ask("sessions")["sessions"]
+    assert "endedAt" not in session
+
+
+def test_where_it_works(agent: Agent, home: Home) -> None:
+    # a subfolder belongs to the work tree around it
+    agent.write("src/deep/x.py", "x\n")
+    inner = Agent(home, agent.path("src/deep"))
+    inner.edit("T1", "x.py", "y\n")
+    assert agent.steps()[-1].files == ("src/deep/x.py",)
+    # a file of another project belongs there, and one of no project is nobody's
+    other = Agent(home, home.project("other-" + os.path.basename(agent.root), {"o.py": b"o\n"}))
+    run_git(other.root, "init", "-q")
+    home.track(other.root)
+    agent.begin("T2", "Edit", file_path=other.path("o.py"))
+    other.write("o.py", "p\n")
+    agent.end("T2", "Edit", file_path=other.path("o.py"))
+    assert [(step.part, step.files) for step in other.steps()] == [("T2", ("o.py",))]
+    away = home.at("away.txt")
+    agent.begin("T3", "Write", file_path=away)
+    agent.end("T3", "Write", file_path=away)
+    assert (agent.steps()[-1].part, agent.steps()[-1].files) == ("T3", ())
+    assert agent.log() == ""
+
+
+def test_it_is_quick_to_load() -> None:
+    """An agent waits for its hooks: counted in modules, since time is no test."""
+    program = "import sys; sys.argv[1:] = ['hook']; import snapd.__main__ as m; m.main(); print(*sys.modules)"
+    found = subprocess.run([sys.executable, "-c", program], input=b"[]", capture_output=True, check=True)
+    loaded = found.stdout.decode().split()
+    assert not {"typing", "attrs", "attr", "argparse", "dataclasses", "socket", "asyncio", "snapd.cli"} & set(loaded)
+    assert len([name for name in loaded if name.startswith("snapd")]) < 16
