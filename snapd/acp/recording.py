@@ -115,7 +115,6 @@ class Recording:
             agent: who works in it.
             ready: called once it can be recorded, in the thread of this recording.
         """
-
         self._agents[session] = agent
 
         def work(found: Backend) -> None:
