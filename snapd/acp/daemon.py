@@ -6,7 +6,7 @@ import logging
 import os
 from typing import TYPE_CHECKING
 
-from snapd.core.errors import InvalidParams, WorkspaceRefused
+from snapd.core.errors import InvalidParams, IoError, WorkspaceRefused
 from snapd.locations import Locations
 from snapd.root import folder_around
 
@@ -32,6 +32,16 @@ class Daemon:
         if not os.path.isdir(directory):
             return directory
         return folder_around(directory, self._locations, self._data_dir())
+
+    def start(self) -> None:
+        """Starts the daemon where it does not run, while the agent starts: the first prompt need not wait for it."""
+        from snapd.launch import ensure_daemon
+
+        try:
+            ensure_daemon(self._locations, self._socket).close()
+        except IoError as error:
+            # each session tries again, and says what it misses
+            logger.warning("%s", error)
 
     def open(self, folder: str) -> Backend:
         """Opens a folder.

@@ -66,6 +66,7 @@ class _Proxy:
 
     def __init__(self, agent: Agent, daemon: Daemon, name: str, editor: tuple[int, int]) -> None:
         self._agent = agent
+        self._daemon = daemon
         self._editor = editor[0]
         self._to_editor = Writer(editor[1])
         self._to_agent = Writer(agent.input.fileno(), agent.input.close)
@@ -83,6 +84,7 @@ class _Proxy:
             if signal.getsignal(number) is not signal.SIG_IGN:
                 before[number] = signal.signal(number, lambda number, _: self._happened.put(number))
         try:
+            self._thread(self._daemon.start, "snapd-acp-daemon")
             speaking = self._thread(self._from_agent, "snapd-acp-agent")
             self._thread(self._from_editor, "snapd-acp-editor")
             self._thread(self._wait, "snapd-acp-end")

@@ -120,6 +120,8 @@ class Recording:
         def work(found: Backend) -> None:
             self._start(found, session)
             ready()
+            # the first look at a folder takes longest: the first prompt finds it done
+            found.request("snapshot/track", {})
 
         self._order("start the session", work, opens=True)
 
