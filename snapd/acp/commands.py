@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from snapd.core.errors import InvalidParams, NothingToRedo, NothingToUndo, UnknownStep
+from snapd.core.errors import InvalidParams, IoError, NothingToRedo, NothingToUndo, UnknownStep
 
 from .messages import Offer
 from .telling import NOTHING_RECORDED, done, turn_lines
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from snapd.backend import Backend
 
     from .turns import Turns
+
+logger = logging.getLogger(__name__)
 
 OFFERS = (
     Offer("undo", "Take back what the last prompt changed in your files (snapd)", "a number of prompts, or a step"),
@@ -94,7 +97,7 @@ def _undo_turns(found: Backend, turns: Turns, count: int) -> str:
         message = last.get("messageId")
         which = {"stepId": last["stepId"]} if message is None else {"messageId": message}
         result = found.request("session/undo", {"sessionId": turns.name, **which, "details": "counts"})
-        told.append(done(result, _turn_name(turns, message, last), turns.recording.folder))
+        told.append(done(result, _turn_name(found, turns, message, last), turns.recording.folder))
         if not result["applied"] or any(row["outcome"] == "conflict" for row in result["files"]):
             # what came before it is likely to be in the way of the same changes
             break
@@ -111,10 +114,11 @@ def _redo(found: Backend, turns: Turns, count: int) -> str:
             if not told:
                 raise
             break
-        message, steps = next(groupby(plan["steps"], lambda step: step.get("messageId") or step["stepId"]))
+        _, steps = next(groupby(plan["steps"], lambda step: step.get("messageId") or step["stepId"]))
         number = len(list(steps))
         result = found.request("session/redo", {**params, "count": number, "details": "counts"})
-        told.append(done(result, _turn_name(turns, message, plan["steps"][0]), turns.recording.folder, redone=True))
+        name = _turn_name(found, turns, plan["steps"][0].get("messageId"), plan["steps"][0])
+        told.append(done(result, name, turns.recording.folder, redone=True))
     return "\n\n".join(told)
 
 
@@ -130,7 +134,7 @@ def _steps(found: Backend, turns: Turns, command: Command) -> str:
             lines.append(f"\nThere are earlier ones: `/steps {most * 2}` lists more.")
             break
         shown += 1
-        lines += turn_lines(steps[::-1], turns.prompt_of(message), turns.title_of)
+        lines += turn_lines(steps[::-1], _prompt(found, turns, message), turns.title_of)
     return "\n".join(lines) or NOTHING_RECORDED
 
 
@@ -160,8 +164,22 @@ def _count(command: Command) -> int | None:
     return int(command.rest) if command.rest is not None and _COUNT.fullmatch(command.rest) else None
 
 
-def _turn_name(turns: Turns, message: str | None, step: dict[str, Any]) -> str:
-    prompt = None if message is None else turns.prompt_of(message)
-    if prompt is not None:
-        return f"the prompt “{prompt}”"
-    return f"step `{step['stepId'][:8]}`" if message is None else "the prompt before"
+def _turn_name(found: Backend, turns: Turns, message: str | None, step: dict[str, Any]) -> str:
+    if message is None:
+        return f"step `{step['stepId'][:8]}`"
+    prompt = _prompt(found, turns, message)
+    return "a prompt" if prompt is None else f"the prompt “{prompt}”"
+
+
+def _prompt(found: Backend, turns: Turns, message: str) -> str | None:
+    """The beginning of a prompt, which may be one of an earlier connection; None where no text is kept."""
+    if turns.prompt_of(message) is None:
+        try:
+            page = found.request("session/messages", {"sessionId": turns.name})
+        except IoError as error:
+            # a daemon that is older than messages
+            logger.info("the daemon keeps no messages: %s", error)
+            return None
+        for row in page["messages"]:
+            turns.remember(row["messageId"], row.get("text", ""))
+    return turns.prompt_of(message)

@@ -96,8 +96,15 @@ class Turns:
         return self._titles.get(call_id)
 
     def prompt_of(self, message_id: str) -> str | None:
-        """The beginning of a prompt of this connection, for people."""
+        """The beginning of a prompt, for people, as far as it was remembered."""
         return self._prompts.get(message_id)
+
+    def remember(self, message_id: str, text: str) -> bool:
+        """Remembers a prompt for people; gives whether it says something."""
+        shown = shortened(text)
+        if shown is not None:
+            self._prompts[message_id] = shown
+        return shown is not None
 
     # -- turns
 
@@ -150,8 +157,7 @@ class Turns:
 
     def _begin(self, turn: Turn, ends: Turn | None) -> None:
         self.current = turn
-        if (shown := shortened(turn.text)) is not None:
-            self._prompts[turn.message_id] = shown
+        if self.remember(turn.message_id, turn.text):
             self.recording.message(self.name, turn.message_id, turn.text)
         self.recording.begin(turn.step, None if ends is None else ends.step, opens=True)
 

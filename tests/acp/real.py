@@ -11,7 +11,7 @@ from snapd.acp.messages import request_key
 from snapd.backend import Backend, open_local
 from snapd.locations import Locations
 from tests.acp.ledger import Talk
-from tests.acp.streams import Line, opening, prompt, result, update
+from tests.acp.streams import Line, opening, prompt, request, result, update
 
 
 class OwnDaemon:
@@ -41,6 +41,13 @@ class Work:
         self._ids = iter(range(100, 10_000))
         self._calls = iter(range(10_000))
         self.say(*opening("S", str(self.folder)))
+        self.talk.inserted.clear()
+
+    def reconnect(self) -> None:
+        """Another connection of the editor's, which loads the session."""
+        self.talk.close()
+        self.talk = Talk(self.daemon)
+        self.say(request(1, "session/load", sessionId="S", cwd=str(self.folder)), result(1))
         self.talk.inserted.clear()
 
     def close(self) -> None:

@@ -175,3 +175,11 @@ def test_files_outside_of_the_folder_are_not_counted(work: Work, tmp_path: Path)
     work.command("/undo")
     assert "a" not in work.files()
     assert (tmp_path / "outside").read_text() == "1\n"
+
+
+def test_a_prompt_of_an_earlier_connection_is_named(work: Work) -> None:
+    work.turn("write a", {"a": "1\n"})
+    work.reconnect()
+    assert "**write a**" in work.command("/steps")
+    assert work.command("/undo").startswith("Took back the prompt “write a”.")
+    assert work.files() == {}
