@@ -32,7 +32,8 @@ class Daemon:
     def __init__(self, directory: str) -> None:
         self.directory = directory
         self.data = os.path.join(directory, "data")
-        self.socket = os.path.join(directory, "run", "s")
+        # where hooks look for it
+        self.socket = os.path.join(directory, "run", "daemon.sock")
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
         WorkspaceRefused,
     )
     from snapd.library import FileDiff, Outcome, Patch, RevertOutcome, Session, Snapshot, Step
-    from snapd.library.message_loop import compute_diff, init_snapshot, track_snapshot
+    from snapd.library.message_loop import compute_diff, init_snapshot, track_message, track_snapshot
 
 __all__ = [
     "FileDiff",
@@ -66,6 +66,7 @@ __all__ = [
     "__version__",
     "compute_diff",
     "init_snapshot",
+    "track_message",
     "track_snapshot",
 ]
 

@@ -9,6 +9,7 @@ from .clients import clients
 from .content import diff, restore
 from .fairness import busy, check, flat, stall
 from .first import first
+from .hooks import hooks
 from .process import idle, memory, restart, spawn
 from .storage import store
 from .tracks import hundred, noop, one, small
@@ -34,6 +35,7 @@ ROWS: dict[str, Callable[[Bench], Iterator[Row]]] = {
     "memory": memory,
     "clients": clients,
     "cli": cli,
+    "hooks": hooks,
     "store": store,
     "busy": busy,
     "stall": stall,

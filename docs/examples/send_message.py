@@ -44,10 +44,12 @@ async def step(session: Session, **about: Any) -> AsyncIterator[Step]:
 
 async def send_message(session: Session, agent: Agent, message_id: str, text: str) -> AsyncIterator[str]:
     """Has the agent answer a message, and tells what each part of the answer changed."""
+    # the steps that follow belong to it
+    await asyncio.to_thread(session.message, message_id, text)
     async for call in agent.run(text):
         about = {"tool": call.tool, "description": call.description}
         # a snapshot before and one after: made.before, made.after
-        async with step(session, message_id=message_id, part_id=call.part_id, **about) as made:
+        async with step(session, part_id=call.part_id, **about) as made:
             await asyncio.to_thread(call.run)
         files = ", ".join(f"{file.file} +{file.additions} -{file.deletions}" for file in made.files)
         yield f"{message_id} {call.part_id} {call.tool}: {files}"

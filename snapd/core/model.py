@@ -234,13 +234,13 @@ class FileOutcome:
         path: where it is, or was.
         outcome: what became of it.
         reason: why, if that is not what was asked for.
-        moved_from: where it was before the operation moved it; that path has an outcome of its own, "deleted".
+        renamed_from: where it was before the operation moved it; that path has an outcome of its own, "deleted".
     """
 
     path: RelPath
     outcome: OutcomeKind
     reason: str | None = None
-    moved_from: RelPath | None = None
+    renamed_from: RelPath | None = None
 
     @property
     def is_left(self) -> bool:

@@ -94,7 +94,7 @@ class Plan:
         gone = {outcome.path for outcome in outcomes if outcome.outcome == "deleted"}
         moves = {new: old for new, old in self._moves().items() if old in gone}
         return tuple(
-            attrs.evolve(outcome, moved_from=moves[outcome.path])
+            attrs.evolve(outcome, renamed_from=moves[outcome.path])
             if outcome.path in moves and outcome.outcome in ("restored", "merged")
             else outcome
             for outcome in outcomes

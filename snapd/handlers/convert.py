@@ -106,7 +106,7 @@ def file_outcomes(root: bytes, outcomes: Iterable[FileOutcome]) -> list[wire.Fil
             **name(root, outcome.path),
             outcome=outcome.outcome,
             reason=outcome.reason,
-            renamed_from=None if outcome.moved_from is None else shown(outcome.moved_from),
+            renamed_from=None if outcome.renamed_from is None else shown(outcome.renamed_from),
         )
         for outcome in outcomes
     ]

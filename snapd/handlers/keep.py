@@ -80,13 +80,16 @@ def cleanup(context: Context, params: wire.CleanupParams) -> wire.CleanupResult:
 def purge(context: Context, params: wire.PurgeParams) -> wire.PurgeResult:
     """Removes the contents of files, or everything, from all that was ever stored."""
     paths = convert.paths(context, params.files, "files")
-    if params.everything == bool(paths):
-        raise InvalidParams("files: expected at least one file, or `everything`, but not both", field="files")
+    messages = tuple(dict.fromkeys(params.messages or ()))
+    if params.everything == bool(paths or messages):
+        raise InvalidParams(
+            "files: expected at least one file or message, or `everything`, but not both", field="files"
+        )
     purger = context.workspace.purge
     if params.everything:
         done = purger.purge_all(params.dry_run, context.call)
     else:
-        done = purger.purge(paths, params.dry_run, context.call)
+        done = purger.purge(paths, params.dry_run, context.call, messages=messages)
     return wire.PurgeResult(
         applied=done.applied,
         files=[
@@ -100,6 +103,7 @@ def purge(context: Context, params: wire.PurgeParams) -> wire.PurgeResult:
         ],
         snapshots=done.snapshots,
         sessions=done.sessions,
+        messages=done.messages,
         freed_bytes=done.freed,
         still_in_git=done.linked,
     )

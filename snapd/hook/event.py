@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
     from .dialects import Dialect, Path
 
-_NOTIFIED = re.compile(r"\s*<task-notification>.*?<tool-use-id>([^<]+)</tool-use-id>", re.DOTALL)
+_NOTIFICATION = "<task-notification>"
+_NOTIFIED = r"(?s)\s*<task-notification>.*?<tool-use-id>([^<]+)</tool-use-id>"
 _SUBAGENT_KINDS = (("agent_type",), ("subagent_type",))
 _MOST_CHARACTERS = 200
 """Characters of an agent's own ids; longer ones are digested."""
@@ -131,7 +132,7 @@ class Event:
 
     def _take_prompt(self, payload: Mapping[str, Any]) -> None:
         self.prompt = self._text(payload, self.dialect.prompt, "the prompt") or ""
-        notified = _NOTIFIED.match(self.prompt)
+        notified = re.match(_NOTIFIED, self.prompt) if _NOTIFICATION in self.prompt else None
         if notified is not None:
             self.ended_task = _short(notified[1].strip())
         elif self.message_id is None:

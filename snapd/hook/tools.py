@@ -55,7 +55,8 @@ _PATHS = (
 )
 _LISTS = ("files", "paths", "file_paths", "filePaths", "edits", "changes")
 _PATCHES = ("command", "patch", "patchText", "input", "diff", "patch_text")
-_PATCHED = re.compile(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+?)[ \t]*\r?$", re.MULTILINE)
+_PATCHED = r"(?m)^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+?)[ \t]*\r?$"
+"""Compiled where it is needed: most events have no patch."""
 _MOST_FILES = 1000
 _WORDS = 200
 """Characters of a command that name its step."""
@@ -111,7 +112,7 @@ def described(tool: str, given: Any, folder: str) -> str | None:
 
 def _named(given: Any) -> list[str]:
     if isinstance(given, str):
-        return _PATCHED.findall(given)
+        return re.findall(_PATCHED, given)
     if not isinstance(given, dict):
         return []
     found = [given[key] for key in _PATHS if isinstance(given.get(key), str) and given[key]]
@@ -120,7 +121,7 @@ def _named(given: Any) -> list[str]:
             found += [each] if isinstance(each, str) and each else _named(each) if isinstance(each, dict) else []
     for key in _PATCHES:
         if isinstance(given.get(key), str):
-            found += _PATCHED.findall(given[key])
+            found += re.findall(_PATCHED, given[key]) if "***" in given[key] else []
     return found
 
 

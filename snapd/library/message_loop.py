@@ -56,6 +56,20 @@ def track_snapshot(session_id: str) -> str | None:
     return tree
 
 
+def track_message(session_id: str, message_id: str, text: str | None = None) -> None:
+    """Records that somebody sent a message to the agent, for `snapd log`, editors and `Session.messages`.
+
+    Args:
+        session_id: the session, whose steps and messages `Snapshot.session` has under the same name.
+        message_id: the agent's name for the message.
+        text: the prompt.
+
+    Raises:
+        SnapdError: it was not recorded.
+    """
+    _snapshots[session_id].session(session_id).message(message_id, text)
+
+
 def snapshot_history(session_id: str) -> list[str]:
     """The hashes that `track_snapshot` returned in a session, oldest first."""
     with _lock:

@@ -10,6 +10,13 @@ import attrs
 
 from snapd.core.errors import SnapdError, UnknownStep
 from snapd.wire import session as wire
+from snapd.wire.message import (
+    Message,
+    SessionMessageParams,
+    SessionMessagesParams,
+    SessionNewsParams,
+    SessionNewsResult,
+)
 from snapd.wire.session import Hunk, RevertOutcome, StepEndResult, StepsOutcome
 from snapd.wire.session import Step as StepInfo
 from snapd.wire.snapshot import StatusParams
@@ -24,6 +31,7 @@ if TYPE_CHECKING:
 
 _BEGIN = "begin it first, with `with` or `Step.begin`"
 NOTHING_DONE = Outcome(applied=False, before="", after="", files=[])
+NO_NEWS = SessionNewsResult(undone=[], redone=[], files=[])
 NO_STEPS_DONE = StepsOutcome(applied=False, before="", after="", files=[], steps=[])
 
 
@@ -187,7 +195,7 @@ class Session:
         Args:
             tool: the tool that the step uses.
             description: for people.
-            message_id: the agent's name for the message that the step belongs to.
+            message_id: the agent's name for the message that the step belongs to; the last of `message` if None.
             part_id: the agent's name for the part of that message.
             parent: the step that it is a part of, in any session: for a subagent, the step of its agent.
         """
@@ -195,6 +203,32 @@ class Session:
             session_id=self.session_id, tool=tool, description=description, message_id=message_id, part_id=part_id
         )
         return Step(self._project, self, parent, params)
+
+    def message(self, message_id: str, text: str | None = None) -> None:
+        """Records that somebody sent a message to the agent: steps that name no message belong to it from now on.
+
+        Args:
+            message_id: the agent's name for the message; the same name again changes nothing but the text.
+            text: the prompt, of which 10,000 characters are kept, or none if the setting `prompts` says so.
+
+        Raises:
+            SnapdError: it was not recorded.
+        """
+
+        def send() -> None:
+            if self.start():
+                params = SessionMessageParams(session_id=self.session_id, message_id=message_id, text=text)
+                self._project.request(params)
+
+        self._project.degrading(None, send)
+
+    def messages(self) -> list[Message]:
+        """The messages of the session, oldest first, each with what its steps changed."""
+        return self._project.request_or([], SessionMessagesParams(session_id=self.session_id), "messages")
+
+    def news(self) -> SessionNewsResult:
+        """What others did to the work of the session since this was last asked, for the agent's next prompt."""
+        return self._project.request_or(NO_NEWS, SessionNewsParams(session_id=self.session_id))
 
     def steps(self) -> list[StepInfo]:
         """The steps of the session, oldest first, including undone ones."""

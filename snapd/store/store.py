@@ -231,9 +231,9 @@ class Store:
     expire = _part("_maintenance", Maintenance.clean)
     expire_in_background = _part("_maintenance", Maintenance.clean_in_background)
 
-    def purge_plan(self, paths: Collection[RelPath], call: Call) -> PurgePlan:
-        """Finds the contents of some files in all snapshots and events; raises as `PurgePlan`."""
-        return PurgePlan(self._repository, self._log, self.timeline, self.load, paths, call)
+    def purge_plan(self, paths: Collection[RelPath], messages: Collection[str], call: Call) -> PurgePlan:
+        """Finds the contents of some files in all snapshots and events, and some messages; raises as `PurgePlan`."""
+        return PurgePlan(self._repository, self._log, self.timeline, self.load, paths, messages, call)
 
     @property
     def is_unpurged(self) -> bool:

@@ -334,7 +334,7 @@ class CleanupResult:
 
 @attrs.frozen(kw_only=True)
 class PurgeParams(RequestParams):
-    """Removes the contents of files from everything that was ever stored, for example a secret that was captured.
+    """Removes the contents of files, or prompts, from everything that was ever stored, for example a secret.
 
     It removes all contents that these files ever had, wherever else they occur; only the empty file is left alone.
     A snapshot that had any of them becomes a new snapshot with the hash of what is left, and its old hash is
@@ -345,11 +345,15 @@ class PurgeParams(RequestParams):
 
     files: Annotated[
         list[str] | None,
-        "The files and folders to purge, at least one: relative paths, absolute paths, or `file:` URIs.",
+        "The files and folders to purge: relative paths, absolute paths, or `file:` URIs.",
     ] = None
-    everything: Annotated[bool, "Purge every snapshot, session and operation of the workspace, instead of `files`."] = (
-        False
-    )
+    messages: Annotated[
+        list[str] | None,
+        "The ids of messages, of any session: their texts are removed, and the descriptions of their steps.",
+    ] = None
+    everything: Annotated[
+        bool, "Purge every snapshot, session and operation of the workspace, instead of `files` and `messages`."
+    ] = False
     dry_run: Annotated[bool, DRY_RUN] = False
 
 
@@ -375,7 +379,8 @@ class PurgeResult:
         list[PurgedFile], "Every file that had any of the contents: the named ones, and others. Empty for `everything`."
     ]
     snapshots: Annotated[int, "The number of snapshots that had any of the contents."]
-    sessions: Annotated[int, "The number of removed sessions; 0 if `files` were named."]
+    sessions: Annotated[int, "The number of removed sessions; 0 without `everything`."]
+    messages: Annotated[int, "The number of messages whose texts are removed; 0 with `everything`."]
     freed_bytes: Annotated[int, "By how many bytes the store shrank; 0 for a dry run."]
     still_in_git: Annotated[
         bool,

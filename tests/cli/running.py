@@ -87,9 +87,11 @@ class Home:
         assert "Traceback" not in result.err, result.err
         return result
 
-    def run_process(self, cwd: str, *args: str | bytes, env: dict[str, str] | None = None) -> Result:
+    def run_process(
+        self, cwd: str, *args: str | bytes, env: dict[str, str] | None = None, stdin: bytes = b""
+    ) -> Result:
         """Runs the command as a process in any case."""
-        return self._run_process(cwd, args, env or {}, b"")
+        return self._run_process(cwd, args, env or {}, stdin)
 
     def _run_process(self, cwd: str, args: tuple[str | bytes, ...], env: dict[str, str], stdin: bytes) -> Result:
         pipe = subprocess.PIPE

@@ -36,11 +36,13 @@ class Agent:
         self.home = home
         self.root = root
         self.variables: dict[str, str] = {}
+        self.in_process = True
 
     def report(self, event: dict[str, Any] | bytes, *arguments: str) -> Any:
         """Reports an event; gives what the hook prints, None for nothing."""
         data = event if isinstance(event, bytes) else json.dumps(event).encode()
-        found = self.home.run(self.root, "hook", *arguments, stdin=data, env=self.variables)
+        run = self.home.run if self.in_process else self.home.run_process
+        found = run(self.root, "hook", *arguments, stdin=data, env=self.variables)
         assert (found.code, found.err) == (0, ""), found
         return json.loads(found.out) if found.out else None
 

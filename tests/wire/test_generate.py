@@ -65,7 +65,10 @@ ADDED = {
         "store quick objects bytes snapshots events problems repaired brokenSnapshots leftovers truncated? quarantine?",
     ),
     "snapshot/list": ("prefix? before? counts? cursor? limit?", "snapshots nextCursor?"),
-    "snapshot/purge": ("files? everything? dryRun?", "applied files snapshots sessions freedBytes stillInGit"),
+    "snapshot/purge": (
+        "files? messages? everything? dryRun?",
+        "applied files snapshots sessions messages freedBytes stillInGit",
+    ),
     "session/history": ("sessionId? files? renames? cursor? limit?", "entries nextCursor?"),
     "session/news": ("sessionId", "undone redone files"),
     "step/diff": ("stepId files? exact?", "diff encoding?"),

@@ -704,9 +704,11 @@ class PurgeParams(RequestParams, total=False):
     """The params of `snapshot/purge`."""
 
     files: list[str]
-    """The files and folders to purge, at least one: relative paths, absolute paths, or `file:` URIs."""
+    """The files and folders to purge: relative paths, absolute paths, or `file:` URIs."""
+    messages: list[str]
+    """The ids of messages, of any session: their texts are removed, and the descriptions of their steps."""
     everything: bool
-    """Purge every snapshot, session and operation of the workspace, instead of `files`."""
+    """Purge every snapshot, session and operation of the workspace, instead of `files` and `messages`."""
     dryRun: bool
     """Report what the request would do, without doing it."""
 
@@ -739,7 +741,9 @@ class PurgeResult(TypedDict):
     snapshots: int
     """The number of snapshots that had any of the contents."""
     sessions: int
-    """The number of removed sessions; 0 if `files` were named."""
+    """The number of removed sessions; 0 without `everything`."""
+    messages: int
+    """The number of messages whose texts are removed; 0 with `everything`."""
     freedBytes: int
     """By how many bytes the store shrank; 0 for a dry run."""
     stillInGit: bool

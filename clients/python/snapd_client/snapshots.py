@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from snapd_client.requests import Requests
+from snapd_client.uris import several
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -238,14 +239,20 @@ class SnapshotRequests(Requests):
         self,
         files: Iterable[FileName] | None = None,
         *,
+        messages: Iterable[str] | None = None,
         everything: bool | None = None,
         dry_run: bool | None = None,
         workspace_uri: str | None = None,
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
     ) -> types.Purge:
-        """Removes the contents of some files from every snapshot, or everything of the workspace."""
-        params = {"files": self._names(files, workspace_uri), "everything": everything, "dryRun": dry_run}
+        """Removes the contents of some files and the texts of some messages for good, or everything."""
+        params = {
+            "files": self._names(files, workspace_uri),
+            "messages": None if messages is None else several(messages),
+            "everything": everything,
+            "dryRun": dry_run,
+        }
         result: types.Purge = self._snapshot("purge", params, workspace_uri, timeout, on_progress)
         return result
 

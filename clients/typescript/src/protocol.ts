@@ -458,9 +458,11 @@ export interface CleanupResult {
 
 /** The params of `snapshot/purge`. */
 export interface PurgeParams extends RequestParams {
-  /** The files and folders to purge, at least one: relative paths, absolute paths, or `file:` URIs. */
+  /** The files and folders to purge: relative paths, absolute paths, or `file:` URIs. */
   files?: string[];
-  /** Purge every snapshot, session and operation of the workspace, instead of `files`. */
+  /** The ids of messages, of any session: their texts are removed, and the descriptions of their steps. */
+  messages?: string[];
+  /** Purge every snapshot, session and operation of the workspace, instead of `files` and `messages`. */
   everything?: boolean;
   /** Report what the request would do, without doing it. */
   dryRun?: boolean;
@@ -488,8 +490,10 @@ export interface PurgeResult {
   files: PurgedFile[];
   /** The number of snapshots that had any of the contents. */
   snapshots: number;
-  /** The number of removed sessions; 0 if `files` were named. */
+  /** The number of removed sessions; 0 without `everything`. */
   sessions: number;
+  /** The number of messages whose texts are removed; 0 with `everything`. */
+  messages: number;
   /** By how many bytes the store shrank; 0 for a dry run. */
   freedBytes: number;
   /** Whether the project's own git still has any of the contents in a file that the store linked to. They stay there. */

@@ -1,4 +1,4 @@
-"""`snapd purge`: files, or all of a folder, out of everything that was ever stored."""
+"""`snapd purge`: files and prompts, or all of a folder, out of everything that was ever stored."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from snapd.cli.exit_codes import DONE
 from snapd.cli.requests.connection import ask, backend, in_folder
+from snapd.cli.requests.names import find_message
 from snapd.cli.terminal.confirming import confirmed, declined
 from snapd.cli.terminal.filenames import shell_name
 from snapd.cli.terminal.output import print_json, size
@@ -16,15 +17,16 @@ if TYPE_CHECKING:
     import argparse
     from typing import Any
 
+    from snapd.backend import Backend
+
 
 def purge(options: argparse.Namespace) -> int:
     """Shows what would be removed, asks for confirmation, and removes it."""
-    if options.workspace == bool(options.files):
-        raise InvalidParams("expected either files or --workspace", hint="see 'snapd purge --help'", field="FILE")
-    params: dict[str, Any] = (
-        {"everything": True} if options.workspace else {"files": [in_folder(options, file) for file in options.files]}
-    )
+    if options.workspace == bool(options.files or options.messages):
+        what = "expected either files and messages or --workspace"
+        raise InvalidParams(what, hint="see 'snapd purge --help'", field="FILE")
     with backend(options) as found:
+        params = _params(options, found)
         if options.dry_run or not options.yes:
             # an error where no snapshot has one of the files
             told = ask(found, "snapshot/purge", {**params, "dryRun": True})
@@ -46,6 +48,13 @@ def purge(options: argparse.Namespace) -> int:
             file=sys.stderr,
         )
     return DONE
+
+
+def _params(options: argparse.Namespace, found: Backend) -> dict[str, Any]:
+    if options.workspace:
+        return {"everything": True}
+    messages = [find_message(found, word)["messageId"] for word in options.messages or ()]
+    return {"files": [in_folder(options, file) for file in options.files] or None, "messages": messages or None}
 
 
 def _show_plan(options: argparse.Namespace, told: dict[str, Any]) -> int:
@@ -89,10 +98,17 @@ def _plan(told: dict[str, Any], *, everything: bool) -> list[str]:
 
 def _counted(result: dict[str, Any], *, everything: bool) -> str:
     snapshots = _number(result["snapshots"], "snapshot")
+    if result["messages"]:
+        words = f"{_number(result['messages'], 'prompt')} {'removed' if result['applied'] else 'to be removed'}"
+        return f"{words}; {_rewritten(result)}" if result["snapshots"] else words
     if everything:
         verb = "purged" if result["applied"] else "to be purged"
         return f"{snapshots} and {_number(result['sessions'], 'session')} {verb}"
-    return f"{snapshots} {'rewritten' if result['applied'] else 'to be rewritten'}"
+    return _rewritten(result)
+
+
+def _rewritten(result: dict[str, Any]) -> str:
+    return f"{_number(result['snapshots'], 'snapshot')} {'rewritten' if result['applied'] else 'to be rewritten'}"
 
 
 def _number(count: int, what: str) -> str:

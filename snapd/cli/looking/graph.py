@@ -13,7 +13,7 @@ from snapd.cli.terminal.reasons import sharing
 from snapd.cli.terminal.times import day, lasting, moment
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
     from datetime import datetime
 
     from snapd.cli.terminal.output import Painter
@@ -45,6 +45,7 @@ def draw(
     painter: Painter,
     width: int,
     now: datetime,
+    begun: Collection[str],
 ) -> str:
     """Draws entries of `session/history`.
 
@@ -54,10 +55,11 @@ def draw(
         painter: colours.
         width: columns that there are.
         now: where the user is.
+        begun: the sessions that began with one of these entries, or with one that is left out.
     """
     picture = _Picture(sessions, painter, width, now)
     shown = list(entries)
-    picture.knows(shown)
+    picture.knows(shown, begun)
     for entry in shown:
         picture.add(entry)
     return picture.finish()
@@ -112,18 +114,15 @@ class _Picture:
         self._steps: dict[str, dict[str, Any]] = {}
         self._begins: dict[str, dict[str, Any]] = {}
 
-    def knows(self, entries: Iterable[dict[str, Any]]) -> None:
+    def knows(self, entries: Iterable[dict[str, Any]], begun: Collection[str]) -> None:
         """Takes in what the steps are called that operations name, and with which entries sessions begin."""
-        first: set[str] = set()
         for entry in entries:
             if entry["kind"] == "step":
                 self._steps[entry["step"]["stepId"]] = entry["step"]
-                if entry["step"]["index"] == 0:
-                    first.add(entry["step"]["sessionId"])
             if entry["kind"] in ("step", "message"):
                 # the prompt is there before the first step
                 self._begins[_session_of(entry)] = entry
-        self._begins = {session_id: entry for session_id, entry in self._begins.items() if session_id in first}
+        self._begins = {session_id: entry for session_id, entry in self._begins.items() if session_id in begun}
 
     def add(self, entry: dict[str, Any]) -> None:
         """Draws an entry."""

@@ -130,7 +130,8 @@ def log(options: argparse.Namespace) -> int:
     with backend(options) as found:
         session_id = options.session and find_session(found, options.session)["sessionId"]
         files = [in_folder(options, path) for path in options.files] or None
-        entries = _entries(found, {"sessionId": session_id, "files": files, "renames": True}, since, number)
+        begun: set[str] = set()
+        entries = _entries(found, {"sessionId": session_id, "files": files, "renames": True}, since, number, begun)
         shown = list(islice(entries, number or None))
         more = bool(number) and next(entries, None) is not None
         # afterwards: it has the session of every entry then
@@ -148,14 +149,16 @@ def log(options: argparse.Namespace) -> int:
         lines = [entry_line(entry, known, painter, width, now) for entry in shown]
         text = _with_diffs(painter, lines, diffs) if options.patch else "\n".join(lines)
     else:
-        text = draw(shown, known, painter, width, now)
+        text = draw(shown, known, painter, width, now, begun)
     if more:
         text += "\n" + painter.paint(f"       … older: -n {2 * number}, or -n 0 for all", "dim")
     pager.show(options, text + "\n")
     return DONE
 
 
-def _entries(found: Backend, about: dict[str, Any], since: datetime | None, number: int) -> Iterator[dict[str, Any]]:
+def _entries(
+    found: Backend, about: dict[str, Any], since: datetime | None, number: int, begun: set[str]
+) -> Iterator[dict[str, Any]]:
     """The history, but for steps that nobody misses.
 
     Args:
@@ -163,13 +166,17 @@ def _entries(found: Backend, about: dict[str, Any], since: datetime | None, numb
         about: what is asked for, params of `session/history`.
         since: only what began then or later.
         number: how many are wanted; 0 for all.
+        begun: takes in the sessions whose first step has come.
     """
     # one more says whether there are more
     limit = number + 1 if number else _ON_A_PAGE
     for entry in pages(found, "session/history", {**about, "limit": limit}, "entries"):
         if since is not None and moment(entry["at"]) < since:
             return
-        if "step" not in entry or not is_noise(entry["step"]):
+        step = entry.get("step")
+        if step is not None and step["index"] == 0:
+            begun.add(step["sessionId"])
+        if step is None or not is_noise(step):
             yield entry
 
 

@@ -170,9 +170,18 @@ def _add_keeping(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     du.add_argument("--all", action="store_true", help="for all folders of this user")
     purge = commands.add_parser(
-        "purge", parents=[common()], help="remove files, such as a leaked secret, from all snapshots for good"
+        "purge",
+        parents=[common()],
+        help="remove files or prompts, such as a leaked secret, for good",
     )
     purge.add_argument("files", metavar="FILE", nargs="*", help="files or directories")
+    purge.add_argument(
+        "--message",
+        action="append",
+        metavar="ID",
+        dest="messages",
+        help="remove the prompt of this message, and what is said of its steps (repeatable)",
+    )
     purge.add_argument(
         "--workspace", action="store_true", help="remove all snapshots and sessions of the folder instead"
     )

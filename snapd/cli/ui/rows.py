@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.segment import Segment
@@ -56,13 +57,13 @@ class Rows(ScrollView, can_focus=True):
     # -- what a subclass gives
 
     @property
+    @abstractmethod
     def count(self) -> int:
         """How many lines there are."""
-        raise NotImplementedError
 
+    @abstractmethod
     def spans(self, at: int) -> list[tuple[str, str]]:
         """The parts of a line, each with its style."""
-        raise NotImplementedError
 
     def widest(self) -> int:
         """How many columns can be scrolled to; 0 where lines are cut at the edge."""

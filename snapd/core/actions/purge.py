@@ -54,6 +54,7 @@ class Purged:
         freed: the bytes that it freed.
         linked: whether the user's own git has some of the contents in a file that it shares with the store: they stay
             there.
+        messages: of how many messages it removes the words.
     """
 
     applied: bool
@@ -62,6 +63,7 @@ class Purged:
     sessions: int
     freed: int
     linked: bool
+    messages: int = 0
 
 
 class Purge:
@@ -80,8 +82,8 @@ class Purge:
         self._log = log
         self._maintenance = maintenance
 
-    def purge(self, paths: Collection[RelPath], dry_run: bool, call: Call) -> Purged:
-        """Removes files from every snapshot and every event.
+    def purge(self, paths: Collection[RelPath], dry_run: bool, call: Call, *, messages: Collection[str] = ()) -> Purged:
+        """Removes files from every snapshot and every event, and the words of messages from every event.
 
         Removes all contents that the files ever had, at whatever path. A snapshot with any of them is replaced by one
         without, which has another id; sessions go on with that.
@@ -90,11 +92,12 @@ class Purge:
             paths: files and directories.
             dry_run: only say what would be removed.
             call: the request; may be cancelled until the first object is removed.
+            messages: their ids, in any session: their texts go, and the descriptions of their steps.
 
         Raises:
             FileNotInSnapshot: a file is in no snapshot; nothing was changed.
-            InvalidParams: the folder still has such a file, which the next snapshot would capture again; nothing was
-                changed.
+            InvalidParams: the folder still has such a file, which the next snapshot would capture again; or there is
+                no such message; nothing was changed.
             StoreCorrupt, StorageFull, IoError: nothing was changed; or no snapshot has the files any more, and some of
                 their contents are still on the disk: the same request again removes them.
             Cancelled: nothing was changed.
@@ -102,7 +105,8 @@ class Purge:
         work_tree = self._writer.work_tree
         with self._writer.turn(call):
             self._objects.check_present()
-            purge_plan = self._maintenance.purge_plan(paths, call)
+            purge_plan = self._maintenance.purge_plan(paths, messages, call)
+            _check_known(messages, purge_plan.known_messages())
             versions_by_path = purge_plan.versions_by_path()
             missing = [path for path in paths if not purge_plan.is_in_any(path)]
             if missing and not self._maintenance.is_unpurged:
@@ -118,7 +122,7 @@ class Purge:
             linked = purge_plan.is_linked()
             if dry_run:
                 self._writer.record(look, RecordKind.LOOK)
-                return Purged(False, tuple(files), count, 0, 0, linked)
+                return Purged(False, tuple(files), count, 0, 0, linked, len(messages))
             if here:
                 names = ", ".join(shown(path) for path in here[:_NAMED]) + (", ..." if len(here) > _NAMED else "")
                 raise InvalidParams(
@@ -131,12 +135,12 @@ class Purge:
             work_tree.forget(self._objects.discard())
             previous = self._log.last
             try:
-                freed = self._maintenance.purge(purge_plan if versions_by_path else None, call)
+                freed = self._maintenance.purge(purge_plan if versions_by_path or messages else None, call)
             finally:
                 # only the store knows now which objects there are
                 work_tree.forget_all()
             self._notify_if_new(previous)
-            return Purged(True, tuple(files), count, 0, freed, linked)
+            return Purged(True, tuple(files), count, 0, freed, linked, len(messages))
 
     def purge_all(self, dry_run: bool, call: Call) -> Purged:
         """Removes everything: all snapshots, sessions and operations.
@@ -166,3 +170,14 @@ class Purge:
         if self._log.last is not None and self._log.last != previous:
             skipped = self._log.find(self._log.last).coverage.skipped
             self._writer.notify_snapshot(Tracked(self._log.last, previous, skipped))
+
+
+def _check_known(messages: Collection[str], known: frozenset[str]) -> None:
+    """Makes sure that there are these messages; raises `InvalidParams`."""
+    for message_id in messages:
+        if message_id not in known:
+            raise InvalidParams(
+                f"there is no message {message_id!r} in this workspace",
+                hint="`session/messages` lists those of a session",
+                field="messages",
+            )

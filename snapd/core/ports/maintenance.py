@@ -28,6 +28,9 @@ class PurgePlan(Protocol):
     def located(self, tree: ObjectId) -> tuple[tuple[RelPath, ObjectId], ...]:
         """Where they occur in a tree."""
 
+    def known_messages(self) -> frozenset[str]:
+        """Those of the messages to purge that there are."""
+
     def is_in_any(self, path: RelPath) -> bool:
         """Whether any snapshot or event has a file or directory at a path, even if its contents are lost."""
 
@@ -47,8 +50,8 @@ class Maintenance(Protocol):
     def expire_in_background(self, limits: Limits, keep: ObjectId | None, call: Call) -> int:
         """Drops snapshots as `expire` until the call is cancelled, and packs later; gives their number."""
 
-    def purge_plan(self, paths: Collection[RelPath], call: Call) -> PurgePlan:
-        """Finds the contents that a purge of some files removes, and where they occur."""
+    def purge_plan(self, paths: Collection[RelPath], messages: Collection[str], call: Call) -> PurgePlan:
+        """Finds the contents that a purge of some files and messages removes, and where they occur."""
 
     @property
     def is_unpurged(self) -> bool:

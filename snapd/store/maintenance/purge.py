@@ -4,7 +4,7 @@ The caller names files, and their contents go: every version that was ever at on
 is. A snapshot with such a file is replaced by one without it, whose id is the one that git gives to the new tree, so an
 id never changes its meaning; its coverage lists the file as skipped, so that it is not taken for deleted. Events are
 changed accordingly. The effect of an operation on such a file is forgotten, and so is how to undo it; nothing else
-changes.
+changes. The words of messages go in the same way.
 
 All references move at once, with one frame of the journal. Before that, a note says that none of the old objects may
 stay, so that the next opening after a crash goes on with the sweep.
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from snapd.core.model import EMPTY_TREE, TREE, ObjectId, Skip, SkipReason, TreeEntry
-from snapd.core.timeline.model import Operated, SnapshotId
+from snapd.core.timeline.model import MessageSent, Operated, SnapshotId, StepBegun
 from snapd.core.trees import files, is_among, lookup
 from snapd.store.coverage import encode
 from snapd.store.objects.codec import encode_tree, object_id
@@ -53,6 +53,7 @@ class PurgePlan:
         timeline: its events.
         load: returns the snapshot that an event refers to.
         paths: the files and directories to purge.
+        messages: the messages whose words to purge: their texts, and the descriptions of their steps.
         call: the request.
 
     Attributes:
@@ -70,12 +71,14 @@ class PurgePlan:
         timeline: Timeline,
         load: Callable[[SnapshotId], Snapshot],
         paths: Collection[RelPath],
+        messages: Collection[str],
         call: Call,
     ) -> None:
         self._repository = repository
         self._log = log
         self._timeline = timeline
         self._load = load
+        self._messages = frozenset(messages)
         self._call = call
         self._located: dict[ObjectId, Located] = {}
         self._left: dict[ObjectId, ObjectId] = {}
@@ -111,6 +114,12 @@ class PurgePlan:
                     found.append((entry.name, entry.oid))
             self._located[below] = tuple(found)
         return self._located[tree]
+
+    def known_messages(self) -> frozenset[str]:
+        """Those of the messages that an event names."""
+        events = (event.what for event in self._timeline.all_events())
+        named = {what.message_id for what in events if isinstance(what, MessageSent | StepBegun)}
+        return frozenset(message for message in self._messages if message in named)
 
     def is_in_any(self, path: RelPath) -> bool:
         """Whether any snapshot or event has this file or directory, even an empty one."""
@@ -233,6 +242,10 @@ class PurgePlan:
             turned = tuple(attrs.evolve(turn, effects=self._effects(turn.effects)) for turn in what.turned)
             effects = None if what.effects is None else self._effects(what.effects)
             what = attrs.evolve(what, before=self._snapshot(what.before), turned=turned, effects=effects)
+        elif isinstance(what, MessageSent) and what.message_id in self._messages:
+            what = attrs.evolve(what, text=None)
+        elif isinstance(what, StepBegun) and what.message_id in self._messages:
+            what = attrs.evolve(what, description=None)
         head = self._snapshot(event.head) if event.head is not None else None
         return attrs.evolve(event, head=head, seen=seen, what=what)
 

@@ -312,6 +312,10 @@ class Timeline:
             with os_errors(self._path):
                 remove(self._path)
 
+    def all_events(self) -> Iterator[Event]:
+        """All events, oldest first."""
+        return (event for _, event, _ in self._ask(Database.chains))
+
     def blobs(self) -> Iterator[tuple[RelPath, ObjectId]]:
         """The files in the effects of operations: the paths, with the blobs before and after."""
         for _, event, _ in self._ask(Database.chains):

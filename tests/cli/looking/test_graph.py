@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from snapd.cli.looking import graph
 from snapd.cli.looking.entries import entry_line
-from snapd.cli.looking.graph import draw
 from snapd.cli.looking.log import table
 from snapd.cli.requests.when import first_second
 from snapd.cli.terminal.layout import columns, fit, fit_name
@@ -26,6 +26,13 @@ if TYPE_CHECKING:
 
 NOW = datetime(2026, 11, 21, 14, 40, tzinfo=timezone.utc)
 TREE = "0123456789abcdef0123456789abcdef01234567"
+
+
+def draw(
+    history: list[dict[str, Any]], sessions: dict[str, dict[str, Any]], painter: Painter, width: int, now: datetime
+) -> str:
+    begun = {entry["step"]["sessionId"] for entry in history if entry["kind"] == "step" and not entry["step"]["index"]}
+    return graph.draw(history, sessions, painter, width, now, begun)
 
 
 @pytest.fixture(autouse=True)

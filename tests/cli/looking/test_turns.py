@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 def report(home: Home, project: str, name: str, message: str, **fields: object) -> None:
     event = {"hook_event_name": name, "session_id": "S", "prompt_id": message, "cwd": project, **fields}
-    home.run(project, "hook", stdin=json.dumps(event).encode())
+    # the machine may be busy
+    home.run(project, "hook", stdin=json.dumps(event).encode(), env={"SNAPD_HOOK_SECONDS": "60"})
 
 
 def turn(home: Home, project: str, message: str, prompt: str, file: str, data: bytes) -> None:
@@ -59,3 +60,14 @@ def test_a_turn_is_undone_by_the_beginning_of_its_id(home: Home, project: str) -
     assert (read(project, "one.py"), read(project, "two.py")) == (None, b"2\n")
     home.ok(project, "undo", "--message", "last", "-y")
     assert read(project, "two.py") is None
+
+
+def test_a_prompt_is_purged(home: Home, project: str) -> None:
+    turn(home, project, "aaaa1111-2", "the key is hunter2", "one.py", b"1\n")
+    told = home.ok(project, "purge", "--message", "aaaa", "-n")
+    assert told == "1 prompt to be removed\n"
+    assert "hunter2" in home.ok(project, "log")
+    assert home.ok(project, "purge", "--message", "last", "-y").startswith("1 prompt removed; ")
+    assert "hunter2" not in home.ok(project, "log")
+    home.ok(project, "undo", "-y")
+    assert read(project, "one.py") is None

@@ -367,7 +367,7 @@ def test_groups() -> None:
 
 
 def moves(outcomes: Iterable[FileOutcome]) -> dict[bytes, bytes]:
-    return {found.path: found.moved_from for found in outcomes if found.moved_from is not None}
+    return {found.path: found.renamed_from for found in outcomes if found.renamed_from is not None}
 
 
 def test_an_undo_says_where_files_come_from(agents: Agents) -> None:

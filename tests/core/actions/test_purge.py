@@ -36,6 +36,31 @@ def snapshots(bench: Bench) -> list[ObjectId]:
     return [tree for _, tree in sorted(told)]
 
 
+def test_the_words_of_a_message_are_gone_and_its_steps_stay(tmp_path: Path) -> None:
+    bench = make(tmp_path, {"a": b"1\n"})
+    agents = Agents(bench)
+    agents.start("one")
+    bench.workspace.messages.send("one", "m1", os.fsdecode(SECRET), Call())
+    sessions = bench.workspace.sessions
+    step = sessions.begin("one", Call(), client=None, message_id="m1", description=os.fsdecode(SECRET)).step_id
+    bench.write({"a": b"2\n"})
+    agents.end(step)
+    bench.workspace.messages.send("one", "m2", "and this stays", Call())
+    with pytest.raises(InvalidParams, match="no message 'm3'"):
+        bench.workspace.purge.purge([], False, Call(), messages=["m1", "m3"])
+    told = bench.workspace.purge.purge([], True, Call(), messages=["m1"])
+    assert (told.applied, told.messages, told.files) == (False, 1, ())
+    assert bench.workspace.messages.page("one", Call(), None, None).views[0].message.text is not None
+    done = bench.workspace.purge.purge([], False, Call(), messages=["m1"])
+    assert (done.applied, done.messages, done.snapshots) == (True, 1, 0)
+    check_gone(bench.store, SECRET)
+    texts = [view.message.text for view in bench.workspace.messages.page("one", Call(), None, None).views]
+    assert texts == [None, "and this stays"]
+    assert agents.view(step).step.begun.description is None
+    assert agents.undo("one", step=step) == {"a": "restored"}
+    assert bench.read() == {"a": b"1\n"}
+
+
 def test_a_file_is_gone_and_the_rest_is_as_it_was(tmp_path: Path) -> None:
     base: Items = {"a": b"1\n", "d/b": b"2\n", "d/.env": SECRET, "only/here.key": LATER}
     bench = make(tmp_path, base)
