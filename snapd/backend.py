@@ -17,7 +17,7 @@ from snapd.core.errors import IoError, SnapdError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from snapd_client import Client, Progress
+    from snapd_client import Cancellation, Client, Progress
 
     from snapd.locations import Locations
     from snapd.settings.in_force import Base, Options
@@ -223,8 +223,14 @@ class RemoteBackend:
         """See `Backend.is_open`."""
         return self._client.connected
 
-    def request(self, method: str, params: dict[str, Any], report: Report | None = None) -> Any:
-        """See `Backend.request`."""
+    def request(
+        self,
+        method: str,
+        params: dict[str, Any],
+        report: Report | None = None,
+        cancellation: Cancellation | None = None,
+    ) -> Any:
+        """See `Backend.request`; `cancellation` lets another thread cancel it."""
 
         def show(progress: Progress) -> None:
             if report is not None and progress.kind != "end":
@@ -232,7 +238,8 @@ class RemoteBackend:
 
         with _client_errors():
             try:
-                return self._client.request(method, params, on_progress=show if report is not None else None)
+                on_progress = show if report is not None else None
+                return self._client.request(method, params, on_progress=on_progress, cancellation=cancellation)
             except ValueError as error:
                 raise core_errors.InvalidParams(
                     f"params: cannot be written as JSON: {error}", field="params"

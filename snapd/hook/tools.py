@@ -39,8 +39,8 @@ EDITING = frozenset(
 )  # fmt: skip
 """Tools that name every file that they write, in lower case."""
 
-_OWN_SERVER = "mcp__snapd__"
-"""Our own tools: what they do is an operation, and no step."""
+_OWN_SERVER = ("mcp__snapd__", "mcp_snapd_", "snapd_")
+"""Our own tools, as agents name them: what they do is an operation, and no step."""
 
 _PATHS = (
     "file_path",

@@ -14,11 +14,13 @@ The shapes of the answers are `TypedDict`s in `snapd_client.types`. The client i
 from __future__ import annotations
 
 from snapd_client.client import Client
+from snapd_client.connection import Cancellation
 from snapd_client.errors import Cancelled, ClientError, ConnectionLost, FramingError, RequestTimeout, SnapdError
 from snapd_client.notifications import Notification, Progress, Subscription
 from snapd_client.uris import from_uri, to_uri
 
 __all__ = [
+    "Cancellation",
     "Cancelled",
     "Client",
     "ClientError",

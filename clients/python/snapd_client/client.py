@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from snapd_client import types
+    from snapd_client.connection import Cancellation
     from snapd_client.notifications import OnProgress
     from snapd_client.uris import FileName
 
@@ -206,6 +207,7 @@ class Client(SnapshotRequests, SessionRequests):
         *,
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
+        cancellation: Cancellation | None = None,
     ) -> Any:
         """Sends a request and waits for its result.
 
@@ -217,6 +219,7 @@ class Client(SnapshotRequests, SessionRequests):
             timeout: How many seconds to wait. Default: `Client.timeout`.
             on_progress: Called in this thread with each progress report of the daemon. It may make other requests.
                 If it raises an exception, this request is cancelled.
+            cancellation: Lets another thread cancel the request.
 
         Raises:
             SnapdError: The daemon answered with an error.
@@ -224,7 +227,7 @@ class Client(SnapshotRequests, SessionRequests):
             ConnectionLost: The connection has ended.
             ValueError: JSON cannot represent the parameters.
         """
-        return self._request(self._connection, method, params, timeout, on_progress)
+        return self._request(self._connection, method, params, timeout, on_progress, cancellation)
 
     def notify(self, method: str, params: dict[str, Any] | None = None) -> None:
         """Sends a notification.
@@ -322,13 +325,14 @@ class Client(SnapshotRequests, SessionRequests):
         params: dict[str, Any] | None,
         timeout: float | None,
         on_progress: OnProgress | None,
+        cancellation: Cancellation | None = None,
     ) -> Any:
         request_id, frame = self._write(method, params, on_progress)
         if timeout is None:
             timeout = self.timeout
         deadline = None if timeout is None else monotonic() + timeout
         try:
-            return connection.request(request_id, frame, deadline, on_progress)
+            return connection.request(request_id, frame, deadline, on_progress, cancellation)
         except ConnectionLost as error:
             idempotent = IDEMPOTENT.get(method, False)
             error.repeatable = (params or {}).get(idempotent) is not None if isinstance(idempotent, str) else idempotent

@@ -5,16 +5,26 @@ from __future__ import annotations
 import re
 import threading
 from collections import deque
+from contextlib import contextmanager
 from time import monotonic
 
-from snapd_client.errors import ClientError, ConnectionLost, FramingError, RequestTimeout, SnapdError, error_from_answer
+from snapd_client.errors import (
+    REQUEST_CANCELLED,
+    Cancelled,
+    ClientError,
+    ConnectionLost,
+    FramingError,
+    RequestTimeout,
+    SnapdError,
+    error_from_answer,
+)
 from snapd_client.framing import FrameReader, decode_message, encode_message
 from snapd_client.notifications import Notification, Progress
 from snapd_client.uris import workspace_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from typing import Any
 
     from snapd_client.notifications import OnProgress
@@ -22,7 +32,7 @@ if TYPE_CHECKING:
 
     OnCursor = Callable[[str, int], None]
 
-__all__ = ["TOKEN_PREFIX", "Connection", "Pending"]
+__all__ = ["TOKEN_PREFIX", "Cancellation", "Connection", "Pending"]
 
 TOKEN_PREFIX = "snapd-client/"  # noqa: S105 - a progress token is no secret
 """What the `workDoneToken` of a request begins with; the request's id follows."""
@@ -104,6 +114,51 @@ class Pending:
                 return self._result
 
 
+class Cancellation:
+    """Lets any thread cancel a request that another one waits for: give it to `Client.request`, and call `cancel`.
+
+    The request then ends as the daemon answers it: with `Cancelled`, or with its result if it was too late. One
+    cancellation may be given to several requests, one after the other; those that begin after `cancel` are not sent.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._cancelled = False
+        self._cancel: Callable[[], None] | None = None
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether `cancel` was called."""
+        return self._cancelled
+
+    def cancel(self) -> None:
+        """Has the daemon cancel the request that runs, if there is one."""
+        with self._lock:
+            self._cancelled = True
+            cancel = self._cancel
+        if cancel is not None:
+            cancel()
+
+    @contextmanager
+    def _watching(self, cancel: Callable[[], None]) -> Iterator[None]:
+        """Has `cancel` called if the request is cancelled in the block, or was while it was sent."""
+        with self._lock:
+            self._cancel = cancel
+            is_late = self._cancelled
+        try:
+            if is_late:
+                cancel()
+            yield
+        finally:
+            with self._lock:
+                self._cancel = None
+
+    def _check(self) -> None:
+        """Raises `Cancelled` if `cancel` was called."""
+        if self._cancelled:
+            raise Cancelled(REQUEST_CANCELLED, "requestCancelled", "the request was cancelled before it was sent")
+
+
 class Connection:
     """One connection and its reading thread.
 
@@ -147,9 +202,21 @@ class Connection:
         self._thread = threading.Thread(target=self._run, name="snapd-client-reader", daemon=True)
         self._thread.start()
 
-    def request(self, request_id: int, frame: bytes, deadline: float | None, on_progress: OnProgress | None) -> Any:
+    def request(
+        self,
+        request_id: int,
+        frame: bytes,
+        deadline: float | None,
+        on_progress: OnProgress | None,
+        cancellation: Cancellation | None = None,
+    ) -> Any:
         """Sends a request and waits for its result. Cancels the request if it gives up."""
-        return self.take(self.ask(request_id, frame, deadline, None), deadline, on_progress)
+        if cancellation is None:
+            return self.take(self.ask(request_id, frame, deadline, None), deadline, on_progress)
+        cancellation._check()
+        pending = self.ask(request_id, frame, deadline, None)
+        with cancellation._watching(lambda: self._transport.post(_cancelling(request_id))):
+            return self.take(pending, deadline, on_progress)
 
     def ask(self, request_id: int, frame: bytes, deadline: float | None, on_cursor: OnCursor | None) -> Pending:
         """Sends a request. Get its answer with `take`.
@@ -237,9 +304,8 @@ class Connection:
             self._ended.wait(_SETTLE_TIMEOUT)
 
     def _cancel(self, request_id: int) -> None:
-        frame = encode_message({"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": request_id}})
         try:
-            self._transport.write(frame, monotonic() + _CANCEL_TIMEOUT)
+            self._transport.write(_cancelling(request_id), monotonic() + _CANCEL_TIMEOUT)
         except (ClientError, OSError):
             return
 
@@ -337,3 +403,8 @@ class Connection:
         else:
             answer["error"] = {"code": _METHOD_NOT_FOUND, "message": f"this client has no method {method}"}
         self._transport.post(encode_message(answer))
+
+
+def _cancelling(request_id: int) -> bytes:
+    """The frame that cancels a request."""
+    return encode_message({"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": request_id}})

@@ -6,6 +6,7 @@ import argparse
 
 from snapd._version import __version__
 
+from .agent_parser import add_agents
 from .groups import GROUPS
 from .session_parser import add_sessions
 from .shared_options import FOLDER, changing, common, looking
@@ -33,6 +34,7 @@ COMMANDS = {
     "run": ("commands.run", "run"),
     "acp": ("agents.acp", "acp"),
     "hook": ("agents.hook", "hook"),
+    "mcp": ("agents.mcp", "mcp"),
     "gc": ("admin.gc", "gc"),
     "du": ("admin.du", "du"),
     "purge": ("commands.purge", "purge"),
@@ -80,7 +82,7 @@ def build_parser() -> Parser:
     base: argparse.ArgumentParser = parser
     commands = base.add_subparsers(dest="command", metavar="COMMAND")
     parser.groups = GROUPS
-    for add in (_add_looking, _add_bringing_back, add_sessions, _add_agents, _add_ui, _add_keeping, _add_serving):
+    for add in (_add_looking, _add_bringing_back, add_sessions, add_agents, _add_ui, _add_keeping, _add_serving):
         add(commands)
     return parser
 
@@ -130,18 +132,6 @@ def _add_bringing_back(commands: argparse._SubParsersAction[argparse.ArgumentPar
     revert.add_argument("files", metavar="FILE", nargs="+", help="files or directories")
     restore = commands.add_parser("restore", parents=[shared], help="make the folder match a snapshot")
     restore.add_argument("hash", metavar="SNAPSHOT", help=_SNAPSHOT)
-
-
-def _add_agents(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    hook = commands.add_parser(
-        "hook",
-        help="record an event of an agent, from its hooks",
-        description="Reads one event of an agent as JSON on standard input, and records it: a prompt is a message, a "
-        "call of a tool is a step. It exits with 0, whatever happens, and prints JSON for the agent, or nothing. It "
-        "takes two seconds at most ($SNAPD_HOOK_SECONDS). What it passes over is in hook.log, in the directory of the "
-        "daemon's socket, and with $SNAPD_LOG on standard error.",
-    )
-    hook.add_argument("name", metavar="AGENT", nargs="?", help="the agent (default: recognized by the event)")
 
 
 def _add_ui(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -105,6 +105,7 @@ _UNPLAYED: Played = {
     "hook": ("snapd hook < event.json", ""),
     "watch": ("snapd watch", ""),
     "acp": ("snapd acp -- claude-agent-acp", ""),
+    "mcp": ("snapd mcp", ""),
     "ui": ("snapd ui", ""),
     "serve": ("snapd serve --idle-exit 0", ""),
     "connect": ("snapd connect", ""),

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import inspect
 import json
-from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Any
 
-import attrs
-
-from snapd.wire.converter import wire_name
-from snapd.wire.generate.classes import is_optional, one_line, type_of, without_links
-from snapd.wire.values import AtLeast, Hexadecimal, fields_of
+from snapd.wire.generate.json_schema import object_schema, type_schema
 
 from .answers import ANSWERS, Failure
 
-_PLAIN = {str: "string", bool: "boolean", int: "integer", float: "number", NoneType: "null"}
+if TYPE_CHECKING:
+    from snapd.wire.generate.classes import WireClass
+
 _ABOUT = (
     "Each command prints one document. `#/$defs/NAME` describes it, where NAME is the words of the command, joined by "
     "'-' (`step-begin`). In place of it, a command that fails prints `#/$defs/Failure`; its exit code is not 0. Newer "
@@ -47,47 +43,12 @@ def name_of(words: str) -> str:
 
 
 def _type(annotation: Any, definitions: dict[str, Any]) -> dict[str, Any]:
-    origin, arguments = get_origin(annotation), get_args(annotation)
-    if origin is Annotated:
-        base, *marks = arguments
-        return _type(base, definitions) | {key: value for mark in marks for key, value in _limits(mark).items()}
-    if origin is Literal:
-        return {"enum": list(arguments)}
-    if origin is list:
-        return {"type": "array", "items": _type(arguments[0], definitions)}
-    if origin in (Union, UnionType):
-        return {"anyOf": [_type(part, definitions) for part in arguments]}
-    if attrs.has(annotation):
-        return _class(annotation, definitions)
-    return {"type": _PLAIN[annotation]}
+    def refer(cls: WireClass) -> dict[str, Any]:
+        name = cls.__name__
+        if name not in definitions:
+            # there before its fields are, which may be of the same class
+            definitions[name] = {}
+            definitions[name] = object_schema(cls, refer)
+        return {"$ref": f"#/$defs/{name}"}
 
-
-def _limits(mark: Any) -> dict[str, Any]:
-    if isinstance(mark, Hexadecimal):
-        return {"pattern": f"^[0-9a-f]{{{mark.digits}}}$"}
-    return {"minimum": mark.minimum} if isinstance(mark, AtLeast) else {}
-
-
-def _class(cls: type[attrs.AttrsInstance], definitions: dict[str, Any]) -> dict[str, Any]:
-    name = cls.__name__
-    if name not in definitions:
-        # there before its fields are, which may be of the same class
-        definitions[name] = {}
-        definitions[name] = _definition(cls, definitions)
-    return {"$ref": f"#/$defs/{name}"}
-
-
-def _definition(cls: type[attrs.AttrsInstance], definitions: dict[str, Any]) -> dict[str, Any]:
-    fields = fields_of(cls)
-    return {
-        "type": "object",
-        "description": without_links(one_line(inspect.cleandoc(cls.__doc__ or ""))),
-        "properties": {
-            wire_name(field.name): {
-                **_type(type_of(field), definitions),
-                "description": without_links(field.metadata["doc"]),
-            }
-            for field in fields
-        },
-        "required": [wire_name(field.name) for field in fields if not is_optional(field)],
-    }
+    return type_schema(annotation, refer)

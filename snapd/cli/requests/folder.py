@@ -13,8 +13,8 @@ from snapd.root import folder_around, has_history, overlapping, store_of
 if TYPE_CHECKING:
     import argparse
 
-_SILENT = frozenset({"step", "session", "complete"})
-"""The commands that hooks and shells run: nobody reads what they print."""
+_SILENT = frozenset({"step", "session", "mcp", "complete"})
+"""The commands that agents and shells run: nobody reads what they print."""
 
 
 def folder_of(options: argparse.Namespace) -> str:

@@ -169,6 +169,7 @@ CASES: list[tuple[Callable[[Bench], Any], int]] = [
     (always("du"), 0),
     (purge, 0),
     (always("connect"), 0),
+    (always("mcp"), 0),
     (always("stop", "--socket", "/nowhere"), 0),
     (always("doctor"), 0),
     (always("fsck"), 0),
@@ -238,8 +239,8 @@ def is_shown(words: list[str], code: int) -> bool:
 
 def check(home: Home, bench: Bench, prepare: Callable[[Bench], Any], code: int, way: str, *, here: bool) -> None:
     words, done = prepare(bench)
-    # these two are about a process: one has children, the other is read by a thread that stays until its end
-    found, out, err = (launch_here if here and words[0] not in ("run", "connect") else launch)(
+    # these are about a process: one has children, one is read by a thread that stays until its end, one takes stdout
+    found, out, err = (launch_here if here and words[0] not in ("run", "connect", "mcp") else launch)(
         home, bench.root, words, way
     )
     if way.startswith("stdout") and is_shown(words, code):

@@ -1,0 +1,1 @@
+"""The tools that the server offers: `table` lists them."""

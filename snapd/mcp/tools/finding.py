@@ -1,0 +1,150 @@
+"""Finds the session, step or snapshot that a word of the model stands for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from snapd.core.errors import InvalidParams, UnknownSession, UnknownSnapshot, UnknownStep
+
+from .checkpoints import checkpoint_named
+
+if TYPE_CHECKING:
+    from snapd.mcp.call import Call
+
+_HEXADECIMAL = frozenset("0123456789abcdef")
+_STEP = 16
+_HASH = 40
+_LEAST = 6
+"""Digits of a hash that are enough to look for it."""
+_NAMED = 5
+"""How many candidates an error lists."""
+_LOOKED_AT = 20
+"""Steps among which the last that changed something mostly is."""
+_SNAPSHOTS = "give the hash of a snapshot or its first 6 digits, the name of a checkpoint, or 'last'"
+_LISTED = "`history` lists the steps with their ids"
+
+
+def find_step(call: Call, word: str) -> dict[str, Any]:
+    """The step that a word stands for.
+
+    Raises:
+        UnknownStep: there is no such step.
+        InvalidParams: several steps match, or no step can be called that.
+    """
+    if word == "last":
+        return _last_step(call)
+    if not (word and set(word) <= _HEXADECIMAL and len(word) <= _STEP):
+        raise InvalidParams(
+            f"step: expected the id of a step, the beginning of it, or 'last', got {word!r}", hint=_LISTED, field="step"
+        )
+    steps = _steps(call, prefix=word, limit=_NAMED + 1)
+    if not steps:
+        raise UnknownStep(f"no step {word!r} in this folder", hint=_LISTED, stepId=word)
+    if len(steps) > 1:
+        raise _several("step", word, [step["stepId"] for step in steps])
+    return steps[0]
+
+
+def find_snapshot(call: Call, word: str) -> str:
+    """The hash of the snapshot that a word stands for.
+
+    Raises:
+        UnknownSnapshot: there is no such snapshot.
+        InvalidParams: several snapshots match, or no snapshot can be called that.
+    """
+    if word == "last":
+        last = call.request("snapshot/status", {}).get("lastHash")
+        if last is None:
+            raise UnknownSnapshot("there is no snapshot of this folder yet", hint="`checkpoint` takes one", hash=word)
+        return str(last)
+    if not set(word) <= _HEXADECIMAL:
+        found = checkpoint_named(call, word)
+        if found is None:
+            raise UnknownSnapshot(f"no checkpoint {word!r} in this folder", hint=_SNAPSHOTS, hash=word)
+        return found
+    if not _LEAST <= len(word) <= _HASH:
+        raise InvalidParams(
+            f"snapshot: expected {_LEAST} to {_HASH} digits of a hash, got {word!r}", hint=_SNAPSHOTS, field="snapshot"
+        )
+    if len(word) == _HASH:
+        return word
+    params = {"prefix": word, "counts": False, "limit": _NAMED + 1}
+    hashes = [row["hash"] for row in call.request("snapshot/list", params)["snapshots"]]
+    if not hashes:
+        raise UnknownSnapshot(
+            f"no snapshot {word!r} in this folder", hint="`history` has the snapshots before and after", hash=word
+        )
+    if len(hashes) > 1:
+        raise _several("snapshot", word, hashes)
+    return str(hashes[0])
+
+
+def whose(call: Call, word: str | None) -> str | None:
+    """The session whose steps are meant: None for the whole folder; without a word, this agent's, if snapd has it.
+
+    Raises:
+        UnknownSession: it is to be this agent's, which is not known.
+    """
+    if word == "all":
+        return None
+    if word == "mine":
+        return own_session(call)
+    if word is not None:
+        return word
+    return call.own_session if call.own_session is not None and _has_steps(call, call.own_session) else None
+
+
+def own_session(call: Call) -> str:
+    """The session of this agent.
+
+    Raises:
+        UnknownSession: the agent did not say which it is.
+    """
+    if call.own_session is None:
+        raise UnknownSession(
+            "this agent did not say which its session is", hint="`history` has the ids of sessions, or give 'all'"
+        )
+    return call.own_session
+
+
+def beginning(call: Call, session_id: str) -> str:
+    """The snapshot with which the first step of a session began.
+
+    Raises:
+        UnknownSession: there is no such session, or no step in it.
+    """
+    steps = call.request("session/steps", {"sessionId": session_id, "limit": 1})["steps"]
+    if not steps:
+        raise UnknownSession(
+            f"no step of session {session_id!r} was recorded",
+            hint="give a step or a snapshot instead; `history` lists them",
+            sessionId=session_id,
+        )
+    return str(steps[0]["from"])
+
+
+def _last_step(call: Call) -> dict[str, Any]:
+    session_id = whose(call, None)
+    for limit in (_LOOKED_AT, None):
+        for step in _steps(call, sessionId=session_id, limit=limit):
+            # a hook may have begun a step for the very call that asks; and checkpoints are no steps to the model
+            if step.get("files"):
+                return step
+    raise UnknownStep("no step has changed anything in this folder yet", hint=_LISTED, stepId="last")
+
+
+def _steps(call: Call, **params: Any) -> list[dict[str, Any]]:
+    steps: list[dict[str, Any]] = call.request("step/find", {**params, "renames": True})["steps"]
+    return steps
+
+
+def _has_steps(call: Call, session_id: str) -> bool:
+    try:
+        return bool(_steps(call, sessionId=session_id, limit=1))
+    except UnknownSession:
+        return False
+
+
+def _several(what: str, word: str, names: list[str]) -> InvalidParams:
+    listed = ", ".join(names[:_NAMED]) + (", ..." if len(names) > _NAMED else "")
+    return InvalidParams(f"{what}: {word!r} is the beginning of several: {listed}", hint="give more of it", field=what)

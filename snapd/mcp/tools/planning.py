@@ -1,0 +1,199 @@
+"""Nothing changes files before its plan was seen: by the person, or else by the model, which brings the plan's token.
+
+The token is a digest of the plan: of the request, the files with what happens to each, the steps and the diff. It fits
+as long as a dry run gives this very plan, so nothing has to be remembered in between.
+"""
+
+from __future__ import annotations
+
+import threading
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import orjson
+
+from snapd.mcp.call import Answer, Asking
+from snapd.wire.converter import structure
+from snapd.wire.values import FileOutcome
+
+from .results import MAX_FILES, Changed, Turned
+from .texts import cut, note, question_text, told
+
+if TYPE_CHECKING:
+    from snapd.mcp.call import Call, Outcome, Verdict
+
+    from .results import Status
+
+_QUESTION = "confirm"
+_FORM: dict[str, Any] = {
+    "type": "object",
+    "properties": {"confirm": {"type": "boolean", "title": "Go on", "description": "Carry out this plan"}},
+    "required": ["confirm"],
+}
+_WRITTEN = frozenset({"restored", "deleted", "merged"})
+_ORDER = {"conflict": 0, "failed": 1, "skipped": 2, "kept": 3}
+"""Of the files that are not done as asked, which come first."""
+
+_carrying_out = threading.Lock()
+"""Held from the dry run that a token is compared with until it is done: two calls may bring the same token at once."""
+
+
+@attrs.frozen
+class Deed:
+    """What a call is to do.
+
+    Attributes:
+        tool: the tool that was called.
+        method: of the request to the daemon.
+        params: of that request, without `dryRun` and `details`.
+        tracks: whether to take a snapshot first, so that `onConflict: "fail"` finds what changes between plan and deed.
+    """
+
+    tool: str
+    method: str
+    params: dict[str, Any]
+    tracks: bool = False
+
+
+def carry_out(call: Call, deed: Deed, token: str | None) -> Outcome:
+    """Does something once its plan is agreed on; otherwise answers with the plan, or asks the person.
+
+    Args:
+        call: of the tool.
+        deed: what to do.
+        token: of the plan, if the model has seen it.
+
+    Raises:
+        SnapdError: there is nothing to do, or it cannot be done.
+    """
+    shows_forms = call.terms.shows_forms
+    if token is not None:
+        answer = _carry_out(call, deed, token)
+        # else a model could get the token by a wrong one, and do what the person did not agree to
+        if not (shows_forms and _is_refused(answer)):
+            return answer
+    plan = _dry_run(call, deed)
+    if (nothing := _pointless(deed, plan)) is not None:
+        return nothing
+    if not shows_forms:
+        return _answer(deed, "planned", plan, token=_token(deed, plan))
+    return _ask_by_result(call, deed, plan) if call.terms.is_stateless else _ask(call, deed, plan)
+
+
+def _ask(call: Call, deed: Deed, plan: dict[str, Any]) -> Answer:
+    """Asks the person until they have agreed to the plan as it is by then, or have not agreed."""
+    again = False
+    while True:
+        verdict = call.ask_person(_question(deed, plan, again=again), _FORM)
+        answer = _settled(call, deed, plan, verdict)
+        if answer is not None:
+            return answer
+        plan, again = _dry_run(call, deed), True
+
+
+def _ask_by_result(call: Call, deed: Deed, plan: dict[str, Any]) -> Outcome:
+    """Has the client ask the person, and call again with what they said."""
+    verdict = call.replied(_QUESTION, _token(deed, plan))
+    if verdict is not None:
+        answer = _settled(call, deed, plan, verdict)
+        if answer is not None:
+            return answer
+        plan = _dry_run(call, deed)
+    return Asking(_QUESTION, _question(deed, plan, again=call.was_asked), _FORM, _token(deed, plan))
+
+
+def _settled(call: Call, deed: Deed, plan: dict[str, Any], verdict: Verdict) -> Answer | None:
+    """The answer after the person has seen a plan; None if they agreed, but the plan is another one by now."""
+    if verdict == "no":
+        return _answer(deed, "declined", plan)
+    if verdict == "none":
+        return _answer(deed, "planned", plan, token=_token(deed, plan), unanswered=True)
+    answer = _carry_out(call, deed, _token(deed, plan))
+    return None if _is_refused(answer) else answer
+
+
+def _is_refused(answer: Answer) -> bool:
+    return isinstance(answer.result, Changed) and answer.result.status == "refused"
+
+
+def _carry_out(call: Call, deed: Deed, token: str) -> Answer:
+    """Does it if the token is that of the plan as it is now; otherwise refuses, with that plan."""
+    with _carrying_out:
+        plan = _dry_run(call, deed)
+        current = _token(deed, plan)
+        if token != current:
+            return _pointless(deed, plan) or _answer(deed, "refused", plan, token=current)
+        done = call.request(deed.method, {**deed.params, "details": "diff"})
+    return _pointless(deed, done) or _answer(deed, "done", done, differs=_token(deed, done) != current)
+
+
+def _dry_run(call: Call, deed: Deed) -> dict[str, Any]:
+    if deed.tracks:
+        call.request("snapshot/track", {})
+    plan: dict[str, Any] = call.request(deed.method, {**deed.params, "dryRun": True, "details": "diff"})
+    return plan
+
+
+def _pointless(deed: Deed, outcome: dict[str, Any]) -> Answer | None:
+    """The answer in place of a plan by which nothing would be done, or of a deed that did nothing; None for others."""
+    outcomes = {row["outcome"] for row in outcome["files"]}
+    if outcomes & _WRITTEN:
+        return None
+    if outcomes - {"unchanged"}:
+        return _answer(deed, "blocked", outcome)
+    # a step is undone, too, where somebody has taken its changes back by hand
+    return None if outcome.get("steps") else _answer(deed, "unchanged", outcome)
+
+
+def _token(deed: Deed, outcome: dict[str, Any]) -> str:
+    seen = [
+        deed.tool,
+        deed.method,
+        deed.params,
+        outcome["files"],
+        outcome["details"]["diff"],
+        [step["stepId"] for step in outcome.get("steps", ())],
+        [each["operationId"] for each in outcome.get("operations", ())],
+    ]
+    return sha256(orjson.dumps(seen, option=orjson.OPT_SORT_KEYS)).hexdigest()[:32]
+
+
+def _answer(deed: Deed, status: Status, outcome: dict[str, Any], **how: Any) -> Answer:
+    """The answer with a status; `how` is as for `_changed`."""
+    changed = _changed(deed, status, outcome, **how)
+    return Answer(changed, told(changed), is_error=status in ("blocked", "refused"))
+
+
+def _changed(
+    deed: Deed,
+    status: Status,
+    outcome: dict[str, Any],
+    *,
+    token: str | None = None,
+    unanswered: bool = False,
+    differs: bool = False,
+) -> Changed:
+    rows = sorted(outcome["files"], key=lambda row: _ORDER.get(row["outcome"], len(_ORDER)))
+    left = sum(row["outcome"] in _ORDER for row in rows)
+    details = outcome["details"]
+    diff, cut_note = cut(details["diff"])
+    return Changed(
+        status=status,
+        note=note(deed.tool, status, token=token, left=left, unanswered=unanswered, differs=differs, cut_note=cut_note),
+        token=token,
+        files=[structure(row, FileOutcome) for row in rows[:MAX_FILES]],
+        file_count=len(rows),
+        left=left,
+        additions=details["additions"],
+        deletions=details["deletions"],
+        diff=diff,
+        steps=[structure(step, Turned) for step in outcome["steps"]] if "steps" in outcome else None,
+        before=outcome["before"] if status == "done" else None,
+        unanswered=unanswered or None,
+        differs=differs or None,
+    )
+
+
+def _question(deed: Deed, plan: dict[str, Any], *, again: bool) -> str:
+    return question_text(deed.tool, _changed(deed, "planned", plan), again=again)

@@ -1,0 +1,139 @@
+"""The table of tools. A new one is a row here, a class of arguments, a class of results, and a function."""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import attrs
+
+from snapd.core.errors import InvalidParams
+from snapd.wire import converter
+from snapd.wire.generate.classes import one_line
+from snapd.wire.generate.json_schema import object_schema
+
+from . import changing, checkpoints, looking, params, results
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from snapd.mcp.call import Call, Outcome
+
+P = TypeVar("P", bound=attrs.AttrsInstance)
+
+
+@attrs.frozen
+class Hints:
+    """What a client may tell the person about a tool, before it is called (`ToolAnnotations`).
+
+    Attributes:
+        reads: whether it changes nothing.
+        destroys: whether it may overwrite or delete files.
+        repeats: whether a second call with the same arguments changes nothing more.
+    """
+
+    reads: bool = False
+    destroys: bool = False
+    repeats: bool = False
+
+
+_READS = Hints(reads=True, repeats=True)
+_CHANGES = Hints(destroys=True)
+
+
+@attrs.frozen
+class Tool(Generic[P]):
+    """A tool. The docstring of its params tells a model what it does.
+
+    Attributes:
+        name: what it is called by.
+        title: its name for people.
+        params: the class of its arguments.
+        result: the class of its results.
+        run: what it does; raises `SnapdError`.
+        hints: what clients may tell about it.
+    """
+
+    name: str
+    title: str
+    params: type[P]
+    result: type[attrs.AttrsInstance]
+    run: Callable[[Call, P], Outcome]
+    hints: Hints
+
+    def call(self, call: Call, arguments: Any) -> Outcome:
+        """Runs it with the arguments of a client, which are checked first.
+
+        Raises:
+            SnapdError: `InvalidParams` if the arguments do not fit; otherwise what the daemon answers.
+        """
+        try:
+            given = converter.structure(arguments, self.params, forbid_extra=True)
+        except converter.InvalidParams as error:
+            raise InvalidParams(
+                str(error), hint=f"the inputSchema of `{self.name}` says what it takes", field=error.field
+            ) from error
+        return self.run(call, given)
+
+    def as_json(self) -> dict[str, Any]:
+        """The tool as `tools/list` tells it."""
+        return {
+            "name": self.name,
+            "title": self.title,
+            "description": "\n\n".join(map(one_line, inspect.cleandoc(self.params.__doc__ or "").split("\n\n"))),
+            "inputSchema": _closed(_schema(self.params)),
+            "outputSchema": _or_failure(_schema(self.result)),
+            "annotations": {
+                "title": self.title,
+                "readOnlyHint": self.hints.reads,
+                "destructiveHint": self.hints.destroys,
+                "idempotentHint": self.hints.repeats,
+                "openWorldHint": False,
+            },
+        }
+
+
+def _schema(cls: type[attrs.AttrsInstance]) -> dict[str, Any]:
+    # some clients do not follow references
+    return object_schema(cls, _schema)
+
+
+def _closed(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema of arguments: what `Tool.call` does not know is refused, and the tool has its own description."""
+    return {**{key: value for key, value in schema.items() if key != "description"}, "additionalProperties": False}
+
+
+def _or_failure(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema of results: clients check those with `isError`, too, so it has room for an error in their place."""
+    properties = {**schema["properties"], "error": _schema(results.Failure)}
+    either = [{"required": schema["required"]}, {"required": ["error"]}]
+    return {"type": "object", "description": schema["description"], "properties": properties, "anyOf": either}
+
+
+TOOLS: dict[str, Tool[Any]] = {
+    tool.name: tool
+    for tool in (
+        Tool("history", "History", params.HistoryParams, results.History, looking.history, _READS),
+        Tool("show", "Show a step", params.ShowParams, results.ShownStep, looking.show, _READS),
+        Tool("diff", "Diff since", params.DiffParams, results.Difference, looking.diff, _READS),
+        Tool(
+            "checkpoint",
+            "Checkpoint",
+            params.CheckpointParams,
+            results.Checkpoint,
+            checkpoints.checkpoint,
+            Hints(repeats=True),
+        ),
+        Tool("undo", "Undo steps", params.UndoParams, results.Changed, changing.undo, _CHANGES),
+        Tool("redo", "Redo steps", params.RedoParams, results.Changed, changing.redo, _CHANGES),
+        Tool(
+            "restore_file",
+            "Restore a file",
+            params.RestoreFileParams,
+            results.Changed,
+            changing.restore_file,
+            Hints(destroys=True, repeats=True),
+        ),
+    )
+}
+"""Every tool, by its name, in the order in which clients list them."""

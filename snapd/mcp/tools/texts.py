@@ -1,0 +1,158 @@
+"""What the tools answer, for whoever reads it: a model, or the person at the client."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .results import MAX_DIFF, MAX_FILES
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from snapd.wire.values import FileChange, FileOutcome
+
+    from .results import Changed, Changes, Entry, Status
+
+_SHORT = 8
+_LISTED = 10
+"""How many files of an entry the text of a list has."""
+_WILL = {
+    "restored": "restore",
+    "deleted": "delete",
+    "merged": "merge",
+    "conflict": "leave, in conflict",
+    "kept": "keep",
+    "skipped": "skip",
+    "unchanged": "leave as it is",
+    "failed": "fail",
+}
+
+
+def cut(diff: str) -> tuple[str, str | None]:
+    """A diff as far as it is given to a model, its first whole lines; and a note, where that is not all of it."""
+    if len(diff) <= MAX_DIFF:
+        return diff, None
+    kept = diff[: diff.rfind("\n", 0, MAX_DIFF) + 1]
+    return kept, f"The diff is cut: these are {len(kept)} of {len(diff)} characters."
+
+
+def paragraphs(*texts: str | None) -> str:
+    """Texts below each other, without those that are absent or empty."""
+    return "\n".join(text.rstrip("\n") for text in texts if text)
+
+
+def counted(files: int) -> str:
+    """How many files."""
+    return "1 file" if files == 1 else f"{files} files"
+
+
+def entry_line(entry: Entry) -> str:
+    """An entry as one line, without its files."""
+    words = [entry.at, entry.kind, *([entry.step_id] if entry.step_id is not None else [])]
+    who = "by the user" if entry.kind == "user" else entry.agent
+    words += [_shown(word) for word in (who, entry.tool, entry.description) if word]
+    marks = [entry.state] if entry.state not in (None, "applied") else []
+    if entry.mine:
+        marks.append("this session")
+    elif entry.session_id is not None:
+        marks.append(f"session {_shown(entry.session_id)}")
+    if entry.message_id is not None:
+        marks.append(f"message {_shown(entry.message_id)}")
+    if entry.steps:
+        marks.append("of " + ", ".join(entry.steps))
+    return " ".join(words) + (f" ({', '.join(marks)})" if marks else "")
+
+
+def changes_text(changes: Changes, most: int = MAX_FILES) -> str:
+    """The files that changed, a line for each."""
+    lines = [f"  {_file_line(row)}" for row in changes.files[:most]]
+    if changes.file_count > len(lines):
+        lines.append(f"  ... and {changes.file_count - len(lines)} more")
+    if not lines:
+        return "  no file changed"
+    return "\n".join(lines)
+
+
+def history_text(entries: Sequence[Entry], cursor: str | None) -> str:
+    """The entries, latest first; and how to see more, if there is more."""
+    if not entries:
+        return "Nothing has happened here yet that snapd knows of."
+    lines = [f"{entry_line(entry)}\n{changes_text(entry, _LISTED)}" for entry in entries]
+    return paragraphs(*lines, cursor and f'There is more: call again with cursor "{cursor}".')
+
+
+def plan_text(plan: Changed) -> str:
+    """What a plan is about: steps, files, and totals."""
+    lines = []
+    for step in plan.steps or ():
+        what = " ".join(_shown(word) for word in (step.agent, step.tool, step.description) if word)
+        state = f": {step.state}" if plan.status == "done" else ""
+        lines.append(f"step {step.step_id[:_SHORT]} {what}".rstrip() + state)
+    lines += [f"  {_outcome_line(row, is_done=plan.status == 'done')}" for row in plan.files]
+    if plan.file_count > len(plan.files):
+        lines.append(f"  ... and {plan.file_count - len(plan.files)} more")
+    left = f"; {plan.left} left as they are" if plan.left else ""
+    lines.append(f"{counted(plan.file_count)}, +{plan.additions} -{plan.deletions} lines{left}")
+    return "\n".join(lines)
+
+
+def note(
+    tool: str, status: Status, *, token: str | None, left: int, unanswered: bool, differs: bool, cut_note: str | None
+) -> str:
+    """What a status of `Changed` means, and what to do next.
+
+    Some clients show a model the structured result alone, so it has to be there, too.
+    """
+    said: dict[Status, str] = {
+        "planned": f"This is a plan; nothing was changed yet. To carry it out, call `{tool}` again with the same "
+        f'arguments and token "{token}".',
+        "done": "This was done.",
+        "unchanged": "There is nothing to do: the files are like that already.",
+        "blocked": "Nothing was changed: something is in the way of every file; each has its reason.",
+        "refused": "Nothing was changed: the token is of another plan, because the folder, the timeline or the "
+        f'arguments are others now. This is the plan as it is; its token is "{token}".',
+        "declined": "Nothing was changed: the user was asked, and they, or the client for them, said no. Do not try "
+        "again unless they ask for it.",
+    }
+    sentences = [said[status]]
+    if unanswered:
+        sentences.insert(0, "The user was asked and gave no answer: go on only if they have asked for exactly this.")
+    if left and status in ("planned", "refused", "done"):
+        verb = "are left" if status == "done" else "would be left"
+        sentences.append(f"Of the files, {left} {verb} as they are; each has its reason.")
+    if differs:
+        sentences.append("The folder changed meanwhile, so this is not quite what was planned.")
+    return " ".join([*sentences, *([cut_note] if cut_note else [])])
+
+
+def told(changed: Changed) -> str:
+    """What a tool that changes files answers."""
+    return paragraphs(changed.note, plan_text(changed), changed.diff)
+
+
+def failure_text(kind: str, message: str, hint: str) -> str:
+    """What a call that failed answers."""
+    return f"{kind}: {message}\nhint: {hint}"
+
+
+def question_text(tool: str, plan: Changed, *, again: bool) -> str:
+    """What the person is asked."""
+    verb = {"undo": "Undo this?", "redo": "Do this again?"}.get(tool, "Bring this back?")
+    head = "The folder has changed meanwhile, so this is another plan. " if again else ""
+    return f"{head}{verb} A snapshot keeps the files as they are now.\n{plan_text(plan)}"
+
+
+def _file_line(row: FileChange) -> str:
+    was = f" (was {_shown(row.renamed_from)})" if row.renamed_from is not None else ""
+    counts = "binary" if row.binary else f"+{row.additions} -{row.deletions}"
+    return f"{row.status} {_shown(row.file)}{was} {counts}"
+
+
+def _outcome_line(row: FileOutcome, *, is_done: bool) -> str:
+    reason = f" ({row.reason})" if row.reason is not None else ""
+    return f"{row.outcome if is_done else _WILL[row.outcome]}: {_shown(row.file)}{reason}"
+
+
+def _shown(text: str) -> str:
+    """A text of others without what could pass for another line, or for a command to the person's terminal."""
+    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
