@@ -32,6 +32,7 @@ COMMANDS = {
     "step": ("commands.step", "step"),
     "session": ("commands.session", "end_session"),
     "run": ("commands.run", "run"),
+    "acp": ("agents.acp", "acp"),
     "hook": ("agents.hook", "hook"),
     "mcp": ("agents.mcp", "mcp"),
     "gc": ("admin.gc", "gc"),

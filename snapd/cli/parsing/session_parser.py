@@ -13,6 +13,11 @@ _RUN = (
     "Run a command and record as steps of a session what changes in the folder meanwhile. What you save in an editor "
     "that is connected to snapd stays yours. Everything else that changes meanwhile counts as the command's."
 )
+_ACP = (
+    "Stand between an editor and an agent that speak the Agent Client Protocol: each prompt becomes a step, each tool "
+    "call that can write a part of it, and /undo, /redo and /steps work in the conversation. In the editor's settings, "
+    "put 'snapd acp --' before the agent's command. SNAPD_LOG=info tells on standard error what snapd does."
+)
 _CONFLICTS = "what to do with files that changed after the step (default: merge)"
 
 
@@ -41,6 +46,7 @@ def add_sessions(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     _add_step(commands)
     _add_session(commands)
     _add_run(commands)
+    _add_acp(commands)
 
 
 def _add_undoing(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -130,6 +136,17 @@ def _add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     )
     run.add_argument("--require", action="store_true", help="do not run the command if its steps cannot be recorded")
     run.add_argument("words", metavar="COMMAND", nargs=argparse.REMAINDER, help="the command and its arguments")
+
+
+def _add_acp(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    acp = commands.add_parser(
+        "acp",
+        help="run an agent of the Agent Client Protocol for an editor, and record what it does",
+        description=_ACP,
+        usage="snapd acp [options] -- AGENT ...",
+    )
+    acp.add_argument("--socket", metavar="PATH", help="the daemon's socket (default: the user's own)")
+    acp.add_argument("words", metavar="AGENT", nargs=argparse.REMAINDER, help="the agent's command and its arguments")
 
 
 def _positive(text: str) -> int:

@@ -230,6 +230,7 @@ ANSWERS: dict[str, Any] = {
 
 WITHOUT_JSON = {
     "run": "standard output and standard error are those of the command that it runs; 'snapd log --json' tells of it",
+    "acp": "standard input and output carry the protocol between editor and agent",
     "hook": "it answers an agent, in the form that the agent reads",
     "mcp": "it speaks the Model Context Protocol",
     "ui": "it draws on the terminal",

@@ -104,6 +104,7 @@ def _with_daemon(scene: Scene) -> Played:
 _UNPLAYED: Played = {
     "hook": ("snapd hook < event.json", ""),
     "watch": ("snapd watch", ""),
+    "acp": ("snapd acp -- claude-agent-acp", ""),
     "mcp": ("snapd mcp", ""),
     "ui": ("snapd ui", ""),
     "serve": ("snapd serve --idle-exit 0", ""),

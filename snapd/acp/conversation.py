@@ -1,0 +1,295 @@
+"""What editor and agent say to each other, and what snapd does about it.
+
+Knows nothing of pipes and threads: it is given each line, and says what to do with it.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+import threading
+from functools import partial
+from typing import TYPE_CHECKING
+
+import attrs
+
+from . import messages
+from .commands import OFFERS, answer, command_in
+from .messages import part, text, tool_news
+from .recording import Recording
+from .telling import refusal
+from .turns import Turns
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from snapd.backend import Backend
+
+    from .commands import Command
+    from .daemon import Daemon
+    from .messages import Message
+    from .recording import Step
+    from .turns import Turn
+
+    Then = Callable[[], None] | None
+
+AGENTS = (
+    "claude",
+    "codex",
+    "gemini",
+    "cursor",
+    "copilot",
+    "vscode",
+    "droid",
+    "windsurf",
+    "cline",
+    "qwen",
+    "continue",
+    "opencode",
+    "amp",
+    "pi",
+)
+"""The names of agents, as the rest of snapd spells them."""
+
+
+@attrs.frozen
+class Verdict:
+    """What to do with a line.
+
+    Attributes:
+        line: what to pass on; None for nothing.
+        hold: waits, before the line is passed on, for what must come first.
+        then: what to do once the line is passed on.
+    """
+
+    line: bytes | None
+    hold: Then = None
+    then: Then = None
+
+
+class Conversation:
+    """The sessions of one connection. Safe to use from several threads.
+
+    Args:
+        daemon: records.
+        agent: the program of the agent, as long as it has not told its name.
+        tell_editor: sends a line of our own to the editor. It calls what makes the line when its turn has come; that
+            may make none.
+    """
+
+    def __init__(self, daemon: Daemon, agent: str, tell_editor: Callable[[Callable[[], bytes | None]], None]) -> None:
+        self._daemon = daemon
+        self._agent = known_agent(agent) or agent
+        self._tell_editor = tell_editor
+        self._lock = threading.RLock()
+        self._version = 1
+        self._recordings: dict[str, Recording] = {}
+        self._sessions: dict[str, Turns] = {}
+        self._answers: dict[str, Callable[[Message], Then]] = {}
+        """What to do with the answer to a request of the editor's, by its key; it gives what to do afterwards."""
+        self._requests: dict[str, Callable[[Message], Callable[[Message], Then] | None]] = {
+            "initialize": self._initialize,
+            "session/new": self._open,
+            "session/fork": self._open,
+            "session/load": self._reopen,
+            "session/resume": self._reopen,
+            "session/close": self._close,
+            "session/delete": self._close,
+        }
+        self._updates: dict[str, Callable[[Turns, Message], None]] = {
+            "tool_call": partial(self._tool, creates=True),
+            "tool_call_update": self._tool,
+            "state_update": self._state,
+        }
+
+    def from_editor(self, line: bytes) -> Verdict:
+        """Takes in a line of the editor's, and says what to do with it."""
+        message = messages.parse(line)
+        if message is None or "id" not in message:
+            return Verdict(line)
+        method = text(message, "method") or ""
+        with self._lock:
+            if method == "session/prompt":
+                return self._prompt(message, line)
+            answered = self._requests[method](part(message, "params")) if method in self._requests else None
+            if answered is not None:
+                self._answers[messages.request_key(message)] = answered
+        return Verdict(line)
+
+    def from_agent(self, line: bytes) -> Verdict:
+        """Takes in a line of the agent's, and says what to do with it."""
+        message = messages.parse(line)
+        if message is None:
+            return Verdict(line)
+        params = part(message, "params")
+        with self._lock:
+            if "method" not in message:
+                answered = self._answers.pop(messages.request_key(message), None)
+                return Verdict(line, then=answered(message) if answered is not None else None)
+            turns = self._sessions.get(text(params, "sessionId") or "")
+            if turns is None:
+                return Verdict(line)
+            if message["method"] == "session/request_permission":
+                step = self._tell(turns, messages.asked_for(params), creates=True)
+                return Verdict(line, None if step is None else partial(turns.recording.hold, step))
+            if message["method"] == "session/update":
+                return Verdict(self._updated(turns, message, line))
+        return Verdict(line)
+
+    def close(self) -> None:
+        """Ends what is open, and waits a moment until that is recorded."""
+        with self._lock:
+            for turns in self._sessions.values():
+                turns.end()
+            self._sessions.clear()
+            recordings = list(self._recordings.values())
+        for recording in recordings:
+            recording.close()
+
+    # -- what the editor asks, and what to do with the answer
+
+    def _initialize(self, _: Message) -> Callable[[Message], Then]:
+        def answered(told: Message) -> None:
+            result = part(told, "result")
+            version = result.get("protocolVersion")
+            self._version = version if isinstance(version, int) else 1
+            name = text(part(result, "agentInfo"), "name") or text(part(result, "info"), "name")
+            self._agent = known_agent(name or "") or self._agent
+
+        return answered
+
+    def _open(self, params: Message) -> Callable[[Message], Then] | None:
+        """A new session, whose name is in the answer."""
+        directory = text(params, "cwd")
+        if directory is None:
+            return None
+
+        def answered(told: Message) -> Then:
+            name = text(part(told, "result"), "sessionId")
+            return None if name is None else self._start(self._session(name, directory))
+
+        return answered
+
+    def _reopen(self, params: Message) -> Callable[[Message], Then] | None:
+        """A session from before, whose history may be told again before the answer."""
+        name, directory = text(params, "sessionId"), text(params, "cwd")
+        if name is None or directory is None:
+            return None
+        is_new = name not in self._sessions
+        turns = self._session(name, directory)
+        turns.replays = True
+
+        def answered(told: Message) -> Then:
+            turns.replays = False
+            if "error" not in told:
+                return self._start(turns)
+            if is_new:
+                self._sessions.pop(name, None)
+            return None
+
+        return answered
+
+    def _close(self, params: Message) -> Callable[[Message], Then]:
+        name = text(params, "sessionId") or ""
+
+        def answered(told: Message) -> None:
+            if "error" not in told and (turns := self._sessions.pop(name, None)) is not None:
+                turns.end()
+
+        return answered
+
+    def _prompt(self, message: Message, line: bytes) -> Verdict:
+        params = part(message, "params")
+        turns = self._sessions.get(text(params, "sessionId") or "")
+        if turns is None:
+            return Verdict(line)
+        said = messages.said(params.get("prompt"))
+        command = command_in(said) if turns.offers else None
+        if command is not None:
+            self._obey(turns, command, message)
+            return Verdict(None)
+        turn = turns.prompt(said, text(params, "messageId"))
+        self._answers[messages.request_key(message)] = partial(self._prompted, turns, turn)
+        # a prompt that waits for the end of another turn begins with the snapshot that ends that one
+        return Verdict(line, partial(turns.recording.hold, turn.step) if turns.current is turn else None)
+
+    def _prompted(self, turns: Turns, turn: Turn, told: Message) -> None:
+        if "error" in told or messages.ends_with_its_answer(self._version):
+            turns.finish(turn)
+        else:
+            turns.accept(turn)
+
+    # -- what the agent tells
+
+    def _updated(self, turns: Turns, message: Message, line: bytes) -> bytes:
+        """Takes in an update, and gives the line to pass on."""
+        update = part(message, "params", "update")
+        kind = text(update, "sessionUpdate") or ""
+        if kind == "available_commands_update" and turns.recording.refusal is None:
+            turns.offers = turns.knows_commands = True
+            return messages.with_commands(line, message, messages.offered(OFFERS, self._version))
+        if kind in self._updates and not turns.replays:
+            self._updates[kind](turns, update)
+        return line
+
+    def _tool(self, turns: Turns, update: Message, *, creates: bool = False) -> None:
+        # version 2 has no `tool_call`: the first update is the first word
+        self._tell(turns, update, creates=creates or not messages.ends_with_its_answer(self._version))
+
+    def _tell(self, turns: Turns, call: Message, *, creates: bool) -> Step | None:
+        news = tool_news(call)
+        return None if news is None or turns.replays else turns.tell(news, creates=creates)
+
+    def _state(self, turns: Turns, update: Message) -> None:
+        state = text(update, "state")
+        if state == "idle":
+            turns.rests()
+        elif state is not None:
+            turns.works()
+
+    # -- sessions
+
+    def _session(self, name: str, directory: str) -> Turns:
+        known = self._sessions.get(name)
+        folder = self._daemon.folder_of(directory)
+        if known is not None and known.recording.folder == folder:
+            return known
+        if known is not None:
+            known.end()
+        recording = self._recordings.get(folder)
+        if recording is None:
+            recording = self._recordings[folder] = Recording(folder, self._daemon.open)
+        turns = self._sessions[name] = Turns(name, directory, recording)
+        return turns
+
+    def _start(self, turns: Turns) -> Callable[[], None]:
+        """Gives what has a session recorded, once the editor knows of it."""
+
+        def commands() -> bytes | None:
+            with self._lock:
+                if turns.knows_commands:
+                    # the agent told its own, with ours among them
+                    return None
+                turns.offers = turns.knows_commands = True
+                return messages.commands_update(turns.name, messages.offered(OFFERS, self._version))
+
+        return partial(turns.recording.start, turns.name, self._agent, partial(self._tell_editor, commands))
+
+    def _obey(self, turns: Turns, command: Command, message: Message) -> None:
+        is_busy = turns.current is not None
+
+        def reply(told: str) -> None:
+            names = (secrets.token_hex(8), secrets.token_hex(8))
+            lines = b"".join(messages.answers(message, told, self._version, names))
+            self._tell_editor(lambda: lines)
+
+        def work(found: Backend) -> None:
+            reply(answer(found, turns, command, is_busy=is_busy))
+
+        turns.recording.ask(work, lambda error: reply(refusal(error)))
+
+
+def known_agent(told: str) -> str | None:
+    """The name by which snapd knows an agent, from that of its program or its own; None if it knows none such."""
+    words = re.split(r"[^a-z0-9]+", told.lower())
+    return next((name for name in AGENTS if name in words), None)

@@ -1,0 +1,249 @@
+"""Reads the messages of the Agent Client Protocol, as far as snapd needs them, and writes those of its own.
+
+Sources: the schemas of version 1 and of the draft of version 2 (npm `@agentclientprotocol/sdk` 2.4.0), and what agents
+were seen to send. A field of the wrong type counts as absent: the other side has to complain about it, not we.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    Message = dict[str, Any]
+
+_LIST = re.compile(r'"availableCommands"\s*:\s*(?=\[)')
+_DRAFT = 2
+"""The first version in which a prompt's answer does not end the turn."""
+
+
+def parse(line: bytes) -> Message | None:
+    """The message in a line; None where it is none."""
+    try:
+        found = json.loads(line.decode("utf-8"))
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def written(message: Message) -> bytes:
+    """The line of a message."""
+    return json.dumps({"jsonrpc": "2.0", **message}, ensure_ascii=True, separators=(",", ":")).encode() + b"\n"
+
+
+def part(message: Any, *names: str) -> Message:
+    """The object at the end of a path of names; an empty one if there is none."""
+    for name in names:
+        message = message.get(name) if isinstance(message, dict) else None
+    return message if isinstance(message, dict) else {}
+
+
+def text(message: Message, name: str) -> str | None:
+    """A field that is a text, and not an empty one; else None."""
+    found = message.get(name)
+    return found if isinstance(found, str) and found else None
+
+
+def request_key(message: Message) -> str:
+    """What tells a request's id from others; `1` and `"1"` are two."""
+    return json.dumps(message.get("id"))
+
+
+def said(prompt: Any) -> str:
+    """The text of a prompt, without what else it carries, such as images and files."""
+    blocks = prompt if isinstance(prompt, list) else []
+    texts = [text(block, "text") for block in blocks if isinstance(block, dict) and block.get("type") == "text"]
+    return "\n".join(found for found in texts if found)
+
+
+@attrs.frozen
+class ToolNews:
+    """What a message says of a tool call. None stands for what it does not say.
+
+    Attributes:
+        call_id: the agent's name of the call.
+        kind: what kind of tool it is.
+        status: how far it is.
+        title: for people.
+        tool: the tool's own name.
+        parent: the call of the subagent that this one is a part of.
+        files: the paths that `locations` and diffs name, as they stand there.
+    """
+
+    call_id: str
+    kind: str | None
+    status: str | None
+    title: str | None
+    tool: str | None
+    parent: str | None
+    files: tuple[str, ...]
+
+
+def tool_news(update: Message) -> ToolNews | None:
+    """Reads a `tool_call`, a `tool_call_update`, or the call that a permission is asked for; None if it has no id."""
+    call_id = text(update, "toolCallId")
+    if call_id is None:
+        return None
+    own = part(update, "_meta", "claudeCode")
+    return ToolNews(
+        call_id,
+        text(update, "kind"),
+        text(update, "status"),
+        text(update, "title"),
+        text(own, "toolName") or text(update, "name"),
+        text(own, "parentToolUseId"),
+        tuple(dict.fromkeys([*_locations(update), *_diffs(update)])),
+    )
+
+
+def asked_for(params: Message) -> Message:
+    """The tool call that a `session/request_permission` is about: version 2 wraps it into a `subject`."""
+    return part(params, "toolCall") or part(params, "subject", "toolCall")
+
+
+def _locations(update: Message) -> Iterable[str]:
+    return (path for row in _rows(update, "locations") if (path := text(row, "path")))
+
+
+def _diffs(update: Message) -> Iterable[str]:
+    for row in _rows(update, "content"):
+        if row.get("type") == "diff":
+            # version 2 has a list of changes, each with one path, or two where a file was moved
+            for change in (row, *_rows(row, "changes")):
+                yield from (path for name in ("oldPath", "path") if (path := text(change, name)))
+
+
+def _rows(message: Message, name: str) -> list[Message]:
+    found = message.get(name)
+    return [row for row in found if isinstance(row, dict)] if isinstance(found, list) else []
+
+
+# -- slash commands
+
+
+@attrs.frozen
+class Offer:
+    """A slash command that the editor may offer.
+
+    Attributes:
+        name: without the slash.
+        description: for people.
+        hint: what may follow it; None for nothing.
+    """
+
+    name: str
+    description: str
+    hint: str | None
+
+
+def offered(offers: Sequence[Offer], version: int) -> list[Message]:
+    """The commands as `available_commands_update` lists them."""
+    draft = version >= _DRAFT
+    kind, text_input = ({"type": "command"}, {"type": "text"}) if draft else ({}, {})
+    return [
+        {**kind, "name": offer.name, "description": offer.description}
+        | ({} if offer.hint is None else {"input": {**text_input, "hint": offer.hint}})
+        for offer in offers
+    ]
+
+
+def commands_update(session: str, commands: list[Message]) -> bytes:
+    """A line that tells the editor which commands there are."""
+    update = {"sessionUpdate": "available_commands_update", "availableCommands": commands}
+    return written({"method": "session/update", "params": {"sessionId": session, "update": update}})
+
+
+def with_commands(line: bytes, message: Message, commands: list[Message]) -> bytes:
+    """An `available_commands_update` with more commands in its list; everything else stays as it was written.
+
+    Args:
+        line: the message's line.
+        message: what it says.
+        commands: what to add; they take the place of commands of the same name.
+
+    Returns:
+        The line; as it was if it has no list.
+    """
+    update = part(message, "params", "update")
+    known = update.get("availableCommands")
+    if not isinstance(known, list):
+        return line
+    names = {command["name"] for command in commands}
+    kept = [row for row in known if not (isinstance(row, dict) and text(row, "name") in names)]
+    update["availableCommands"] = [*kept, *commands]
+    if len(kept) == len(known):
+        found = _spliced(line, commands, at_first=not known)
+        if found is not None and parse(found) == message:
+            return found
+    return json.dumps(message, ensure_ascii=True, separators=(",", ":")).encode() + b"\n"
+
+
+def _spliced(line: bytes, commands: list[Message], *, at_first: bool) -> bytes | None:
+    """The line with the commands written at the end of the list; None where the list cannot be found."""
+    written_line = line.decode("utf-8")
+    found = _LIST.search(written_line)
+    if found is None:
+        return None
+    _, end = json.JSONDecoder().raw_decode(written_line, found.end())
+    ours = json.dumps(commands, ensure_ascii=True, separators=(",", ":"))[1:-1]
+    comma = "" if at_first else ","
+    return f"{written_line[: end - 1]}{comma}{ours}{written_line[end - 1 :]}".encode()
+
+
+def answers(request: Message, told: str, version: int, names: tuple[str, str]) -> list[bytes]:
+    """The lines that answer a `session/prompt` with a text, as an agent would.
+
+    Args:
+        request: the prompt.
+        told: the answer.
+        version: of the protocol.
+        names: two new message ids, for the prompt and for the answer.
+    """
+    params = part(request, "params")
+    session = str(params.get("sessionId"))
+    content = {"type": "text", "text": told}
+    request_id = request.get("id")
+    if version < _DRAFT:
+        return [
+            _update(session, {"sessionUpdate": "agent_message_chunk", "content": content}),
+            written({"id": request_id, "result": {"stopReason": "end_turn"}}),
+        ]
+    # the answer only acknowledges the prompt, which is told once more; that the session is idle ends the turn
+    prompt, answer = names
+    return [
+        _update(session, {"sessionUpdate": "state_update", "state": "running"}),
+        _update(session, {"sessionUpdate": "user_message", "messageId": prompt, "content": params.get("prompt")}),
+        written({"id": request_id, "result": {"messageId": prompt}}),
+        _update(session, {"sessionUpdate": "agent_message_chunk", "messageId": answer, "content": content}),
+        _update(session, {"sessionUpdate": "state_update", "state": "idle", "stopReason": "end_turn"}),
+    ]
+
+
+def ends_with_its_answer(version: int) -> bool:
+    """Whether a turn is over when its prompt is answered."""
+    return version < _DRAFT
+
+
+def _update(session: str, update: Message) -> bytes:
+    return written({"method": "session/update", "params": {"sessionId": session, "update": update}})
+
+
+def absolute(paths: Iterable[str], directory: str) -> list[str]:
+    """The paths below a directory where they are relative; without those that no file can have."""
+    found = [os.path.normpath(os.path.join(directory, path)) for path in paths if "\0" not in path]
+    return [path for path in found if _is_text(path)]
+
+
+def _is_text(path: str) -> bool:
+    try:
+        path.encode("utf-8")
+    except UnicodeEncodeError:
+        # half a character of UTF-16: JSON can say it, a file name cannot hold it
+        return False
+    return True

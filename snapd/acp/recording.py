@@ -1,0 +1,282 @@
+"""Records steps of one folder: a thread of its own waits for the daemon, so that the conversation need not."""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from snapd.core.errors import IoError, PathOutsideWorkspace, SnapdError, UnknownSession
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from snapd.backend import Backend
+
+    Work = Callable[[Backend], None]
+
+logger = logging.getLogger(__name__)
+
+HOLD_SECONDS = 2.0
+"""How long a message waits for its snapshot, at most."""
+_CLOSE_SECONDS = 2.0
+"""How long the end of the conversation waits until what is under way is recorded."""
+_FAILURES = (SnapdError, OSError)
+_LOST = "EPIPE"
+"""The `errno` of a request whose connection was lost."""
+_PAUSES = (0.0, 0.1, 0.5)
+"""Seconds to wait, each time that the connection is lost, before the daemon is looked for once more."""
+
+
+class Step:
+    """A step, before and after the daemon knows it.
+
+    Args:
+        session: the session that it belongs to.
+        params: what else `step/begin` is told.
+        parent: the step that it is a part of.
+
+    Attributes:
+        step_id: the daemon's name for it; None where it has not begun.
+        settled: set when its first snapshot is there, or will not come.
+    """
+
+    def __init__(self, session: str, params: dict[str, str], parent: Step | None = None) -> None:
+        self.session = session
+        self.params = params
+        self.parent = parent
+        self.step_id: str | None = None
+        self.settled = threading.Event()
+
+    @property
+    def above(self) -> str | None:
+        """The name of the next step around it that has begun."""
+        step = self.parent
+        while step is not None and step.step_id is None:
+            step = step.parent
+        return None if step is None else step.step_id
+
+
+@attrs.frozen
+class _Order:
+    """Something to do with the daemon.
+
+    Attributes:
+        what: for the log.
+        work: does it.
+        failed: hears why it was not done; its last word.
+        opens: whether a daemon that was not there before is looked for once more.
+        again: whether it may be done twice, where the connection was lost in between.
+    """
+
+    what: str
+    work: Work
+    failed: Callable[[Exception], None] = lambda _: None
+    opens: bool = False
+    again: bool = True
+
+
+class Recording:
+    """Has one folder's steps recorded, in the order in which they are told.
+
+    Every method returns at once but `hold` and `close`; what goes wrong is logged, and the conversation goes on.
+
+    Args:
+        folder: absolute.
+        connect: opens a folder; raises `SnapdError`.
+    """
+
+    def __init__(self, folder: str, connect: Callable[[str], Backend]) -> None:
+        self.folder = folder
+        self._connect = connect
+        self._found: Backend | None = None
+        self._orders: queue.SimpleQueue[_Order | None] = queue.SimpleQueue()
+        self._late: Step | None = None
+        self._refusal: Exception | None = None
+        self._takes_messages = True
+        self._agents: dict[str, str] = {}
+        self._thread = threading.Thread(target=self._run, name="snapd-acp-recording", daemon=True)
+        self._thread.start()
+
+    @property
+    def refusal(self) -> Exception | None:
+        """Why nothing can be recorded, as far as that is known."""
+        return self._refusal
+
+    def start(self, session: str, agent: str, ready: Callable[[], None]) -> None:
+        """Starts or resumes a session.
+
+        Args:
+            session: its name.
+            agent: who works in it.
+            ready: called once it can be recorded, in the thread of this recording.
+        """
+        self._agents[session] = agent
+
+        def work(found: Backend) -> None:
+            self._start(found, session)
+            ready()
+            # the first look at a folder takes longest: the first prompt finds it done
+            found.request("snapshot/track", {})
+
+        self._order("start the session", work, opens=True)
+
+    def end_session(self, session: str) -> None:
+        """Ends a session, with what is open in it."""
+        self._order("end the session", lambda found: found.request("session/end", {"sessionId": session}))
+
+    def message(self, session: str, message_id: str, text: str) -> None:
+        """Tells the prompt of a turn. A daemon that does not know of messages is told none."""
+
+        def work(found: Backend) -> None:
+            if not self._takes_messages:
+                return
+            params = {"sessionId": session, "messageId": message_id, "text": text}
+            try:
+                found.request("session/message", params)
+            except IoError as error:
+                # an error without a kind: the daemon is older than this method
+                if error.data.get("errno") != "EPROTO":
+                    raise
+                self._takes_messages = False
+                logger.info("the daemon keeps no messages: %s", error)
+
+        self._order("tell the message", work, opens=True)
+
+    def begin(self, step: Step, ends: Step | None = None, *, opens: bool = False) -> None:
+        """Begins a step.
+
+        Args:
+            step: the step.
+            ends: another one of the session, which ends with the snapshot on which this one begins.
+            opens: whether a daemon that was not there before is looked for once more.
+        """
+
+        def work(found: Backend) -> None:
+            names = {"parentStepId": step.above, "ends": None if ends is None else ends.step_id}
+            params = {"sessionId": step.session, **step.params, **{key: name for key, name in names.items() if name}}
+            try:
+                begun = found.request("step/begin", params)
+            except UnknownSession:
+                # somebody ended it, such as a hook of the agent's
+                self._start(found, step.session)
+                begun = found.request("step/begin", params)
+            step.step_id = begun["stepId"]
+            step.settled.set()
+
+        self._order("begin a step", work, lambda _: step.settled.set(), opens=opens)
+
+    def end(self, step: Step, files: Sequence[str] | None = None) -> None:
+        """Ends a step; `files`, absolute, are those that it wrote, where its agent says so."""
+
+        def work(found: Backend) -> None:
+            if step.step_id is not None:
+                _end(found, step.step_id, files)
+
+        self._order("end a step", work)
+
+    def ask(self, work: Work, failed: Callable[[Exception], None]) -> None:
+        """Does something for the person, once; `failed` hears why it could not be done."""
+        self._order("answer a command", work, failed, opens=True, again=False)
+
+    def hold(self, step: Step) -> None:
+        """Waits for the first snapshot of a step; not at all while the daemon still owes an earlier one."""
+        if self._late is not None and not self._late.settled.is_set():
+            return
+        if not step.settled.wait(HOLD_SECONDS):
+            self._late = step
+            logger.warning("no snapshot within %s seconds in %s: the agent goes on", HOLD_SECONDS, self.folder)
+
+    def close(self) -> None:
+        """Does what was ordered, if that is soon done, and lets go of the daemon."""
+        self._orders.put(None)
+        self._thread.join(_CLOSE_SECONDS)
+        if self._thread.is_alive():
+            logger.warning("the daemon did not answer: what was under way in %s stays open", self.folder)
+
+    # -- the thread
+
+    def _order(
+        self,
+        what: str,
+        work: Callable[[Backend], Any],
+        failed: Callable[[Exception], None] = lambda _: None,
+        *,
+        opens: bool = False,
+        again: bool = True,
+    ) -> None:
+        self._orders.put(_Order(what, work, failed, opens, again))
+
+    def _run(self) -> None:
+        while (order := self._orders.get()) is not None:
+            try:
+                self._do(order)
+            except _FAILURES as error:
+                logger.warning("cannot %s in %s: %s", order.what, self.folder, error)
+                order.failed(error)
+            except Exception as error:
+                # a defect must not end this thread: somebody waits for it
+                logger.exception("cannot %s in %s", order.what, self.folder)
+                order.failed(error)
+        if self._found is not None:
+            self._found.close()
+
+    def _start(self, found: Backend, session: str) -> None:
+        agent = self._agents.get(session)
+        found.request("session/start", {"sessionId": session, **({"agent": agent} if agent else {})})
+
+    def _do(self, order: _Order) -> None:
+        if self._refusal is not None and not order.opens:
+            raise self._refusal
+        for pause in _PAUSES if order.again else ():
+            try:
+                order.work(self._open())
+            except IoError as error:
+                if error.data.get("errno") != _LOST:
+                    raise
+                # a daemon that is about to die may still let somebody in
+                logger.warning("the daemon is gone; looking for it once more")
+                time.sleep(pause)
+            else:
+                return
+        order.work(self._open())
+
+    def _open(self) -> Backend:
+        """The daemon, which is looked for again where the connection was lost.
+
+        Raises:
+            SnapdError: it cannot be reached, or refuses the folder.
+        """
+        if self._found is not None and self._found.is_open:
+            return self._found
+        if self._found is not None:
+            self._found.close()
+            self._found = None
+        try:
+            self._found = self._connect(self.folder)
+        except _FAILURES as error:
+            self._refusal = error
+            raise
+        self._refusal = None
+        self._takes_messages = True
+        return self._found
+
+
+def _end(found: Backend, step_id: str, files: Sequence[str] | None) -> None:
+    """Ends a step. An agent also writes where no snapshot looks: that is no reason to leave its step open."""
+    named = None if files is None else list(files)
+    while True:
+        try:
+            found.request("step/end", {"stepId": step_id, **({} if named is None else {"files": named})})
+        except PathOutsideWorkspace as error:
+            if named is None:
+                raise
+            # where it is not clear which file is meant, the agent has not said
+            rest = [name for name in named if name != error.data.get("file")]
+            named = rest if len(rest) < len(named) else None
+        else:
+            return

@@ -1,0 +1,187 @@
+"""Tells people in a conversation what an undo or redo did, as Markdown."""
+
+from __future__ import annotations
+
+import shlex
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from snapd.core.errors import SnapdError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+NOTHING_RECORDED = "The agent has changed nothing in this session."
+
+_OUTCOMES = {
+    "restored": "as it was before",
+    "deleted": "removed",
+    "merged": "taken out; what was changed since stays",
+    "unchanged": "nothing to change",
+    "conflict": "**left as it is**",
+    "kept": "**left as it is**",
+    "skipped": "**left as it is**",
+    "failed": "**could not be written**",
+}
+_REDONE = {"restored": "changed again", "merged": "changed again; what was changed since stays"}
+_REASONS = {
+    "changedMeanwhile": "it changed while this ran",
+    "changedSince": "the same lines were changed since",
+    "conflictsElsewhere": "because of the others",
+    "deletedSince": "it was deleted since",
+    "ignored": "it is ignored",
+    "inTheWay": "something is in its way",
+    "occupied": "something else has its name",
+    "renamedSince": "it was moved since",
+    "shared": "another agent may have written it too",
+    "tooLarge": "it is too large",
+    "unsavedInEditor": "it has unsaved text in an editor: save it, and try again",
+}
+_STATES = {"undone": "taken back", "partly": "taken back in part", "open": "at work"}
+_LEFT = ("conflict", "kept", "skipped", "failed")
+_SHOWN = 30
+"""Files that are named one by one, of what was done."""
+_NAMED = 3
+"""Files that are named one by one, of a step."""
+
+
+def refusal(error: Exception) -> str:
+    """Tells why a command was not done, and what to do."""
+    if isinstance(error, SnapdError):
+        return f"snapd: {error.message}.\n\n{_sentence(error.hint)}"
+    return f"snapd: {error}."
+
+
+def done(result: dict[str, Any], name: str, folder: str, *, redone: bool = False) -> str:
+    """Tells what an undo or a redo did.
+
+    Args:
+        result: the daemon's answer, with `details`.
+        name: what was taken back, in words.
+        folder: the workspace, for the commands that settle a conflict.
+        redone: whether it was a redo.
+    """
+    rows = result["files"]
+    left = [row for row in rows if row["outcome"] in _LEFT]
+    changed = [row for row in rows if row["outcome"] not in (*_LEFT, "unchanged")]
+    verb = "Did again" if redone else "Took back"
+    if not left:
+        head = f"{verb} {name}."
+    elif changed:
+        head = f"{verb} {name}, but not in every file."
+    else:
+        head = f"Nothing was changed: {name} {'was not done again' if redone else 'was not taken back'}."
+    words = {**_OUTCOMES, **(_REDONE if redone else {})}
+    why = _whys(result)
+    lines = [f"- {_code(row['file'])}: {words.get(row['outcome'], row['outcome'])}{why(row)}" for row in rows[:_SHOWN]]
+    if len(rows) > _SHOWN:
+        lines.append(f"- and {len(rows) - _SHOWN} more files")
+    paragraphs = [head, "\n".join(lines), *_advice(result, left, folder, redone=redone)]
+    if changed and not redone:
+        paragraphs.append("`/redo` does it again.")
+    return "\n\n".join(filter(None, paragraphs))
+
+
+def turn_lines(steps: list[dict[str, Any]], prompt: str | None, title_of: Callable[[str], str | None]) -> list[str]:
+    """Lists a turn: a line for the prompt, and one for each of its calls that changed something.
+
+    Args:
+        steps: of the turn, oldest first.
+        prompt: what the person wrote, as far as that is known.
+        title_of: gives the latest title of a call, by its name.
+    """
+    first = steps[0]
+    name = f"**{prompt}**" if prompt else "**a prompt**" if first.get("messageId") else "**on its own**"
+    head = f"- {_clock(first['startedAt'])} {name}"
+    calls = steps
+    if "partId" not in first:
+        calls = steps[1:]
+        within = {row["file"] for step in calls for row in step.get("files", ())}
+        own = [row for row in first.get("files", ()) if row["file"] not in within]
+        # a step that changed nothing by itself stays as it is, whatever becomes of its parts
+        states = {first["state"]} if own or not calls else {step["state"] for step in calls}
+        state = states.pop() if len(states) == 1 else "partly" if "undone" in states else "applied"
+        head += f" `{first['stepId'][:8]}`{_state(state)}{_files(own)}"
+    lines = [head]
+    for step in calls:
+        title = title_of(step.get("partId", "")) or step.get("description") or step.get("tool") or "a call"
+        lines.append(
+            f"  - `{step['stepId'][:8]}` {_plain(title)}{_state(step['state'])}{_files(step.get('files', []))}"
+        )
+    return lines
+
+
+def shortened(prompt: str) -> str | None:
+    """The first line of a prompt, for people; None if it has none."""
+    line = next((line.strip() for line in prompt.splitlines() if line.strip()), "")
+    return _plain(line) or None
+
+
+def _whys(result: dict[str, Any]) -> Callable[[dict[str, Any]], str]:
+    contested: dict[str, dict[str, Any]] = {}
+    for row in result.get("details", {}).get("contested", ()):
+        contested.setdefault(row["file"], row)
+
+    def why(row: dict[str, Any]) -> str:
+        if "reason" not in row:
+            return ""
+        told = contested.get(row["file"], {})
+        line = f", in line {told['dispute']['line']}" if "dispute" in told else ""
+        who = " and ".join(dict.fromkeys(_who(each) for each in told.get("by", ())))
+        return f" ({_REASONS.get(row['reason'], row['reason'])}{line}{f', by {who}' if who else ''})"
+
+    return why
+
+
+def _who(changed_by: dict[str, Any]) -> str:
+    if changed_by["author"] == "user":
+        return "you"
+    if changed_by["author"] == "step":
+        agent = changed_by.get("agent")
+        return f"step `{changed_by['stepId'][:8]}`" + (f" of {_plain(agent)}" if agent else "")
+    return f"a {changed_by.get('kind', 'restore')}"
+
+
+def _advice(result: dict[str, Any], left: list[dict[str, Any]], folder: str, *, redone: bool) -> Iterable[str]:
+    """What to do about files in conflict."""
+    if not any(row["outcome"] == "conflict" for row in left):
+        return
+    here = shlex.join(["snapd", "redo" if redone else "undo", "-C", folder])
+    names = [] if redone else list(dict.fromkeys(row["name"] for row in result["details"].get("contested", ())))
+    steps = {step["stepId"] for step in result["steps"]}
+    commands = [f"{here} {name[:8]}" for name in names if name in steps] or [here]
+    lines = ["Edit these files by hand; or type this in a terminal (a snapshot keeps them as they are now):", ""]
+    for command in commands:
+        lines.append(f"- `{command} --on-conflict overwrite` writes over what was changed since")
+        lines.append(f"- `{command} --on-conflict keep` leaves it, and has it settled")
+    yield "\n".join(lines)
+
+
+def _files(files: list[dict[str, Any]]) -> str:
+    named = [f"{_code(row['file'])} +{row['additions']} -{row['deletions']}" for row in files[:_NAMED]]
+    more = f" and {len(files) - _NAMED} more" if len(files) > _NAMED else ""
+    return f": {', '.join(named)}{more}" if named else ""
+
+
+def _state(state: str) -> str:
+    return f" ({_STATES[state]})" if state in _STATES else ""
+
+
+def _clock(at: str) -> str:
+    return datetime.fromisoformat(at.replace("Z", "+00:00")).astimezone().strftime("%H:%M")
+
+
+def _code(name: str) -> str:
+    shown = "".join(character if character.isprintable() else "�" for character in name)
+    return f"`` {shown} ``" if "`" in shown else f"`{shown}`"
+
+
+def _plain(told: str) -> str:
+    """A text of somebody else's on one line, without what Markdown would take for its own."""
+    line = " ".join("".join(character if character.isprintable() else " " for character in told).split())
+    short = line if len(line) <= 60 else line[:59] + "…"
+    return "".join(f"\\{character}" if character in "\\`*_[]<>" else character for character in short)
+
+
+def _sentence(told: str) -> str:
+    return f"{told[:1].upper()}{told[1:]}{'' if told.endswith('.') else '.'}"

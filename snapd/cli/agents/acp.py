@@ -1,0 +1,56 @@
+"""`snapd acp`: runs an agent behind a proxy that records what it does."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from snapd.core.errors import InvalidParams
+
+if TYPE_CHECKING:
+    import argparse
+
+_LOG = "SNAPD_LOG"
+
+
+def acp(options: argparse.Namespace) -> int:
+    """Runs the agent until it or its editor ends; its exit code is that of the agent.
+
+    Raises:
+        InvalidParams: there is no agent to run.
+    """
+    words = options.words[1:] if options.words[:1] == ["--"] else options.words
+    if not words:
+        raise InvalidParams(
+            "expected an agent after --", hint="for example: snapd acp -- claude-agent-acp", field="AGENT"
+        )
+    if os.isatty(0):
+        # nobody speaks the protocol there: a person logs in, or asks the agent for its version
+        return _without_proxy(words)
+    _log()
+    from snapd.acp.daemon import Daemon
+    from snapd.acp.proxy import run
+
+    return run(words, Daemon(options.socket))
+
+
+def _without_proxy(words: list[str]) -> int:
+    try:
+        os.execvp(words[0], words)  # noqa: S606 - the very command that was asked for
+    except OSError as error:
+        hint = "check its name, and PATH"
+        print(f"snapd: {words[0]}: {error.strerror}\nhint: {hint}", file=sys.stderr)
+        return 127 if isinstance(error, FileNotFoundError) else 126
+
+
+def _log() -> None:
+    """Has the log go to standard error where `SNAPD_LOG` asks for it, by the name of a level; nowhere else."""
+    asked = os.environ.get(_LOG, "").upper()
+    level = logging.getLevelName(asked) if asked else None
+    if level is None:
+        logging.getLogger("snapd").addHandler(logging.NullHandler())
+    else:
+        told = "snapd: %(levelname)s: %(message)s"
+        logging.basicConfig(stream=sys.stderr, level=level if isinstance(level, int) else logging.INFO, format=told)

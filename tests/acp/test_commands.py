@@ -1,0 +1,185 @@
+"""`/undo`, `/redo` and `/steps` do what they say, and say what they did."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.acp.real import Work
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Iterator[Work]:
+    made = Work(tmp_path)
+    yield made
+    made.close()
+
+
+def test_undo_takes_back_the_last_prompt_and_redo_does_it_again(work: Work) -> None:
+    work.turn("add a", {"a": "1\n"}, {"b": "1\n"})
+    work.turn("change a", {"a": "2\n"}, {"b": None})
+    before = work.files()
+    said = work.command("/undo")
+    assert work.files() == {"a": "1\n", "b": "1\n"}
+    assert said == (
+        "Took back the prompt “change a”.\n\n- `a`: as it was before\n- `b`: as it was before\n\n`/redo` does it again."
+    )
+    assert work.command("/undo").startswith("Took back the prompt “add a”.\n\n- `a`: removed\n- `b`: removed")
+    assert work.files() == {}
+    said = work.command("/undo")
+    assert said.startswith("snapd: nothing that the agent changed in this session is left to take back.")
+    assert work.command("/redo").startswith("Did again the prompt “add a”.\n\n- `a`: changed again")
+    assert work.command("/redo").startswith("Did again the prompt “change a”.")
+    assert work.files() == before
+    assert work.command("/redo").startswith("snapd: ")
+
+
+def test_several_prompts_at_once(work: Work) -> None:
+    for number in range(4):
+        work.turn(f"prompt {number}", {"a": f"{number}\n"}, {f"b{number}": "x\n"})
+    said = work.command("/undo 3")
+    assert re.findall("Took back the prompt “(.*)”", said) == ["prompt 3", "prompt 2", "prompt 1"]
+    assert work.files() == {"a": "0\n", "b0": "x\n"}
+    said = work.command("/redo 2")
+    assert re.findall("Did again the prompt “(.*)”", said) == ["prompt 1", "prompt 2"]
+    assert work.files() == {"a": "2\n", "b0": "x\n", "b1": "x\n", "b2": "x\n"}
+    assert re.findall("“(.*)”", work.command("/undo 999")) == ["prompt 2", "prompt 1", "prompt 0"]
+    assert work.files() == {}
+    assert len(re.findall("Did again", work.command("/redo 999"))) == 4
+
+
+def test_one_step(work: Work) -> None:
+    work.turn("add both", {"a": "1\n"}, {"b": "1\n"})
+    step = next(step["stepId"] for step in work.steps() if step.get("partId") == "t0")
+    assert work.command(f"/undo {step[:8]}").startswith(f"Took back step `{step[:8]}`.\n\n- `a`: removed")
+    assert work.files() == {"b": "1\n"}
+    assert work.command("/redo").startswith("Did again the prompt “add both”")
+    assert work.files() == {"a": "1\n", "b": "1\n"}
+
+
+def test_a_middle_prompt_goes_and_the_later_one_stays(work: Work) -> None:
+    work.write("a", "1\n2\n3\n4\n5\n6\n")
+    work.turn("first line", {"a": "one\n2\n3\n4\n5\n6\n"})
+    work.turn("last line", {"a": "one\n2\n3\n4\n5\nsix\n"})
+    step = next(step["stepId"] for step in work.steps() if "partId" not in step)
+    said = work.command(f"/undo {step}")
+    assert "`a`: taken out; what was changed since stays" in said
+    assert work.files() == {"a": "1\n2\n3\n4\n5\nsix\n"}
+
+
+def test_a_conflict_is_told_in_words_with_what_to_do(work: Work) -> None:
+    work.write("a", "1\n2\n3\n")
+    work.turn("write a", {"a": "1\ntwo\n3\n"}, {"b": "1\n"})
+    work.write("a", "1\nmine\n3\n")
+    said = work.command("/undo")
+    assert work.files() == {"a": "1\nmine\n3\n"}
+    step = next(step["stepId"] for step in work.steps() if step.get("partId") == "t0")
+    assert said.startswith("Took back the prompt “write a”, but not in every file.\n\n")
+    assert "- `a`: **left as it is** (the same lines were changed since, in line 2, by you)" in said
+    assert f"`snapd undo -C {work.folder} {step[:8]} --on-conflict overwrite`" in said
+    assert f"`snapd undo -C {work.folder} {step[:8]} --on-conflict keep`" in said
+    # once more is the same once more: nothing is lost
+    assert work.command("/undo").startswith("Nothing was changed: the prompt “write a” was not taken back.")
+    assert work.files() == {"a": "1\nmine\n3\n"}
+
+
+def test_the_users_own_changes_stay(work: Work) -> None:
+    work.write("mine", "1\n")
+    work.turn("write a", {"a": "1\n"})
+    work.write("mine", "2\n")
+    work.write("later", "1\n")
+    work.command("/undo")
+    assert work.files() == {"mine": "2\n", "later": "1\n"}
+
+
+@pytest.mark.parametrize("word", ["zzz", "0", "-1", "9999999", "abcd", "../..", "1e3"])
+def test_what_is_no_step(work: Work, word: str) -> None:
+    work.turn("write a", {"a": "1\n"})
+    said = work.command(f"/undo {word}")
+    assert said == f"snapd: there is no step {word!r} in this session.\n\n`/steps` lists what it changed."
+    assert work.files() == {"a": "1\n"}
+
+
+def test_steps_of_other_sessions_are_left_alone(work: Work) -> None:
+    work.ask("session/start", sessionId="other")
+    step = work.ask("step/begin", sessionId="other")["stepId"]
+    work.write("theirs", "1\n")
+    work.ask("step/end", stepId=step)
+    assert "nothing that the agent changed" in work.command("/undo")
+    assert f"no step {step!r}" in work.command(f"/undo {step}")
+    assert work.files() == {"theirs": "1\n"}
+
+
+def test_steps_are_listed(work: Work) -> None:
+    assert work.command("/steps") == "The agent has changed nothing in this session."
+    work.turn("look *around*")
+    work.turn("write `a`", {"a": "1\n"}, {"b": "1\n", "c": "1\n"})
+    work.turn("more", {"a": "2\n"})
+    work.command("/undo")
+    said = work.command("/steps")
+    ids = {step.get("partId", step["messageId"]): step["stepId"][:8] for step in work.steps()}
+    shown = re.sub(r"\d\d:\d\d", "12:00", said).splitlines()
+    prompts = [step["stepId"][:8] for step in work.steps() if "partId" not in step]
+    assert shown == [
+        f"- 12:00 **more** `{prompts[2]}` (taken back)",
+        f"  - `{ids['t2']}` Edit a (taken back): `a` +1 -1",
+        f"- 12:00 **write \\`a\\`** `{prompts[1]}`",
+        f"  - `{ids['t0']}` Edit a: `a` +1 -0",
+        f"  - `{ids['t1']}` Edit b\\*c: `b` +1 -0, `c` +1 -0",
+    ]
+
+
+def test_a_long_list_of_steps_is_cut(work: Work) -> None:
+    for number in range(7):
+        work.turn(f"prompt {number}", {"a": f"{number}\n"})
+    said = work.command("/steps")
+    assert re.findall(r"\*\*(.*)\*\*", said) == [f"prompt {number}" for number in (6, 5, 4, 3, 2)]
+    assert "`/steps 10` lists more" in said
+    assert re.findall(r"\*\*(.*)\*\*", work.command("/steps 7")) == [f"prompt {number}" for number in range(6, -1, -1)]
+
+
+def test_more_steps_than_are_asked_for_at_first(work: Work) -> None:
+    work.turn("the one that wrote", {"a": "1\n"})
+    work.turn("many that did nothing", *({} for _ in range(110)), kind="execute")
+    assert work.command("/undo").startswith("Took back the prompt “the one that wrote”.")
+
+
+def test_strange_names_are_shown_so_that_they_are_seen(work: Work) -> None:
+    work.turn("write\nthis", {"a`b\x1b[31m": "1\n"})
+    assert "- `` a`b�[31m ``: removed" in work.command("/undo")
+
+
+def test_what_the_agent_wrote_outside_of_its_calls_is_the_prompts(work: Work) -> None:
+    """A call may have run before the agent says so: its changes are taken back with the prompt."""
+    from tests.acp.streams import prompt, result
+
+    work.say(prompt(5, "S", "run"))
+    work.write("early", "1\n")
+    work.say(result(5, stopReason="end_turn"))
+    step = work.steps()[0]
+    assert (
+        re.sub(r"\d\d:\d\d", "12:00", work.command("/steps"))
+        == f"- 12:00 **run** `{step['stepId'][:8]}`: `early` +1 -0"
+    )
+    work.command("/undo")
+    assert work.files() == {}
+
+
+def test_files_outside_of_the_folder_are_not_counted(work: Work, tmp_path: Path) -> None:
+    work.turn("write both", {"a": "1\n", "../outside": "1\n"}, {".git/hooks/x": "1\n"})
+    assert [row["file"] for row in work.steps()[1]["files"]] == ["a"]
+    assert all(step["state"] == "applied" for step in work.steps())
+    work.command("/undo")
+    assert "a" not in work.files()
+    assert (tmp_path / "outside").read_text() == "1\n"
+
+
+def test_a_prompt_of_an_earlier_connection_is_named(work: Work) -> None:
+    work.turn("write a", {"a": "1\n"})
+    work.reconnect()
+    assert "**write a**" in work.command("/steps")
+    assert work.command("/undo").startswith("Took back the prompt “write a”.")
+    assert work.files() == {}
