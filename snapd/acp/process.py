@@ -7,6 +7,8 @@ import os
 import subprocess
 from typing import TYPE_CHECKING
 
+from snapd.variables import RECORDED
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -34,7 +36,13 @@ class Agent:
     def __init__(self, program: str, words: Sequence[str]) -> None:
         # a session of its own makes a group of its own
         self._process = subprocess.Popen(
-            words, executable=program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0, start_new_session=True
+            words,
+            executable=program,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            bufsize=0,
+            start_new_session=True,
+            env={**os.environ, RECORDED: "acp"},
         )
         assert self._process.stdin is not None
         assert self._process.stdout is not None

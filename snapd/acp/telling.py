@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from snapd.core.errors import SnapdError
+from snapd.reasons import in_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -24,19 +25,6 @@ _OUTCOMES = {
     "failed": "**could not be written**",
 }
 _REDONE = {"restored": "changed again", "merged": "changed again; what was changed since stays"}
-_REASONS = {
-    "changedMeanwhile": "it changed while this ran",
-    "changedSince": "the same lines were changed since",
-    "conflictsElsewhere": "because of the others",
-    "deletedSince": "it was deleted since",
-    "ignored": "it is ignored",
-    "inTheWay": "something is in its way",
-    "occupied": "something else has its name",
-    "renamedSince": "it was moved since",
-    "shared": "another agent may have written it too",
-    "tooLarge": "it is too large",
-    "unsavedInEditor": "it has unsaved text in an editor: save it, and try again",
-}
 _STATES = {"undone": "taken back", "partly": "taken back in part", "open": "at work"}
 _LEFT = ("conflict", "kept", "skipped", "failed")
 _SHOWN = 30
@@ -128,7 +116,7 @@ def _whys(result: dict[str, Any]) -> Callable[[dict[str, Any]], str]:
         told = contested.get(row["file"], {})
         line = f", in line {told['dispute']['line']}" if "dispute" in told else ""
         who = " and ".join(dict.fromkeys(_who(each) for each in told.get("by", ())))
-        return f" ({_REASONS.get(row['reason'], row['reason'])}{line}{f', by {who}' if who else ''})"
+        return f" ({in_words(row['reason'])}{line}{f', by {who}' if who else ''})"
 
     return why
 

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 _OF_CONNECTION = frozenset({"token", "findRoot"})
 """The initialization options that are no settings."""
-_NOT_SETTINGS = frozenset({"SNAPD_HOOK_SECONDS", "SNAPD_LOG", "SNAPD_PAGER", "SNAPD_RUNTIME_DIR", "SNAPD_TOKEN"})
+_NOT_SETTINGS = frozenset(
+    {"SNAPD_HOOK_SECONDS", "SNAPD_LOG", "SNAPD_PAGER", "SNAPD_RECORDED", "SNAPD_RUNTIME_DIR", "SNAPD_TOKEN"}
+)
 _PREFIX = "SNAPD_"
 _ANY_CASE = {name: row for row in SETTINGS.values() for name in (row.name, row.json_name)}
 

@@ -155,6 +155,17 @@ def test_the_agent_is_told_once_what_was_undone(agent: Agent) -> None:
     assert agent.on("UserPromptSubmit", prompt="go", prompt_id="P4") is not None
 
 
+def test_what_is_recorded_already_is_not_recorded_again(agent: Agent) -> None:
+    agent.edit("T1", "a.py", "mine\n")
+    agent.home.ok(agent.root, "undo", "-y")
+    # the proxy of the Agent Client Protocol sets it for its agent
+    agent.variables = {"SNAPD_RECORDED": "acp"}
+    assert "undone" in agent.on("UserPromptSubmit", prompt="go")["hookSpecificOutput"]["additionalContext"]
+    agent.edit("T2", "a.py", "again\n")
+    assert [step.part for step in agent.steps()] == ["T1"]
+    assert [entry for entry in agent.entries() if entry["kind"] == "message"] == []
+
+
 def test_a_session_that_is_resumed_goes_on(agent: Agent) -> None:
     agent.edit("T1", "a.py", "one\n")
     agent.on("SessionEnd", reason="other")

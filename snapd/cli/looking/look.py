@@ -16,8 +16,8 @@ from snapd.cli.requests.snapshots import find_sides, find_snapshot, split_file
 from snapd.cli.terminal import pager
 from snapd.cli.terminal.filenames import file_name, shell_name
 from snapd.cli.terminal.output import Painter, print_json, summary
-from snapd.cli.terminal.reasons import in_words
 from snapd.core.errors import InvalidParams
+from snapd.reasons import in_words
 
 if TYPE_CHECKING:
     import argparse

@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 
 
 TAKE_ONE = "'snapd track' takes one"
-_NO_SETTINGS = frozenset({"SNAPD_DATA_DIR", "SNAPD_HOOK_SECONDS", "SNAPD_LOG", "SNAPD_PAGER", "SNAPD_RUNTIME_DIR"})
+_NO_SETTINGS = frozenset(
+    {"SNAPD_DATA_DIR", "SNAPD_HOOK_SECONDS", "SNAPD_LOG", "SNAPD_PAGER", "SNAPD_RECORDED", "SNAPD_RUNTIME_DIR"}
+)
 _QUIET_SECONDS = 0.5
 """How long a request may take before its progress is shown."""
 

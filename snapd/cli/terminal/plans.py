@@ -5,10 +5,12 @@ from __future__ import annotations
 import shutil
 from typing import TYPE_CHECKING, Any
 
+from snapd.reasons import in_words
+
 from .layout import columns, terminal_width
 from .naming import file_title
 from .output import Painter, step_line
-from .reasons import in_words, why
+from .reasons import why
 from .times import clock, local_now, moment
 
 if TYPE_CHECKING:

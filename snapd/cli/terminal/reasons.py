@@ -1,10 +1,10 @@
-"""Reasons of the wire contract, as people say them: why a file is left as it is, and who changed it."""
+"""Why a file is in conflict, as people say it, and who changed it."""
 
 from __future__ import annotations
 
-import errno
-import os
 from typing import TYPE_CHECKING, Any
+
+from snapd.reasons import in_words
 
 from .times import clock, local_now, moment
 
@@ -12,38 +12,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from datetime import datetime
 
-_WORDS = {
-    "changedMeanwhile": "it changed while this ran",
-    "changedSince": "changed since",
-    "clash": "another of the files is in its way",
-    "conflictsElsewhere": "because of the conflicts",
-    "deletedSince": "deleted since",
-    "directoryNotEmpty": "the folder has other files",
-    "ignored": "it is ignored",
-    "inTheWay": "something is in its way",
-    "occupied": "something else has its name",
-    "permissions": "its permissions cannot be set",
-    "purged": "it was purged",
-    "renamedSince": "moved since",
-    "shared": "another agent may have written it too",
-    "special": "it is neither a file nor a link",
-    "storeCorrupt": "its contents in the store are damaged",
-    "tooLarge": "too large",
-    "unreadable": "it cannot be read",
-    "unsavedInEditor": "it has unsaved text in an editor",
-    "unstable": "it changes all the time",
-    "unsupportedName": "its name cannot be stored",
-}
 _SOMEBODY_DID = frozenset({"changedSince", "deletedSince", "renamedSince"})
 _NAMED = 2
 """How many authors a line names."""
 _PRINTED_ID = 8
-
-
-def in_words(reason: str) -> str:
-    """Says a reason in words: also the name of an error of the system. One that only a newer daemon knows stays."""
-    number = getattr(errno, reason, None)
-    return os.strerror(number).lower() if isinstance(number, int) else _WORDS.get(reason, reason)
 
 
 def why(contested: dict[str, Any], now: datetime | None = None) -> str:

@@ -8,8 +8,8 @@ import attrs
 
 from snapd.cli.requests.names import file_of
 from snapd.cli.terminal.output import printable
-from snapd.cli.terminal.reasons import in_words
 from snapd.core.errors import InvalidParams
+from snapd.reasons import in_words
 
 from .labels import title_of
 

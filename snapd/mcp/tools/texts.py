@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from snapd.reasons import in_words
+
 from .results import MAX_DIFF, MAX_FILES
 
 if TYPE_CHECKING:
@@ -149,7 +151,7 @@ def _file_line(row: FileChange) -> str:
 
 
 def _outcome_line(row: FileOutcome, *, is_done: bool) -> str:
-    reason = f" ({row.reason})" if row.reason is not None else ""
+    reason = f" ({in_words(row.reason)})" if row.reason is not None else ""
     return f"{row.outcome if is_done else _WILL[row.outcome]}: {_shown(row.file)}{reason}"
 
 

@@ -1,0 +1,35 @@
+"""The reasons of the wire contract for leaving a file as it is, as people say them."""
+
+from __future__ import annotations
+
+import errno
+import os
+
+_WORDS = {
+    "changedMeanwhile": "it changed while this ran",
+    "changedSince": "changed since",
+    "clash": "another of the files is in its way",
+    "conflictsElsewhere": "because of the conflicts",
+    "deletedSince": "deleted since",
+    "directoryNotEmpty": "the folder has other files",
+    "ignored": "it is ignored",
+    "inTheWay": "something is in its way",
+    "occupied": "something else has its name",
+    "permissions": "its permissions cannot be set",
+    "purged": "it was purged",
+    "renamedSince": "moved since",
+    "shared": "another agent may have written it too",
+    "special": "it is neither a file nor a link",
+    "storeCorrupt": "its contents in the store are damaged",
+    "tooLarge": "too large",
+    "unreadable": "it cannot be read",
+    "unsavedInEditor": "it has unsaved text in an editor",
+    "unstable": "it changes all the time",
+    "unsupportedName": "its name cannot be stored",
+}
+
+
+def in_words(reason: str) -> str:
+    """Says a reason in words: also the name of an error of the system. One that only a newer daemon knows stays."""
+    number = getattr(errno, reason, None)
+    return os.strerror(number).lower() if isinstance(number, int) else _WORDS.get(reason, reason)
