@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from snapd.core.errors import IoError, os_errors
 
-from .directories import socket_in, user_directories
+from .environment import socket_in, user_directories
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,7 +7,7 @@ import os
 import subprocess
 from typing import TYPE_CHECKING
 
-from snapd.variables import RECORDED
+from snapd.environment import RECORDED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

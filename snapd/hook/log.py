@@ -6,7 +6,7 @@ import os
 import sys
 import time
 
-from snapd.directories import user_directories
+from snapd.environment import user_directories
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

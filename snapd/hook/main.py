@@ -7,8 +7,7 @@ import os
 import signal
 import sys
 
-from snapd.directories import socket_in, user_directories
-from snapd.variables import RECORDED
+from snapd.environment import RECORDED, socket_in, user_directories
 
 from .answers import answer
 from .dialects import DIALECTS, recognised

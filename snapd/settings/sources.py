@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from snapd.core.errors import InvalidParams
 from snapd.core.rules.meant import did_you_mean
+from snapd.environment import NO_SETTINGS
 
 from .table import SETTINGS, Layer
 
@@ -22,9 +23,6 @@ if TYPE_CHECKING:
 
 _OF_CONNECTION = frozenset({"token", "findRoot"})
 """The initialization options that are no settings."""
-_NOT_SETTINGS = frozenset(
-    {"SNAPD_HOOK_SECONDS", "SNAPD_LOG", "SNAPD_PAGER", "SNAPD_RECORDED", "SNAPD_RUNTIME_DIR", "SNAPD_TOKEN"}
-)
 _PREFIX = "SNAPD_"
 _ANY_CASE = {name: row for row in SETTINGS.values() for name in (row.name, row.json_name)}
 
@@ -57,7 +55,7 @@ def read_environment(environment: Mapping[str, str]) -> Layer:
     """
     layer: Layer = {}
     for name, text in environment.items():
-        if not name.startswith(_PREFIX) or name in _NOT_SETTINGS:
+        if not name.startswith(_PREFIX) or name in NO_SETTINGS:
             continue
         row = _known(name.removeprefix(_PREFIX).lower(), "environment", name, lambda known: SETTINGS[known].variable)
         if row.source == "not environment":

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from snapd.cli.terminal.output import print_once
 from snapd.core.errors import IoError
+from snapd.environment import NO_SETTINGS
 from snapd.locations import Locations
 
 from .folder import folder_of
@@ -25,9 +26,6 @@ if TYPE_CHECKING:
 
 
 TAKE_ONE = "'snapd track' takes one"
-_NO_SETTINGS = frozenset(
-    {"SNAPD_DATA_DIR", "SNAPD_HOOK_SECONDS", "SNAPD_LOG", "SNAPD_PAGER", "SNAPD_RECORDED", "SNAPD_RUNTIME_DIR"}
-)
 _QUIET_SECONDS = 0.5
 """How long a request may take before its progress is shown."""
 
@@ -99,7 +97,7 @@ def own_settings(locations: Locations) -> dict[str, Any]:
     Raises:
         InvalidParams: a variable has a wrong value or is unknown.
     """
-    if not {name for name in os.environ if name.startswith("SNAPD_")} - _NO_SETTINGS:
+    if not {name for name in os.environ if name.startswith("SNAPD_")} - NO_SETTINGS - {"SNAPD_DATA_DIR"}:
         return {}
     from snapd.settings.sources import as_options, for_the_daemon, read_environment
 

@@ -1,4 +1,4 @@
-"""The user's directories on this platform. A hook asks for them, and has no time to load more than this."""
+"""What snapd takes from its environment, besides settings. A hook needs it, and has no time to load more than this."""
 
 from __future__ import annotations
 
@@ -8,6 +8,15 @@ import sys
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+
+RECORDED = "SNAPD_RECORDED"
+"""Set for an agent whose work is recorded already: its hooks only tell it what others did."""
+
+NO_SETTINGS = frozenset(
+    {"SNAPD_HOOK_SECONDS", "SNAPD_LOG", "SNAPD_PAGER", RECORDED, "SNAPD_RUNTIME_DIR", "SNAPD_TOKEN"}
+)
+"""The variables that are no settings."""
 
 
 def user_directories(environment: Mapping[str, str], home: str) -> tuple[str, str, str]:
