@@ -134,7 +134,7 @@ def _steps(found: Backend, turns: Turns, command: Command) -> str:
             lines.append(f"\nThere are earlier ones: `/steps {most * 2}` lists more.")
             break
         shown += 1
-        lines += turn_lines(steps[::-1], _prompt(found, turns, message), turns.title_of)
+        lines += turn_lines(steps[::-1], _prompt(found, turns, message))
     return "\n".join(lines) or NOTHING_RECORDED
 
 

@@ -170,12 +170,18 @@ class Recording:
 
         self._order("begin a step", work, lambda _: step.settled.set(), opens=opens)
 
-    def end(self, step: Step, files: Sequence[str] | None = None) -> None:
-        """Ends a step; `files`, absolute, are those that it wrote, where its agent says so."""
+    def end(self, step: Step, files: Sequence[str] | None = None, title: str | None = None) -> None:
+        """Ends a step.
+
+        Args:
+            step: the step.
+            files: absolute paths of those that it wrote; None where its agent does not say.
+            title: what the agent calls it at last; None for as it did at first.
+        """
 
         def work(found: Backend) -> None:
             if step.step_id is not None:
-                _end(found, step.step_id, files)
+                _end(found, {"stepId": step.step_id, **({} if title is None else {"description": title})}, files)
 
         self._order("end a step", work)
 
@@ -266,12 +272,12 @@ class Recording:
         return self._found
 
 
-def _end(found: Backend, step_id: str, files: Sequence[str] | None) -> None:
+def _end(found: Backend, params: dict[str, Any], files: Sequence[str] | None) -> None:
     """Ends a step. An agent also writes where no snapshot looks: that is no reason to leave its step open."""
     named = None if files is None else list(files)
     while True:
         try:
-            found.request("step/end", {"stepId": step_id, **({} if named is None else {"files": named})})
+            found.request("step/end", {**params, **({} if named is None else {"files": named})})
         except PathOutsideWorkspace as error:
             if named is None:
                 raise

@@ -70,13 +70,12 @@ def done(result: dict[str, Any], name: str, folder: str, *, redone: bool = False
     return "\n\n".join(filter(None, paragraphs))
 
 
-def turn_lines(steps: list[dict[str, Any]], prompt: str | None, title_of: Callable[[str], str | None]) -> list[str]:
+def turn_lines(steps: list[dict[str, Any]], prompt: str | None) -> list[str]:
     """Lists a turn: a line for the prompt, and one for each of its calls that changed something.
 
     Args:
         steps: of the turn, oldest first.
         prompt: what the person wrote, as far as that is known.
-        title_of: gives the latest title of a call, by its name.
     """
     first = steps[0]
     name = f"**{prompt}**" if prompt else "**a prompt**" if first.get("messageId") else "**on its own**"
@@ -92,7 +91,7 @@ def turn_lines(steps: list[dict[str, Any]], prompt: str | None, title_of: Callab
         head += f" `{first['stepId'][:8]}`{_state(state)}{_files(own)}"
     lines = [head]
     for step in calls:
-        title = title_of(step.get("partId", "")) or step.get("description") or step.get("tool") or "a call"
+        title = step.get("description") or step.get("tool") or "a call"
         lines.append(
             f"  - `{step['stepId'][:8]}` {_plain(title)}{_state(step['state'])}{_files(step.get('files', []))}"
         )

@@ -88,12 +88,7 @@ class Turns:
         self._waiting: list[Turn] = []
         self._last: Turn | None = None
         self._calls: dict[str, Call] = {}
-        self._titles: dict[str, str] = {}
         self._prompts: dict[str, str] = {}
-
-    def title_of(self, call_id: str) -> str | None:
-        """What the agent called a call at last; its step has the title with which it began."""
-        return self._titles.get(call_id)
 
     def prompt_of(self, message_id: str) -> str | None:
         """The beginning of a prompt, for people, as far as it was remembered."""
@@ -192,7 +187,7 @@ class Turns:
             call = self._calls[news.call_id] = Call(turn=self.current)
         call.kind = news.kind or call.kind
         if news.title is not None:
-            call.title = self._titles[news.call_id] = _short(news.title)
+            call.title = _short(news.title)
         call.tool = news.tool or call.tool
         call.parent = news.parent or call.parent
         call.files = news.files or call.files
@@ -233,7 +228,8 @@ class Turns:
             call = self._calls[name]
             if not call.over and call.step is not None:
                 names_files = call.kind in _NAMING and call.files
-                self.recording.end(call.step, absolute(call.files, self.directory) if names_files else None)
+                files = absolute(call.files, self.directory) if names_files else None
+                self.recording.end(call.step, files, call.title)
             call.over = True
 
 

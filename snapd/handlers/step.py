@@ -39,7 +39,7 @@ def begin(context: Context, params: wire.StepBeginParams) -> wire.StepBeginResul
 def end(context: Context, params: wire.StepEndParams) -> wire.StepEndResult:
     """Ends a step."""
     claims = None if params.files is None else convert.paths(context, params.files, "files")
-    view = context.workspace.sessions.finish(params.step_id, claims, context.call)
+    view = context.workspace.sessions.finish(params.step_id, claims, context.call, description=params.description)
     step = view.step
     assert step.to is not None
     return wire.StepEndResult(

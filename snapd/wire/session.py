@@ -335,6 +335,7 @@ class StepEndParams(RequestParams):
         "The files that the agent knows it wrote. A directory stands for everything in it. Of the changes during the "
         "step, it owns those to these files and no others; with an empty list, none.",
     ] = None
+    description: Annotated[str | None, "A description for people, in place of that of `step/begin`."] = None
 
 
 @attrs.frozen(kw_only=True)

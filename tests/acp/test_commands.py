@@ -78,7 +78,7 @@ def test_a_conflict_is_told_in_words_with_what_to_do(work: Work) -> None:
     assert work.files() == {"a": "1\nmine\n3\n"}
     step = next(step["stepId"] for step in work.steps() if step.get("partId") == "t0")
     assert said.startswith("Took back the prompt “write a”, but not in every file.\n\n")
-    assert "- `a`: **left as it is** (the same lines were changed since, in line 2, by you)" in said
+    assert "- `a`: **left as it is** (changed since, in line 2, by you)" in said
     assert f"`snapd undo -C {work.folder} {step[:8]} --on-conflict overwrite`" in said
     assert f"`snapd undo -C {work.folder} {step[:8]} --on-conflict keep`" in said
     # once more is the same once more: nothing is lost

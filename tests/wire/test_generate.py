@@ -52,7 +52,7 @@ REQUESTS = {
     "session/revert": ("sessionId messageId partId? dryRun? onConflict?", f"{OUTCOME} messageId partId? snapshot diff"),
     "session/unrevert": ("sessionId", OUTCOME),
     "step/begin": ("sessionId parentStepId? messageId? partId? tool? description? ends? detached?", "stepId hash"),
-    "step/end": ("stepId files?", "stepId from to files"),
+    "step/end": ("stepId files? description?", "stepId from to files"),
     "step/find": ("prefix? sessionId? parentStepId? open? limit? renames?", "steps"),
     "session/message": ("sessionId messageId text?", ""),
     "session/messages": ("sessionId cursor? limit?", "messages nextCursor?"),

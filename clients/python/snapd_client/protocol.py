@@ -1498,6 +1498,8 @@ class StepEndParams(_StepEndParamsRequired, total=False):
     """The files that the agent knows it wrote. A directory stands for everything in it. Of the changes during the step,
     it owns those to these files and no others; with an empty list, none.
     """
+    description: str
+    """A description for people, in place of that of `step/begin`."""
 
 
 _StepEndResultKeywords = TypedDict("_StepEndResultKeywords", {"from": TreeHash})

@@ -308,12 +308,13 @@ class SessionRequests(Requests):
         step_id: str,
         files: Iterable[FileName] | None = None,
         *,
+        description: str | None = None,
         workspace_uri: str | None = None,
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
     ) -> types.StepEnded:
         """Ends a step. If the agent knows which files it wrote, `files` names them: the step owns no others."""
-        params = {"stepId": step_id, "files": self._names(files, workspace_uri)}
+        params = {"stepId": step_id, "files": self._names(files, workspace_uri), "description": description}
         result: types.StepEnded = self._ask("step/end", params, workspace_uri, timeout, on_progress)
         return result
 

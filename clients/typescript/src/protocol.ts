@@ -1066,6 +1066,8 @@ export interface StepEndParams extends RequestParams {
   stepId: string;
   /** The files that the agent knows it wrote. A directory stands for everything in it. Of the changes during the step, it owns those to these files and no others; with an empty list, none. */
   files?: string[];
+  /** A description for people, in place of that of `step/begin`. */
+  description?: string;
 }
 
 /** The result of `step/end`. */

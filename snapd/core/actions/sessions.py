@@ -38,6 +38,25 @@ _MOST_UNCAPTURED = 100
 
 
 @attrs.frozen
+class Ending:
+    """How an open step ends.
+
+    Attributes:
+        spoken_for: whether the client named the step; see `StepEnded`.
+        claims: the files that its agent says that it wrote; None where the agent does not say.
+        description: for people, in place of the one that the step was begun with; None keeps that.
+    """
+
+    spoken_for: bool
+    claims: tuple[RelPath, ...] | None = None
+    description: str | None = None
+
+
+WITH_OTHERS = Ending(spoken_for=False)
+"""The step ends with its session, or because it is taken back."""
+
+
+@attrs.frozen
 class EndedStep:
     """A step that just ended.
 
@@ -98,7 +117,7 @@ class Sessions:
                 return
             for step in reversed(self._timeline.open_steps()):
                 if step.begun.session_id == session_id:
-                    self.notify_ended(self.end_open(step, None, call, spoken_for=False))
+                    self.notify_ended(self.end_open(step, WITH_OTHERS, call))
             self._writer.note(SessionEnded(session_id))
             self.notify(session_id, None)
 
@@ -222,7 +241,7 @@ class Sessions:
             )
             ended: EndedStep | None = None
             if before is not None and before.state == "open":
-                ended = self._end_on(snapshot, before, None, call, begun, spoken_for=True)
+                ended = self._end_on(snapshot, before, Ending(spoken_for=True), call, begun)
             else:
                 if not self._timeline.open_steps():
                     # what happened before is nobody's
@@ -262,13 +281,16 @@ class Sessions:
             above = self.known_step(above).begun.parent
         return step
 
-    def finish(self, step_id: StepId, claims: Iterable[RelPath] | None, call: Call) -> StepView:
+    def finish(
+        self, step_id: StepId, claims: Iterable[RelPath] | None, call: Call, *, description: str | None = None
+    ) -> StepView:
         """Ends a step, with a snapshot of the work tree as it is now. Ending a step again returns the same result.
 
         Args:
             step_id: the step.
             claims: the files that its agent says that it wrote; None where the agent does not say.
             call: the request.
+            description: see `Ending`.
 
         Raises:
             UnknownStep: there is no such step.
@@ -278,7 +300,8 @@ class Sessions:
             step = self.known_step(step_id)
             ended = None
             if step.state == "open":
-                ended = self.end_open(step, None if claims is None else tuple(claims), call, spoken_for=True)
+                ending = Ending(True, None if claims is None else tuple(claims), description)
+                ended = self.end_open(step, ending, call)
         if ended is None:
             return self.shown(step, call)
         return self._notify_after_turn(ended, call)
@@ -290,34 +313,32 @@ class Sessions:
             self.notify_ended(ended)
         return view
 
-    def end_open(self, step: Step, claims: tuple[RelPath, ...] | None, call: Call, *, spoken_for: bool) -> EndedStep:
+    def end_open(self, step: Step, ending: Ending, call: Call) -> EndedStep:
         """Ends an open step; the caller has the right to write, and calls `notify_ended` afterwards.
 
         Args:
             step: the step.
-            claims: as of `finish`.
+            ending: how it ends.
             call: the request.
-            spoken_for: whether the client named the step; see `StepEnded`.
 
         Raises:
             WorkspaceGone, StoreCorrupt, StorageFull, IoError, Cancelled: the step is still open.
         """
         self._writer.work_tree.check_present()
-        return self._end_on(self._writer.seen(call), step, claims, call, spoken_for=spoken_for)
+        return self._end_on(self._writer.seen(call), step, ending, call)
 
     def _end_on(
         self,
         snapshot: Snapshot,
         step: Step,
-        claims: tuple[RelPath, ...] | None,
+        ending: Ending,
         call: Call,
         *begun: StepBegun,
-        spoken_for: bool,
     ) -> EndedStep:
         """Ends an open step with a snapshot that was just taken, and begins another on it; else as `end_open`."""
         beside = [self.known_step(other) for other in self._timeline.beside(step.step_id)]
         self._writer.event_log.prepare(len(beside) + OTHER_NOTICES)
-        self._writer.track(snapshot, self._end_of(step, snapshot, claims, spoken_for=spoken_for), call, *begun)
+        self._writer.track(snapshot, self._end_of(step, snapshot, ending), call, *begun)
         self._writer.work_tree.settle_uncaptured()
         self._writer.attendance.drop((step.step_id,))
         return EndedStep(self.known_step(step.step_id), tuple(other for other in beside if other.ended is not None))
@@ -339,21 +360,21 @@ class Sessions:
         snapshot = self._writer.seen(call)
         with self._timeline.supposing():
             for step in steps:
-                self._writer.suppose(snapshot, self._end_of(step, snapshot, None, spoken_for=False))
+                self._writer.suppose(snapshot, self._end_of(step, snapshot, WITH_OTHERS))
             yield
 
-    def _end_of(
-        self, step: Step, snapshot: Snapshot, claims: tuple[RelPath, ...] | None, *, spoken_for: bool
-    ) -> StepEnded:
+    def _end_of(self, step: Step, snapshot: Snapshot, ending: Ending) -> StepEnded:
         """Makes the event that ends an open step with a snapshot."""
         seen = self._writer.span(self._log.identify(snapshot))
-        own = self._step_changes.ended_with(step, seen, claims, spoken_for=spoken_for)
+        claims = ending.claims
+        own = self._step_changes.ended_with(step, seen, claims, spoken_for=ending.spoken_for)
         uncaptured = self._writer.work_tree.uncaptured_changes()
         if claims is not None:
             claimed = frozenset(claims)
             uncaptured = tuple(each for each in uncaptured if not claimed.isdisjoint((each.path, *parents(each.path))))
         changed = bool(own.files or own.directories)
-        return StepEnded(step.step_id, claims, changed, spoken_for, uncaptured[:_MOST_UNCAPTURED])
+        listed = uncaptured[:_MOST_UNCAPTURED]
+        return StepEnded(step.step_id, claims, changed, ending.spoken_for, listed, ending.description)
 
     def open(self, call: Call) -> tuple[StepView, ...]:
         """Lists the open steps of all sessions, in the order in which they were begun."""

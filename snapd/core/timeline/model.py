@@ -153,6 +153,7 @@ class StepEnded:
         spoken_for: whether a client ended it by name, and so claims for it what changed since its own client left; if
             not, it ended with its session or because it was taken back.
         uncaptured: what happened meanwhile to files that no snapshot has.
+        description: for people, in place of that of `StepBegun`; None keeps that.
     """
 
     step_id: StepId
@@ -160,6 +161,7 @@ class StepEnded:
     changed: bool
     spoken_for: bool
     uncaptured: tuple[UncapturedChange, ...] = ()
+    description: str | None = None
 
 
 @attrs.frozen

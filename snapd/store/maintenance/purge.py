@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from snapd.core.model import EMPTY_TREE, TREE, ObjectId, Skip, SkipReason, TreeEntry
-from snapd.core.timeline.model import MessageSent, Operated, SnapshotId, StepBegun
+from snapd.core.timeline.model import MessageSent, Operated, SnapshotId, StepBegun, StepEnded
 from snapd.core.trees import files, is_among, lookup
 from snapd.store.coverage import encode
 from snapd.store.objects.codec import encode_tree, object_id
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from snapd.core.call import Call
     from snapd.core.model import RelPath, Snapshot
-    from snapd.core.timeline.model import Effect, Event
+    from snapd.core.timeline.model import Effect, Event, StepId
     from snapd.store.log import SnapshotLog
     from snapd.store.objects.codec import ObjectKind
     from snapd.store.repository import ShadowRepository
@@ -79,6 +79,7 @@ class PurgePlan:
         self._timeline = timeline
         self._load = load
         self._messages = frozenset(messages)
+        self._silenced: set[StepId] = set()
         self._call = call
         self._located: dict[ObjectId, Located] = {}
         self._left: dict[ObjectId, ObjectId] = {}
@@ -245,6 +246,10 @@ class PurgePlan:
         elif isinstance(what, MessageSent) and what.message_id in self._messages:
             what = attrs.evolve(what, text=None)
         elif isinstance(what, StepBegun) and what.message_id in self._messages:
+            self._silenced.add(what.step_id)
+            what = attrs.evolve(what, description=None)
+        elif isinstance(what, StepEnded) and what.step_id in self._silenced:
+            # events come in their order
             what = attrs.evolve(what, description=None)
         head = self._snapshot(event.head) if event.head is not None else None
         return attrs.evolve(event, head=head, seen=seen, what=what)

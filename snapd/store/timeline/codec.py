@@ -136,6 +136,7 @@ _PAYLOADS: dict[str, Record[Any]] = {
         Field("changed", BOOLEAN),
         Field("spokenFor", BOOLEAN, "spoken_for", missing=True),
         Field("uncaptured", _UNCAPTURED, missing=()),
+        Field("description", optional(text("description")), missing=None),
     ),
     "operated": _OPERATED,
 }

@@ -235,13 +235,14 @@ class Database:
         to = event.head if what.spoken_for else self._left_with(what.step_id, event.head)
         self._one(
             "UPDATE steps SET ended = ?, to_tree = ?, to_coverage = ?, state = 'applied', claims = ?, spoken_for = ?, "
-            "uncaptured = ? WHERE step_id = ? AND state = 'open'",
+            "uncaptured = ?, description = COALESCE(?, description) WHERE step_id = ? AND state = 'open'",
             event.milliseconds,
             to.tree,
             to.coverage,
             encode_claims(what.claims) if what.claims is not None else None,
             what.spoken_for,
             encode_uncaptured(what.uncaptured) if what.uncaptured else None,
+            what.description,
             what.step_id,
         )
         # the attribution may be different now

@@ -44,7 +44,7 @@ def test_the_words_of_a_message_are_gone_and_its_steps_stay(tmp_path: Path) -> N
     sessions = bench.workspace.sessions
     step = sessions.begin("one", Call(), client=None, message_id="m1", description=os.fsdecode(SECRET)).step_id
     bench.write({"a": b"2\n"})
-    agents.end(step)
+    assert sessions.finish(step, None, Call(), description=f"{os.fsdecode(SECRET)} again").step.begun.description
     bench.workspace.messages.send("one", "m2", "and this stays", Call())
     with pytest.raises(InvalidParams, match="no message 'm3'"):
         bench.workspace.purge.purge([], False, Call(), messages=["m1", "m3"])

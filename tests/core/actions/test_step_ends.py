@@ -166,3 +166,15 @@ def test_what_cannot_be_told_is_no_failure_of_the_step_that_began(
     assert [error.message for error in troubles if isinstance(error, IoError)] == ["no differ"]
     assert [view.step.state for view in agents.steps("s")] == ["applied", "open"]
     assert agents.view(second).step.state == "open"
+
+
+def test_what_is_said_of_a_step_at_its_end_stands(agents: Agents) -> None:
+    agents.start("s")
+    sessions = agents.bench.workspace.sessions
+    steps = [sessions.begin("s", Call(), client=None, description="at first").step_id for _ in range(2)]
+    for step, words in zip(steps, ("at last", None), strict=True):
+        sessions.finish(step, None, Call(), description=words)
+    # ending it again changes nothing
+    sessions.finish(steps[0], None, Call(), description="too late")
+    agents.bench.reopen()
+    assert [agents.view(step).step.begun.description for step in steps] == ["at last", "at first"]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from snapd.core.actions.sessions import IN_FORCE
+from snapd.core.actions.sessions import IN_FORCE, WITH_OTHERS
 from snapd.core.call import Call
 from snapd.core.errors import InvalidParams, NothingToRedo, NothingToUndo, UnknownStep
 from snapd.core.timeline.model import Step
@@ -281,7 +281,7 @@ class UndoSteps(UndoOperation):
             for step in reversed(steps):
                 call.check()
                 # the step has ended even if the undo is cancelled afterwards
-                self._sessions.notify_ended(self._sessions.end_open(step, None, Call(), spoken_for=False))
+                self._sessions.notify_ended(self._sessions.end_open(step, WITH_OTHERS, Call()))
             yield
 
     def _changing(self, session_id: SessionId, call: Call) -> list[Step]:
