@@ -270,7 +270,8 @@ class StepBeginParams(RequestParams):
     """Begins a step on a snapshot of the working tree.
 
     The step owns what changes until it ends. With `ends`, another step ends on the same snapshot. If the session has a
-    step with the same `partId` and `messageId` already, that step is the result, and nothing is begun.
+    step with the same `partId` and `messageId` already, or an open one with the same `partId`, that step is the result,
+    and nothing is begun.
     """
 
     session_id: Annotated[str, SESSION]

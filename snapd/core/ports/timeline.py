@@ -61,7 +61,7 @@ class Timeline(Protocol):
         """A step by its name."""
 
     def step_of_part(self, session_id: SessionId, message_id: str | None, part_id: str) -> Step | None:
-        """The first step of a session that was begun for a part of a message."""
+        """The first step of a session that was begun for a part of a message, or that is open for a part of any."""
 
     def steps(self, session_id: SessionId) -> tuple[Step, ...]:
         """The steps of a session, in the order in which they were begun."""

@@ -355,8 +355,8 @@ class Database:
         return next(iter(self._steps("WHERE step_id = ?", step_id)), None)
 
     def step_of_part(self, session_id: SessionId, message_id: str | None, part_id: str) -> Step | None:
-        """The first step of a part of a message."""
-        which = "WHERE session_id = ? AND part_id = ? AND message_id IS ? ORDER BY seq LIMIT 1"
+        """The first step of a part of a message; an open step of the part may be of any message."""
+        which = "WHERE session_id = ? AND part_id = ? AND (message_id IS ? OR state = 'open') ORDER BY seq LIMIT 1"
         return next(iter(self._steps(which, session_id, part_id, message_id)), None)
 
     def steps(self, session_id: SessionId) -> tuple[Step, ...]:

@@ -132,3 +132,15 @@ def test_only_of_sessions_that_go_on(agents: Agents) -> None:
     with pytest.raises(UnknownSession, match="has ended"):
         send(agents, "m")
     assert pages(agents) == []
+
+
+def test_a_part_is_begun_once(agents: Agents) -> None:
+    step = agents.begin("one", message="m1", part="p")
+    # two hooks may know the prompt by different names, or not at all
+    assert agents.begin("one", message="m1", part="p") == step
+    assert agents.begin("one", message="m2", part="p") == step
+    assert agents.begin("one", part="p") == step
+    agents.end(step)
+    assert agents.begin("one", message="m1", part="p") == step
+    # an agent may count the parts of each message anew
+    assert agents.begin("one", message="m2", part="p") != step
