@@ -5,7 +5,7 @@ from __future__ import annotations
 GROUPS = {
     "look": ("status", "log", "sessions", "show", "diff", "patch", "files", "snapshots", "watch", "ui"),
     "take back": ("undo", "redo", "revert-hunk", "revert", "restore"),
-    "agents": ("run", "step", "session"),
+    "agents": ("run", "agent", "step", "session"),
     "keep": ("track", "gc", "du", "purge"),
     "service": ("doctor", "fsck", "serve", "connect", "stop", "completion", "help"),
 }

@@ -6,6 +6,7 @@ import argparse
 
 from snapd._version import __version__
 
+from .agent_parser import add_agents
 from .groups import GROUPS
 from .session_parser import add_sessions
 from .shared_options import FOLDER, changing, common, looking
@@ -31,6 +32,7 @@ COMMANDS = {
     "step": ("commands.step", "step"),
     "session": ("commands.session", "end_session"),
     "run": ("commands.run", "run"),
+    "agent": ("agents.agent", "agent"),
     "gc": ("admin.gc", "gc"),
     "du": ("admin.du", "du"),
     "purge": ("commands.purge", "purge"),
@@ -78,7 +80,7 @@ def build_parser() -> Parser:
     base: argparse.ArgumentParser = parser
     commands = base.add_subparsers(dest="command", metavar="COMMAND")
     parser.groups = GROUPS
-    for add in (_add_looking, _add_bringing_back, add_sessions, _add_ui, _add_keeping, _add_serving):
+    for add in (_add_looking, _add_bringing_back, add_sessions, add_agents, _add_ui, _add_keeping, _add_serving):
         add(commands)
     return parser
 

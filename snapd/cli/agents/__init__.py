@@ -1,0 +1,1 @@
+"""Commands about agents; each loads its room late."""
