@@ -5,7 +5,7 @@ import { spawn } from "node:child_process"
 
 const PROGRAM = "snapd"
 const LIMIT = 10_000 // milliseconds; snapd gives up long before
-const READS = new Set(["Read", "Grep", "glob", "finder", "list_directory", "read_web_page", "web_search", "Task", "oracle", "librarian"])
+const READS = new Set(["Read", "Grep", "glob", "finder", "list_directory", "read_web_page", "web_search", "oracle", "librarian"])
 
 type Known = Record<string, unknown>
 
@@ -43,19 +43,20 @@ export default function snapd(amp: any) {
   amp.on("agent.start", async (event: any, ctx: any) => {
     const sessionID = threadOf(event, ctx)
     messages.set(sessionID, String(event.id))
-    await pass("agent.start", event, ctx, { text: event.message })
+    await pass("chat.message", event, ctx, { prompt: event.message })
     const said = untold.get(sessionID)
     untold.delete(sessionID)
     return said ? { message: { content: said.join("\n") } } : {}
   })
   amp.on("tool.call", async (event: any, ctx: any) => {
     const { toolUseID: callID, tool, input: args } = event
-    if (!READS.has(tool)) await pass("tool.call", event, ctx, { callID, tool, args })
+    if (!READS.has(tool)) await pass("tool.execute.before", event, ctx, { callID, tool, args })
     return { action: "allow" }
   })
   amp.on("tool.result", async (event: any, ctx: any) => {
     const { toolUseID: callID, tool, input: args, status } = event
-    if (!READS.has(tool)) await pass("tool.result", event, ctx, { callID, tool, args, status })
+    const name = status === "done" ? "tool.execute.after" : "tool.execute.error"
+    if (!READS.has(tool)) await pass(name, event, ctx, { callID, tool, args })
   })
-  amp.on("agent.end", (event: any, ctx: any) => pass("agent.end", event, ctx, { status: event.status }))
+  amp.on("agent.end", (event: any, ctx: any) => pass("session.idle", event, ctx))
 }

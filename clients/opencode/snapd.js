@@ -4,8 +4,8 @@ import { spawn, spawnSync } from "node:child_process"
 
 const PROGRAM = "snapd"
 const LIMIT = 10_000 // milliseconds; snapd gives up long before
-// these write nothing; an agent called by `task` has a session of its own
-const READS = new Set("read grep glob list lsp webfetch websearch codesearch todoread todowrite question skill task".split(" "))
+// these write nothing
+const READS = new Set("read grep glob list lsp webfetch websearch codesearch todoread todowrite question skill".split(" "))
 
 export const SnapdPlugin = async ({ directory }) => {
   const parents = new Map() // of sessions of subagents: the session that called them
@@ -39,10 +39,10 @@ export const SnapdPlugin = async ({ directory }) => {
     spawnSync(PROGRAM, ["hook", "opencode"], { cwd: directory, input: line(event, sessionID), stdio: ["pipe", "ignore", "ignore"], timeout: LIMIT })
 
   return {
-    "chat.message": async ({ sessionID, agent }, { message, parts }) => {
+    "chat.message": async ({ sessionID }, { message, parts }) => {
       messages.set(sessionID, message.id)
-      const text = parts.flatMap((part) => (part.type === "text" && !part.synthetic ? [part.text] : [])).join("\n")
-      await tell("chat.message", sessionID, { agent, text })
+      const prompt = parts.flatMap((part) => (part.type === "text" && !part.synthetic ? [part.text] : [])).join("\n")
+      await tell("chat.message", sessionID, { prompt })
       const said = untold.get(sessionID)
       untold.delete(sessionID)
       if (!said) return
@@ -62,7 +62,7 @@ export const SnapdPlugin = async ({ directory }) => {
       const part = type === "message.part.updated" ? properties.part : undefined
       // a tool that fails has no tool.execute.after
       if (part?.type === "tool" && part.state.status === "error" && !READS.has(part.tool))
-        await tell(type, part.sessionID, { callID: part.callID, tool: part.tool, args: part.state.input, status: "error" })
+        await tell("tool.execute.error", part.sessionID, { callID: part.callID, tool: part.tool, args: part.state.input })
     },
     dispose: async () => {
       for (const sessionID of messages.keys()) tellNow("dispose", sessionID)

@@ -33,7 +33,7 @@ export default function snapd(pi: any) {
   pi.on("before_agent_start", async (event: any, ctx: any) => {
     // Pi has no name for a prompt
     messageID = `prompt-${Date.now().toString(36)}`
-    await tell("before_agent_start", ctx, { text: event.prompt })
+    await tell("chat.message", ctx, { prompt: event.prompt })
     if (untold.length === 0) return
     const content = untold.join("\n")
     untold = []
@@ -41,12 +41,12 @@ export default function snapd(pi: any) {
   })
   pi.on("tool_call", async (event: any, ctx: any) => {
     const { toolCallId: callID, toolName: tool, input: args } = event
-    if (!READS.has(tool)) await tell("tool_call", ctx, { callID, tool, args })
+    if (!READS.has(tool)) await tell("tool.execute.before", ctx, { callID, tool, args })
   })
   pi.on("tool_result", async (event: any, ctx: any) => {
     const { toolCallId: callID, toolName: tool, input: args, isError } = event
-    if (!READS.has(tool)) await tell("tool_result", ctx, { callID, tool, args, isError })
+    if (!READS.has(tool)) await tell(isError ? "tool.execute.error" : "tool.execute.after", ctx, { callID, tool, args })
   })
-  pi.on("agent_end", (_: any, ctx: any) => tell("agent_end", ctx))
-  pi.on("session_shutdown", (_: any, ctx: any) => tell("session_shutdown", ctx))
+  pi.on("agent_end", (_: any, ctx: any) => tell("session.idle", ctx))
+  pi.on("session_shutdown", (_: any, ctx: any) => tell("dispose", ctx))
 }

@@ -75,16 +75,16 @@ def test_the_events_of_opencode(tmp_path: Path) -> None:
         "tool.execute.before",
         "tool.execute.after",
         "tool.execute.before",
-        "message.part.updated",
+        "tool.execute.error",
         "session.idle",
         "dispose",
     ]
-    assert events[0] == {**common, "event": "chat.message", "agent": "build", "text": "do it"}
+    assert events[0] == {**common, "event": "chat.message", "prompt": "do it"}
     assert events[1] == {**call, "event": "tool.execute.before", "args": {"filePath": "a\u2028b"}}
     assert events[2] == {**call, "event": "tool.execute.after", "args": {"filePath": "a"}}
     assert (events[3]["sessionID"], events[3]["parentID"]) == ("S2", "S")
     assert len(str(events[3]["args"])) > 300_000
-    assert (events[4]["status"], events[4]["callID"], events[4]["args"]) == ("error", "C3", {"a": 1})
+    assert (events[4]["callID"], events[4]["args"]) == ("C3", {"a": 1})
     assert parts[3]["text"] == "news"
     assert (parts[3]["synthetic"], parts[3]["messageID"], parts[3]["sessionID"]) == (True, "M1", "S")
     assert str(parts[3]["id"]).startswith("prt")
