@@ -94,6 +94,10 @@ class Looking:
             hint="; ".join(dict.fromkeys(hint for _, hint in problems)) or None,
         )
 
+    def failure(self, agent: Agent) -> str | None:
+        """What the hook of an agent does wrong at an event that it is to pass over; None if nothing."""
+        return self._failure(hook_command(self._path, agent.called))
+
     def _has_hooks(self, agent: Agent, file: str) -> bool:
         text = _text(file)
         if text is None:
@@ -143,7 +147,6 @@ class Looking:
         return styles.programs(text)
 
     def _failure(self, command: str) -> str | None:
-        """What a hook does wrong at an event that it is to pass over; None if nothing."""
         if command not in self._tried:
             self._tried[command] = _failure(command, self._root)
         return self._tried[command]

@@ -66,6 +66,41 @@ def wrong_with(wired: Wired) -> Iterator[Wrong]:
         yield from check(wired)
 
 
+def codex_digest(event: str, matcher: str | None, hook: Mapping[str, Any]) -> str:
+    """The digest of a hook by which Codex knows whether a person trusts it, as Codex 0.169.0 makes it.
+
+    Args:
+        event: in snake_case.
+        matcher: of the group that the hook is in.
+        hook: of type `command`, as it is written.
+    """
+    seconds = hook.get("timeout", _CODEX_DEFAULT_SECONDS)
+    handler = {
+        "type": "command",
+        "async": hook.get("async", False),
+        "command": hook["command"],
+        "timeout": min(seconds, _CODEX_LONGEST.get(event, seconds)),
+    }
+    identity = {"event_name": event, "hooks": [handler], **({"matcher": matcher} if matcher else {})}
+    text = json.dumps(identity, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
+
+
+def codex_event(name: str) -> str:
+    """What Codex calls an event in the names of hooks."""
+    return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name).lstrip("_")
+
+
+def codex_has_hooks_off(folder: str) -> bool:
+    """Whether the settings in a folder of Codex switch off all hooks.
+
+    Raises:
+        ValueError: they are broken.
+    """
+    features = _toml(os.path.join(folder, "config.toml")).get("features")
+    return isinstance(features, dict) and features.get("hooks", features.get("codex_hooks")) is False
+
+
 def _claude(wired: Wired) -> Iterator[Wrong]:
     managed = _MANAGED.get(sys.platform)
     local = os.path.join(wired.root, ".claude", "settings.local.json")
@@ -107,8 +142,7 @@ def _codex(wired: Wired) -> Iterator[Wrong]:
     except ValueError as error:
         yield f"{place}: {error}", "correct the file"
         return
-    features = config.get("features")
-    if isinstance(features, dict) and features.get("hooks", features.get("codex_hooks")) is False:
+    if codex_has_hooks_off(wired.folder):
         yield f"{place} has the feature hooks switched off", "set features.hooks to true there"
     if wired.file not in wired.agent.files(wired.environment):
         projects = config.get("projects")
@@ -139,26 +173,15 @@ def _codex_hooks(file: str) -> Iterator[tuple[str, str]]:
     root = None if data is None else parse(data.decode("utf-8"))
     events = root.get("hooks") if isinstance(root, Object) else None
     for member in events.members if isinstance(events, Object) else ():
-        event = "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in member.name).lstrip("_")
+        event = codex_event(member.name)
         for number, group in enumerate(member.value.items if isinstance(member.value, Array) else ()):
             inner = group.get("hooks") if isinstance(group, Object) else None
             for place, hook in enumerate(inner.items if isinstance(inner, Array) else ()):
                 if is_ours(hook):
-                    yield f"{os.path.realpath(file)}:{event}:{number}:{place}", _codex_digest(event, group, hook)
-
-
-def _codex_digest(event: str, group: Any, hook: Any) -> str:
-    settings, matcher = plain(hook), plain(group).get("matcher")
-    seconds = settings.get("timeout", _CODEX_DEFAULT_SECONDS)
-    handler = {
-        "type": "command",
-        "async": settings.get("async", False),
-        "command": settings["command"],
-        "timeout": min(seconds, _CODEX_LONGEST.get(event, seconds)),
-    }
-    identity = {"event_name": event, "hooks": [handler], **({"matcher": matcher} if matcher else {})}
-    text = json.dumps(identity, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
+                    yield (
+                        f"{os.path.realpath(file)}:{event}:{number}:{place}",
+                        codex_digest(event, plain(group).get("matcher"), plain(hook)),
+                    )
 
 
 _CHECKS: dict[str, Callable[[Wired], Iterator[Wrong]]] = {
