@@ -1,1 +1,1 @@
-"""Commands about agents; each loads its room late."""
+"""The commands that agents call, or that wire agents to snapd."""
