@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from .table import Agent
 
-_CLAUDE_WITHOUT = ("--settings", "--safe-mode", "--bare")
-"""Options that switch hooks off, or that another `--settings` would replace."""
+_WITHOUT_HOOKS = {"claude": {"--safe-mode", "--bare"}, "codex": {"features.hooks=false", "features.codex_hooks=false"}}
+"""Words of the command that switch hooks off."""
 _CODEX_KEY = "/<session-flags>/config.toml"
 """The file that Codex names for what its command line sets."""
 _QWEN_VARIABLE = "QWEN_CODE_SYSTEM_DEFAULTS_PATH"
@@ -56,6 +56,12 @@ class OneRun:
             shutil.rmtree(self.scratch, ignore_errors=True)
 
 
+def agent_of(words: list[str]) -> Agent | None:
+    """The agent that a command starts, if snapd knows it."""
+    name = os.path.basename(words[0])
+    return next((agent for agent in AGENTS.values() if name in agent.programs), None)
+
+
 def with_hooks(words: list[str], path: str, environment: Mapping[str, str], root: str) -> OneRun | None:
     """Gives the agent of a command hooks for this run.
 
@@ -68,9 +74,8 @@ def with_hooks(words: list[str], path: str, environment: Mapping[str, str], root
     Returns:
         None if the command is no agent that snapd knows, or one that cannot be given hooks here.
     """
-    name = os.path.basename(words[0])
-    agent = next((agent for agent in AGENTS.values() if name in agent.programs), None)
-    if agent is None:
+    agent = agent_of(words)
+    if agent is None or _WITHOUT_HOOKS.get(agent.name, set()).intersection(words):
         return None
     looking = Looking(path, environment, root)
     if looking.at(agent).working:
@@ -83,9 +88,8 @@ def with_hooks(words: list[str], path: str, environment: Mapping[str, str], root
 
 
 def _claude(wired: Wired, words: list[str], path: str) -> OneRun | None:
-    if any(word.split("=")[0] in _CLAUDE_WITHOUT for word in words):
-        return None
-    if any(True for _ in wrong_with(wired)):
+    # of two --settings, the last one counts
+    if any(word.split("=")[0] == "--settings" for word in words) or any(True for _ in wrong_with(wired)):
         return None
     settings = json.dumps({"hooks": styles.entries(wired.agent, path)}, ensure_ascii=False)
     return OneRun(wired.agent, [words[0], "--settings", settings, *words[1:]])

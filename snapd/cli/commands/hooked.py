@@ -27,6 +27,10 @@ class Hooked:
         client: its connection.
         ensure: makes sure that there is a daemon.
         agent: what its hooks call it.
+
+    Attributes:
+        base: the snapshot from before the run.
+        end: the one from after it.
     """
 
     def __init__(self, found: Backend, client: Client, ensure: Callable[[], None], agent: str) -> None:
@@ -35,7 +39,7 @@ class Hooked:
         self._ensure = ensure
         self._agent = agent
         self._before: dict[str, int] = {}
-        self.base = ""
+        self.base = self.end = ""
 
     @property
     def backend(self) -> Backend:
@@ -87,7 +91,7 @@ class Hooked:
             if session["stepCount"] > (known or 0):
                 steps[name] = self._found.request("session/steps", {"sessionId": name})["steps"][known or 0 :]
         # what changed beside the agent's steps is in a snapshot too
-        self._found.request("snapshot/track", {})
+        self.end = self._found.request("snapshot/track", {})["hash"]
         return steps
 
     def _sessions(self) -> list[dict[str, Any]]:

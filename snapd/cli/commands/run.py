@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from snapd_client import Client
 
     from snapd.agents.one_run import OneRun
+    from snapd.agents.table import Agent
     from snapd.backend import Backend
 
 _Recording = TypeVar("_Recording", Hooked, Recorder)
@@ -76,7 +77,7 @@ def run(options: argparse.Namespace) -> int:
                 tell_hooked(options, recording, hooks)
             else:
                 code = child.run(program, words)
-                tell_bursts(options, recording)
+                tell_bursts(options, recording, _agent_without_hooks(options, words))
     finally:
         recording.close()
         if hooks is not None:
@@ -85,16 +86,27 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _hooks(options: argparse.Namespace, folder: str, words: list[str]) -> OneRun | None:
-    """The command with hooks of its own, which tell its steps better than bursts do; None if it has none.
-
-    Hooks choose folder and daemon by themselves, and the session is the agent's own: not where options say otherwise.
-    """
-    if options.agent or options.title or options.socket or options.here:
+    """The command with hooks of its own, which tell its steps better than bursts do; None if it has none."""
+    if _wants_bursts(options):
         return None
     from snapd.agents.one_run import with_hooks
     from snapd.agents.program import program
 
     return with_hooks(words, program(), os.environ, folder)
+
+
+def _agent_without_hooks(options: argparse.Namespace, words: list[str]) -> Agent | None:
+    """The agent of a command that could not be given hooks; None where options asked for bursts."""
+    if _wants_bursts(options):
+        return None
+    from snapd.agents.one_run import agent_of
+
+    return agent_of(words)
+
+
+def _wants_bursts(options: argparse.Namespace) -> bool:
+    """Whether options say what hooks choose by themselves: the folder, the daemon, the session."""
+    return bool(options.agent or options.title or options.socket or options.here)
 
 
 def _by_hooks(options: argparse.Namespace, folder: str, hooks: OneRun) -> Hooked:

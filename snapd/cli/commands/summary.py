@@ -18,16 +18,27 @@ if TYPE_CHECKING:
     import argparse
 
     from snapd.agents.one_run import OneRun
+    from snapd.agents.table import Agent
     from snapd.backend import Backend
 
     from .hooked import Hooked
     from .recorder import Recorder
 
 _FILES = 3
+_BURSTS = (
+    "steps are bursts of changes; all that changed meanwhile counts as the command's, except what you saved in a "
+    "connected editor"
+)
 
 
-def tell_bursts(options: argparse.Namespace, recorder: Recorder) -> None:
-    """Ends the session of bursts, and prints what was recorded."""
+def tell_bursts(options: argparse.Namespace, recorder: Recorder, agent: Agent | None) -> None:
+    """Ends the session of bursts, and prints what was recorded.
+
+    Args:
+        options: of the command.
+        recorder: what recorded.
+        agent: whose hooks would have told more, if there is one.
+    """
     try:
         every = recorder.finish()
         shared = _shared(recorder.backend, every)
@@ -40,12 +51,10 @@ def tell_bursts(options: argparse.Namespace, recorder: Recorder) -> None:
     changed = _tell_session(painter, recorder.session_id, every, shared)
     if not changed:
         return
-    _tell_dim(
-        painter,
-        "steps are bursts of changes; all that changed meanwhile counts as the command's, except what you saved in a "
-        "connected editor",
-        _how_to_undo(recorder.session_id),
-    )
+    lines = [_BURSTS, _how_to_undo(recorder.session_id)]
+    if agent is not None:
+        lines.append(f"after 'snapd agent install {agent.name}', steps are the tool calls of {agent.title}")
+    _tell_dim(painter, *lines)
 
 
 def tell_hooked(options: argparse.Namespace, hooked: Hooked, hooks: OneRun) -> None:
@@ -58,6 +67,9 @@ def tell_hooked(options: argparse.Namespace, hooked: Hooked, hooks: OneRun) -> N
         print_error(error, "what was recorded cannot be told: ")
         return
     painter = Painter(options, sys.stderr)
+    if not sessions and hooked.base == hooked.end:
+        print(painter.paint("snapd: nothing changed", "dim"), file=sys.stderr)
+        return
     if not sessions:
         print(f"snapd: no step was recorded: the hooks of {title} told of none", file=sys.stderr)
         _tell_dim(painter, f"what changed meanwhile counts as yours; 'snapd diff {hooked.base[:8]}' shows it")

@@ -10,8 +10,10 @@ _STEP = "a step: its name, the beginning of its name, or 'last'; 'snapd log' sho
 _SESSION = "a session: its name or the beginning of its name; 'snapd sessions' lists them"
 _TIME = "90m, 2h or 3d ago, 14:30, 2026-11-20, '2026-11-20 14:30'"
 _RUN = (
-    "Run a command and record as steps of a session what changes in the folder meanwhile. What you save in an editor "
-    "that is connected to snapd stays yours. Everything else that changes meanwhile counts as the command's."
+    "Run a command and record what it does as steps of a session. An agent that can be given hooks for one run gets "
+    "them: its tool calls are the steps, and what else changes is yours. Of any other command, and with --agent, "
+    "--title, --here or --socket, each burst of changes is a step. Then all that changes meanwhile counts as the "
+    "command's, except what you save in an editor that is connected to snapd."
 )
 _CONFLICTS = "what to do with files that changed after the step (default: merge)"
 
