@@ -121,12 +121,14 @@ def _opencode(wired: Wired, words: list[str], path: str) -> OneRun | None:
         return None
     if not isinstance(plugins, list):
         return None
-    scratch = tempfile.mkdtemp(prefix="snapd-run-")
-    plugin = os.path.join(scratch, "snapd.js")
-    with open(plugin, "w", encoding="utf-8") as file:
-        file.write(styles.whole(wired.agent, path))
+    scratch, plugin = _scratch("snapd.js", styles.whole(wired.agent, path))
     plugins.append(f"file://{plugin}")
     return OneRun(wired.agent, words, {_OPENCODE_VARIABLE: json.dumps(config)}, scratch=scratch)
+
+
+def _pi(wired: Wired, words: list[str], path: str) -> OneRun | None:
+    scratch, extension = _scratch("snapd.ts", styles.whole(wired.agent, path))
+    return OneRun(wired.agent, [words[0], "--extension", extension, *words[1:]], scratch=scratch)
 
 
 def _qwen(wired: Wired, words: list[str], path: str) -> OneRun | None:
@@ -134,10 +136,7 @@ def _qwen(wired: Wired, words: list[str], path: str) -> OneRun | None:
         return None
     if any(True for _ in wrong_with(wired)):
         return None
-    scratch = tempfile.mkdtemp(prefix="snapd-run-")
-    defaults = os.path.join(scratch, "settings.json")
-    with open(defaults, "w", encoding="utf-8") as file:
-        json.dump({"hooks": styles.entries(wired.agent, path)}, file)
+    scratch, defaults = _scratch("settings.json", json.dumps({"hooks": styles.entries(wired.agent, path)}))
     return OneRun(wired.agent, words, {_QWEN_VARIABLE: defaults}, scratch=scratch)
 
 
@@ -145,8 +144,18 @@ _WAYS: dict[str, Callable[[Wired, list[str], str], OneRun | None]] = {
     "claude": _claude,
     "codex": _codex,
     "opencode": _opencode,
+    "pi": _pi,
     "qwen": _qwen,
 }
+
+
+def _scratch(name: str, text: str) -> tuple[str, str]:
+    """Writes a file into a new directory of its own; gives both paths."""
+    directory = tempfile.mkdtemp(prefix="snapd-run-")
+    path = os.path.join(directory, name)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    return directory, path
 
 
 def _toml(value: Any) -> str:

@@ -273,6 +273,7 @@ _ALL = (
             None, "PreToolUse PostToolUse PostToolUseFailure", "UserPromptSubmit Stop SessionStart SessionEnd"
         ),
         called="continue",
+        still="Continue CLI 1.5.47 was seen to load such hooks and to run none at a tool call: try 'snapd run -- cn'",
     ),
     Agent(
         name="opencode",
@@ -304,6 +305,7 @@ _ALL = (
         project=(".pi/extensions/snapd.ts",),
         style="plugin",
         events={},
+        tested="0.73.1",
     ),
 )
 

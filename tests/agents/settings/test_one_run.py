@@ -95,6 +95,15 @@ def test_opencode_has_a_plugin_beside_its_own(place: Place) -> None:
     assert not os.path.exists(os.path.dirname(plugin))
 
 
+def test_pi_has_an_extension(place: Place) -> None:
+    found = place.ask("pi", "-p", "go")
+    assert found is not None
+    assert (found.words[:2], found.words[3:]) == (["pi", "--extension"], ["-p", "go"])
+    assert Path(found.words[2]).read_text("utf-8") == whole(AGENTS["pi"], str(place.snapd))
+    found.close()
+    assert not os.path.exists(found.words[2])
+
+
 def test_qwen_has_defaults(place: Place) -> None:
     found = place.ask("qwen", "-p", "go")
     assert found is not None
