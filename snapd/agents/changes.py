@@ -51,6 +51,8 @@ def to_install(agent: Agent, path: str, before: bytes | None, record: Record | N
             raise InvalidParams(
                 "there is a file of somebody else's", hint="move it, or call 'snapd hook' in it", field="NAME"
             )
+        if before not in (None, after):
+            _refuse_edited(before, record)
         if before == after:
             return Change(before, before, record)
         made = [] if record is None else record.made
@@ -84,7 +86,10 @@ def to_uninstall(agent: Agent, before: bytes | None, record: Record | None) -> C
     if before is None:
         return Change(None, None, None)
     if agent.style in ("executables", "plugin"):
-        return Change(before, None if styles.is_whole_ours(styles.text_of(before)) else before, None)
+        if not styles.is_whole_ours(styles.text_of(before)):
+            return Change(before, before, None)
+        _refuse_edited(before, record)
+        return Change(before, None, None)
     text = styles.text_of(before)
     if not styles.programs(text):
         return Change(before, before, None)
@@ -105,6 +110,14 @@ def with_made(change: Change, made: list[str]) -> Record | None:
     if change.record is None:
         return None
     return replace(change.record, made=[*change.record.made, *made])
+
+
+def _refuse_edited(data: bytes | None, record: Record | None) -> None:
+    """Raises `InvalidParams` if somebody edited a file that is snapd's alone: their work would go with it."""
+    if data is not None and record is not None and record.digest != digest(data):
+        raise InvalidParams(
+            "somebody edited this file of snapd's", hint="keep the edits elsewhere and remove the file", field="NAME"
+        )
 
 
 def _made_by_snapd(agent: Agent, record: Record | None) -> bool:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import difflib
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from snapd.core.errors import IoError, SnapdError
+from snapd.core.errors import IoError, PathOutsideWorkspace, SnapdError
 
 from .changes import Change, to_install, to_uninstall, with_made
 from .record import Records
@@ -84,6 +85,7 @@ def _each(
         files = agent.files(environment, root)
         for file in files[::-1] if make is to_uninstall else files:
             try:
+                _check_inside(file, root)
                 change = _one(agent, file, make, records, dry_run=dry_run)
             except SnapdError as error:
                 yield Done(agent, file, "failed", error=error)
@@ -125,6 +127,13 @@ def _write(agent: Agent, file: str, change: Change, record: Record | None, recor
     records.drop(file)
     if change.after is None and record is not None:
         remove_directories(record.made)
+
+
+def _check_inside(file: str, root: str | None) -> None:
+    """Raises `PathOutsideWorkspace` if a link leads out of the project: who made that has no say in other files."""
+    real = os.path.realpath(file)
+    if root is not None and os.path.commonpath([real, os.path.realpath(root)]) != os.path.realpath(root):
+        raise PathOutsideWorkspace(f"{file} leads out of the project, to {real}", hint="remove the link and try again")
 
 
 def _did(change: Change) -> Did:

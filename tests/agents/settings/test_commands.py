@@ -6,7 +6,7 @@ import json
 import os
 import stat
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -269,3 +269,55 @@ def test_without_what_is_remembered_the_hooks_go_all_the_same(user: User) -> Non
 def test_wrong_words(user: User, words: list[str], said: str) -> None:
     result = user.agent(*words)
     assert (result.code, said in result.err) == (2, True), result.err
+
+
+def test_links_out_of_a_project_are_not_followed(user: User) -> None:
+    elsewhere = user.at / "elsewhere"
+    elsewhere.mkdir(parents=True)
+    (user.project / ".claude").symlink_to(elsewhere)
+    said = user.agent("install", "claude", "codex", "--project")
+    assert (said.code, "leads out of the project" in said.text) == (3, True)
+    assert list(elsewhere.iterdir()) == []
+    assert (user.project / ".codex/hooks.json").is_file()
+
+
+@pytest.mark.parametrize(
+    ("name", "file"), [("opencode", ".config/opencode/plugins/snapd.js"), ("cline", "Documents/Cline/Hooks/PreToolUse")]
+)
+def test_an_edited_file_of_snapds_is_not_removed(
+    user: User, name: str, file: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    user.agent("install", name)
+    path = user.at / file
+    with path.open("a", encoding="utf-8") as out:
+        out.write("// my own addition\n")
+    edited = path.read_bytes()
+    monkeypatch.setattr("sys.argv", [user.program("other/snapd", "cat > /dev/null")])
+    for action in ("uninstall", "install"):
+        said = user.agent(action, name)
+        assert (said.code in (1, 3), "somebody edited" in said.text) == (True, True)
+        assert path.read_bytes() == edited
+
+
+def test_what_is_written_meanwhile_is_kept(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    from snapd.agents import install, settings_file
+
+    path = user.write(user.at / ".claude/settings.json", '{"a": 1}')
+    texts = iter(['{"a": 2}', '{"a": 3}'])
+
+    def slowly(file: str, *how: Any, **more: Any) -> list[str]:
+        text = next(texts, None)
+        if text is not None:
+            path.write_text(text, "utf-8")
+        return settings_file.replace(file, *how, **more)
+
+    monkeypatch.setattr(install, "replace", slowly)
+    assert user.agent("install", "claude").code == 0
+    assert json.loads(path.read_text("utf-8"))["a"] == 3
+    texts = iter(['{"a": 4}', '{"a": 5}', '{"a": 6}'])
+    said = user.agent("uninstall", "claude")
+    assert (said.code, path.read_text("utf-8")) == (0, '{"a": 4}'), "what somebody wrote has no hooks of snapd's"
+    texts = iter([f'{{"a": {number}}}' for number in range(9)])
+    said = user.agent("install", "claude")
+    assert (said.code, "was changed meanwhile" in said.text) == (1, True)
+    assert list(path.parent.iterdir()) == [path]
