@@ -29,6 +29,7 @@ _CODEX_KEY = "/<session-flags>/config.toml"
 """The file that Codex names for what its command line sets."""
 _QWEN_VARIABLE = "QWEN_CODE_SYSTEM_DEFAULTS_PATH"
 _QWEN_DEFAULTS = ("/etc/qwen-code/system-defaults.json", "/Library/Application Support/QwenCode/system-defaults.json")
+_PI_PACKAGE = "/pi-coding-agent/"
 _OPENCODE_VARIABLE = "OPENCODE_CONFIG_CONTENT"
 
 
@@ -127,6 +128,10 @@ def _opencode(wired: Wired, words: list[str], path: str) -> OneRun | None:
 
 
 def _pi(wired: Wired, words: list[str], path: str) -> OneRun | None:
+    program = shutil.which(words[0], path=wired.environment.get("PATH"))
+    # another program of so short a name would not know the option
+    if program is None or _PI_PACKAGE not in os.path.realpath(program):
+        return None
     scratch, extension = _scratch("snapd.ts", styles.whole(wired.agent, path))
     return OneRun(wired.agent, [words[0], "--extension", extension, *words[1:]], scratch=scratch)
 

@@ -22,13 +22,13 @@ VALUES: Any = st.recursive(
 )
 
 
-@settings(max_examples=amount(100, 2000))
+@settings(max_examples=amount(100, 1000))
 @given(value=VALUES, indent=st.sampled_from([None, 1, "\t"]), ascii_only=st.booleans())
 def test_json_means_the_same(value: Any, indent: Any, ascii_only: bool) -> None:
     assert plain(parse(json.dumps(value, indent=indent, ensure_ascii=ascii_only))) == value
 
 
-@settings(max_examples=amount(100, 2000))
+@settings(max_examples=amount(100, 1000))
 @given(text=made_up.settings())
 def test_comments_mean_nothing(text: str) -> None:
     found = parse(text)
@@ -44,7 +44,7 @@ def _refuse(word: str) -> None:
     raise ValueError(word)
 
 
-@settings(max_examples=amount(100, 2000))
+@settings(max_examples=amount(100, 1000))
 @given(text=st.text(alphabet='{}[]",:/*\\ \n\t1-truefalsn\ufeff', max_size=20) | st.text(max_size=20))
 def test_it_takes_what_json_takes_and_refuses_the_rest_with_its_own_error(text: str) -> None:
     try:

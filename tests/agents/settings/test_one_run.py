@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -96,9 +97,17 @@ def test_opencode_has_a_plugin_beside_its_own(place: Place) -> None:
 
 
 def test_pi_has_an_extension(place: Place) -> None:
-    found = place.ask("pi", "-p", "go")
+    other = place.home / "bin/pi"
+    other.parent.mkdir()
+    shutil.copy("/bin/true", other)
+    assert place.ask(str(other), "-p", "go") is None, "a program that happens to have this name"
+    script = place.home / "lib/node_modules/@x/pi-coding-agent/dist/cli.js"
+    script.parent.mkdir(parents=True)
+    shutil.move(other, script)
+    other.symlink_to(script)
+    found = place.ask(str(other), "-p", "go")
     assert found is not None
-    assert (found.words[:2], found.words[3:]) == (["pi", "--extension"], ["-p", "go"])
+    assert (found.words[:2], found.words[3:]) == ([str(other), "--extension"], ["-p", "go"])
     assert Path(found.words[2]).read_text("utf-8") == whole(AGENTS["pi"], str(place.snapd))
     found.close()
     assert not os.path.exists(found.words[2])

@@ -91,7 +91,7 @@ def test_odd_files(agent: Agent, before: bytes | None) -> None:
     assert to_uninstall(agent, after, installed.record).after == before
 
 
-@settings(max_examples=amount(150, 5000))
+@settings(max_examples=amount(50, 1500))
 @given(text=made_up.settings(), agent=st.sampled_from(OF_JSON))
 def test_made_up_files(text: str, agent: Agent) -> None:
     installed = to_install(agent, SNAPD, text.encode(), None)
@@ -104,7 +104,7 @@ def test_made_up_files(text: str, agent: Agent) -> None:
     assert result_of(to_uninstall(agent, result_of(moved), moved.record)).decode() == text
 
 
-@settings(max_examples=amount(150, 5000))
+@settings(max_examples=amount(50, 1500))
 @given(text=made_up.settings(), agent=st.sampled_from(OF_JSON))
 def test_what_somebody_adds_meanwhile_stays(text: str, agent: Agent) -> None:
     def edit(old: str) -> str:
@@ -117,7 +117,7 @@ def test_what_somebody_adds_meanwhile_stays(text: str, agent: Agent) -> None:
     assert result_of(to_uninstall(agent, edited.encode(), installed.record)).decode() == edit(text)
 
 
-@settings(max_examples=amount(150, 5000))
+@settings(max_examples=amount(50, 1500))
 @given(text=made_up.settings(), agent=st.sampled_from(OF_JSON), kept=st.booleans())
 def test_what_a_program_writes_anew_keeps_its_meaning(text: str, agent: Agent, kept: bool) -> None:
     installed = to_install(agent, SNAPD, text.encode(), None)
