@@ -112,6 +112,16 @@ _COPILOT_EVENTS = _wired(
 )
 _COPILOT = Folder(".copilot", "COPILOT_HOME")
 
+_CLINE_HOOKS = [
+    "PreToolUse",
+    "PostToolUse",
+    "UserPromptSubmit",
+    "TaskStart",
+    "TaskResume",
+    "TaskCancel",
+    "TaskComplete",
+]
+
 _ALL = (
     Agent(
         name="claude",
@@ -124,7 +134,8 @@ _ALL = (
         events=_wired(
             _CLAUDE_TOOLS,
             "PreToolUse PostToolUse PostToolUseFailure",
-            "PostToolBatch UserPromptSubmit Stop SubagentStart SubagentStop SessionStart SessionEnd",
+            "PostToolBatch PermissionDenied UserPromptSubmit Stop StopFailure SubagentStart SubagentStop SessionStart "
+            "SessionEnd",
         ),
         tested="2.1.330",
     ),
@@ -234,8 +245,8 @@ _ALL = (
         title="Cline",
         programs=("cline",),
         folder=Folder("Documents/Cline"),
-        user=tuple(f"Hooks/{name}" for name in ("PreToolUse", "PostToolUse", "UserPromptSubmit")),
-        project=tuple(f".clinerules/hooks/{name}" for name in ("PreToolUse", "PostToolUse", "UserPromptSubmit")),
+        user=tuple(f"Hooks/{name}" for name in _CLINE_HOOKS),
+        project=tuple(f".clinerules/hooks/{name}" for name in _CLINE_HOOKS),
         style="executables",
         events={},
         traces=(

@@ -232,7 +232,7 @@ def test_a_new_place_of_the_program_replaces_the_old_one(user: User, monkeypatch
     assert (state["working"], "which is not there" in str(state["problem"])) == (False, True)
     user.agent("install", "claude")
     text = path.read_text("utf-8")
-    assert (user.snapd in text, text.count(f"{moved} hook")) == (False, 10)
+    assert (user.snapd in text, text.count(f"{moved} hook")) == (False, 12)
     assert user.states()["claude"]["working"] is True
     user.agent("uninstall", "claude")
     assert path.read_text("utf-8") == '{"model": "x"}'
