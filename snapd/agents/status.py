@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -14,7 +15,7 @@ from . import styles
 from .jsonc import parse
 from .program import hook_command
 from .settings_file import read
-from .switches import Wired, Wrong, wrong_with
+from .switches import Wired, Wrong, enabling_plugin, wrong_with
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -33,7 +34,7 @@ class State:
     Attributes:
         agent: the agent.
         found: whether it is on this machine.
-        scopes: where it has snapd's hooks: `user`, `project`.
+        scopes: where it has snapd's hooks: `user`, `project`, `plugin`.
         settings: the file with the hooks; where there is none, the one that an install would write.
         problem: why the hooks do not work; None if nothing is known to be wrong.
         hint: what to do about that.
@@ -85,6 +86,12 @@ class Looking:
                 scopes.append(scope)
                 places += having
                 problems += self._wrong(agent, each)
+        plugin = Wired(agent, files["user"][0], self._environment, self._root)
+        enabling = enabling_plugin(plugin)
+        if enabling is not None:
+            scopes.append("plugin")
+            places.append(enabling)
+            problems += self._wrong_with_plugin(plugin)
         return State(
             agent=agent,
             found=agent.found(self._environment),
@@ -130,6 +137,15 @@ class Looking:
                 failure = self._failure(hook_command(path, agent.called)) if os.access(path, os.X_OK) else None
                 if failure is not None:
                     yield failure, "'snapd doctor' checks this installation"
+
+    def _wrong_with_plugin(self, plugin: Wired) -> Iterator[Wrong]:
+        if shutil.which("snapd", path=self._environment.get("PATH")) is None:
+            yield "the plugin runs 'snapd', which is not on the PATH", "put the directory of snapd on the PATH"
+        else:
+            failure = self._failure("snapd hook")
+            if failure is not None:
+                yield failure, "'snapd doctor' checks this installation"
+        yield from wrong_with(plugin)
 
     def _is_as_wanted(self, agent: Agent, text: str | None) -> bool:
         if text is None:

@@ -59,6 +59,20 @@ class Wired:
         return [*self.agent.files(self.environment), *self.agent.files(self.environment, self.root)]
 
 
+def enabling_plugin(wired: Wired) -> str | None:
+    """The settings that enable snapd's plugin, which brings the same hooks; None if none do.
+
+    Claude Code alone has such a plugin; those of other agents are files that an install writes.
+    """
+    if wired.agent.name != "claude":
+        return None
+    for place in [*wired.files, _claude_local(wired)]:
+        enabled = _settings(place).get("enabledPlugins")
+        if isinstance(enabled, dict) and any(name.startswith("snapd@") and on is True for name, on in enabled.items()):
+            return place
+    return None
+
+
 def wrong_with(wired: Wired) -> Iterator[Wrong]:
     """Looks for what keeps the hooks in a file from running."""
     check = _CHECKS.get(wired.agent.name)
@@ -103,13 +117,16 @@ def codex_has_hooks_off(folder: str) -> bool:
 
 def _claude(wired: Wired) -> Iterator[Wrong]:
     managed = _MANAGED.get(sys.platform)
-    local = os.path.join(wired.root, ".claude", "settings.local.json")
-    for place in [*wired.files, local, *filter(None, [managed])]:
+    for place in [*wired.files, _claude_local(wired), *filter(None, [managed])]:
         settings = _settings(place)
         if settings.get("disableAllHooks") is True:
             yield f"{place} says disableAllHooks", "set disableAllHooks to false there"
         if place == managed and settings.get("allowManagedHooksOnly") is True:
             yield f"{place} says allowManagedHooksOnly", "ask whoever manages this machine to allow snapd's hooks"
+
+
+def _claude_local(wired: Wired) -> str:
+    return os.path.join(wired.root, ".claude", "settings.local.json")
 
 
 def _gemini(wired: Wired) -> Iterator[Wrong]:

@@ -112,15 +112,8 @@ _COPILOT_EVENTS = _wired(
 )
 _COPILOT = Folder(".copilot", "COPILOT_HOME")
 
-_CLINE_HOOKS = [
-    "PreToolUse",
-    "PostToolUse",
-    "UserPromptSubmit",
-    "TaskStart",
-    "TaskResume",
-    "TaskCancel",
-    "TaskComplete",
-]
+_CLINE_TASKS = ("TaskStart", "TaskResume", "TaskCancel", "TaskComplete")
+_CLINE_HOOKS = ("PreToolUse", "PostToolUse", "UserPromptSubmit", *_CLINE_TASKS)
 
 _ALL = (
     Agent(

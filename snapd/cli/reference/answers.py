@@ -232,7 +232,7 @@ class AgentState:
     installed: Annotated[bool, "Whether it has hooks of snapd's."]
     working: Annotated[bool, "Whether it has hooks, nothing is known to be wrong with them, and they run."]
     settings: Annotated[str, "The file with the hooks, or the one that an install would write."]
-    scopes: Annotated[list[str], "Where it has hooks: `user`, `project`."]
+    scopes: Annotated[list[str], "Where it has hooks: `user`, `project`, `plugin`."]
     problem: Annotated[str | None, "What is wrong."] = None
     hint: Annotated[str | None, "What to do about it."] = None
     tested: Annotated[str | None, "The version with which its hooks were run for real; absent if never."] = None

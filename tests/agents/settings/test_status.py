@@ -128,3 +128,16 @@ def test_what_people_read(user: User) -> None:
     assert "not on this machine: codex, gemini" in said.text
     user.agent("install", "claude")
     assert f"ok  claude    {user.at}/.claude/settings.json (user)\n" in user.agent("status").text
+
+
+def test_the_plugin_of_claude(user: User) -> None:
+    """Settings as `claude plugin install snapd@snapd` of Claude Code 2.1.330 writes them."""
+    path = user.write(user.at / ".claude/settings.json", '{"enabledPlugins": {"snapd@snapd": true, "x@y": true}}')
+    state = user.states()["claude"]
+    assert (state["scopes"], state["working"], state["settings"]) == (["plugin"], True, str(path))
+    user.program("bin/snapd", "exit 1")
+    assert "'snapd hook' ends with exit code 1" in str(user.states()["claude"]["problem"])
+    user.home.env["PATH"] = "/usr/bin:/bin"
+    assert "not on the PATH" in str(user.states()["claude"]["problem"])
+    path.write_text('{"enabledPlugins": {"snapd@snapd": false}}', "utf-8")
+    assert user.states()["claude"]["installed"] is False
