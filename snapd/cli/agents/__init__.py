@@ -1,1 +1,1 @@
-"""The commands that agents call, or that wire agents to snapd."""
+"""The commands that agents and editors call, or that wire agents to snapd."""

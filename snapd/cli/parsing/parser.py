@@ -6,11 +6,11 @@ import argparse
 
 from snapd._version import __version__
 
-from .agent_parser import add_agents
 from .groups import GROUPS
 from .session_parser import add_sessions
 from .shared_options import FOLDER, changing, common, looking
 from .usage import Parser
+from .wiring_parser import add_wiring
 
 COMMANDS = {
     "track": ("looking.look", "track"),
@@ -80,7 +80,7 @@ def build_parser() -> Parser:
     base: argparse.ArgumentParser = parser
     commands = base.add_subparsers(dest="command", metavar="COMMAND")
     parser.groups = GROUPS
-    for add in (_add_looking, _add_bringing_back, add_sessions, add_agents, _add_ui, _add_keeping, _add_serving):
+    for add in (_add_looking, _add_bringing_back, add_sessions, add_wiring, _add_ui, _add_keeping, _add_serving):
         add(commands)
     return parser
 

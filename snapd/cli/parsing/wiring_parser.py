@@ -7,7 +7,7 @@ import argparse
 from .shared_options import common
 
 
-def add_agents(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add_wiring(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Adds the command."""
     agent = commands.add_parser("agent", help="wire agents to snapd by their own hooks, and see whether that works")
     actions = agent.add_subparsers(dest="action", metavar="ACTION", required=True)
