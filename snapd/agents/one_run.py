@@ -13,6 +13,8 @@ import tempfile
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from snapd.core.errors import SnapdError
+
 from . import styles
 from .status import Looking
 from .switches import Wired, codex_digest, codex_event, codex_has_hooks_off, wrong_with
@@ -74,6 +76,9 @@ def with_hooks(words: list[str], path: str, environment: Mapping[str, str], root
 
     Returns:
         None if the command is no agent that snapd knows, or one that cannot be given hooks here.
+
+    Raises:
+        OSError: a file for the run cannot be written.
     """
     agent = agent_of(words)
     if agent is None or _WITHOUT_HOOKS.get(agent.name, set()).intersection(words):
@@ -101,7 +106,7 @@ def _codex(wired: Wired, words: list[str], path: str) -> OneRun | None:
     try:
         if codex_has_hooks_off(wired.folder):
             return None
-    except ValueError:
+    except SnapdError:
         return None
     options: list[str] = []
     trusted = {}

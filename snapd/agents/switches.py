@@ -9,7 +9,7 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from snapd.core.errors import SnapdError
+from snapd.core.errors import InvalidParams, SnapdError
 
 from .jsonc import Array, Object, parse, plain
 from .settings_file import read
@@ -109,7 +109,7 @@ def codex_has_hooks_off(folder: str) -> bool:
     """Whether the settings in a folder of Codex switch off all hooks.
 
     Raises:
-        ValueError: they are broken.
+        SnapdError: they are broken, or cannot be read.
     """
     features = _toml(os.path.join(folder, "config.toml")).get("features")
     return isinstance(features, dict) and features.get("hooks", features.get("codex_hooks")) is False
@@ -156,8 +156,8 @@ def _codex(wired: Wired) -> Iterator[Wrong]:
     place = os.path.join(wired.folder, "config.toml")
     try:
         config = _toml(place)
-    except ValueError as error:
-        yield f"{place}: {error}", "correct the file"
+    except SnapdError as error:
+        yield error.message, error.hint
         return
     if codex_has_hooks_off(wired.folder):
         yield f"{place} has the feature hooks switched off", "set features.hooks to true there"
@@ -226,11 +226,15 @@ def _toml(path: str) -> dict[str, Any]:
     """The settings in a file of TOML.
 
     Raises:
-        ValueError: it is broken.
+        InvalidParams: it is broken.
+        IoError: it cannot be read.
     """
     if sys.version_info >= (3, 11):
         import tomllib
     else:
         import tomli as tomllib
     data = read(path)
-    return {} if data is None else tomllib.loads(data.decode("utf-8"))
+    try:
+        return {} if data is None else tomllib.loads(data.decode("utf-8"))
+    except ValueError as error:
+        raise InvalidParams(f"{path}: {error}", hint="correct the file and try again", field="NAME") from error

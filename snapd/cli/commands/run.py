@@ -92,7 +92,11 @@ def _hooks(options: argparse.Namespace, folder: str, words: list[str]) -> OneRun
     from snapd.agents.one_run import with_hooks
     from snapd.agents.program import program
 
-    return with_hooks(words, program(), os.environ, folder)
+    try:
+        return with_hooks(words, program(), os.environ, folder)
+    except OSError as error:
+        print_error(error, "the agent is not given hooks: ")
+        return None
 
 
 def _agent_without_hooks(options: argparse.Namespace, words: list[str]) -> Agent | None:

@@ -141,3 +141,9 @@ def test_the_plugin_of_claude(user: User) -> None:
     assert "not on the PATH" in str(user.states()["claude"]["problem"])
     path.write_text('{"enabledPlugins": {"snapd@snapd": false}}', "utf-8")
     assert user.states()["claude"]["installed"] is False
+
+
+def test_settings_of_codex_that_cannot_be_read(user: User) -> None:
+    (user.at / ".codex/config.toml").mkdir(parents=True)
+    user.agent("install", "codex")
+    assert "config.toml is not a file" in str(user.states()["codex"]["problem"])

@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 SNAPD = """#!{python}
-import json, os, subprocess, sys
+import json, os, subprocess, sys, tempfile
 from snapd.cli.main import main
+tempfile.tempdir = os.environ.get("TEMPORARY")
 sys.argv[0] = __file__
 if sys.argv[1] != "hook":
     sys.exit(main())
@@ -138,3 +139,17 @@ def test_an_agent_that_cannot_be_given_hooks_is_recorded_by_bursts(place: Place)
     assert "1 step" in done.err
     assert "steps are bursts of changes" in done.err
     assert "after 'snapd agent install claude', steps are the tool calls of Claude Code" in done.err
+
+
+def test_an_agent_runs_though_it_cannot_be_given_hooks(place: Place) -> None:
+    program = Path(place.home.at("bin/opencode"))
+    program.write_text("#!/bin/sh\necho six > six\nexit 5\n", "utf-8")
+    program.chmod(0o755)
+    place.home.env["TEMPORARY"] = place.home.at("nowhere")
+    try:
+        done = place.run("--quiet", "0.1", "--", "opencode")
+    finally:
+        del place.home.env["TEMPORARY"]
+    assert done.code == 5
+    assert "the agent is not given hooks: " in done.err
+    assert "steps are bursts of changes" in done.err
