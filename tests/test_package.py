@@ -132,6 +132,17 @@ print(os.path.dirname(snapd.__file__), os.path.dirname(snapd_client.__file__))
     assert shown.split() == [str(packages / "snapd"), str(packages / "snapd_client")]
 
 
+def test_the_plugins_of_agents_are_installed(installed: Installed, tmp_path: Path) -> None:
+    program = installed.folder / "bin" / "snapd"
+    said = installed.run("snapd", "agent", "install", "opencode", "amp", "pi", cwd=tmp_path)
+    files = [Path(line.split()[1].rstrip(":")) for line in said.splitlines() if line.endswith(": created")]
+    assert len(files) == 3
+    for file in files:
+        assert f'const PROGRAM = "{program}"' in file.read_text("utf-8")
+    installed.run("snapd", "agent", "uninstall", "--all", cwd=tmp_path)
+    assert not any(file.exists() for file in files)
+
+
 def _canonical(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 

@@ -204,6 +204,7 @@ DIALECTS = {
                     "tool.execute.error": END,
                     "session.idle": STOP,
                     "session.deleted": FINISH,
+                    "dispose": FINISH,
                 },
                 told="plain",
                 hears=("chat.message", "tool.execute.before", "tool.execute.after"),

@@ -8,35 +8,40 @@ import shutil
 import signal
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from snapd_client import ClientError
 
 from snapd.cli.requests.connection import connected
 from snapd.cli.requests.folder import folder_of
-from snapd.cli.requests.names import find_step, short
-from snapd.cli.terminal.layout import fit_name, terminal_width
-from snapd.cli.terminal.output import Painter, counts, print_error, printable
-from snapd.cli.terminal.reasons import sharing
-from snapd.cli.terminal.uncaptured import not_in_snapshots
+from snapd.cli.terminal.output import print_error, printable
 from snapd.core.errors import InvalidParams, SnapdError
 from snapd.launch import ensure_daemon
 from snapd.locations import Locations
 
+from .hooked import Hooked
 from .recorder import Recorder
+from .summary import tell_bursts, tell_hooked
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Callable, Mapping
     from types import FrameType
 
+    from snapd_client import Client
+
+    from snapd.agents.one_run import OneRun
+    from snapd.agents.table import Agent
     from snapd.backend import Backend
+
+_Recording = TypeVar("_Recording", Hooked, Recorder)
 
 _NOT_FOUND = 127
 _NOT_EXECUTABLE = 126
 _BY_SIGNAL = 128
 _FROM_TERMINAL = (signal.SIGINT, signal.SIGQUIT)
 _FORWARDED = (*_FROM_TERMINAL, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
-_FILES = 3
 _ANSWER_SECONDS = 60.0
 """How long the daemon may take to open the folder, and to end a step: what the command changed since the last one."""
 
@@ -55,8 +60,9 @@ def run(options: argparse.Namespace) -> int:
     if program is None:
         print(f"snapd: {printable(words[0])}: command not found\nhint: check its name, and PATH", file=sys.stderr)
         return _NOT_FOUND
+    hooks = _hooks(options, folder, words)
     try:
-        recorder = _record(options, folder, words)
+        recording = _by_hooks(options, folder, hooks) if hooks is not None else _by_bursts(options, folder, words)
     except (SnapdError, ClientError, OSError) as error:
         if options.require:
             raise
@@ -65,32 +71,89 @@ def run(options: argparse.Namespace) -> int:
             return child.run(program, words)
     try:
         with _Child() as child:
-            code = child.run(program, words)
-            _finish(options, recorder)
+            if isinstance(recording, Hooked):
+                assert hooks is not None
+                code = child.run(program, hooks.words, hooks.variables)
+                tell_hooked(options, recording, hooks)
+            else:
+                code = child.run(program, words)
+                tell_bursts(options, recording, _agent_without_hooks(options, words))
     finally:
-        recorder.close()
+        recording.close()
+        if hooks is not None:
+            hooks.close()
     return code
 
 
-def _record(options: argparse.Namespace, folder: str, words: list[str]) -> Recorder:
-    """Begins to record.
+def _hooks(options: argparse.Namespace, folder: str, words: list[str]) -> OneRun | None:
+    """The command with hooks of its own, which tell its steps better than bursts do; None if it has none."""
+    if _wants_bursts(options):
+        return None
+    from snapd.agents.one_run import with_hooks
+    from snapd.agents.program import program
+
+    try:
+        return with_hooks(words, program(), os.environ, folder)
+    except OSError as error:
+        print_error(error, "the agent is not given hooks: ")
+        return None
+
+
+def _agent_without_hooks(options: argparse.Namespace, words: list[str]) -> Agent | None:
+    """The agent of a command that could not be given hooks; None where options asked for bursts."""
+    if _wants_bursts(options):
+        return None
+    from snapd.agents.one_run import agent_of
+
+    return agent_of(words)
+
+
+def _wants_bursts(options: argparse.Namespace) -> bool:
+    """Whether options say what hooks choose by themselves: the folder, the daemon, the session."""
+    return bool(options.agent or options.title or options.socket or options.here)
+
+
+def _by_hooks(options: argparse.Namespace, folder: str, hooks: OneRun) -> Hooked:
+    """Begins to record what the agent's hooks tell.
 
     Raises:
         SnapdError, ClientError, OSError: nothing is recorded.
     """
+    return _started(
+        options, folder, lambda found, client, ensure: Hooked(found, client, ensure, hooks.agent.name), Hooked.start
+    )
+
+
+def _by_bursts(options: argparse.Namespace, folder: str, words: list[str]) -> Recorder:
+    """Begins to record bursts of changes; raises as `_by_hooks` does."""
+    agent, title = options.agent or os.path.basename(words[0]), options.title or shlex.join(words)
+    return _started(
+        options,
+        folder,
+        lambda found, client, ensure: Recorder(found, client, ensure, options.quiet),
+        lambda recorder: recorder.start(agent, title),
+    )
+
+
+def _started(
+    options: argparse.Namespace,
+    folder: str,
+    make: Callable[[Backend, Client, Callable[[], None]], _Recording],
+    start: Callable[[_Recording], None],
+) -> _Recording:
     locations = Locations.from_environment(os.environ)
     path = os.path.abspath(options.socket) if options.socket else locations.socket
     found, client = connected(locations, path, folder, _ANSWER_SECONDS)
-    recorder = Recorder(found, client, lambda: ensure_daemon(locations, path).close(), options.quiet)
+    recording = make(found, client, lambda: ensure_daemon(locations, path).close())
     try:
         # the first snapshot takes as long as it takes: a daemon that has answered so far is alive
         client.timeout = None
-        recorder.start(options.agent or os.path.basename(words[0]), options.title or shlex.join(words))
+        start(recording)
     except BaseException:
-        recorder.close()
+        recording.close()
         raise
     client.timeout = _ANSWER_SECONDS
-    return recorder
+    return recording
 
 
 class _Child:
@@ -124,10 +187,10 @@ class _Child:
         os.close(self._signals)
         os.close(self._told)
 
-    def run(self, program: str, words: list[str]) -> int:
-        """Runs it to its end; gives the exit code."""
+    def run(self, program: str, words: list[str], variables: Mapping[str, str] = MappingProxyType({})) -> int:
+        """Runs it to its end, with these variables beside those of this process; gives the exit code."""
         try:
-            self._process = subprocess.Popen(words, executable=program)
+            self._process = subprocess.Popen(words, executable=program, env={**os.environ, **variables})
         except OSError as error:
             hint = "check that the file may be executed, and what runs it"
             print(f"snapd: {printable(words[0])}: {error.strerror}\nhint: {hint}", file=sys.stderr)
@@ -166,57 +229,3 @@ def _in_foreground() -> bool:
         return os.tcgetpgrp(terminal) == os.getpgrp()
     finally:
         os.close(terminal)
-
-
-def _finish(options: argparse.Namespace, recorder: Recorder) -> None:
-    """Ends the session, and prints what was recorded."""
-    try:
-        every = recorder.finish()
-        steps = [step for step in every if step.get("files")]
-        shared = _shared(recorder.backend, steps)
-    except (ClientError, SnapdError, OSError) as error:
-        print_error(error, "the session could not be ended: ")
-        return
-    if recorder.trouble is not None:
-        print_error(recorder.trouble, "some changes may not be recorded: ")
-    painter = Painter(options, sys.stderr)
-    name = short(recorder.session_id)
-    lost = not_in_snapshots(every)
-    if not steps:
-        print(painter.paint(f"snapd: session {name}: nothing changed", "dim"), file=sys.stderr)
-        if lost is not None:
-            print(f"  {painter.paint(lost, 'yellow')}", file=sys.stderr)
-        return
-    said = "1 step" if len(steps) == 1 else f"{len(steps)} steps"
-    print(f"snapd: session {painter.paint(name, 'yellow')}: {said}", file=sys.stderr)
-    for step in steps:
-        print(f"  {painter.paint('●', 'cyan')} {_step(painter, step)}", file=sys.stderr)
-    for line in [*shared, *filter(None, [lost])]:
-        print(f"  {painter.paint(line, 'yellow')}", file=sys.stderr)
-    note = "all that changed meanwhile counts as the command's, except what you saved in a connected editor"
-    for line in (note, f"snapd undo --session {name} undoes the last step, and with --all all of them"):
-        print(painter.paint(line, "dim"), file=sys.stderr)
-
-
-def _shared(found: Backend, steps: list[dict[str, Any]]) -> list[str]:
-    """Says which files other steps may have written, too, and which steps these are."""
-    files: dict[str, dict[str, None]] = {}
-    for step in steps:
-        for row in step["files"]:
-            for other in row.get("sharedWith", ()):
-                files.setdefault(other, {})[printable(row["file"])] = None
-    lines = []
-    for other, names in files.items():
-        agent = find_step(found, other).get("agent")
-        shown = ", ".join(list(names)[:_FILES]) + (f" and {len(names) - _FILES} more" if len(names) > _FILES else "")
-        lines.append(f"{shown}: {sharing(other, agent)}; an undo leaves what is shared")
-    return lines
-
-
-def _step(painter: Painter, step: dict[str, Any]) -> str:
-    files = step["files"]
-    total = {key: sum(row[key] for row in files) for key in ("additions", "deletions")}
-    room = (terminal_width() - 40) // min(len(files), _FILES)
-    names = ", ".join(fit_name(printable(row["file"]), max(8, room)) for row in files[:_FILES])
-    more = f" and {len(files) - _FILES} more" if len(files) > _FILES else ""
-    return f"{step['stepId'][:8]}  {counts(painter, {'binary': False, **total})}  {names}{more}"

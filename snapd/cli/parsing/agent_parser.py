@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import argparse
 
-from .shared_options import FOLDER
+from .shared_options import FOLDER, common
+
+_ACP = (
+    "Stand between an editor and an agent that speak the Agent Client Protocol: each prompt becomes a step, each tool "
+    "call that can write a part of it, and /undo, /redo and /steps work in the conversation. In the editor's settings, "
+    "put 'snapd acp --' before the agent's command. SNAPD_LOG=info tells on standard error what snapd does."
+)
 
 
 def add_agents(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Adds them."""
-    for add in (_add_hook, _add_mcp):
+    for add in (_add_agent, _add_acp, _add_mcp, _add_hook):
         add(commands)
 
 
@@ -37,3 +43,44 @@ def _add_mcp(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         "--here", action="store_true", help="use this very folder, not the one around it that has snapshots of it"
     )
     mcp.add_argument("--socket", metavar="PATH", help="the daemon's socket (default: the user's own)")
+
+
+def _add_acp(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    acp = commands.add_parser(
+        "acp",
+        help="run an agent of the Agent Client Protocol for an editor, and record what it does",
+        description=_ACP,
+        usage="snapd acp [options] -- AGENT ...",
+    )
+    acp.add_argument("--socket", metavar="PATH", help="the daemon's socket (default: the user's own)")
+    acp.add_argument("words", metavar="AGENT", nargs=argparse.REMAINDER, help="the agent's command and its arguments")
+
+
+def _add_agent(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    agent = commands.add_parser("agent", help="wire agents to snapd by their own hooks, and see whether that works")
+    actions = agent.add_subparsers(dest="action", metavar="ACTION", required=True)
+    install = actions.add_parser(
+        "install",
+        parents=[common(asks=False)],
+        help="write snapd's hooks into the settings of agents",
+        description="Write hooks into the settings of agents, so that each of their steps is recorded. Everything "
+        "else in these files stays as it is.",
+    )
+    uninstall = actions.add_parser(
+        "uninstall", parents=[common(asks=False)], help="take snapd's hooks out of the settings of agents"
+    )
+    install.add_argument("--all", action="store_true", help="all agents that are on this machine")
+    uninstall.add_argument("--all", action="store_true", help="all agents that snapd knows")
+    for action in (install, uninstall):
+        action.add_argument(
+            "names", metavar="NAME", nargs="*", help="such as claude or codex; 'snapd agent status' lists them"
+        )
+        action.add_argument(
+            "--project", action="store_true", help="the settings of this project, not those of the user"
+        )
+        action.add_argument("-n", "--dry-run", action="store_true", help="only show the diff of what would be done")
+    actions.add_parser(
+        "status",
+        parents=[common(asks=False)],
+        help="show which agents are wired, and what keeps their hooks from working",
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 GROUPS = {
     "look": ("status", "log", "sessions", "show", "diff", "patch", "files", "snapshots", "watch", "ui"),
     "take back": ("undo", "redo", "revert-hunk", "revert", "restore"),
-    "agents": ("run", "acp", "hook", "mcp", "step", "session"),
+    "agents": ("agent", "run", "acp", "mcp", "hook", "step", "session"),
     "keep": ("track", "gc", "du", "purge"),
     "service": ("doctor", "fsck", "serve", "connect", "stop", "completion", "help"),
 }

@@ -35,6 +35,7 @@ COMMANDS = {
     "acp": ("agents.acp", "acp"),
     "hook": ("agents.hook", "hook"),
     "mcp": ("agents.mcp", "mcp"),
+    "agent": ("agents.agent", "agent"),
     "gc": ("admin.gc", "gc"),
     "du": ("admin.du", "du"),
     "purge": ("commands.purge", "purge"),

@@ -10,13 +10,10 @@ _STEP = "a step: its name, the beginning of its name, or 'last'; 'snapd log' sho
 _SESSION = "a session: its name or the beginning of its name; 'snapd sessions' lists them"
 _TIME = "90m, 2h or 3d ago, 14:30, 2026-11-20, '2026-11-20 14:30'"
 _RUN = (
-    "Run a command and record as steps of a session what changes in the folder meanwhile. What you save in an editor "
-    "that is connected to snapd stays yours. Everything else that changes meanwhile counts as the command's."
-)
-_ACP = (
-    "Stand between an editor and an agent that speak the Agent Client Protocol: each prompt becomes a step, each tool "
-    "call that can write a part of it, and /undo, /redo and /steps work in the conversation. In the editor's settings, "
-    "put 'snapd acp --' before the agent's command. SNAPD_LOG=info tells on standard error what snapd does."
+    "Run a command and record what it does as steps of a session. An agent that can be given hooks for one run gets "
+    "them: its tool calls are the steps, and what else changes is yours. Of any other command, and with --agent, "
+    "--title, --here or --socket, each burst of changes is a step. Then all that changes meanwhile counts as the "
+    "command's, except what you save in an editor that is connected to snapd."
 )
 _CONFLICTS = "what to do with files that changed after the step (default: merge)"
 
@@ -46,7 +43,6 @@ def add_sessions(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     _add_step(commands)
     _add_session(commands)
     _add_run(commands)
-    _add_acp(commands)
 
 
 def _add_undoing(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -136,17 +132,6 @@ def _add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     )
     run.add_argument("--require", action="store_true", help="do not run the command if its steps cannot be recorded")
     run.add_argument("words", metavar="COMMAND", nargs=argparse.REMAINDER, help="the command and its arguments")
-
-
-def _add_acp(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    acp = commands.add_parser(
-        "acp",
-        help="run an agent of the Agent Client Protocol for an editor, and record what it does",
-        description=_ACP,
-        usage="snapd acp [options] -- AGENT ...",
-    )
-    acp.add_argument("--socket", metavar="PATH", help="the daemon's socket (default: the user's own)")
-    acp.add_argument("words", metavar="AGENT", nargs=argparse.REMAINDER, help="the agent's command and its arguments")
 
 
 def _positive(text: str) -> int:

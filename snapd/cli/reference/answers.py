@@ -200,6 +200,51 @@ class CheckedStores:
     stores: Annotated[list[CheckResult | UncheckedStore], "All stores of the user."]
 
 
+@attrs.frozen(kw_only=True)
+class SettingsFile:
+    """What `agent install` or `agent uninstall` did with one file, or would do."""
+
+    agent: Annotated[str, "The agent whose file it is."]
+    file: Annotated[str, "Its path."]
+    did: Annotated[
+        str,
+        "`created` or `removed`: the file itself; `changed`: hooks in it; `nothing`; `failed`: it is as it was, and "
+        "`error` says why.",
+    ]
+    diff: Annotated[str | None, "With `--dry-run`, the change as a unified diff."] = None
+    error: Annotated[Error | None, "What is wrong."] = None
+
+
+@attrs.frozen(kw_only=True)
+class SettingsFiles:
+    """What `agent install` or `agent uninstall` did."""
+
+    files: Annotated[list[SettingsFile], "The files of all agents that were named."]
+
+
+@attrs.frozen(kw_only=True)
+class AgentState:
+    """What is known of an agent and its hooks."""
+
+    name: Annotated[str, "What snapd calls it."]
+    title: Annotated[str, "What its makers call it."]
+    found: Annotated[bool, "Whether it is on this machine."]
+    installed: Annotated[bool, "Whether it has hooks of snapd's."]
+    working: Annotated[bool, "Whether it has hooks, nothing is known to be wrong with them, and they run."]
+    settings: Annotated[str, "The file with the hooks, or the one that an install would write."]
+    scopes: Annotated[list[str], "Where it has hooks: `user`, `project`, `plugin`."]
+    problem: Annotated[str | None, "What is wrong."] = None
+    hint: Annotated[str | None, "What to do about it."] = None
+    tested: Annotated[str | None, "The version with which its hooks were run for real; absent if never."] = None
+
+
+@attrs.frozen(kw_only=True)
+class AgentStates:
+    """What is known of agents and their hooks."""
+
+    agents: Annotated[list[AgentState], "All agents that snapd knows."]
+
+
 ANSWERS: dict[str, Any] = {
     "track": TrackResult,
     "patch": Patch,
@@ -219,6 +264,9 @@ ANSWERS: dict[str, Any] = {
     "step begin": BegunStep,
     "step end": StepEndResult | EndedSteps,
     "session end": SessionEndResult,
+    "agent install": SettingsFiles,
+    "agent uninstall": SettingsFiles,
+    "agent status": AgentStates,
     "gc": CleanupResult | CleanedStores,
     "du": StoreSizes,
     "purge": PurgeResult,

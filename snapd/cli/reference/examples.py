@@ -25,6 +25,7 @@ _BASKET = """def total(items):
 _BETTER = """def total(items):
     return sum(item.price * item.count for item in items)
 """
+_WIRING = ("agent install", "agent uninstall")
 _RUN_NAME = re.compile(r"\b[0-9a-f]{8}\b")
 
 
@@ -35,7 +36,7 @@ class _Player:
 
     def show(self, words: str, typed: str, *, sizes: bool = True) -> str:
         """Runs what is typed, as the example of a command; gives what it printed."""
-        alone = [] if words in ("du", "stop") else ["--no-daemon"]
+        alone = [] if words in ("du", "stop", *_WIRING) else ["--no-daemon"]
         said = self.scene.run(*typed.split(), *alone, sizes=sizes)
         self.played[words] = (f"snapd {typed}", said)
         self.scene.later()
@@ -88,6 +89,10 @@ def play(scene: Scene) -> Played:
     show("gc", "gc", sizes=False)
     show("doctor", "doctor", sizes=False)
     show("fsck", "fsck", sizes=False)
+    # by this folder, it is found
+    scene.write("../home/.codex/config.toml", 'model = "gpt-5.5"\n')
+    show("agent install", "agent install codex")
+    show("agent uninstall", "agent uninstall codex")
     return player.played | _with_daemon(scene) | _UNPLAYED
 
 
@@ -106,6 +111,7 @@ _UNPLAYED: Played = {
     "watch": ("snapd watch", ""),
     "acp": ("snapd acp -- claude-agent-acp", ""),
     "mcp": ("snapd mcp", ""),
+    "agent status": ("snapd agent status", ""),
     "ui": ("snapd ui", ""),
     "serve": ("snapd serve --idle-exit 0", ""),
     "connect": ("snapd connect", ""),

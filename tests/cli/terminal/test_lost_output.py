@@ -152,6 +152,8 @@ CASES: list[tuple[Callable[[Bench], Any], int]] = [
     (always("files", "HASH"), 0),
     (always("status"), 0),
     (always("hook"), 0),
+    (always("agent", "status"), 0),
+    (always("acp", "--", "true"), 0),
     (restoring("revert", "HASH", "a", "--yes"), 0),
     (restoring("restore", "HASH", "--yes"), 0),
     (restoring("restore", "HASH", "--yes", "--json"), 0),
@@ -241,7 +243,7 @@ def is_shown(words: list[str], code: int) -> bool:
 def check(home: Home, bench: Bench, prepare: Callable[[Bench], Any], code: int, way: str, *, here: bool) -> None:
     words, done = prepare(bench)
     # these are about a process: one has children, one is read by a thread that stays until its end, one takes stdout
-    found, out, err = (launch_here if here and words[0] not in ("run", "connect", "mcp") else launch)(
+    found, out, err = (launch_here if here and words[0] not in ("run", "connect", "mcp", "acp") else launch)(
         home, bench.root, words, way
     )
     if way.startswith("stdout") and is_shown(words, code):

@@ -1,0 +1,178 @@
+"""Gives an agent its hooks for one run alone, where it has a way to be given them; nothing is installed.
+
+The ways are those that work in the real programs. Gemini CLI 0.61.0 has none for people who are not root: it takes
+settings beside the person's own only from files that belong to root.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from snapd.core.errors import SnapdError
+
+from . import styles
+from .status import Looking
+from .switches import Wired, codex_digest, codex_event, codex_has_hooks_off, wrong_with
+from .table import AGENTS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from .table import Agent
+
+_WITHOUT_HOOKS = {"claude": {"--safe-mode", "--bare"}, "codex": {"features.hooks=false", "features.codex_hooks=false"}}
+"""Words of the command that switch hooks off."""
+_CODEX_KEY = "/<session-flags>/config.toml"
+"""The file that Codex names for what its command line sets."""
+_QWEN_VARIABLE = "QWEN_CODE_SYSTEM_DEFAULTS_PATH"
+_QWEN_DEFAULTS = ("/etc/qwen-code/system-defaults.json", "/Library/Application Support/QwenCode/system-defaults.json")
+_PI_PACKAGE = "/pi-coding-agent/"
+_OPENCODE_VARIABLE = "OPENCODE_CONFIG_CONTENT"
+
+
+@dataclass(frozen=True)
+class OneRun:
+    """A command whose agent reports what it does.
+
+    Attributes:
+        agent: the agent.
+        words: the command, with what gives it hooks.
+        variables: of the environment, that give it hooks.
+        installed: whether it has hooks anyway, and needs nothing.
+        scratch: a directory with what the command reads, until `close`.
+    """
+
+    agent: Agent
+    words: list[str]
+    variables: dict[str, str] = field(default_factory=dict)
+    installed: bool = False
+    scratch: str | None = None
+
+    def close(self) -> None:
+        """Removes what the command read."""
+        if self.scratch is not None:
+            shutil.rmtree(self.scratch, ignore_errors=True)
+
+
+def agent_of(words: list[str]) -> Agent | None:
+    """The agent that a command starts, if snapd knows it."""
+    name = os.path.basename(words[0])
+    return next((agent for agent in AGENTS.values() if name in agent.programs), None)
+
+
+def with_hooks(words: list[str], path: str, environment: Mapping[str, str], root: str) -> OneRun | None:
+    """Gives the agent of a command hooks for this run.
+
+    Args:
+        words: the command.
+        path: of the snapd program.
+        environment: that it runs in.
+        root: of the project.
+
+    Returns:
+        None if the command is no agent that snapd knows, or one that cannot be given hooks here.
+
+    Raises:
+        OSError: a file for the run cannot be written.
+    """
+    agent = agent_of(words)
+    if agent is None or _WITHOUT_HOOKS.get(agent.name, set()).intersection(words):
+        return None
+    looking = Looking(path, environment, root)
+    if looking.at(agent).working:
+        return OneRun(agent, words, installed=True)
+    way = _WAYS.get(agent.name)
+    # hooks that fail would leave nobody who records
+    if way is None or looking.failure(agent) is not None:
+        return None
+    return way(Wired(agent, agent.files(environment)[0], environment, root), words, path)
+
+
+def _claude(wired: Wired, words: list[str], path: str) -> OneRun | None:
+    # of two --settings, the last one counts
+    if any(word.split("=")[0] == "--settings" for word in words) or any(True for _ in wrong_with(wired)):
+        return None
+    settings = json.dumps({"hooks": styles.entries(wired.agent, path)}, ensure_ascii=False)
+    return OneRun(wired.agent, [words[0], "--settings", settings, *words[1:]])
+
+
+def _codex(wired: Wired, words: list[str], path: str) -> OneRun | None:
+    """By settings on the command line, which name snapd's own hooks as trusted and no others."""
+    try:
+        if codex_has_hooks_off(wired.folder):
+            return None
+    except SnapdError:
+        return None
+    options: list[str] = []
+    trusted = {}
+    for event, groups in styles.entries(wired.agent, path).items():
+        options += ["-c", f"hooks.{event}={_toml(groups)}"]
+        for number, group in enumerate(groups):
+            known = codex_event(event)
+            digest = codex_digest(known, group.get("matcher"), group["hooks"][0])
+            trusted[f"{_CODEX_KEY}:{known}:{number}:0"] = {"trusted_hash": digest}
+    return OneRun(wired.agent, [words[0], *options, "-c", f"hooks.state={_toml(trusted)}", *words[1:]])
+
+
+def _opencode(wired: Wired, words: list[str], path: str) -> OneRun | None:
+    try:
+        config = json.loads(wired.environment.get(_OPENCODE_VARIABLE) or "{}")
+        plugins = config.setdefault("plugin", [])
+    except (ValueError, AttributeError):
+        return None
+    if not isinstance(plugins, list):
+        return None
+    scratch, plugin = _scratch("snapd.js", styles.whole(wired.agent, path))
+    plugins.append(f"file://{plugin}")
+    return OneRun(wired.agent, words, {_OPENCODE_VARIABLE: json.dumps(config)}, scratch=scratch)
+
+
+def _pi(wired: Wired, words: list[str], path: str) -> OneRun | None:
+    program = shutil.which(words[0], path=wired.environment.get("PATH"))
+    # another program of so short a name would not know the option
+    if program is None or _PI_PACKAGE not in os.path.realpath(program):
+        return None
+    scratch, extension = _scratch("snapd.ts", styles.whole(wired.agent, path))
+    return OneRun(wired.agent, [words[0], "--extension", extension, *words[1:]], scratch=scratch)
+
+
+def _qwen(wired: Wired, words: list[str], path: str) -> OneRun | None:
+    if wired.environment.get(_QWEN_VARIABLE) or any(map(os.path.exists, _QWEN_DEFAULTS)):
+        return None
+    if any(True for _ in wrong_with(wired)):
+        return None
+    scratch, defaults = _scratch("settings.json", json.dumps({"hooks": styles.entries(wired.agent, path)}))
+    return OneRun(wired.agent, words, {_QWEN_VARIABLE: defaults}, scratch=scratch)
+
+
+_WAYS: dict[str, Callable[[Wired, list[str], str], OneRun | None]] = {
+    "claude": _claude,
+    "codex": _codex,
+    "opencode": _opencode,
+    "pi": _pi,
+    "qwen": _qwen,
+}
+
+
+def _scratch(name: str, text: str) -> tuple[str, str]:
+    """Writes a file into a new directory of its own; gives both paths."""
+    directory = tempfile.mkdtemp(prefix="snapd-run-")
+    path = os.path.join(directory, name)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    return directory, path
+
+
+def _toml(value: Any) -> str:
+    """A value as TOML writes it on one line."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{json.dumps(name)} = {_toml(each)}" for name, each in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_toml, value)) + "]"
+    # a string of JSON is one of TOML, where DEL is written as an escape
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

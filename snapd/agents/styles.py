@@ -1,0 +1,162 @@
+"""How each agent writes a hook, and which hooks in a file are snapd's."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from snapd.core.errors import InvalidParams
+
+from .jsonc import Array, Object, Value, parse, plain
+from .program import hook_command, program_of
+
+if TYPE_CHECKING:
+    from .table import Agent
+
+SECONDS = 10
+"""The time limit of a hook, where an agent counts one; `snapd hook` gives up long before."""
+_SCRIPT_MARK = "# snapd: 'snapd agent install' wrote this, 'snapd agent uninstall' removes it"
+_PLUGIN_MARK = "// snapd: "
+"""How the line of a plugin begins that says whose it is."""
+_PLUGIN_PROGRAM = 'const PROGRAM = "snapd"'
+"""The line of a plugin that an install fills in."""
+_COMMANDS = ("command", "bash")
+"""The members of a hook that hold its command line."""
+
+
+def entries(agent: Agent, path: str) -> dict[str, list[Any]]:
+    """What the `hooks` of an agent's settings are to have, by event.
+
+    Args:
+        agent: whose settings are JSON.
+        path: of the snapd program.
+    """
+    command = hook_command(path, agent.called)
+    return {event: [_entry(agent, event, tools, command)] for event, tools in agent.events.items()}
+
+
+def _entry(agent: Agent, event: str, tools: str | None, command: str) -> dict[str, Any]:
+    matcher = {} if tools is None else {"matcher": tools}
+    seconds = (agent.limits or {}).get(event, SECONDS)
+    limit = {"timeout": seconds * agent.per_second} if agent.per_second else {}
+    if agent.style == "nested":
+        return {**matcher, "hooks": [{"type": "command", "command": command, **limit}]}
+    if agent.style == "copilot":
+        return {**matcher, "type": "command", "bash": command, "timeoutSec": seconds}
+    return {**matcher, "command": command, **limit}
+
+
+def is_ours(value: object) -> bool:
+    """Whether a value in a `hooks` is a hook of snapd's."""
+    return isinstance(value, Value) and any(program_of(command) is not None for command in _command_lines(value))
+
+
+def programs(text: str) -> set[str]:
+    """The snapd programs that the hooks of some settings run."""
+    found = set()
+    for _, hooks in _events(text):
+        for hook in hooks.items:
+            for value in (hook, *_inner(hook)):
+                found |= {path for line in _command_lines(value) if (path := program_of(line)) is not None}
+    return found
+
+
+def are_complete(text: str, agent: Agent, path: str) -> bool:
+    """Whether settings have exactly the hooks that an install writes."""
+    ours: dict[str, list[Any]] = {}
+    for event, hooks in _events(text):
+        for hook in hooks.items:
+            if is_ours(hook) or any(map(is_ours, _inner(hook))):
+                ours.setdefault(event, []).append(plain(hook))
+    root = parse(text)
+    return (
+        ours == entries(agent, path)
+        and isinstance(root, Object)
+        and all(root.get(name) is not None for name in agent.members or {})
+    )
+
+
+def _events(text: str) -> list[tuple[str, Array]]:
+    root = parse(text)
+    hooks = root.get("hooks") if isinstance(root, Object) else None
+    if not isinstance(hooks, Object):
+        return []
+    return [(member.name, member.value) for member in hooks.members if isinstance(member.value, Array)]
+
+
+def _inner(hook: Value) -> list[Value]:
+    inner = hook.get("hooks") if isinstance(hook, Object) else None
+    return inner.items if isinstance(inner, Array) else []
+
+
+def _command_lines(hook: Value) -> list[Any]:
+    return [plain(hook.get(name)) for name in _COMMANDS] if isinstance(hook, Object) else []
+
+
+def text_of(data: bytes) -> str:
+    """The text of a file.
+
+    Raises:
+        InvalidParams: it is none.
+    """
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InvalidParams(
+            f"byte {error.start + 1}: this is not UTF-8 text",
+            hint="write the file anew as UTF-8 and try again; nothing was changed",
+            field="NAME",
+        ) from error
+
+
+def whole(agent: Agent, path: str) -> str:
+    """The text of a file that is snapd's alone: an executable or a plugin.
+
+    Args:
+        agent: whose hooks are such files.
+        path: of the snapd program.
+    """
+    if agent.style == "plugin":
+        return _plugin(agent.name).replace(_PLUGIN_PROGRAM, f"const PROGRAM = {_quoted(path)}", 1)
+    # Cline wants an answer in any case
+    return (
+        f"#!/bin/sh\n{_SCRIPT_MARK}\nsaid=$({shlex.quote(path)} hook {agent.name})\n"
+        """if [ -n "$said" ]; then printf '%s\\n' "$said"; else echo '{"cancel": false}'; fi\n"""
+    )
+
+
+def is_whole_ours(text: str) -> bool:
+    """Whether a file is one that `whole` made, by this or another version of snapd."""
+    lines = text.splitlines()[:3]
+    return any(line == _SCRIPT_MARK or line.startswith(_PLUGIN_MARK) for line in lines)
+
+
+def program_of_whole(text: str) -> str | None:
+    """The snapd program that such a file runs; None if it does not say."""
+    for line in text.splitlines():
+        if line.startswith("const PROGRAM = "):
+            value = plain(parse(line.removeprefix("const PROGRAM = ")))
+            return value if isinstance(value, str) else None
+        if line.startswith("said=$("):
+            return program_of(line.removeprefix("said=$(").removesuffix(")"))
+    return None
+
+
+def _quoted(text: str) -> str:
+    import json
+
+    return json.dumps(text)
+
+
+@cache
+def _plugin(name: str) -> str:
+    """The plugin of an agent as snapd ships it."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    file = {"opencode": "snapd.js"}.get(name, "snapd.ts")
+    # the second is where it stands in a checkout
+    places = [os.path.join(here, "plugins", name, file), os.path.join(here, "..", "..", "clients", name, file)]
+    place = next((place for place in places if os.path.exists(place)), places[0])
+    with open(place, encoding="utf-8") as source:
+        return source.read()

@@ -1,0 +1,240 @@
+"""What in an agent's own settings keeps installed hooks from running."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from snapd.core.errors import InvalidParams, SnapdError
+
+from .jsonc import Array, Object, parse, plain
+from .settings_file import read
+from .styles import is_ours
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from .table import Agent
+
+Wrong = tuple[str, str]
+"""What is wrong, and what to do about it."""
+
+_MANAGED = {
+    "darwin": "/Library/Application Support/ClaudeCode/managed-settings.json",
+    "linux": "/etc/claude-code/managed-settings.json",
+}
+_CODEX_DEFAULT_SECONDS = 600
+_CODEX_LONGEST = {"session_end": 3}
+"""Codex shortens longer time limits of these events."""
+
+
+@dataclass(frozen=True)
+class Wired:
+    """A file that has hooks of snapd's.
+
+    Attributes:
+        agent: whose file it is.
+        file: its path.
+        environment: of the user.
+        root: of the project.
+    """
+
+    agent: Agent
+    file: str
+    environment: Mapping[str, str]
+    root: str
+
+    @property
+    def folder(self) -> str:
+        """Of the agent's user settings."""
+        return self.agent.folder.path(self.environment)
+
+    @property
+    def files(self) -> list[str]:
+        """The agent's files of hooks, of the user and of the project."""
+        return [*self.agent.files(self.environment), *self.agent.files(self.environment, self.root)]
+
+
+def enabling_plugin(wired: Wired) -> str | None:
+    """The settings that enable snapd's plugin, which brings the same hooks; None if none do.
+
+    Claude Code alone has such a plugin; those of other agents are files that an install writes.
+    """
+    if wired.agent.name != "claude":
+        return None
+    for place in [*wired.files, _claude_local(wired)]:
+        enabled = _settings(place).get("enabledPlugins")
+        if isinstance(enabled, dict) and any(name.startswith("snapd@") and on is True for name, on in enabled.items()):
+            return place
+    return None
+
+
+def wrong_with(wired: Wired) -> Iterator[Wrong]:
+    """Looks for what keeps the hooks in a file from running."""
+    check = _CHECKS.get(wired.agent.name)
+    if check is not None:
+        yield from check(wired)
+
+
+def codex_digest(event: str, matcher: str | None, hook: Mapping[str, Any]) -> str:
+    """The digest of a hook by which Codex knows whether a person trusts it, as Codex 0.169.0 makes it.
+
+    Args:
+        event: in snake_case.
+        matcher: of the group that the hook is in.
+        hook: of type `command`, as it is written.
+    """
+    seconds = hook.get("timeout", _CODEX_DEFAULT_SECONDS)
+    handler = {
+        "type": "command",
+        "async": hook.get("async", False),
+        "command": hook["command"],
+        "timeout": min(seconds, _CODEX_LONGEST.get(event, seconds)),
+    }
+    identity = {"event_name": event, "hooks": [handler], **({"matcher": matcher} if matcher else {})}
+    text = json.dumps(identity, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
+
+
+def codex_event(name: str) -> str:
+    """What Codex calls an event in the names of hooks."""
+    return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name).lstrip("_")
+
+
+def codex_has_hooks_off(folder: str) -> bool:
+    """Whether the settings in a folder of Codex switch off all hooks.
+
+    Raises:
+        SnapdError: they are broken, or cannot be read.
+    """
+    features = _toml(os.path.join(folder, "config.toml")).get("features")
+    return isinstance(features, dict) and features.get("hooks", features.get("codex_hooks")) is False
+
+
+def _claude(wired: Wired) -> Iterator[Wrong]:
+    managed = _MANAGED.get(sys.platform)
+    for place in [*wired.files, _claude_local(wired), *filter(None, [managed])]:
+        settings = _settings(place)
+        if settings.get("disableAllHooks") is True:
+            yield f"{place} says disableAllHooks", "set disableAllHooks to false there"
+        if place == managed and settings.get("allowManagedHooksOnly") is True:
+            yield f"{place} says allowManagedHooksOnly", "ask whoever manages this machine to allow snapd's hooks"
+
+
+def _claude_local(wired: Wired) -> str:
+    return os.path.join(wired.root, ".claude", "settings.local.json")
+
+
+def _gemini(wired: Wired) -> Iterator[Wrong]:
+    for place in wired.files:
+        config = _settings(place).get("hooksConfig")
+        if not isinstance(config, dict):
+            continue
+        if config.get("enabled") is False:
+            yield f"{place} has hooks switched off", "set hooksConfig.enabled to true there"
+        disabled = config.get("disabled")
+        if isinstance(disabled, list) and any("snapd hook" in str(name) for name in disabled):
+            yield f"{place} has snapd's hook disabled", "take it out of hooksConfig.disabled there"
+
+
+def _disable_all(*names: str) -> Callable[[Wired], Iterator[Wrong]]:
+    """Looks for `disableAllHooks` in the file itself and in these files of the agent's folder."""
+
+    def check(wired: Wired) -> Iterator[Wrong]:
+        for place in dict.fromkeys([wired.file, *(os.path.join(wired.folder, name) for name in names)]):
+            if _settings(place).get("disableAllHooks") is True:
+                yield f"{place} says disableAllHooks", "set disableAllHooks to false there"
+
+    return check
+
+
+def _codex(wired: Wired) -> Iterator[Wrong]:
+    place = os.path.join(wired.folder, "config.toml")
+    try:
+        config = _toml(place)
+    except SnapdError as error:
+        yield error.message, error.hint
+        return
+    if codex_has_hooks_off(wired.folder):
+        yield f"{place} has the feature hooks switched off", "set features.hooks to true there"
+    if wired.file not in wired.agent.files(wired.environment):
+        projects = config.get("projects")
+        project = projects.get(wired.root) if isinstance(projects, dict) else None
+        if not isinstance(project, dict) or project.get("trust_level") != "trusted":
+            yield "Codex does not trust this project, so it leaves out its hooks", "start codex here and trust it"
+    hooks = config.get("hooks")
+    state = hooks.get("state") if isinstance(hooks, dict) else None
+    untrusted = off = 0
+    for key, digest in _codex_hooks(wired.file):
+        known = state.get(key) if isinstance(state, dict) else None
+        known = known if isinstance(known, dict) else {}
+        untrusted += known.get("trusted_hash") != digest
+        off += known.get("enabled") is False
+    if untrusted:
+        said = "1 hook is" if untrusted == 1 else f"{untrusted} hooks are"
+        yield f"{said} not trusted, so Codex leaves them out without a word", "start codex, enter /hooks, trust them"
+    if off:
+        yield "hooks are switched off in Codex", "start codex, enter /hooks, and switch them on"
+
+
+def _codex_hooks(file: str) -> Iterator[tuple[str, str]]:
+    """The name under which Codex keeps what it knows of each of snapd's hooks in a file, and the digest that it trusts.
+
+    Seen in Codex 0.169.0: `codex app-server` tells both by `hooks/list`, but writes databases into its folder.
+    """
+    data = read(file)
+    root = None if data is None else parse(data.decode("utf-8"))
+    events = root.get("hooks") if isinstance(root, Object) else None
+    for member in events.members if isinstance(events, Object) else ():
+        event = codex_event(member.name)
+        for number, group in enumerate(member.value.items if isinstance(member.value, Array) else ()):
+            inner = group.get("hooks") if isinstance(group, Object) else None
+            for place, hook in enumerate(inner.items if isinstance(inner, Array) else ()):
+                if is_ours(hook):
+                    yield (
+                        f"{os.path.realpath(file)}:{event}:{number}:{place}",
+                        codex_digest(event, plain(group).get("matcher"), plain(hook)),
+                    )
+
+
+_CHECKS: dict[str, Callable[[Wired], Iterator[Wrong]]] = {
+    "claude": _claude,
+    "codex": _codex,
+    "gemini": _gemini,
+    "qwen": _disable_all("settings.json"),
+    "continue": _disable_all("settings.json"),
+    "droid": _disable_all("settings.json"),
+    "copilot": _disable_all("config.json", "settings.json"),
+}
+
+
+def _settings(path: str) -> dict[str, Any]:
+    """The settings in a file of JSON; none if there is no such file, or none that can be read: the agent says that."""
+    try:
+        data = read(path)
+        found = None if data is None else plain(parse(data.decode("utf-8")))
+    except (SnapdError, UnicodeDecodeError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _toml(path: str) -> dict[str, Any]:
+    """The settings in a file of TOML.
+
+    Raises:
+        InvalidParams: it is broken.
+        IoError: it cannot be read.
+    """
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+    data = read(path)
+    try:
+        return {} if data is None else tomllib.loads(data.decode("utf-8"))
+    except ValueError as error:
+        raise InvalidParams(f"{path}: {error}", hint="correct the file and try again", field="NAME") from error

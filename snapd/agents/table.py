@@ -1,0 +1,332 @@
+"""The agents that snapd can be wired to: how each is found, which files it reads, and which of its events are wired.
+
+Places and formats are those of the agents' documents and of runs of the real programs; `tested` says which.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from snapd.core.errors import InvalidParams
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Literal
+
+    Style = Literal["nested", "flat", "copilot", "executables", "plugin"]
+
+
+@dataclass(frozen=True)
+class Folder:
+    """A folder of an agent's settings.
+
+    Attributes:
+        usual: where it is, below the home directory.
+        variable: the environment variable that names another place for the first part of it, if there is one.
+        below: the rest, below what the variable names.
+    """
+
+    usual: str
+    variable: str | None = None
+    below: str = ""
+
+    def path(self, environment: Mapping[str, str]) -> str:
+        """Where it is for this user; absolute."""
+        home = environment.get("HOME") or os.path.expanduser("~")
+        named = environment.get(self.variable, "") if self.variable else ""
+        if self.variable == "XDG_CONFIG_HOME" and not os.path.isabs(named):
+            # the standard has it so
+            named = ""
+        return os.path.abspath(os.path.join(named or os.path.join(home, self.usual), self.below))
+
+
+@dataclass(frozen=True)
+class Agent:
+    """One agent.
+
+    Attributes:
+        name: what snapd calls it.
+        title: what its makers call it.
+        programs: it is found where one of these is on the PATH, or where one of `traces` exists.
+        traces: folders that it makes.
+        folder: its user settings.
+        user: the files of hooks below that folder.
+        project: the files of hooks below the root of a project.
+        style: how these are written.
+        events: for each event that is wired, the tools that it is wired for; None for all.
+        per_second: in which fractions of a second it counts time limits; 0 if it has none.
+        limits: the longest time limits that it takes, for events that do not get the usual one, in seconds.
+        called: the name that `snapd hook` needs to know it; empty where its events tell.
+        members: what its settings need beside `hooks`.
+        still: what the person has to do after an install.
+        tested: the version whose real program has run the hooks; empty if its documents alone were used.
+    """
+
+    name: str
+    title: str
+    programs: tuple[str, ...]
+    folder: Folder
+    user: tuple[str, ...]
+    project: tuple[str, ...]
+    style: Style
+    events: Mapping[str, str | None]
+    traces: tuple[Folder, ...] = ()
+    per_second: int = 1
+    limits: Mapping[str, int] | None = None
+    called: str = ""
+    members: Mapping[str, int] | None = None
+    still: str = ""
+    tested: str = ""
+
+    def files(self, environment: Mapping[str, str], root: str | None = None) -> list[str]:
+        """The files of hooks, absolute.
+
+        Args:
+            environment: of the user.
+            root: of the project; None for the user's own.
+        """
+        if root is not None:
+            return [os.path.join(root, name) for name in self.project]
+        return [os.path.join(self.folder.path(environment), name) for name in self.user]
+
+    def found(self, environment: Mapping[str, str]) -> bool:
+        """Whether it is on this machine."""
+        if any(shutil.which(program, path=environment.get("PATH")) for program in self.programs):
+            return True
+        return any(os.path.isdir(trace.path(environment)) for trace in self.traces or (self.folder,))
+
+
+def _wired(tool: str | None, tool_events: str, other_events: str) -> dict[str, str | None]:
+    """Events that are wired for some tools, and those that are wired for all."""
+    return {**dict.fromkeys(tool_events.split(), tool), **dict.fromkeys(other_events.split())}
+
+
+_CLAUDE_TOOLS = "Edit|Write|MultiEdit|NotebookEdit|Bash|PowerShell|mcp__.*"
+_COPILOT_EVENTS = _wired(
+    None,
+    "PreToolUse PostToolUse PostToolUseFailure",
+    "UserPromptSubmit Stop SubagentStart SubagentStop SessionStart SessionEnd",
+)
+_COPILOT = Folder(".copilot", "COPILOT_HOME")
+
+_CLINE_TASKS = ("TaskStart", "TaskResume", "TaskCancel", "TaskComplete")
+_CLINE_HOOKS = ("PreToolUse", "PostToolUse", "UserPromptSubmit", *_CLINE_TASKS)
+
+_ALL = (
+    Agent(
+        name="claude",
+        title="Claude Code",
+        programs=("claude",),
+        folder=Folder(".claude", "CLAUDE_CONFIG_DIR"),
+        user=("settings.json",),
+        project=(".claude/settings.json",),
+        style="nested",
+        events=_wired(
+            _CLAUDE_TOOLS,
+            "PreToolUse PostToolUse PostToolUseFailure",
+            "PostToolBatch PermissionDenied UserPromptSubmit Stop StopFailure SubagentStart SubagentStop SessionStart "
+            "SessionEnd",
+        ),
+        tested="2.1.330",
+    ),
+    Agent(
+        name="codex",
+        title="Codex",
+        programs=("codex",),
+        folder=Folder(".codex", "CODEX_HOME"),
+        user=("hooks.json",),
+        project=(".codex/hooks.json",),
+        style="nested",
+        events=_wired(
+            "Bash|apply_patch|Edit|Write|mcp__.*",
+            "PreToolUse PostToolUse",
+            "UserPromptSubmit Stop SubagentStart SubagentStop SessionStart SessionEnd",
+        ),
+        limits={"SessionEnd": 3},
+        still="Codex leaves out hooks that you have not trusted: start codex, enter /hooks, and trust those of snapd",
+        tested="0.169.0",
+    ),
+    Agent(
+        name="gemini",
+        title="Gemini CLI",
+        programs=("gemini",),
+        folder=Folder("", "GEMINI_CLI_HOME", ".gemini"),
+        user=("settings.json",),
+        project=(".gemini/settings.json",),
+        style="nested",
+        events=_wired(
+            "write_file|replace|run_shell_command|mcp_.*",
+            "BeforeTool AfterTool",
+            "BeforeAgent AfterAgent SessionStart SessionEnd",
+        ),
+        per_second=1000,
+        tested="0.61.0",
+    ),
+    Agent(
+        name="cursor",
+        title="Cursor",
+        programs=("cursor", "cursor-agent"),
+        folder=Folder(".cursor"),
+        user=("hooks.json",),
+        project=(".cursor/hooks.json",),
+        style="flat",
+        events=_wired(
+            "Write|StrReplace|Delete|ApplyPatch|EditNotebook|Shell|MCP.*",
+            "preToolUse postToolUse postToolUseFailure",
+            "beforeSubmitPrompt stop subagentStart subagentStop sessionStart sessionEnd",
+        ),
+        members={"version": 1},
+    ),
+    Agent(
+        name="copilot",
+        title="GitHub Copilot CLI",
+        programs=("copilot",),
+        folder=_COPILOT,
+        user=("hooks/snapd.json",),
+        project=(".github/hooks/snapd.json",),
+        style="copilot",
+        events=_COPILOT_EVENTS,
+        members={"version": 1},
+    ),
+    Agent(
+        name="vscode",
+        title="VS Code's agent",
+        programs=("code", "code-insiders"),
+        folder=_COPILOT,
+        user=("hooks/snapd.json",),
+        project=(".github/hooks/snapd.json",),
+        style="copilot",
+        events=_COPILOT_EVENTS,
+        traces=(Folder(".vscode"), Folder(".config", "XDG_CONFIG_HOME", "Code")),
+        members={"version": 1},
+    ),
+    Agent(
+        name="droid",
+        title="Factory Droid",
+        programs=("droid",),
+        folder=Folder(".factory"),
+        user=("settings.json",),
+        project=(".factory/settings.json",),
+        style="nested",
+        events=_wired(
+            "Edit|MultiEdit|Create|Write|ApplyPatch|Execute|mcp__.*",
+            "PreToolUse PostToolUse",
+            "UserPromptSubmit Stop SubagentStop SessionStart SessionEnd",
+        ),
+        called="droid",
+    ),
+    Agent(
+        name="windsurf",
+        title="Windsurf",
+        programs=("windsurf",),
+        folder=Folder(".codeium"),
+        user=("windsurf/hooks.json", "hooks.json"),
+        project=(".windsurf/hooks.json",),
+        style="flat",
+        events=_wired(
+            None,
+            "pre_write_code post_write_code pre_run_command post_run_command pre_mcp_tool_use post_mcp_tool_use",
+            "pre_user_prompt post_cascade_response",
+        ),
+        per_second=0,
+    ),
+    Agent(
+        name="cline",
+        title="Cline",
+        programs=("cline",),
+        folder=Folder("Documents/Cline"),
+        user=tuple(f"Hooks/{name}" for name in _CLINE_HOOKS),
+        project=tuple(f".clinerules/hooks/{name}" for name in _CLINE_HOOKS),
+        style="executables",
+        events={},
+        traces=(
+            Folder("Documents/Cline"),
+            Folder(".config", "XDG_CONFIG_HOME", "Code/User/globalStorage/saoudrizwan.claude-dev"),
+        ),
+        still="Cline runs hooks where they are enabled: see Hooks in its settings",
+    ),
+    Agent(
+        name="qwen",
+        title="Qwen Code",
+        programs=("qwen",),
+        folder=Folder(".qwen", "QWEN_HOME"),
+        user=("settings.json",),
+        project=(".qwen/settings.json",),
+        style="nested",
+        events=_wired(
+            "edit|write_file|notebook_edit|run_shell_command|mcp__.*",
+            "PreToolUse PostToolUse PostToolUseFailure",
+            "UserPromptSubmit Stop SubagentStart SubagentStop SessionStart SessionEnd",
+        ),
+        per_second=1000,
+        called="qwen",
+        tested="0.15.10",
+    ),
+    Agent(
+        name="continue",
+        title="Continue CLI",
+        programs=("cn",),
+        folder=Folder(".continue", "CONTINUE_GLOBAL_DIR"),
+        user=("settings.json",),
+        project=(".continue/settings.json",),
+        style="nested",
+        events=_wired(
+            None, "PreToolUse PostToolUse PostToolUseFailure", "UserPromptSubmit Stop SessionStart SessionEnd"
+        ),
+        called="continue",
+        still="Continue CLI 1.5.47 was seen to load such hooks and to run none at a tool call: try 'snapd run -- cn'",
+    ),
+    Agent(
+        name="opencode",
+        title="OpenCode",
+        programs=("opencode",),
+        folder=Folder(".config", "XDG_CONFIG_HOME", "opencode"),
+        user=("plugins/snapd.js",),
+        project=(".opencode/plugins/snapd.js",),
+        style="plugin",
+        events={},
+        tested="1.18.33",
+    ),
+    Agent(
+        name="amp",
+        title="Amp",
+        programs=("amp",),
+        folder=Folder(".config", "XDG_CONFIG_HOME", "amp"),
+        user=("plugins/snapd.ts",),
+        project=(".amp/plugins/snapd.ts",),
+        style="plugin",
+        events={},
+    ),
+    Agent(
+        name="pi",
+        title="Pi",
+        programs=("pi",),
+        folder=Folder(".pi/agent", "PI_CODING_AGENT_DIR"),
+        user=("extensions/snapd.ts",),
+        project=(".pi/extensions/snapd.ts",),
+        style="plugin",
+        events={},
+        tested="0.73.1",
+    ),
+)
+
+AGENTS: dict[str, Agent] = {agent.name: agent for agent in _ALL}
+"""All agents, by name, in the order in which they are listed."""
+
+
+def named(names: list[str]) -> list[Agent]:
+    """The agents of these names, each once.
+
+    Raises:
+        InvalidParams: there is no agent of such a name.
+    """
+    from snapd.core.rules.meant import did_you_mean
+
+    for name in names:
+        if name not in AGENTS:
+            hint = did_you_mean(name, AGENTS) + f"the agents are {', '.join(AGENTS)}; others run under 'snapd run'"
+            raise InvalidParams(f"there is no agent {name!r}", hint=hint, field="NAME")
+    return [AGENTS[name] for name in dict.fromkeys(names)]

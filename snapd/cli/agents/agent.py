@@ -1,0 +1,174 @@
+"""`snapd agent`: wires agents to snapd, takes the wires out again, and says what works."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from snapd.cli.exit_codes import DONE, FAILED, NOT_ALL
+from snapd.cli.requests.folder import folder_of
+from snapd.cli.terminal.errors import as_json, readable
+from snapd.cli.terminal.filenames import shell_name
+from snapd.cli.terminal.output import Painter, print_json, printable
+from snapd.core.errors import InvalidParams
+from snapd.locations import Locations
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterable
+
+    from snapd.agents.install import Done
+    from snapd.agents.status import State
+    from snapd.agents.table import Agent
+
+_SAID = {
+    "created": ("created", "would create"),
+    "changed": ("changed", "would change"),
+    "removed": ("removed", "would remove"),
+    "nothing": ("nothing to do", "nothing to do"),
+    "failed": ("not changed", "would not change"),
+}
+
+
+def agent(options: argparse.Namespace) -> int:
+    """Installs, uninstalls or tells the state, as the action says."""
+    if options.action == "status":
+        return _status(options)
+    from snapd.agents.install import install, uninstall
+    from snapd.agents.program import program
+    from snapd.agents.record import Records
+
+    agents = _chosen(options)
+    environment = os.environ
+    # by the folders that an install makes, all would be
+    missing = [each for each in agents if not each.found(environment)]
+    root = os.path.realpath(folder_of(options)) if options.project else None
+    records = Records(Locations.from_environment(environment))
+    if options.action == "install":
+        done = install(agents, program(), records, environment, root, dry_run=options.dry_run)
+    else:
+        done = uninstall(agents, records, environment, root, dry_run=options.dry_run)
+    return _tell(options, agents, missing, list(done))
+
+
+def _chosen(options: argparse.Namespace) -> list[Agent]:
+    """The agents that an install or uninstall is about.
+
+    Raises:
+        InvalidParams: none are named, or there is none of a name.
+    """
+    from snapd.agents.table import AGENTS, named
+
+    if options.all == bool(options.names):
+        raise InvalidParams(
+            "expected names of agents, or --all",
+            hint=f"the agents are {', '.join(AGENTS)}; --all takes those that are on this machine",
+            field="NAME",
+        )
+    if options.names:
+        return named(options.names)
+    # what is gone from the machine may have left its settings
+    return [each for each in AGENTS.values() if options.action == "uninstall" or each.found(os.environ)]
+
+
+def _tell(options: argparse.Namespace, agents: list[Agent], missing: list[Agent], done: list[Done]) -> int:
+    failed = [each for each in done if each.error is not None]
+    if options.json:
+        print_json({"files": [_as_json(each, dry_run=options.dry_run) for each in done]})
+    else:
+        _print(options, done)
+        if not agents:
+            print("no agent of those that snapd knows is on this machine")
+        if options.action == "install" and not options.dry_run:
+            _print_hints(agents, missing, done)
+    if not failed:
+        return DONE
+    return FAILED if len(failed) == len(done) else NOT_ALL
+
+
+def _print(options: argparse.Namespace, done: list[Done]) -> None:
+    painter = Painter(options)
+    quiet = options.action == "uninstall" and options.all
+    width = max((len(each.agent.name) for each in done), default=0)
+    if quiet:
+        done = [each for each in done if each.did != "nothing"]
+        if not done:
+            print("no agent has hooks of snapd's")
+    for each in done:
+        said = _SAID[each.did][options.dry_run]
+        line = f"{each.agent.name.ljust(width)}  {shell_name(each.file)}: {said}"
+        if each.error is not None:
+            told = readable(each.error)
+            print(f"{painter.paint(line, 'red')}: {printable(told.message)}\nhint: {printable(told.hint)}")
+        else:
+            print(line)
+        if options.dry_run and each.diff:
+            print(painter.diff(each.diff), end="")
+
+
+def _print_hints(agents: list[Agent], missing: list[Agent], done: list[Done]) -> None:
+    """What the person still has to know or do after an install."""
+    fine = {each.agent.name for each in done if each.error is None}
+    for each in agents:
+        if each.name in fine and each in missing:
+            print(f"{each.title} is not on this machine; its hooks wait for it")
+        if each.still and any(one.agent is each and one.did in ("created", "changed") for one in done):
+            print(each.still)
+
+
+def _as_json(done: Done, *, dry_run: bool) -> dict[str, Any]:
+    told = {"agent": done.agent.name, "file": done.file, "did": done.did}
+    if done.error is not None:
+        return {**told, **as_json(readable(done.error))}
+    return {**told, "diff": done.diff} if dry_run else told
+
+
+def _status(options: argparse.Namespace) -> int:
+    from snapd.agents.program import program
+    from snapd.agents.status import Looking
+    from snapd.agents.table import AGENTS
+
+    looking = Looking(program(), os.environ, os.path.realpath(folder_of(options)))
+    states = [looking.at(each) for each in AGENTS.values()]
+    if options.json:
+        print_json({"agents": [_state_as_json(state) for state in states]})
+    else:
+        _print_states(options, states)
+    return DONE if all(state.working for state in states if state.scopes) else FAILED
+
+
+def _state_as_json(state: State) -> dict[str, Any]:
+    told = {
+        "name": state.agent.name,
+        "title": state.agent.title,
+        "found": state.found,
+        "installed": bool(state.scopes),
+        "working": state.working,
+        "settings": state.settings,
+        "scopes": state.scopes,
+    }
+    more = {"problem": state.problem, "hint": state.hint, "tested": state.agent.tested or None}
+    return {**told, **{name: value for name, value in more.items() if value is not None}}
+
+
+def _print_states(options: argparse.Namespace, states: Iterable[State]) -> None:
+    painter = Painter(options)
+    missing = []
+    for state in states:
+        if not state.found and not state.scopes and state.problem is None:
+            missing.append(state.agent.name)
+            continue
+        mark = painter.paint("ok ", "green") if state.working else painter.paint("bad", "red")
+        if not state.scopes and state.problem is None:
+            mark = painter.paint("no ", "dim")
+        name = state.agent.name.ljust(9)
+        where = f"{shell_name(state.settings)} ({', '.join(state.scopes)})" if state.scopes else "not installed"
+        print(f"{mark} {name} {printable(state.problem or where)}")
+        if state.hint:
+            print(f"hint: {printable(state.hint)}")
+        elif not state.scopes:
+            print(f"hint: 'snapd agent install {state.agent.name}' installs its hooks")
+        elif state.working and not state.agent.tested:
+            print(f"    {painter.paint('built from its documents; not tried with the real program', 'dim')}")
+    if missing:
+        print(painter.paint(f"not on this machine: {', '.join(missing)}", "dim"))
