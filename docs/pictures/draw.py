@@ -5,33 +5,12 @@
 
 from __future__ import annotations
 
-import io
 import os
 import subprocess
 import sys
 import tempfile
 
-from rich.console import Console
-from rich.text import Text
-
-WIDTH = 92
-# rich's own frame refers to fonts on the web; a picture in a repository must stand on its own
-FRAME = """<svg viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/svg" xml:space="preserve">
-<style>
-.{unique_id}-matrix {{ font-family: ui-monospace, Menlo, Consolas, monospace;
-font-size: {char_height}px; white-space: pre; }}
-{styles}
-</style>
-<defs>
-{lines}
-</defs>
-<rect fill="#292929" width="{width}" height="{height}" rx="8"/>
-<g transform="translate({terminal_x}, {terminal_y})">
-{backgrounds}
-<g class="{unique_id}-matrix">{matrix}</g>
-</g>
-</svg>
-"""
+from terminal import recording, save, show_command
 
 PARSER = """def parse(text):
     rows = []
@@ -57,8 +36,7 @@ def header(text):
 
 def main() -> None:
     """Runs the commands and draws what they print."""
-    here = os.path.dirname(os.path.abspath(__file__))
-    console = Console(record=True, width=WIDTH, file=io.StringIO())
+    console = recording()
     with tempfile.TemporaryDirectory(prefix="snapd-picture-") as scratch:
         folder = os.path.join(scratch, "project")
         os.makedirs(os.path.join(folder, "src"))
@@ -80,8 +58,7 @@ def main() -> None:
             return done.stdout
 
         def show(command: str) -> None:
-            console.print(Text.from_markup(f"[bold green]$[/] [bold]{command}[/]"))
-            console.print(Text.from_ansi(snapd(*command.split()[1:], "--color=always").rstrip("\n")))
+            show_command(console, command, snapd(*command.split()[1:], "--color=always"))
 
         def step(session: str, agent: str, tool: str, about: str, files: dict[str, str]) -> str:
             named = ("--session", session, "--agent", agent, "--tool", tool, "--description", about)
@@ -102,8 +79,7 @@ def main() -> None:
         show("snapd log")
         show(f"snapd undo {quoted} --yes")
         show("snapd log -n 2")
-    with open(os.path.join(here, "command-line.svg"), "w", encoding="utf-8") as file:
-        file.write(console.export_svg(title="", code_format=FRAME, unique_id="snapd"))
+    save(console, "command-line.svg")
 
 
 if __name__ == "__main__":
