@@ -22,6 +22,7 @@ from snapd.core.timeline.model import SessionStarted, StepBegun, StepEnded
 from snapd.store.store import Store
 from snapd.store.timeline.database import Database
 from tests.store.steps import Disk, read_files
+from tests.support.amounts import amount
 
 from .telling import Telling
 from .test_model import some_history
@@ -272,6 +273,7 @@ def test_a_directory_that_cannot_take_a_database(telling: Telling, monkeypatch: 
     telling.check()
 
 
+CALLS = (0, 1, 7, 16)[:: amount(2, 1)]
 KILLED = textwrap.dedent("""
     import os, sys
     sys.path.insert(0, sys.argv[3])
@@ -302,7 +304,7 @@ KILLED = textwrap.dedent("""
 """)
 
 
-@pytest.mark.parametrize("where", [f"{name} {at}" for name in ("fdatasync", "rename", "write") for at in (0, 1, 7, 16)])
+@pytest.mark.parametrize("where", [f"{name} {at}" for name in ("fdatasync", "rename", "write") for at in CALLS])
 def test_a_real_kill(tmp_path: Path, where: str) -> None:
     """What was answered is there, and of what was not, nothing or all."""
     path = tmp_path / "store"
