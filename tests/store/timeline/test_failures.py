@@ -233,9 +233,7 @@ def test_a_database_without_room_goes_on_in_memory(
     telling.model.summaries.clear()
     telling.check()
     telling.begin("one", "d")
-    telling.check()
-    telling.reopen()
-    telling.check()
+    telling.check(again=True)
 
 
 def test_a_disk_that_is_really_full_for_the_database(telling: Telling) -> None:
@@ -249,9 +247,7 @@ def test_a_disk_that_is_really_full_for_the_database(telling: Telling) -> None:
         telling.operate(f"full {number}", None, {})
     assert telling.store.timeline._database is not database
     telling.model.summaries.clear()
-    telling.check()
-    telling.reopen()
-    telling.check()
+    telling.check(again=True)
 
 
 def test_a_database_that_cannot_be_read_any_more(telling: Telling) -> None:
@@ -345,9 +341,7 @@ def test_a_question_after_the_close_leaves_the_file_alone(telling: Telling) -> N
     old = telling.store
     telling.reopen()
     telling.model.check(old, summaries=False)
-    telling.check()
-    telling.reopen()
-    telling.check()
+    telling.check(again=True)
 
 
 def test_the_errors_are_typed(telling: Telling, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -373,9 +367,7 @@ def test_a_database_that_fails_while_something_is_supposed_says_so_and_answers_a
             patch.setattr(Database, "last", failing)
             with pytest.raises(IoError, match="try again"):
                 telling.store.timeline.next_seq  # noqa: B018
-    telling.check()
-    telling.reopen()
-    telling.check()
+    telling.check(again=True)
     telling.store.close()
 
 
