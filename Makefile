@@ -17,20 +17,21 @@ NPM_CI := npm ci --no-fund --no-audit --loglevel=error
 VSIX := $(EXTENSION)/snapd.vsix
 SHOTS ?= $(EXTENSION)/build/e2e
 # what `tests/support/amounts.py` makes longer
-LONG := $(addprefix tests/,core fuzz soak/test_histories.py store/fsck/test_kills.py rpc/test_sessions.py worktree/snapshot/test_bursts.py \
-	hazards/test_crash_kill.py hazards/test_paths_races.py)
+LONG := $(addprefix tests/,core fuzz faults/test_sweeps.py soak/test_histories.py rpc/test_sessions.py \
+	hazards/test_crash_kill.py hazards/test_paths_races.py worktree/test_links.py worktree/snapshot/test_bursts.py \
+	store/fsck/test_kills.py store/journal/test_journal.py store/objects/test_damaged_objects.py store/timeline/test_failures.py)
 
 # where it is set, each of the two thousand processes that the tests start would compile snapd anew
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-long test-python test-typescript sweep fuzz soak bench install lint format generate dist lock clean node vsix e2e
+.PHONY: demo test test-long test-python test-typescript sweep fuzz soak bench install lint lint-python lint-typescript format generate dist lock clean node vsix e2e
 
 demo: install
 	$(BIN)/python clients/python/demo.py $(if $(WORKSPACE),"$(WORKSPACE)",.)
 
-# the tests in TypeScript mostly wait for daemons: beside the others, they take next to no time
-test: install lint
-	+$(MAKE) --no-print-directory --jobs 2 test-python test-typescript
+# two at a time, in this order: each half of the lint keeps one core busy, and the tests in TypeScript mostly wait for daemons
+test: install node
+	+$(MAKE) --no-print-directory --jobs 2 lint-python lint-typescript test-python test-typescript
 
 test-python: install
 	$(BIN)/python -m pytest -n 2 --dist worksteal
@@ -94,7 +95,9 @@ e2e: vsix $(EXTENSION)/e2e/node_modules/.installed
 	scripts/with-node node $(EXTENSION)/e2e/run.mjs --vsix $(VSIX) --shots $(SHOTS) \
 		$(foreach name,$(ONLY),--only $(name)) $(if $(PUBLISH),--publish)
 
-lint: install node
+lint: lint-python lint-typescript
+
+lint-python: install
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -102,6 +105,8 @@ lint: install node
 	$(BIN)/python -m snapd.wire --check
 	$(BIN)/python -m snapd.settings --check
 	$(BIN)/python -m snapd.cli.reference --check
+
+lint-typescript: install node
 	$(IN_CLIENT) npm run --silent lint
 	$(IN_EXTENSION) npm run --silent lint
 

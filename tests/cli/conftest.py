@@ -17,18 +17,14 @@ _numbers = count()
 FILES = {"src/main.py": b"print(1)\nprint(2)\n", "README.md": b"# read\n", "src/data.bin": bytes(range(256))}
 
 
-@pytest.fixture(scope="module")
-def home() -> Iterator[Home]:
+def _home() -> Iterator[Home]:
     made = Home()
     yield made
     made.close()
 
 
-@pytest.fixture
-def own_home() -> Iterator[Home]:
-    made = Home()
-    yield made
-    made.close()
+home = pytest.fixture(_home, scope="module")
+own_home = pytest.fixture(_home)
 
 
 @pytest.fixture

@@ -11,9 +11,13 @@ from typing import Any
 
 import pytest
 
+from tests.support.amounts import amount
+
 from . import mounts, outside
 
 ROOT = Path(__file__).parents[2]
+CASES = amount(5, 40)
+KILLS = amount(3, 10)
 
 pytestmark = [
     pytest.mark.skipif(not sys.platform.startswith("linux"), reason="forks, and follows processes, as Linux has it"),
@@ -37,16 +41,16 @@ def swept(*arguments: str) -> dict[str, Any]:
 
 
 def test_failpoints() -> None:
-    numbers = swept("points", "--most", "8", "--per-point", "2", "--seed", "5")
-    assert numbers["cases"] == 8
+    numbers = swept("points", "--most", str(CASES), "--per-point", "2", "--seed", "5")
+    assert numbers["cases"] == CASES
     assert numbers["come to"] >= numbers["fault points"] - 1
     assert numbers["kills"] > 1
     assert numbers["injected errors"] > 1
 
 
 def test_kills_in_a_recovery() -> None:
-    numbers = swept("points", "--only", "recover_@apply", "--kinds", "kill", "--per-point", "1", "--most", "5")
-    assert numbers["kills"] >= 5
+    numbers = swept("points", "--only", "recover_@apply", "--kinds", "kill", "--per-point", "1", "--most", str(KILLS))
+    assert numbers["kills"] >= KILLS
 
 
 @pytest.mark.skipif(outside.missing() is not None, reason=str(outside.missing()))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from .machine import Machine
 
-BURST = 400
+BURST = 200
 
 
 def burst(process: int, make: Callable[[], socket.socket], folder: Path, options: dict[str, str] | None = None) -> None:

@@ -26,16 +26,20 @@ class Editor:
         self.is_dirty = False
         self._waiting.append(Opened(self.text))
 
-    def type(self, text: bytes) -> None:
-        """Changes the text, without saving it."""
+    def type(self, text: bytes, *, at_once: bool = False) -> None:
+        """Changes the text, without saving it; perhaps the report arrives at once."""
         self.text = text
         self.is_dirty = True
         self._waiting.append(Changed(text))
+        if at_once:
+            self.deliver()
 
-    def save(self) -> None:
-        """Writes the file, then reports that."""
+    def save(self, *, at_once: bool = False) -> None:
+        """Writes the file, then reports that; perhaps the report arrives at once."""
         self.write()
         self.has_written()
+        if at_once:
+            self.deliver()
 
     def write(self) -> None:
         """Writes the file."""

@@ -17,6 +17,7 @@ import pytest
 
 from snapd.watch.fanotify import Fanotify
 from snapd.watch.handles import Layout
+from tests.support.amounts import amount
 from tests.support.workspace import Bench, Items, make
 from tests.worktree.changes import (
     Edit,
@@ -387,7 +388,7 @@ def test_random_edits_through_random_names(tmp_path: Path, way: str, seed: int) 
     bench = begin(tmp_path, FILES, way)
     player = Player(bench, seed)
     player.check()
-    for _ in range(80):
+    for _ in range(amount(40, 400)):
         player.burst()
         player.check()
         if player.dice.random() < 0.03:

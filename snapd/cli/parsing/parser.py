@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from functools import cache
 
 from snapd._version import __version__
 
@@ -70,8 +71,9 @@ _EPILOG = (
 )
 
 
+@cache
 def build_parser() -> Parser:
-    """The parser of all commands."""
+    """The parser of all commands: made once, for parsing leaves it as it is."""
     parser = Parser(
         prog="snapd",
         description="Snapshots of a folder that agents edit: see what changed, and get it back.",

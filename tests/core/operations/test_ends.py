@@ -25,7 +25,9 @@ from tests.support.workspace import Bench
 
 FILES = amount(60, 150)
 POINTS = amount(10, 24)
-"""Into so many parts an operation is divided: at the end of each but the last it is cancelled, or the process ends."""
+"""Into so many parts an operation is divided."""
+CHOSEN = [1, 2, *range(3, POINTS, amount(2, 1))]
+"""At the end of these it is cancelled, or the process ends; some can be cancelled in the first few alone."""
 REST = 120
 """Calls for each file, at most, after that: those of 20,000 files take less than half a second."""
 
@@ -43,7 +45,7 @@ def test_it_is_heard_in_every_phase(tmp_path: Path, prepare: Callable[[Path, int
     prepare(tmp_path / "first", FILES)()
     total = calls_of(prepare(tmp_path / "whole", FILES))
     ended = set()
-    for point, how in zip(range(1, POINTS), itertools.cycle((Call.stop, Call.cancel)), strict=False):
+    for point, how in zip(CHOSEN, itertools.cycle((Call.stop, Call.cancel)), strict=False):
         ready = prepare(tmp_path / str(point), FILES)
         before = ready.bench.read()
         call = Call()
@@ -82,7 +84,7 @@ def cut_short(folder: Path) -> Bench:
 def test_the_end_of_the_process_is_heard_while_a_dead_operation_is_ended(tmp_path: Path) -> None:
     whole = cut_short(tmp_path / "whole")
     total = calls_of(whole.track)
-    for point in range(1, POINTS):
+    for point in CHOSEN:
         bench = cut_short(tmp_path / str(point))
         call = Call()
 

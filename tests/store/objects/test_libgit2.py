@@ -27,7 +27,7 @@ def large(tmp_path: Path) -> tuple[Path, dict[str, bytes]]:
     quick = ("-c", "core.bigFileThreshold=1g", "-c", "core.compression=0")
     stream = [b"blob\ndata %d\n%s\n" % (len(data), data) for data in contents]
     run_git(repository, *quick, "fast-import", "--quiet", input=b"".join(stream))
-    run_git(repository, *quick, "repack", "-q", "-a", "-d", "-f", "--window=3", "--keep-unreachable")
+    run_git(repository, *quick, "repack", "-q", "-a", "-d", "-f", "--window=1", "--keep-unreachable")
     return repository, {hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest(): data for data in contents}
 
 

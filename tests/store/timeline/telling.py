@@ -225,8 +225,12 @@ class Telling:
 
     # -- the process
 
-    def check(self) -> None:
+    def check(self, *, again: bool = False) -> None:
+        """Compares the store with the model, perhaps again once it was reopened."""
         self.model.check(self.store)
+        if again:
+            self.reopen()
+            self.model.check(self.store)
 
     def reopen(self) -> None:
         """Closes the store and opens it again."""

@@ -22,6 +22,7 @@ from snapd.core.timeline.model import SessionStarted, StepBegun, StepEnded
 from snapd.store.store import Store
 from snapd.store.timeline.database import Database
 from tests.store.steps import Disk, read_files
+from tests.support.amounts import amount
 
 from .telling import Telling
 from .test_model import some_history
@@ -232,9 +233,7 @@ def test_a_database_without_room_goes_on_in_memory(
     telling.model.summaries.clear()
     telling.check()
     telling.begin("one", "d")
-    telling.check()
-    telling.reopen()
-    telling.check()
+    telling.check(again=True)
 
 
 def test_a_disk_that_is_really_full_for_the_database(telling: Telling) -> None:
@@ -248,9 +247,7 @@ def test_a_disk_that_is_really_full_for_the_database(telling: Telling) -> None:
         telling.operate(f"full {number}", None, {})
     assert telling.store.timeline._database is not database
     telling.model.summaries.clear()
-    telling.check()
-    telling.reopen()
-    telling.check()
+    telling.check(again=True)
 
 
 def test_a_database_that_cannot_be_read_any_more(telling: Telling) -> None:
@@ -272,6 +269,7 @@ def test_a_directory_that_cannot_take_a_database(telling: Telling, monkeypatch: 
     telling.check()
 
 
+CALLS = (0, 1, 7, 16)[:: amount(2, 1)]
 KILLED = textwrap.dedent("""
     import os, sys
     sys.path.insert(0, sys.argv[3])
@@ -302,7 +300,7 @@ KILLED = textwrap.dedent("""
 """)
 
 
-@pytest.mark.parametrize("where", [f"{name} {at}" for name in ("fdatasync", "rename", "write") for at in (0, 1, 7, 16)])
+@pytest.mark.parametrize("where", [f"{name} {at}" for name in ("fdatasync", "rename", "write") for at in CALLS])
 def test_a_real_kill(tmp_path: Path, where: str) -> None:
     """What was answered is there, and of what was not, nothing or all."""
     path = tmp_path / "store"
@@ -343,9 +341,7 @@ def test_a_question_after_the_close_leaves_the_file_alone(telling: Telling) -> N
     old = telling.store
     telling.reopen()
     telling.model.check(old, summaries=False)
-    telling.check()
-    telling.reopen()
-    telling.check()
+    telling.check(again=True)
 
 
 def test_the_errors_are_typed(telling: Telling, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -371,9 +367,7 @@ def test_a_database_that_fails_while_something_is_supposed_says_so_and_answers_a
             patch.setattr(Database, "last", failing)
             with pytest.raises(IoError, match="try again"):
                 telling.store.timeline.next_seq  # noqa: B018
-    telling.check()
-    telling.reopen()
-    telling.check()
+    telling.check(again=True)
     telling.store.close()
 
 

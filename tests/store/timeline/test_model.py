@@ -130,9 +130,7 @@ def test_any_history(taken: list[tuple[str, int]]) -> None:
                     telling.opened()
                 case _:
                     history(telling, action, number)
-            telling.check()
-        telling.reopen()
-        telling.check()
+            telling.check(again=True)
         assert b"dangling" not in telling.git("fsck", "--strict", "--full", "--no-dangling")
     finally:
         telling.store.close()
@@ -185,9 +183,7 @@ def test_a_damaged_database_is_made_anew(telling: Telling, harm: Callable[[Path]
     telling.opened()
     telling.check()
     telling.end("c")
-    telling.check()
-    telling.reopen()
-    telling.check()
+    telling.check(again=True)
 
 
 def test_a_flipped_bit_anywhere_is_seen(telling: Telling) -> None:
@@ -237,9 +233,7 @@ def test_a_database_of_other_tables_is_made_anew(telling: Telling, monkeypatch: 
 
 
 def test_a_store_from_before_has_no_timeline(telling: Telling) -> None:
-    telling.check()
-    telling.reopen()
-    telling.check()
+    telling.check(again=True)
     assert not list(telling.path.glob("timeline*"))
     assert telling.store.timeline.head is None
     some_history(telling)
