@@ -60,7 +60,8 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _parse(words: Sequence[str]) -> argparse.Namespace | int:
     """What the words say; an exit code where that was help or the version, which were told."""
-    parser = build_parser()
+    is_command = words[:1] and words[0] in COMMANDS | HIDDEN
+    parser = build_parser(words[0] if is_command else None)
     try:
         options: argparse.Namespace = parser.parse_args(words)
     except SystemExit as ending:

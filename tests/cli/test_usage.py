@@ -62,6 +62,9 @@ def test_each_command_is_in_one_group() -> None:
     listed = [name for names in GROUPS.values() for name in names]
     assert sorted(listed) == sorted(COMMANDS), "each command belongs to one group of snapd/cli/parsing/groups.py"
     assert set(subcommands(build_parser())) == set(COMMANDS)
+    # a parser for one command has that one
+    for name in COMMANDS:
+        assert name in subcommands(build_parser(name))
 
 
 def test_help_lists_all_commands_once(home: Home, project: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from functools import cache
+from typing import TYPE_CHECKING
 
 from snapd._version import __version__
 
@@ -12,6 +13,9 @@ from .groups import GROUPS
 from .session_parser import add_sessions
 from .shared_options import FOLDER, changing, common, looking
 from .usage import Parser
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 COMMANDS = {
     "track": ("looking.look", "track"),
@@ -72,8 +76,12 @@ _EPILOG = (
 
 
 @cache
-def build_parser() -> Parser:
-    """The parser of all commands: made once, for parsing leaves it as it is."""
+def build_parser(command: str | None = None) -> Parser:
+    """The parser of all commands. Each is made once, for parsing leaves it as it is.
+
+    Args:
+        command: the command of which alone something is asked: then others may be missing, which saves time.
+    """
     parser = Parser(
         prog="snapd",
         description="Snapshots of a folder that agents edit: see what changed, and get it back.",
@@ -85,8 +93,9 @@ def build_parser() -> Parser:
     base: argparse.ArgumentParser = parser
     commands = base.add_subparsers(dest="command", metavar="COMMAND")
     parser.groups = GROUPS
-    for add in (_add_looking, _add_bringing_back, add_sessions, add_agents, _add_ui, _add_keeping, _add_serving):
-        add(commands)
+    for add, names in _PARSERS.items():
+        if command is None or command in names.split():
+            add(commands)
     return parser
 
 
@@ -220,3 +229,15 @@ def _add_serving(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     complete.add_argument("words", nargs=argparse.REMAINDER)
     help_ = commands.add_parser("help", help="list the commands, or show the options of one")
     help_.add_argument("words", metavar="COMMAND", nargs="*", help="such as undo, or step begin")
+
+
+_PARSERS: dict[Callable[[argparse._SubParsersAction[argparse.ArgumentParser]], None], str] = {
+    _add_looking: "track patch diff show files snapshots status",
+    _add_bringing_back: "revert restore",
+    add_sessions: "sessions log undo redo revert-hunk watch step session run",
+    add_agents: "agent acp mcp hook",
+    _add_ui: "ui",
+    _add_keeping: "gc du purge",
+    _add_serving: "serve connect stop doctor fsck completion complete help",
+}
+"""The functions that add parsers, and the commands that each adds."""
