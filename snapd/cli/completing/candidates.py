@@ -60,6 +60,10 @@ def _named(wanted: Expected, metavar: str) -> Iterable[Candidate]:
     known = Known(folder, wanted.values.get("socket"), is_here="here" in wanted.values)
     if metavar in ("S", "SESSION"):
         return known.sessions()
+    if metavar == "ID":
+        return known.messages()
+    if metavar in ("NAME", "AGENT") and wanted.command.partition(" ")[0] in ("agent", "hook"):
+        return _agents()
     if metavar == "STEP":
         return [*known.steps(wanted.word), ("last ", "the last step")]
     if metavar in ("SNAPSHOT", "TO"):
@@ -67,6 +71,12 @@ def _named(wanted: Expected, metavar: str) -> Iterable[Candidate]:
     if metavar == "FILE@SNAPSHOT | STEP":
         return _shown(wanted.word, known)
     return []
+
+
+def _agents() -> Iterator[Candidate]:
+    from snapd.agents.table import AGENTS
+
+    yield from ((f"{agent.name} ", agent.title) for agent in AGENTS.values())
 
 
 def _files(wanted: Expected, folder: str) -> Iterable[Candidate]:

@@ -10,6 +10,7 @@ from snapd.cli.requests.folder import folder_of, is_known
 from snapd.cli.requests.names import find_step, short
 from snapd.cli.requests.snapshots import find_snapshot
 from snapd.cli.terminal.layout import one_line
+from snapd.cli.terminal.naming import is_noise, prompt_of
 from snapd.cli.terminal.times import ago, clock, local_now, moment
 from snapd.core.errors import SnapdError
 from snapd.locations import Locations
@@ -26,7 +27,10 @@ if TYPE_CHECKING:
 _SECONDS = 1.0
 """How long the user waits for an answer of the daemon."""
 _SHOWN = 30
+_LOOKED_AT = 100
 _SNAPSHOTS = 50
+_ENTRIES = 300
+"""Entries of the history in which messages are looked for."""
 _NAMES = 20_000
 _SHORT = 8
 _LEAST = 6
@@ -54,6 +58,18 @@ class Known:
             for session in found.request("session/list", {})["sessions"][::-1]:
                 said = (session.get("agent"), session.get("title"), ago(moment(session["startedAt"]), local_now()))
                 yield f"{short(session['sessionId'])} ", ", ".join(one_line(text) for text in said if text)
+
+        return self._asked(ask)
+
+    def messages(self) -> list[Candidate]:
+        """The messages, the latest first."""
+
+        def ask(found: Backend, _: str) -> Iterator[Candidate]:
+            entries = found.request("session/history", {"limit": _ENTRIES})["entries"]
+            for entry in entries:
+                if entry["kind"] == "message":
+                    yield f"{entry['messageId'][:_SHORT]} ", prompt_of(entry)
+            yield "last ", "the last message"
 
         return self._asked(ask)
 
@@ -155,7 +171,10 @@ def _files(found: Backend, tree: str, below: str, word: str) -> Iterator[Candida
 
 def _steps(found: Backend, word: str) -> Iterator[Candidate]:
     now = local_now()
-    for step in found.request("step/find", {"prefix": word, "limit": _SHOWN})["steps"]:
+    steps = found.request("step/find", {"prefix": word, "limit": _LOOKED_AT})["steps"]
+    # a word that is all but a whole name may mean a step that changed nothing
+    worthy = [step for step in steps if not is_noise({"files": [], **step})] or steps
+    for step in worthy[:_SHOWN]:
         said = " ".join(one_line(step[key]) for key in ("agent", "tool", "description") if step.get(key))
         name = step["stepId"] if len(word) > _SHORT else step["stepId"][:_SHORT]
         yield f"{name} ", ", ".join(filter(None, (f"step {said}".strip(), ago(moment(step["startedAt"]), now))))

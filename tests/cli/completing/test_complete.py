@@ -7,6 +7,7 @@ import socket
 from typing import TYPE_CHECKING
 
 import pytest
+from snapd_client import Client
 
 from snapd.cli.completing import known
 from snapd.cli.parsing.parser import COMMANDS
@@ -58,6 +59,23 @@ def test_steps_sessions_and_snapshots(home: Home, project: str, step: str) -> No
     times = [word for word in told(home, project, "files", "@") if ":" in word]
     # what is offered is understood
     assert home.run(project, "files", times[0].strip()).out == home.run(project, "files", tree).out
+
+
+def test_messages_and_agents(home: Home, project: str) -> None:
+    with Client.connect(home.at("run/daemon.sock"), timeout=30) as client:
+        client.initialize([project])
+        client.session_start("work", agent="ada")
+        client.session_message("work", "aaaabbbb-cc", "make it\nfaster")
+        looked = client.step_begin("work", tool="read", part_id="p")["stepId"]
+        client.step_end(looked)
+    assert told(home, project, "undo", "--message", "") == {
+        "aaaabbbb ": "make it faster",
+        "last ": "the last message",
+    }
+    # a call that only looked is nothing to undo
+    written = take(home, project, "work", {"new": b"1\n"})
+    assert list(told(home, project, "undo", "")) == [f"{written[:8]} ", "last "]
+    assert told(home, project, "agent", "install", "cl") == {"claude ": "Claude Code", "cline ": "Cline"}
 
 
 def test_files_of_the_snapshot_in_question(home: Home, project: str, step: str) -> None:
