@@ -15,7 +15,7 @@ export const TURNS = [
     name: "turns-in-the-view",
     setting: {},
     async run(stage) {
-      const { multiDiff, steps, workbench, world } = stage;
+      const { browser, multiDiff, steps, workbench, world } = stage;
       const agent = new HookedAgent(world, "talk");
       const [first, second] = [steps.row(FIRST), steps.row(SECOND)];
       const rows = async () =>
@@ -52,6 +52,14 @@ export const TURNS = [
       await workbench.hints.filter({ hasText: "The [first](command:workbench.action.quit) ten will do." }).waitFor();
       assert.equal(await workbench.hints.locator("a, b").count(), 0, "what a prompt says is text");
 
+      await steps.choose(first, "Copy Prompt");
+      await steps.settled();
+      await browser.page.keyboard.press("F1");
+      await browser.page.keyboard.press("ControlOrMeta+v");
+      const pasted = workbench.quickInput.locator("input").first();
+      await untilEqual("what was copied", () => pasted.inputValue(), `>${PROMPT.replaceAll("\n", " ")}`);
+      await browser.page.keyboard.press("Escape");
+
       await steps.press(first, "Open All Changes of Turn");
       await multiDiff.shows({ "letters.txt": ["", LIST], "count.txt": ["", "10\n"] });
       await workbench.activeTab.filter({ hasText: FIRST }).waitFor();
@@ -77,6 +85,7 @@ export const TURNS = [
       assert.match(await workbench.told(/Undid the turn/), /“Capital letters, please”: 1 file restored/);
       await untilEqual("letters.txt", () => world.read("letters.txt"), LIST);
       await second.filter({ hasText: /^(?!.*partly).*undone/ }).waitFor();
+      await stage.shot("turns-undone");
       await workbench.press(/Undid the turn/, "Undo");
       await workbench.told(/Took back the undo of the turn “Capital letters, please”/);
       await until("it is done again", () => world.read("letters.txt").includes("Kappa"));

@@ -37,7 +37,7 @@ export async function chooseStep(
     title,
     placeholder: "Choose a step",
     rows: steps.map((step) => ({
-      label: capitalized(stepInSentence(step)),
+      label: inList(capitalized(stepInSentence(step))),
       description: [step.agent, step.state === "applied" ? undefined : stateInWords(step)].filter(Boolean).join(" · "),
       detail: (step.files ?? []).map(({ file }) => file).join(", "),
       value: step,

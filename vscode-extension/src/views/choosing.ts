@@ -108,6 +108,6 @@ export async function chooseChange(model: WorkspaceModel): Promise<FileItem | un
 
 /** What an entry is called in a list: "Step 3 “Edit”". */
 export function entryName(folder: FolderModel, entry: Entry): string {
-  if (entry.step === undefined) return eventName(entry, (stepId) => folder.step(stepId));
-  return capitalized(stepInSentence(entry.step));
+  if (entry.step === undefined) return inList(eventName(entry, (stepId) => folder.step(stepId)));
+  return inList(capitalized(stepInSentence(entry.step)));
 }

@@ -38,6 +38,12 @@ export function inTurns(
   const isPrompt = ({ text, steps }: Turn): boolean => text !== undefined && (hasSteps || steps.length === 0);
   const rows: (Gathered | EntryItem)[] = [];
   const gathered = new Map<Turn, Gathered>();
+  const begun = (turn: Turn): Gathered => {
+    const row = { turn, items: [] };
+    gathered.set(turn, row);
+    rows.push(row);
+    return row;
+  };
   let last: Gathered | undefined;
   for (const entry of entries.toReversed()) {
     const turn = turnOf(entry);
@@ -51,13 +57,6 @@ export function inTurns(
   }
   const latest = rows.findLast((row) => "items" in row && row.items.length > 0);
   return rows.reverse().map((row) => ("items" in row ? turnItem(folder, row, row === latest) : row));
-
-  function begun(turn: Turn): Gathered {
-    const row = { turn, items: [] };
-    gathered.set(turn, row);
-    rows.push(row);
-    return row;
-  }
 }
 
 function turnItem(folder: FolderModel, { turn, items }: Gathered, isLatest: boolean): TurnItem {

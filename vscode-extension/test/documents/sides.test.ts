@@ -151,6 +151,7 @@ describe("sidesOf with the real daemon", () => {
     await client.request("snapshot/track", {});
     const last = await begin("one");
     await write("new.txt", "two\n");
+    await write("x.png", IMAGE.subarray(9));
     await rename(path.join(folder, "old.txt"), path.join(folder, "moved.txt"));
     await client.request("step/end", { stepId: last });
     const shown = async () => {
@@ -163,11 +164,15 @@ describe("sidesOf with the real daemon", () => {
       "f.txt": [text("a", "i"), text("A", "i")],
       "moved.txt": [old, old],
       "new.txt": [undefined, "two\n"],
-      "x.png": [IMAGE.toString("latin1"), IMAGE.subarray(7).toString("latin1")],
+      "x.png": [IMAGE, IMAGE.subarray(9)].map((bytes) => bytes.toString("latin1")),
     };
     assert.deepEqual(await shown(), all);
     await client.request("session/undo", { sessionId: "one", stepId: last });
-    assert.deepEqual(await shown(), { "f.txt": all["f.txt"], "new.txt": [undefined, "one\n"], "x.png": all["x.png"] });
+    assert.deepEqual(await shown(), {
+      "f.txt": all["f.txt"],
+      "new.txt": [undefined, "one\n"],
+      "x.png": [IMAGE, IMAGE.subarray(7)].map((bytes) => bytes.toString("latin1")),
+    });
     await client.request("session/undo", { sessionId: "one", messageId: "p" });
     // as of a step, the snapshots have to do: what the user wrote meanwhile is in them
     assert.deepEqual(await shown(), { ...all, "f.txt": [text("a", "i"), text("A", "mine")] });

@@ -101,6 +101,8 @@ describe("turns in the view", () => {
     assert.deepEqual(pictured(entries, [talk]), ["Session talk", "  What is this?"]);
     const ended = { ...talk, endedAt: time(20) };
     assert.deepEqual(pictured(entries, [ended]), []);
+    const worked = [made("a", 15, "p", { sessionId: "talk" }), ...entries];
+    assert.deepEqual(pictured(worked, [ended]), ["Session talk", "  What is this?", "    a"]);
     assert.deepEqual(pictured(entries, [ended], "talk"), ["Session talk", "  What is this?"]);
     // the list of sessions was asked for a moment before
     assert.deepEqual(pictured(entries, []), []);
