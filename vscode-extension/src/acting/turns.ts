@@ -20,11 +20,7 @@ export function undoTurn(folder: string, turn: Turn): Action {
     undoing: (acted) => {
       // a step of which all files are in conflict was not undone, and is not to be done again
       const steps = (acted.steps ?? []).filter(({ state }) => state !== "applied");
-      const redo: ActingCall = {
-        method: "session/redo",
-        params: { sessionId: turn.sessionId, count: Math.max(steps.length, 1), onConflict: "merge" },
-      };
-      return takeBackSteps(folder, `the undo of ${name}`, { ...acted, steps }, redo, (redone) =>
+      return takeBackSteps(folder, `the undo of ${name}`, { ...acted, steps }, redoCall(turn, steps), (redone) =>
         takeBackSteps(folder, `the redo of ${name}`, redone, undoCall(turn, "merge"), (again) =>
           undoTurn(folder, turn).undoing(again),
         ),
@@ -40,6 +36,13 @@ function isUntouched({ steps }: Acted): boolean {
 
 function undoCall({ sessionId, messageId }: TurnId, onConflict: OnConflict): ActingCall {
   return { method: "session/undo", params: { sessionId, messageId, onConflict } };
+}
+
+function redoCall({ sessionId }: TurnId, steps: readonly Step[]): ActingCall {
+  const params = { count: Math.max(steps.length, 1), onConflict: "merge" as const };
+  // the parts of a step may be other sessions': then what was undone last in the workspace is meant
+  const isAlone = steps.every((step) => step.sessionId === sessionId);
+  return { method: "session/redo", params: isAlone ? { ...params, sessionId } : params };
 }
 
 /** Files become what they were before the first step of a turn that changed them. */

@@ -196,6 +196,13 @@ test("undo of a turn leaves what came before, between and after its steps; its b
   ]);
   assert.deepEqual([turn().state, turn().steps.length], ["applied", 2]);
 
+  // the user presses the button when the test says so
+  let press = (): void => undefined;
+  const pressed = new Promise<void>((resolve) => {
+    press = resolve;
+  });
+  const tell = at.ui.tell.bind(at.ui);
+  at.ui.tell = (notice) => pressed.then(() => tell(notice));
   at.ui.buttons = ["Undo"];
   await at.world.acting.act(undoTurn(at.uri, turn()));
   assert.deepEqual(at.files(), {
@@ -204,11 +211,16 @@ test("undo of a turn leaves what came before, between and after its steps; its b
   });
   await at.folder.refresh();
   assert.deepEqual([(await told())[0], turn().state], [["p", "undone", 2], "undone"]);
+  press();
   await at.world.settled();
   assert.deepEqual(at.files(), left);
+  assert.deepEqual((await told())[0], ["p", "applied", 2], "with the part, which is another session's");
   assert.deepEqual(
-    at.ui.told.map(({ message }) => message.split(":")[0]),
-    ["Undid the turn “Do it”", "Took back the undo of the turn “Do it”"],
+    at.ui.told.map(({ message }) => message),
+    [
+      "Undid the turn “Do it”: 1 file restored, 1 merged, 1 deleted.",
+      "Took back the undo of the turn “Do it”: 2 files restored, 1 deleted.",
+    ],
   );
 });
 
@@ -229,7 +241,6 @@ test("of the files of a turn in conflict the one that was chosen becomes what it
     const turn = at.folder.turn({ sessionId: "one", messageId: "p" });
     assert.ok(turn);
     const before = at.files();
-    await at.world.acting.act(undoTurn(at.uri, turn));
     const ended: Files[] = [];
     const act = at.world.acting.act.bind(at.world.acting);
     at.world.acting.act = async (action) => {
@@ -237,9 +248,10 @@ test("of the files of a turn in conflict the one that was chosen becomes what it
       ended.push(at.files());
       return done;
     };
+    await at.world.acting.act(undoTurn(at.uri, turn));
     await at.world.settled();
     assert.match(at.ui.told[0]?.message ?? "", /^Undid nothing of the turn “Do it”: .* 2 files are in conflict/);
-    assert.deepEqual(ended, [{ ...before, "app.py": lines(), ...(all && { "b.py": lines() }) }, before]);
+    assert.deepEqual(ended, [before, { ...before, "app.py": lines(), ...(all && { "b.py": lines() }) }, before]);
   }
 });
 
