@@ -39,6 +39,16 @@ const source = [...sources.values()].join("\n");
 // what the views give their items: see contextValue in src/views/items.ts
 const CONTEXT_VALUES = [
   "session",
+  "turn.applied",
+  "turn.applied.prompt",
+  "turn.partly",
+  "turn.partly.prompt",
+  "turn.undone",
+  "turn.undone.prompt",
+  "turn.open",
+  "turn.open.prompt",
+  // one that changed nothing, and of which no text is known, has no menu: "turn.empty"
+  "turn.empty.prompt",
   "step.applied",
   "step.partly",
   "step.undone",

@@ -10,6 +10,7 @@ import { FOLDERS } from "./folders.mjs";
 import { KEYBOARD } from "./keyboard.mjs";
 import { PICTURES } from "./pictures.mjs";
 import { FINDING } from "./finding.mjs";
+import { TURNS } from "./turns.mjs";
 import { UNDOING } from "./undoing.mjs";
 
 /**
@@ -25,6 +26,7 @@ export const SCENARIOS = [
   ...LOOKING,
   ...COMPARING,
   ...UNDOING,
+  ...TURNS,
   ...REVERTING,
   ...CLASHES,
   ...RESTORING,

@@ -6,7 +6,7 @@ import type { FolderModel } from "../model/folder";
 /** What acting needs of a folder. */
 export type ActingFolder = Pick<
   FolderModel,
-  "uri" | "name" | "sessions" | "entries" | "step" | "lastStep" | "refresh" | "request"
+  "uri" | "name" | "sessions" | "entries" | "turns" | "step" | "turn" | "lastStep" | "refresh" | "request"
 >;
 
 /** The requests that change the work tree. */
@@ -29,8 +29,8 @@ export type Plan =
 export interface Overwriting {
   /** What they become: "what it was before step 3". */
   readonly becomes: string;
-  /** What they are compared with by whoever has to decide, and its name. */
-  readonly compared: { readonly hash: string; readonly name: string };
+  /** What a file is compared with by whoever has to decide, and its name. */
+  compared(file: FileOutcome): { readonly hash: string; readonly name: string };
   /** Whether it can be done with this file. */
   allows(file: FileOutcome): boolean;
   /** Does it with some of the files. */

@@ -12,7 +12,7 @@ export function overwriteStepFiles(folder: string, step: Step): Overwriting {
   const changed = new Set((step.files ?? []).map(exactName));
   const overwriting: Overwriting = {
     becomes: `what it was ${place}`,
-    compared: { hash: step.from, name: place },
+    compared: () => ({ hash: step.from, name: place }),
     // one that others moved since goes by a name that the step knows nothing of
     allows: (file) => changed.has(exactName(file)),
     with: (files) =>

@@ -34,7 +34,7 @@ export function revertHunks(folder: string, step: Step, file: Named, hunks: read
     plan: always({ method: "step/revertHunks", params: { ...params, onConflict: "merge" } }),
     overwriting: () => ({
       becomes: `what ${stepInSentence(step)} left, without ${hunks.length === 1 ? "this hunk" : "these hunks"}`,
-      compared: { hash: step.to ?? step.from, name: `after ${stepInSentence(step)}` },
+      compared: () => ({ hash: step.to ?? step.from, name: `after ${stepInSentence(step)}` }),
       allows: (conflict) => exactName(conflict) === params.file,
       with: () => ({
         ...action,

@@ -57,7 +57,8 @@ export class Resolving {
   }
 
   async #choose(file: FileOutcome, ui: Ui): Promise<Choice | undefined> {
-    const { becomes, compared } = this.#overwriting;
+    const { becomes } = this.#overwriting;
+    const compared = this.#overwriting.compared(file);
     const why = file.reason === undefined ? "it is in conflict" : reasonText(file.reason);
     const rows: Row<Choice>[] = [{ label: "Keep", description: "leave the file as it is", value: "keep" }];
     if (this.#overwriting.allows(file)) {

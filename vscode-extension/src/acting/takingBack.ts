@@ -55,7 +55,7 @@ export function takeBackSteps(
     aim: byFiles.aim,
     done: byFiles.done,
     besides: (again) =>
-      again.steps === undefined ? "The session has continued, so the step is listed as before." : "",
+      again.steps === undefined ? "The session has continued, so its steps are listed as before." : "",
     plan: async (model) => {
       if (await turnsJust(model, call, acted)) return { call, leftOut: [] };
       return planFiles(model, acted);
@@ -69,19 +69,34 @@ export function takeBackSteps(
 export function overwriteWithSnapshot(folder: string, hash: string, place: string): Overwriting {
   const overwriting: Overwriting = {
     becomes: `what it was ${place}`,
-    compared: { hash, name: place },
+    compared: () => ({ hash, name: place }),
     allows: () => true,
-    with: (files) => {
-      const patches = [{ hash, files: files.map(exactName) }];
-      // without a word on conflicts, unsaved text of other editors is left alone
-      const known = files.some(({ reason }) => reason === "unsavedInEditor");
-      return overwrite(folder, files, place, () => overwriting, {
-        method: "snapshot/revert",
-        params: known ? { patches, onConflict: "overwrite" } : { patches },
-      });
-    },
+    with: (files) =>
+      overwrite(
+        folder,
+        files,
+        place,
+        () => overwriting,
+        snapshotCall(files, () => hash),
+      ),
   };
   return overwriting;
+}
+
+/**
+ * What makes files what snapshots have, whatever is there now.
+ *
+ * @param hashOf - the snapshot for a file.
+ */
+export function snapshotCall(files: readonly FileOutcome[], hashOf: (file: FileOutcome) => string): ActingCall {
+  const hashes = new Set(files.map(hashOf));
+  const patches = [...hashes].map((hash) => ({
+    hash,
+    files: files.filter((file) => hashOf(file) === hash).map(exactName),
+  }));
+  // without a word on conflicts, unsaved text of other editors is left alone
+  const known = files.some(({ reason }) => reason === "unsavedInEditor");
+  return { method: "snapshot/revert", params: known ? { patches, onConflict: "overwrite" } : { patches } };
 }
 
 /**

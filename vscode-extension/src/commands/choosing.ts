@@ -4,7 +4,8 @@ import type { FileChange, Step } from "snapd-client";
 import type { ActingFolder } from "../acting/action";
 import { Refused } from "../acting/errors";
 import { exactName } from "../acting/names";
-import { capitalized, stateInWords, stepInSentence } from "../model/wording";
+import type { Turn } from "../model/turns";
+import { capitalized, counted, inList, stateInWords, stepInSentence, takenBack, turnName } from "../model/wording";
 import type { Desk } from "./desk";
 
 /** That of the active editor, or the only one; else the user is asked. */
@@ -36,10 +37,31 @@ export async function chooseStep(
     title,
     placeholder: "Choose a step",
     rows: steps.map((step) => ({
-      label: capitalized(stepInSentence(step)),
+      label: inList(capitalized(stepInSentence(step))),
       description: [step.agent, step.state === "applied" ? undefined : stateInWords(step)].filter(Boolean).join(" · "),
       detail: (step.files ?? []).map(({ file }) => file).join(", "),
       value: step,
+    })),
+  });
+}
+
+/** Asks for a turn of a folder; undefined where the user cancelled. */
+export async function chooseTurn(
+  desk: Desk,
+  folder: ActingFolder,
+  title: string,
+  isMeant: (turn: Turn) => boolean,
+): Promise<Turn | undefined> {
+  const turns = folder.turns.filter(isMeant);
+  if (turns.length === 0) throw new Refused(`There is no such turn in ${folder.name}.`);
+  return desk.world.ui.choose({
+    title,
+    placeholder: "Choose a turn",
+    rows: turns.map((turn) => ({
+      label: inList(turnName(turn)),
+      description: [counted(turn.steps.length, "step"), takenBack(turn)].filter(Boolean).join(" · "),
+      detail: [...new Set(turn.changes.map(({ file }) => file))].join(", "),
+      value: turn,
     })),
   });
 }

@@ -4,11 +4,13 @@ import type { Acting } from "../acting/acting";
 import type { ActingFolder } from "../acting/action";
 import type { DiffSide, LineRange } from "../acting/hunks";
 import type { World } from "../acting/world";
+import type { Turn } from "../model/turns";
 import type { FileChange, Step } from "snapd-client";
 
 /** What a command is about: an item of a view has these. */
 export interface Target {
   readonly folder: Pick<ActingFolder, "uri">;
+  readonly turn?: Turn;
   readonly step?: Step;
   readonly file?: Pick<FileChange, "file" | "uri">;
 }

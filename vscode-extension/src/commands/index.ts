@@ -14,7 +14,7 @@ import { registerLookingCommands } from "./looking";
 import { restoreWorkspace } from "./restore";
 import { revertFile, revertSelected } from "./revert";
 import { snapshotNow } from "./snapshot";
-import { redo, undoLast, undoOne } from "./undo";
+import { redo, undoLast, undoOne, undoWholeTurn } from "./undo";
 import { VscodeUi } from "./vscodeUi";
 
 /** The rooms of the extension that commands go through. */
@@ -33,6 +33,7 @@ const COMMANDS: Readonly<Record<string, readonly [string, Command]>> = {
   "snapd.undoLast": ["undo the last step", undoLast],
   "snapd.redo": ["redo a step", redo],
   "snapd.undoStep": ["undo the step", undoOne],
+  "snapd.undoTurn": ["undo the turn", undoWholeTurn],
   "snapd.revertFile": ["revert the file", revertFile],
   "snapd.revertHunks": ["revert the hunks", revertSelected],
   "snapd.restoreBefore": ["restore the workspace", restoreWorkspace],

@@ -7,6 +7,7 @@ import {
   openable,
   openEntryDiff,
   openFileDiff,
+  openTurnDiff,
   openWithCurrent,
 } from "../documents/diffs";
 import { SCHEME, type Place, placeOf } from "../documents/uris";
@@ -14,9 +15,9 @@ import { changeNamed, spanOf } from "../model/changes";
 import type { FolderModel } from "../model/folder";
 import type { WorkspaceModel } from "../model/workspace";
 import { activeUri, followedBy } from "../views/activeFile";
-import { chooseChange, chooseEntry } from "../views/choosing";
+import { chooseChange, chooseEntry, chooseTurn } from "../views/choosing";
 import { compareSnapshots } from "../views/comparing";
-import type { Item } from "../views/items";
+import type { Item, TurnItem } from "../views/items";
 
 /** Registers the looking commands. */
 export function registerLookingCommands(context: ExtensionContext, model: WorkspaceModel): void {
@@ -36,6 +37,10 @@ export function registerLookingCommands(context: ExtensionContext, model: Worksp
     const chosen = entryOf(target) ?? (await chooseEntry(model));
     if (chosen?.entry !== undefined) await openEntryDiff(chosen.folder, chosen.entry);
   });
+  register("snapd.openTurnDiff", async (target) => {
+    const chosen = turnOf(target) ?? (await chooseTurn(model, ({ changes }) => changes.length > 0));
+    if (chosen !== undefined) await openTurnDiff(chosen.folder, chosen.turn);
+  });
   register("snapd.compareWithCurrent", (target) => compareWithCurrent(model, target));
   register("snapd.openFile", (target) => openFile(model, target));
   register("snapd.copyHash", async (target) => {
@@ -43,6 +48,10 @@ export function registerLookingCommands(context: ExtensionContext, model: Worksp
     if (chosen?.entry === undefined) return;
     const { before, after } = spanOf(chosen.entry);
     await env.clipboard.writeText(after ?? before);
+  });
+  register("snapd.copyPrompt", async (target) => {
+    const chosen = turnOf(target) ?? (await chooseTurn(model, ({ text }) => text !== undefined));
+    if (chosen?.turn.text !== undefined) await env.clipboard.writeText(chosen.turn.text);
   });
   register("snapd.compareSnapshots", () => compareSnapshots(model));
   register("snapd.refresh", () => model.refresh());
@@ -86,6 +95,12 @@ function itemOf(target: Item | Uri | undefined): Item | undefined {
 function entryOf(target: Item | Uri | undefined): Item | undefined {
   const item = itemOf(target);
   return item?.entry === undefined ? undefined : item;
+}
+
+/** The turn that a command was called on. */
+function turnOf(target: Item | Uri | undefined): TurnItem | undefined {
+  const item = itemOf(target);
+  return item?.kind === "turn" ? item : undefined;
 }
 
 /** The read-only document that a command was called on; or that of the active editor, where it was called on nothing. */

@@ -5,8 +5,9 @@ import { Refused } from "../acting/errors";
 import { listed } from "../acting/names";
 import { redoable, type Redoable } from "../acting/redoable";
 import { redoStep, undoStep } from "../acting/steps";
-import { capitalized, counted, sessionName, stepInSentence } from "../model/wording";
-import { chooseFolder, chooseStep, isUndoable } from "./choosing";
+import { undoTurn } from "../acting/turns";
+import { capitalized, counted, sessionName, stepInSentence, turnInSentence } from "../model/wording";
+import { chooseFolder, chooseStep, chooseTurn, isUndoable } from "./choosing";
 import type { Desk, Target } from "./desk";
 
 const END_AND_UNDO = "End and Undo";
@@ -38,6 +39,26 @@ export async function undoOne(desk: Desk, target: Target | undefined): Promise<v
     if (answer !== END_AND_UNDO) return;
   }
   await desk.acting.act(undoStep(folder.uri, step));
+}
+
+/** Undoes all steps of a turn, wherever it is in the history. */
+export async function undoWholeTurn(desk: Desk, target: Target | undefined): Promise<void> {
+  const folder = target === undefined ? await chooseFolder(desk, "Undo Turn") : desk.world.folder(target.folder.uri);
+  if (folder === undefined) return;
+  const chosen =
+    target?.turn ??
+    (await chooseTurn(desk, folder, "Undo Turn", ({ state }) => state === "applied" || state === "partly"));
+  if (chosen === undefined) return;
+  const turn = folder.turn(chosen) ?? chosen;
+  if (turn.state === "open") {
+    const answer = await desk.world.ui.ask({
+      message: `${capitalized(turnInSentence(turn))} is still running.`,
+      detail: "Snapd ends its open steps first. Whatever the agent writes after that stays.",
+      choices: [END_AND_UNDO],
+    });
+    if (answer !== END_AND_UNDO) return;
+  }
+  await desk.acting.act(undoTurn(folder.uri, turn));
 }
 
 /** Redoes the step that was undone last; where several sessions have one, the user is asked. */

@@ -1,5 +1,6 @@
 // The bytes of the read-only documents.
 
+import { createHash } from "node:crypto";
 import type { FileAtResult, FileDiff, Params } from "snapd-client";
 import { requestName } from "../model/changes";
 import type { FolderModel } from "../model/folder";
@@ -30,8 +31,9 @@ export class Contents {
    */
   read(place: Place): Promise<Uint8Array> {
     if (place.hash === "") return Promise.resolve(new Uint8Array());
-    const { folder, hash, file, stepId, side, own } = place;
-    const key = JSON.stringify(own === undefined ? [folder, hash, file] : [folder, hash, file, stepId, side, own]);
+    const { folder, hash, file, stepId, side, own, messageId, print } = place;
+    const alone = own === undefined ? [] : [stepId ?? null, messageId ?? null, print ?? null, side, own];
+    const key = JSON.stringify([folder, hash, file, ...alone]);
     const known = this.#kept.get(key);
     if (known !== undefined) {
       // the one that was used last goes last
@@ -54,14 +56,21 @@ export class Contents {
 
   async #ask(place: Place): Promise<Uint8Array> {
     const folder = await this.#folder(place.folder);
-    const { hash, file, stepId, side, own } = place;
-    if (own === undefined || stepId === undefined || side === undefined) {
+    const { hash, file, stepId, side, own, messageId, print } = place;
+    const asked = stepId !== undefined ? { stepId } : messageId !== undefined ? { messageId } : undefined;
+    if (own === undefined || asked === undefined || side === undefined) {
       return bytesOf(await folder.request("snapshot/fileAt", { hash, file }));
     }
-    for await (const diff of ownDiffs(folder, { sessionId: own, stepId, contents: true })) {
-      if (requestName(diff) === file) return textBytes(diff[side], diff.encoding);
+    for await (const diff of ownDiffs(folder, { sessionId: own, ...asked, contents: true })) {
+      if (requestName(diff) !== file) continue;
+      if (print === undefined || print === printOf(diff)) return textBytes(diff[side], diff.encoding);
+      break;
     }
-    throw new GoneError(`the step tells no changes of ${file} any more: it was undone, or they are gone`);
+    throw new GoneError(
+      stepId === undefined
+        ? `the turn has other changes of ${file} by now, or none: open its changes anew`
+        : `the step tells no changes of ${file} any more: it was undone, or they are gone`,
+    );
   }
 
   #shrink(): void {
@@ -76,9 +85,16 @@ export class Contents {
   }
 }
 
-/** A step does not tell what it changed in a file any more. */
+/** A step or a turn does not tell what it changed in a file any more. */
 export class GoneError extends Error {
   override readonly name = "GoneError";
+}
+
+/** The same for the same change of a file. */
+export function printOf({ status, binary, encoding, before, after }: FileDiff): string {
+  return createHash("sha256")
+    .update(JSON.stringify([status, binary, encoding, before, after]))
+    .digest("hex");
 }
 
 /** What the applied steps of a session changed themselves, all pages of it. */

@@ -5,9 +5,10 @@ import { FileSystemError, Uri, commands, window, workspace } from "vscode";
 import { type ChangedFile, changeNamed, requestName } from "../model/changes";
 import { fileUri, splitName } from "../model/fileUris";
 import type { FolderModel } from "../model/folder";
-import { capitalized, eventName, lowered, stepInSentence, takenBack } from "../model/wording";
+import { type Turn, filesChanged } from "../model/turns";
+import { capitalized, eventName, lowered, stepInSentence, takenBack, turnInSentence } from "../model/wording";
 import { treeDiffs } from "./contents";
-import { sidesOf, stepOf } from "./sides";
+import { type Sides, sidesOf, stepOf, turnSides } from "./sides";
 import { type Place, documentUri } from "./uris";
 
 /** Files that are opened unasked, at most. */
@@ -51,13 +52,20 @@ export async function openEntryDiff(folder: FolderModel, entry: Entry | Step): P
   const told = "from" in entry ? (entry.files ?? []) : entry.files;
   if (!(await mayOpen(told.length))) return;
   const files = full === undefined ? told : await folder.changedFiles(full);
-  const sides = await sidesOf(folder, entry, files);
-  const resources = sides.map(({ file, before, after }): Resource => [
-    onDisk(folder, file),
-    before === undefined ? undefined : documentOf(before),
-    after === undefined ? undefined : documentOf(after),
-  ]);
-  await openResources(title, resources);
+  await openSides(folder, title, await sidesOf(folder, entry, files));
+}
+
+/**
+ * Opens all that a turn changed, as far as it is in force, in the multi-file diff editor; of a running turn, what the
+ * steps that have ended changed; of one that was undone, all.
+ *
+ * @throws SnapdError, ConnectionLostError: see `SnapdClient.request`.
+ */
+export async function openTurnDiff(folder: FolderModel, turn: Turn): Promise<void> {
+  const name = [capitalized(turnInSentence(turn)), takenBack(turn)].filter(Boolean).join(", ");
+  const title = turn.state === "open" ? `${name} (so far)` : name;
+  if (!(await mayOpen(filesChanged(turn)))) return;
+  await openSides(folder, title, await turnSides(folder, turn));
 }
 
 /**
@@ -77,8 +85,8 @@ export async function openDocumentWithCurrent(folder: FolderModel, place: Place)
   const disk = openable(folder, change);
   const isThere = await exists(disk);
   const right = isThere ? disk : documentOf({ ...place, hash: "" });
-  const step = place.stepId === undefined ? undefined : folder.step(place.stepId);
-  const left = step === undefined ? place.hash.slice(0, 7) : `${place.side ?? "after"} ${stepInSentence(step)}`;
+  const shownFor = placeName(folder, place);
+  const left = shownFor === undefined ? place.hash.slice(0, 7) : `${place.side ?? "after"} ${shownFor}`;
   const title = `${splitName(change.file).base} (${left} ↔ ${isThere ? "current" : "not there any more"})`;
   await commands.executeCommand("vscode.diff", documentOf(place), right, title);
 }
@@ -150,6 +158,15 @@ function resourceOf(folder: FolderModel, from: string, to: string | undefined, d
   ];
 }
 
+async function openSides(folder: FolderModel, title: string, sides: readonly Sides[]): Promise<void> {
+  const resources = sides.map(({ file, before, after }): Resource => [
+    onDisk(folder, file),
+    before === undefined ? undefined : documentOf(before),
+    after === undefined ? undefined : documentOf(after),
+  ]);
+  await openResources(title, resources);
+}
+
 async function openResources(title: string, resources: readonly Resource[]): Promise<void> {
   if (resources.length === 0) {
     void window.showInformationMessage(`${title}: no file differs.`);
@@ -174,6 +191,15 @@ function missing(folder: FolderModel, file: string, entry: Entry | Step, side: "
   const step = stepOf(entry);
   const place = { folder: folder.uri, hash: "", file, side };
   return step === undefined ? place : { ...place, stepId: step.stepId };
+}
+
+/** The step, or the turn, that a document is shown for. */
+function placeName(folder: FolderModel, { stepId, messageId, own }: Place): string | undefined {
+  const step = stepId === undefined ? undefined : folder.step(stepId);
+  if (step !== undefined) return stepInSentence(step);
+  if (messageId === undefined || own === undefined) return undefined;
+  const turn = folder.turn({ sessionId: own, messageId });
+  return turn === undefined ? undefined : turnInSentence(turn);
 }
 
 function changeName(folder: FolderModel, entry: Entry | Step): string {

@@ -16,10 +16,14 @@ export interface Place {
   /** On which side of the step. */
   readonly side?: "before" | "after";
   /**
-   * The session of the step, where other steps were open beside it: the text is then what the step itself began
-   * with, or left, and no snapshot is just that.
+   * The session of the step or the turn, where others changed the file beside it: the text is then what the step, or the
+   * turn, itself began with, or left, and no snapshot is just that.
    */
   readonly own?: string;
+  /** The message of the turn, for the own text of one. */
+  readonly messageId?: string;
+  /** The `printOf` the turn's change of the file: a turn goes on, and its steps are undone one by one. */
+  readonly print?: string;
 }
 
 /**
@@ -29,10 +33,11 @@ export interface Place {
  * not for a rename. All that counts is in its query.
  */
 export function documentUri(place: Place): string {
-  const { folder, hash, file, stepId, side, own } = place;
+  const { folder, hash, file, stepId, side, own, messageId, print } = place;
   const name = file.startsWith("file:") ? shownName(folder, file) : file;
   const path = `${pathOf(folder)}/${name.split("/").map(encodeURIComponent).join("/")}`;
-  return `${SCHEME}:${path}?${encodeURIComponent(robustJson({ folder, hash, file, stepId, side, own }))}`;
+  const query = robustJson({ folder, hash, file, stepId, side, own, messageId, print });
+  return `${SCHEME}:${path}?${encodeURIComponent(query)}`;
 }
 
 /** The place that a URI names; undefined where it is not one of `documentUri`. */
@@ -78,7 +83,7 @@ function robustJson(value: unknown): string {
 
 function isPlace(value: unknown): value is Place {
   if (typeof value !== "object" || value === null) return false;
-  const { folder, hash, file, stepId, side, own } = value as Record<keyof Place, unknown>;
+  const { folder, hash, file, stepId, side, own, messageId, print } = value as Record<keyof Place, unknown>;
   return (
     typeof folder === "string" &&
     typeof hash === "string" &&
@@ -87,6 +92,6 @@ function isPlace(value: unknown): value is Place {
     file !== "" &&
     (stepId === undefined || typeof stepId === "string") &&
     (side === undefined || side === "before" || side === "after") &&
-    (own === undefined || typeof own === "string")
+    [own, messageId, print].every((each) => each === undefined || typeof each === "string")
   );
 }

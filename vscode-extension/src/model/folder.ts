@@ -1,12 +1,13 @@
 // What is known of one folder: its sessions and its history, kept up to date.
 
 import type { Disposable, Entry, FileChange, FileDiff, Method, Params, Result, Session, Step } from "snapd-client";
-import { type ChangedFile, maybeMoved, requestName, spanOf, withRenames } from "./changes";
+import { type ChangedFile, type Span, maybeMoved, requestName, spanOf, withRenames } from "./changes";
 import { Coalesced } from "./coalesced";
 import type { Connection } from "./connection";
 import { folderAbove, pathKey } from "./fileUris";
 import { byActivity, concerns, namesTold, readHistory, unsettled, withKnown } from "./history";
 import { type Listen, Signal } from "./signal";
+import { type Turn, type TurnId, turnKey, turnOfEntry, turnsOf } from "./turns";
 
 const PAGE = 50;
 const PAUSE = 100;
@@ -38,6 +39,7 @@ export class FolderModel implements Disposable {
   #disposed = false;
   #sessions: readonly Session[] = [];
   #entries: readonly Entry[] = [];
+  #turns: ReadonlyMap<string, Turn> = new Map();
   #pending: readonly FileChange[] = [];
   #problem: Error | undefined;
   #enabled = true;
@@ -93,7 +95,18 @@ export class FolderModel implements Disposable {
   /** Those of the latest 500 entries of the history that are about files of the window's folder, newest first. */
   get entries(): readonly Entry[] {
     const within = this.#within;
-    return within === undefined ? this.#entries : this.#entries.filter((entry) => concerns(entry, within));
+    if (within === undefined) return this.#entries;
+    return this.#entries.filter((entry) => {
+      const id = entry.kind === "message" ? turnOfEntry(entry) : undefined;
+      const { changes, state } = (id === undefined ? undefined : this.turn(id)) ?? {};
+      return concerns(changes ?? entry.files, state ?? entry.step?.state, within);
+    });
+  }
+
+  /** The turns that these entries are of, that of the newest entry first. */
+  get turns(): readonly Turn[] {
+    const shown = new Set(this.entries.flatMap((entry) => turnOfEntry(entry) ?? []).map(turnKey));
+    return [...this.#turns].filter(([key]) => shown.has(key)).map(([, turn]) => turn);
   }
 
   /** What moved away from the last snapshot, as the daemon told it last. */
@@ -124,6 +137,11 @@ export class FolderModel implements Disposable {
     return this.#entries.find((entry) => entry.step?.stepId === stepId)?.step;
   }
 
+  /** A turn, with all its steps that are known, wherever they changed something. */
+  turn(id: TurnId): Turn | undefined {
+    return this.#turns.get(turnKey(id));
+  }
+
   /** The last step that changed something and was not undone as a whole, of any session. */
   lastStep(): Step | undefined {
     const states = ["applied", "partly"];
@@ -146,16 +164,24 @@ export class FolderModel implements Disposable {
    * @throws SnapdError, ConnectionLostError: see `SnapdClient.request`.
    */
   changedFiles(entry: Entry): Promise<readonly ChangedFile[]> {
-    const moved = maybeMoved(entry.files);
-    const { before, after } = spanOf(entry);
-    if (after === undefined || moved.length === 0 || moved.length > COMPARED) return Promise.resolve(entry.files);
     const known = this.#renames.get(entry);
     if (known !== undefined) return known;
-    const asked = this.#compare(before, after, moved).then((diffs) => withRenames(entry.files, diffs));
+    const asked = this.movedFiles(entry.files, spanOf(entry));
     this.#renames.set(entry, asked);
     // what failed is asked again the next time
     asked.catch(() => this.#renames.delete(entry));
     return asked;
+  }
+
+  /**
+   * The same for files that differ between two snapshots.
+   *
+   * @throws SnapdError, ConnectionLostError: see `SnapdClient.request`.
+   */
+  async movedFiles(files: readonly FileChange[], { before, after }: Span): Promise<readonly ChangedFile[]> {
+    const moved = maybeMoved(files);
+    if (after === undefined || moved.length === 0 || moved.length > COMPARED) return files;
+    return withRenames(files, await this.#compare(before, after, moved));
   }
 
   /** Reads everything anew; resolves when that is done, or failed as `problem` tells. */
@@ -197,6 +223,7 @@ export class FolderModel implements Disposable {
         ),
       ]);
       this.#entries = withKnown(entries, this.#entries);
+      this.#turns = turnsOf(this.#entries);
       this.#sessions = byActivity(sessions, entries);
       this.#problem = undefined;
     } catch (error) {
@@ -220,6 +247,7 @@ export class FolderModel implements Disposable {
     this.#problem = error instanceof Error ? error : new Error(String(error));
     this.#sessions = [];
     this.#entries = [];
+    this.#turns = new Map();
     this.#pending = [];
   }
 

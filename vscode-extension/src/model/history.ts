@@ -1,7 +1,7 @@
 // Keeps a history read page by page up to date, and reads no more of it anew than may look different.
 
 import { isDeepStrictEqual } from "node:util";
-import type { Entry, HistoryResult, Session, Step } from "snapd-client";
+import type { Entry, FileChange, HistoryResult, Session, Step } from "snapd-client";
 
 /** Entries that are kept, at most. */
 export const KEPT = 500;
@@ -9,7 +9,9 @@ export const KEPT = 500;
 /** The key of an entry, the same for as long as the entry is listed. */
 export function entryKey(entry: Entry): string {
   if (entry.step !== undefined) return `step:${entry.step.stepId}`;
-  return [entry.kind, entry.at, entry.before, entry.after ?? ""].join(":");
+  // several agents may get their messages at one moment
+  const message = entry.kind === "message" ? [JSON.stringify([entry.sessionId, entry.messageId])] : [];
+  return [entry.kind, entry.at, entry.before, entry.after ?? "", ...message].join(":");
 }
 
 /**
@@ -34,10 +36,9 @@ export function unsettled(entries: readonly Entry[], told: ReadonlySet<string>):
   return count;
 }
 
-/** Whether an entry is about a directory: it changed a file there, or it is not known yet what it changes. */
-export function concerns({ files, step }: Entry, directory: string): boolean {
-  if (step?.state === "open") return true;
-  return files.some(({ file }) => file.startsWith(`${directory}/`));
+/** Whether files and a step, or a turn, are about a directory: one is there, or it is not known yet what it changes. */
+export function concerns(files: readonly FileChange[], state: string | undefined, directory: string): boolean {
+  return state === "open" || files.some(({ file }) => file.startsWith(`${directory}/`));
 }
 
 /** The steps that look different by what is told of one: it, and the one that it is a part of, known yet or not. */
@@ -92,12 +93,12 @@ export function withKnown(entries: readonly Entry[], known: readonly Entry[]): r
   });
 }
 
-/** When something was last done in a session: it or one of its steps began or ended. */
+/** When something was last done in a session: it or one of its steps began or ended, or its agent got a message. */
 export function lastActivity(session: Session, entries: readonly Entry[]): string {
   let last = session.endedAt ?? session.startedAt;
-  for (const { step } of entries) {
-    if (step?.sessionId !== session.sessionId) continue;
-    const at = step.endedAt ?? step.startedAt;
+  for (const { kind, step, sessionId, at: began } of entries) {
+    if ((step?.sessionId ?? (kind === "message" ? sessionId : undefined)) !== session.sessionId) continue;
+    const at = step?.endedAt ?? began;
     if (at > last) last = at;
   }
   return last;

@@ -1,12 +1,17 @@
 // Words and numbers as the views write them.
 
 import type { Entry, FileChange, Session, Step } from "snapd-client";
+import type { Turn } from "./turns";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
-/** Characters of the name of a step in a sentence, at most. */
+/** Characters of the name of a step or a turn in a sentence, at most. */
 const LONGEST = 60;
+/** Characters of the name of a turn in a row, at most: what stands behind it is to be seen as well. */
+const LONGEST_IN_ROW = 48;
+/** Characters that are not drawn but change what is: people paste into prompts whatever they find. */
+const UNSEEN = /[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu;
 
 /** The line counts of a file. */
 type Counts = Pick<FileChange, "additions" | "deletions" | "binary">;
@@ -49,8 +54,7 @@ export function linesInWords(files: readonly Counts[]): string {
 /** A local time for people, to the second: "2026-11-21 17:54:42". */
 export function moment(at: string): string {
   const date = new Date(at);
-  const time = [date.getHours(), date.getMinutes(), date.getSeconds()].map(twoDigits).join(":");
-  return `${day(date)} ${time}`;
+  return `${day(date)} ${minute(date)}:${twoDigits(date.getSeconds())}`;
 }
 
 /** What a session is called. */
@@ -71,11 +75,27 @@ export function stepNumber(step: Step): string {
 /** A step within a sentence: "step 3 “Edit”", or "step 3" where it has no name of its own. */
 export function stepInSentence(step: Step): string {
   const [number, name] = [stepNumber(step), stepName(step)];
-  return name === number ? lowered(number) : `${lowered(number)} “${shortened(name)}”`;
+  return name === number ? lowered(number) : `${lowered(number)} ${quoted(name)}`;
 }
 
-/** What became of a step, where that is to be told: nothing of one that is in force as a whole. */
-export function takenBack(step: Step | undefined): string | undefined {
+/** What a turn is called: by the first line of its prompt; where that is not known, by its time. */
+export function turnName(turn: Pick<Turn, "text" | "at">): string {
+  return promptLine(turn, LONGEST_IN_ROW) ?? `Turn at ${minute(new Date(turn.at))}`;
+}
+
+/** A turn within a sentence: "the turn “Fix the tests”", or "the turn at 14:32". */
+export function turnInSentence(turn: Pick<Turn, "text" | "at">): string {
+  const line = promptLine(turn, LONGEST);
+  return line === undefined ? `the turn at ${minute(new Date(turn.at))}` : `the turn ${quoted(line)}`;
+}
+
+/** A name in a list to choose from: VS Code draws icons for some texts in it, which this keeps apart. */
+export function inList(name: string): string {
+  return name.replaceAll("$(", "$\u200b(");
+}
+
+/** What became of a step or a turn, where that is to be told: nothing of one that is in force as a whole. */
+export function takenBack(step: { readonly state: Turn["state"] } | undefined): string | undefined {
   return step?.state === "undone" ? "undone" : step?.state === "partly" ? "partly undone" : undefined;
 }
 
@@ -121,6 +141,8 @@ export function eventName(entry: Entry, find: (stepId: string) => Step | undefin
       return "Took back a revert";
     case "hunks":
       return `Took back changes in ${filesInSentence(entry.files)}`;
+    case "message":
+      return capitalized(turnInSentence(entry));
     default:
       // a later daemon may know more
       return `Changed ${filesInSentence(entry.files)}`;
@@ -137,15 +159,24 @@ function isBinary(files: readonly Counts[]): boolean {
   return files.length > 0 && files.every(({ binary }) => binary);
 }
 
-function shortened(text: string): string {
-  const line = text.replace(/\s+/g, " ");
-  const characters = Array.from(line);
-  return characters.length <= LONGEST
-    ? line
-    : `${characters
-        .slice(0, LONGEST - 1)
-        .join("")
-        .trimEnd()}…`;
+function shortened(text: string, most: number): string {
+  const characters = Array.from(text);
+  if (characters.length <= most) return text;
+  const cut = characters.slice(0, most - 1).join("");
+  // at the end of a word, unless that leaves next to nothing
+  const words = cut.slice(0, Math.max(0, `${cut}${characters[most - 1] ?? ""}`.lastIndexOf(" ")));
+  return `${(words.length > cut.length / 2 ? words : cut).trimEnd()}…`;
+}
+
+/** A name in a sentence; a notification would take some texts for a link. */
+function quoted(name: string): string {
+  return `“${shortened(name.replace(/\s+/g, " "), LONGEST).replaceAll("](", "] (")}”`;
+}
+
+function promptLine({ text }: Pick<Turn, "text">, most: number): string | undefined {
+  const lines = (text ?? "").split(/[\r\n]/).map((line) => line.replace(UNSEEN, " ").replace(/\s+/g, " ").trim());
+  const first = lines.find((line) => line !== "");
+  return first === undefined ? undefined : shortened(first, most);
 }
 
 function sums(files: readonly Counts[]): { added: number; deleted: number } {
@@ -167,6 +198,10 @@ function firstLine(text: string | undefined): string | undefined {
 
 function day(date: Date): string {
   return [date.getFullYear(), twoDigits(date.getMonth() + 1), twoDigits(date.getDate())].join("-");
+}
+
+function minute(date: Date): string {
+  return `${twoDigits(date.getHours())}:${twoDigits(date.getMinutes())}`;
 }
 
 function twoDigits(count: number): string {

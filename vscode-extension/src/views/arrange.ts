@@ -1,18 +1,28 @@
-// Puts what is known of the folders in order for the view: sessions, their steps, what happened between them.
+// Puts what is known of the folders in order for the view: sessions, their turns and steps, what happened between them.
 
 import type { Entry, Session, Step } from "snapd-client";
 import type { ChangedFile } from "../model/changes";
 import { requestName } from "../model/changes";
 import type { FolderModel } from "../model/folder";
 import { ancestry, entryKey } from "../model/history";
-import type { EntryItem, FileItem, FolderItem, Item, OperationItem, SessionItem, StepItem, UserItem } from "./items";
+import { inTurns } from "./inTurns";
+import type {
+  EntryItem,
+  FileItem,
+  FolderItem,
+  OperationItem,
+  SessionItem,
+  StepItem,
+  TurnItem,
+  UserItem,
+} from "./items";
 
 /** A folder in order. */
 export interface Arranged {
   /** Sessions and what belongs to none, newest first. */
   readonly top: readonly (SessionItem | EntryItem)[];
   /** What stands below each session, newest first; by its name. */
-  readonly below: ReadonlyMap<string, readonly EntryItem[]>;
+  readonly below: ReadonlyMap<string, readonly (TurnItem | EntryItem)[]>;
 }
 
 /** The node of a folder. */
@@ -24,7 +34,7 @@ export function folderItem(folder: FolderModel): FolderItem {
  * Puts a folder in order.
  *
  * An operation stands in the session that it was about; what the user changed, in that of the step before it; each
- * stands once. A part of a step stands below that step.
+ * stands once. A part of a step stands below that step. Of messages, see `inTurns`.
  *
  * @param only - the name of the only session that is shown; undefined for all.
  */
@@ -36,20 +46,22 @@ export function arrange(folder: FolderModel, only: string | undefined): Arranged
   const shown = folder.entries.filter(
     (entry) => only === undefined || homes.get(entry) === only || entry.step?.sessionId === only,
   );
-  const items = entryItems(folder, shown);
+  const { roots, item } = nested(folder, shown);
   const known = new Set(folder.sessions.map(({ sessionId }) => sessionId));
-  const below = new Map<string, EntryItem[]>();
+  const own = new Map<string, Entry[]>();
   const top: { item: SessionItem | EntryItem; at: string }[] = [];
-  for (const item of items) {
-    const home = only ?? homes.get(item.entry);
+  for (const entry of roots) {
+    const home = only ?? homes.get(entry);
     if (home === undefined || !known.has(home)) {
-      top.push({ item, at: item.entry.at });
+      // a message says nothing without its session
+      if (entry.kind !== "message") top.push({ item: item(entry), at: entry.at });
       continue;
     }
-    const list = below.get(home);
-    if (list === undefined) below.set(home, [item]);
-    else list.push(item);
+    const list = own.get(home);
+    if (list === undefined) own.set(home, [entry]);
+    else list.push(entry);
   }
+  const below = new Map([...own].map(([home, entries]) => [home, inTurns(folder, entries, item)]));
   for (const session of folder.sessions) {
     if (!isShown(session, only, below)) continue;
     // by its start: a row that moved up with each step of an agent would move away from under the pointer
@@ -79,14 +91,24 @@ function sessionItem(folder: FolderModel, session: Session): SessionItem {
   return { kind: "session", id: `${folder.id} session:${session.sessionId}`, folder, session };
 }
 
-// A session whose steps are all parts of another's, or older than the history that is shown, would be an empty node.
-function isShown(session: Session, only: string | undefined, below: ReadonlyMap<string, readonly Item[]>): boolean {
-  if (only !== undefined) return session.sessionId === only;
-  return below.has(session.sessionId) || (session.stepCount === 0 && session.endedAt === undefined);
+// A session whose steps are all parts of another's, or older than the history that is shown, would be an empty node; and
+// one that has ended with nothing but messages is a talk about no file.
+function isShown(
+  { sessionId, stepCount, endedAt }: Session,
+  only: string | undefined,
+  below: Arranged["below"],
+): boolean {
+  if (only !== undefined) return sessionId === only;
+  const items = below.get(sessionId) ?? [];
+  if (items.some((item) => item.kind !== "turn" || item.items.length > 0)) return true;
+  return endedAt === undefined && (stepCount === 0 || items.length > 0);
 }
 
-/** The items of entries, parts below their steps; in the order of the entries. */
-function entryItems(folder: FolderModel, entries: readonly Entry[]): readonly EntryItem[] {
+/** The entries that are no parts of others that are shown, in order; and what makes the item of one, with its parts. */
+function nested(
+  folder: FolderModel,
+  entries: readonly Entry[],
+): { readonly roots: readonly Entry[]; readonly item: (entry: Entry) => EntryItem } {
   const shown = new Set(entries.map(({ step }) => step?.stepId));
   const partsOf = new Map<string, Entry[]>();
   const roots: Entry[] = [];
@@ -95,9 +117,9 @@ function entryItems(folder: FolderModel, entries: readonly Entry[]): readonly En
     if (parent === undefined || !shown.has(parent)) roots.push(entry);
     else if (partsOf.get(parent)?.push(entry) === undefined) partsOf.set(parent, [entry]);
   }
-  const build = (entry: Entry): EntryItem =>
-    entryItem(folder, entry, (partsOf.get(entry.step?.stepId ?? "") ?? []).map(build).filter(isStep));
-  return roots.map(build);
+  const item = (entry: Entry): EntryItem =>
+    entryItem(folder, entry, (partsOf.get(entry.step?.stepId ?? "") ?? []).map(item).filter(isStep));
+  return { roots, item };
 }
 
 function isStep(item: EntryItem): item is StepItem {

@@ -3,7 +3,18 @@
 import type { Entry } from "snapd-client";
 import { type QuickPickItem, window } from "vscode";
 import type { FolderModel } from "../model/folder";
-import { ago, capitalized, counted, eventName, lines, stepInSentence } from "../model/wording";
+import type { Turn } from "../model/turns";
+import {
+  ago,
+  capitalized,
+  counted,
+  eventName,
+  inList,
+  lines,
+  stepInSentence,
+  takenBack,
+  turnName,
+} from "../model/wording";
 import type { WorkspaceModel } from "../model/workspace";
 import { followedBy, activeUri } from "./activeFile";
 import type { FileItem } from "./items";
@@ -34,18 +45,47 @@ export async function chooseFolder(model: WorkspaceModel): Promise<FolderModel |
 export async function chooseEntry(model: WorkspaceModel): Promise<ChosenEntry | undefined> {
   const folder = await chooseFolder(model);
   if (folder === undefined) return undefined;
-  if (folder.entries.length === 0) {
+  const entries = folder.entries.filter(({ kind }) => kind !== "message");
+  if (entries.length === 0) {
     void window.showInformationMessage("Nothing has happened here yet.");
     return undefined;
   }
   const now = Date.now();
-  const picks = folder.entries.map((entry): QuickPickItem & ChosenEntry => ({
+  const picks = entries.map((entry): QuickPickItem & ChosenEntry => ({
     label: entryName(folder, entry),
     description: `${counted(entry.files.length, "file")} · ${ago(entry.at, now)}`,
     folder,
     entry,
   }));
   return window.showQuickPick(picks, { placeHolder: "Which step or change?", matchOnDescription: true });
+}
+
+/** A turn, with the folder that it is one of. */
+export interface ChosenTurn {
+  readonly folder: FolderModel;
+  readonly turn: Turn;
+}
+
+/** A turn that the user picks, of those that are meant. */
+export async function chooseTurn(
+  model: WorkspaceModel,
+  isMeant: (turn: Turn) => boolean,
+): Promise<ChosenTurn | undefined> {
+  const folder = await chooseFolder(model);
+  if (folder === undefined) return undefined;
+  const turns = folder.turns.filter(isMeant);
+  if (turns.length === 0) {
+    void window.showInformationMessage("There is no such turn here yet.");
+    return undefined;
+  }
+  const now = Date.now();
+  const picks = turns.map((turn): QuickPickItem & ChosenTurn => ({
+    label: inList(turnName(turn)),
+    description: [takenBack(turn), counted(turn.steps.length, "step"), ago(turn.at, now)].filter(Boolean).join(" · "),
+    folder,
+    turn,
+  }));
+  return window.showQuickPick(picks, { placeHolder: "Which turn?", matchOnDescription: true });
 }
 
 /** A change of the file in the active editor that the user picks. */
@@ -68,6 +108,6 @@ export async function chooseChange(model: WorkspaceModel): Promise<FileItem | un
 
 /** What an entry is called in a list: "Step 3 “Edit”". */
 export function entryName(folder: FolderModel, entry: Entry): string {
-  if (entry.step === undefined) return eventName(entry, (stepId) => folder.step(stepId));
-  return capitalized(stepInSentence(entry.step));
+  if (entry.step === undefined) return inList(eventName(entry, (stepId) => folder.step(stepId)));
+  return inList(capitalized(stepInSentence(entry.step)));
 }

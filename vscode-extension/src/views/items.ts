@@ -3,12 +3,14 @@
 import type { Entry, Session, Step } from "snapd-client";
 import type { ChangedFile } from "../model/changes";
 import type { FolderModel } from "../model/folder";
+import type { Turn } from "../model/turns";
 
 interface Parts {
   /** The same for the same thing, whatever happens to it. */
   readonly id: string;
   readonly folder: FolderModel;
   readonly session?: Session;
+  readonly turn?: Turn;
   readonly step?: Step;
   readonly entry?: Entry;
   readonly file?: ChangedFile;
@@ -19,10 +21,20 @@ export interface FolderItem extends Parts {
   readonly kind: "folder";
 }
 
-/** A session, with its steps below it. */
+/** A session, with its turns and steps below it. */
 export interface SessionItem extends Parts {
   readonly kind: "session";
   readonly session: Session;
+}
+
+/** A turn, with its steps and what happened between them below it. */
+export interface TurnItem extends Parts {
+  readonly kind: "turn";
+  readonly turn: Turn;
+  /** Newest first. */
+  readonly items: readonly EntryItem[];
+  /** Whether it is the latest of its session that has steps below it. */
+  readonly isLatest: boolean;
 }
 
 /** A step, with its parts and its files below it. */
@@ -56,11 +68,13 @@ export interface FileItem extends Parts {
 export type EntryItem = StepItem | UserItem | OperationItem;
 
 /** A node of a view. */
-export type Item = FolderItem | SessionItem | EntryItem | FileItem;
+export type Item = FolderItem | SessionItem | TurnItem | EntryItem | FileItem;
 
 /** What the menus of package.json know an item by. */
 export function contextValue(item: Item): string {
   switch (item.kind) {
+    case "turn":
+      return `turn.${item.turn.state}${item.turn.text === undefined ? "" : ".prompt"}`;
     case "step":
       return `step.${item.step.state}`;
     case "file":

@@ -3,6 +3,7 @@
 import type { Entry, Step } from "snapd-client";
 import { entryKey, lastActivity } from "../model/history";
 import { splitName } from "../model/fileUris";
+import { type TurnState, filesChanged, turnKey } from "../model/turns";
 import {
   ago,
   capitalized,
@@ -16,8 +17,9 @@ import {
   stepName,
   stepNumber,
   takenBack,
+  turnName,
 } from "../model/wording";
-import type { FileItem, FolderItem, Item, OperationItem, SessionItem, StepItem, UserItem } from "./items";
+import type { FileItem, FolderItem, Item, OperationItem, SessionItem, StepItem, TurnItem, UserItem } from "./items";
 import { letterOf, markUri } from "./marks";
 
 /** How an item looks. */
@@ -53,6 +55,8 @@ export function present(item: Item, now: number): Presentation {
       return ofFolder(item);
     case "session":
       return ofSession(item, now);
+    case "turn":
+      return ofTurn(item, now);
     case "step":
       return ofStep(item, now);
     case "user":
@@ -129,6 +133,45 @@ function ofSession({ session, folder }: SessionItem, now: number): Presentation 
     icon: "comment-discussion",
     quiet: session.endedAt !== undefined,
     mark: undefined,
+  };
+}
+
+function ofTurn({ turn }: TurnItem, now: number): Presentation {
+  const { steps, changes, state, isCut } = turn;
+  const name = turnName(turn);
+  const count = isCut ? `${steps.length} or more steps` : counted(steps.length, "step");
+  const files = counted(filesChanged(turn), "file");
+  const when = ago(turn.at, now);
+  const changed = changes.length > 0;
+  // a sum that leaves out what is not known would be wrong
+  const sum = isCut ? undefined : lines(changes);
+  const what = state === "open" ? "running" : takenBack(turn);
+  return {
+    label: name,
+    description:
+      steps.length === 0 ? when : joined([what, count, changed ? sum : state === "open" ? "" : "no changes", when]),
+    tooltip: [
+      turn.text?.trim() ?? name,
+      "",
+      joined([steps.length === 0 ? "No steps" : count, what ?? (changed ? "applied" : "no changes")], ", "),
+      changed && !isCut ? joined([files, linesInWords(changes)], ", ") : undefined,
+      moment(turn.at),
+    ]
+      .filter((line) => line !== undefined)
+      .join("\n"),
+    spoken: joined(
+      [
+        turn.text === undefined ? name : `Turn ${name}`,
+        what,
+        steps.length === 0 ? "no steps" : count,
+        changed && !isCut ? joined([files, linesInWords(changes)], ", ") : undefined,
+        when,
+      ],
+      ", ",
+    ),
+    icon: turnIcon(turn.state),
+    quiet: state === "empty" || state === "undone",
+    mark: state === "undone" ? markUri(turnKey(turn), { letter: undefined, undone: true }) : undefined,
   };
 }
 
@@ -234,8 +277,12 @@ function shortestName(old: string, directory: string): string {
   return split.directory === directory ? split.base : old;
 }
 
-function stepIcon(step: Step): string {
-  switch (step.state) {
+function stepIcon({ state }: Step): string {
+  return stateIcon(state);
+}
+
+function stateIcon(state: Step["state"]): string {
+  switch (state) {
     case "open":
       return "loading~spin";
     case "undone":
@@ -244,6 +291,16 @@ function stepIcon(step: Step): string {
       return "warning";
     case "applied":
       return "check";
+  }
+}
+
+function turnIcon(state: TurnState): string {
+  switch (state) {
+    case "applied":
+    case "empty":
+      return "comment";
+    default:
+      return stateIcon(state);
   }
 }
 

@@ -19,7 +19,7 @@ export function pastedHash(text: string): string | undefined {
 }
 
 /**
- * The snapshots after and before each entry, newest first.
+ * The snapshots after and before each entry, newest first; a message has one alone.
  *
  * @param name - what an entry is called.
  * @param now - milliseconds since 1970.
@@ -36,6 +36,8 @@ export function snapshotPicks(
       description: `${hash.slice(0, 7)} · ${ago(entry.at, now)}`,
       hash,
     });
-    return after === undefined ? [pick("Before", before)] : [pick("After", after), pick("Before", before)];
+    return after === undefined || entry.kind === "message"
+      ? [pick("Before", before)]
+      : [pick("After", after), pick("Before", before)];
   });
 }

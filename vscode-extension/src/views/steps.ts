@@ -21,7 +21,7 @@ import { type StepsNode, isOpenable, stepsTree } from "./stepsTree";
 import { tell, treeItem } from "./treeItems";
 import { whileVisible } from "./visibility";
 
-/** Shows sessions, their steps and their files, as they happen. */
+/** Shows sessions, their turns, steps and files, as they happen. */
 export class StepsView implements TreeDataProvider<Item>, Disposable {
   readonly #model: WorkspaceModel;
   readonly #filter: SessionFilter;
@@ -70,6 +70,7 @@ export class StepsView implements TreeDataProvider<Item>, Disposable {
     switch (item.kind) {
       case "folder":
       case "session":
+      case "turn":
         return [...this.#tree.below(item)];
       case "file":
         return [];
@@ -95,6 +96,9 @@ export class StepsView implements TreeDataProvider<Item>, Disposable {
         return TreeItemCollapsibleState.Expanded;
       case "session":
         return this.#isFresh(item) ? TreeItemCollapsibleState.Expanded : TreeItemCollapsibleState.Collapsed;
+      case "turn":
+        if (item.items.length === 0) return TreeItemCollapsibleState.None;
+        return item.isLatest ? TreeItemCollapsibleState.Expanded : TreeItemCollapsibleState.Collapsed;
       case "file":
         return TreeItemCollapsibleState.None;
       default:
@@ -107,7 +111,7 @@ export class StepsView implements TreeDataProvider<Item>, Disposable {
     const { top } = this.#tree;
     const beside = top.some(({ kind }) => kind === "folder") ? this.#tree.below(folderItem(item.folder)) : top;
     if (beside.find(({ kind }) => kind === "session")?.id === item.id) return true;
-    return this.#tree.below(item).some(({ step }) => step?.state === "open");
+    return this.#tree.below(item).some(({ turn, step }) => (turn ?? step)?.state === "open");
   }
 
   #update(): void {

@@ -3,7 +3,7 @@
 import type { FolderModel } from "../model/folder";
 import { type Arranged, arrange, folderItem } from "./arrange";
 import type { Shown } from "./differing";
-import { type EntryItem, type Item, type SessionItem, contextValue } from "./items";
+import { type EntryItem, type Item, type SessionItem, type TurnItem, contextValue } from "./items";
 import { present } from "./presentation";
 
 /** A node that is no file. */
@@ -42,9 +42,15 @@ function ofArranged({ top, below }: Arranged, now: number): readonly Shown<Steps
   const ofSession = (item: SessionItem): Shown<StepsNode> => ({
     item,
     look: look(item, now),
-    below: (below.get(item.session.sessionId) ?? []).map((entry) => ofEntry(entry, now)),
+    below: (below.get(item.session.sessionId) ?? []).map((each) =>
+      each.kind === "turn" ? ofTurn(each, now) : ofEntry(each, now),
+    ),
   });
   return top.map((item) => (item.kind === "session" ? ofSession(item) : ofEntry(item, now)));
+}
+
+function ofTurn(item: TurnItem, now: number): Shown<StepsNode> {
+  return { item, look: look(item, now), below: item.items.map((entry) => ofEntry(entry, now)) };
 }
 
 function ofEntry(item: EntryItem, now: number): Shown<StepsNode> {

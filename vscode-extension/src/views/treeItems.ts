@@ -29,7 +29,7 @@ export function tell(view: TreeView<unknown>, description: string, message: stri
 
 function clickOf(item: Item): { readonly command: string; readonly title: string } | undefined {
   if (item.kind === "file") return { command: "snapd.openFileDiff", title: "Open Changes" };
-  if (item.kind === "folder" || item.kind === "session") return undefined;
+  if (item.kind === "folder" || item.kind === "session" || item.kind === "turn") return undefined;
   const isWorthIt = item.entry.files.length > 0 || item.step?.state === "open";
   return isWorthIt ? { command: "snapd.openStepDiff", title: "Open All Changes of Step" } : undefined;
 }

@@ -9,6 +9,7 @@ import { pathToFileURL } from "node:url";
 import { SnapdClient, type Step } from "snapd-client";
 import { redoStep, undoStep } from "../../src/acting/steps";
 import { revertFiles, restoreBefore } from "../../src/acting/pieces";
+import { undoTurn } from "../../src/acting/turns";
 import { redo, undoLast } from "../../src/commands/undo";
 import { revertSelected } from "../../src/commands/revert";
 import { restoreWorkspace } from "../../src/commands/restore";
@@ -161,6 +162,97 @@ test("undo of a middle step leaves later steps and what the user wrote, and so d
   at.write({ "app.py": lines({ 11: "mine too", 20: "twenty", 29: "mine" }) });
   await at.world.acting.act(redoStep(at.uri, "one"));
   assert.equal(at.files()["app.py"], lines({ 2: "two", 11: "mine too", 20: "twenty", 29: "mine" }));
+});
+
+test("undo of a turn leaves what came before, between and after its steps; its button brings just these back", async (context) => {
+  const at = await room(context, START);
+  const { client } = at;
+  await at.step("Before", { "app.py": lines({ 2: "two" }) });
+  await client.request("session/message", { sessionId: "one", messageId: "p", text: "Do it" });
+  await at.step("Within", { "app.py": lines({ 2: "two", 8: "eight" }), "new.txt": "n\n" });
+  at.write({ "app.py": lines({ 2: "two", 8: "eight", 14: "mine" }) });
+  const { stepId } = await client.request("step/begin", { sessionId: "one", tool: "Agent" });
+  await client.request("session/start", { sessionId: "sub" });
+  const part = await client.request("step/begin", { sessionId: "sub", parentStepId: stepId });
+  at.write({ "sub/keep.txt": null });
+  await client.request("step/end", { stepId: part.stepId });
+  await client.request("step/end", { stepId });
+  await client.request("session/message", { sessionId: "one", messageId: "q", text: "And now?" });
+  await at.step("After", { "app.py": lines({ 2: "two", 8: "eight", 14: "mine", 20: "twenty" }) });
+  const left = at.files();
+  await at.folder.refresh();
+  const turn = () => {
+    const found = at.folder.turn({ sessionId: "one", messageId: "p" });
+    assert.ok(found);
+    return found;
+  };
+  const told = async () => {
+    const { messages } = await client.request("session/messages", { sessionId: "one" });
+    return messages.map(({ messageId, state, steps }) => [messageId, state, steps]);
+  };
+  assert.deepEqual(await told(), [
+    ["p", "applied", 2],
+    ["q", "applied", 1],
+  ]);
+  assert.deepEqual([turn().state, turn().steps.length], ["applied", 2]);
+
+  // the user presses the button when the test says so
+  let press = (): void => undefined;
+  const pressed = new Promise<void>((resolve) => {
+    press = resolve;
+  });
+  const tell = at.ui.tell.bind(at.ui);
+  at.ui.tell = (notice) => pressed.then(() => tell(notice));
+  at.ui.buttons = ["Undo"];
+  await at.world.acting.act(undoTurn(at.uri, turn()));
+  assert.deepEqual(at.files(), {
+    ...START,
+    "app.py": lines({ 2: "two", 14: "mine", 20: "twenty" }),
+  });
+  await at.folder.refresh();
+  assert.deepEqual([(await told())[0], turn().state], [["p", "undone", 2], "undone"]);
+  press();
+  await at.world.settled();
+  assert.deepEqual(at.files(), left);
+  assert.deepEqual((await told())[0], ["p", "applied", 2], "with the part, which is another session's");
+  assert.deepEqual(
+    at.ui.told.map(({ message }) => message),
+    [
+      "Undid the turn “Do it”: 1 file restored, 1 merged, 1 deleted.",
+      "Took back the undo of the turn “Do it”: 2 files restored, 1 deleted.",
+    ],
+  );
+});
+
+test("of the files of a turn in conflict the one that was chosen becomes what it was before", async (context) => {
+  for (const all of [false, true]) {
+    const at = await room(context, { ...START, "b.py": lines() });
+    await at.client.request("session/start", { sessionId: "one" });
+    await at.client.request("session/message", { sessionId: "one", messageId: "p", text: "Do it" });
+    await at.step("First", { "app.py": lines({ 2: "two" }) });
+    await at.step("Second", { "app.py": lines({ 2: "TWO" }), "b.py": lines({ 2: "two" }) });
+    const mine = { "app.py": lines({ 2: "mine" }), "b.py": lines({ 2: "mine, too" }) };
+    at.write(mine);
+    await at.folder.refresh();
+    at.ui.buttons = ["Resolve...", "Undo"];
+    at.ui.choices = all
+      ? ["app.py", "Overwrite", "b.py", "Overwrite", "Done: overwrite 2, keep 0"]
+      : ["app.py", "Overwrite", "Done: overwrite 1, keep 1"];
+    const turn = at.folder.turn({ sessionId: "one", messageId: "p" });
+    assert.ok(turn);
+    const before = at.files();
+    const ended: Files[] = [];
+    const act = at.world.acting.act.bind(at.world.acting);
+    at.world.acting.act = async (action) => {
+      const done = await act(action);
+      ended.push(at.files());
+      return done;
+    };
+    await at.world.acting.act(undoTurn(at.uri, turn));
+    await at.world.settled();
+    assert.match(at.ui.told[0]?.message ?? "", /^Undid nothing of the turn “Do it”: .* 2 files are in conflict/);
+    assert.deepEqual(ended, [before, { ...before, "app.py": lines(), ...(all && { "b.py": lines() }) }, before]);
+  }
 });
 
 test("of two files in conflict the one that was chosen is overwritten, and comes back exactly", async (context) => {

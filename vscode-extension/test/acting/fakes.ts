@@ -6,6 +6,7 @@ import type { ActingFolder } from "../../src/acting/action";
 import type { Comparison, List, Notice, Question, Ui, WholeComparison } from "../../src/acting/ui";
 import type { UnsavedDocument } from "../../src/acting/unsaved";
 import type { World } from "../../src/acting/world";
+import { type Turn, type TurnId, turnKey, turnsOf } from "../../src/model/turns";
 import type { Desk, ShownFile } from "../../src/commands/desk";
 
 export const FOLDER = "file:///work/web";
@@ -104,6 +105,12 @@ export class FakeFolder {
 
   step(stepId: string): Step | undefined {
     return this.entries.find((entry) => entry.step?.stepId === stepId)?.step;
+  }
+  get turns(): Turn[] {
+    return [...turnsOf(this.entries).values()];
+  }
+  turn(id: TurnId): Turn | undefined {
+    return turnsOf(this.entries).get(turnKey(id));
   }
   lastStep(): Step | undefined {
     return this.entries.find(({ step }) => step?.state === "applied" && (step.files ?? []).length > 0)?.step;
@@ -211,6 +218,13 @@ export function step(more: Partial<Step> = {}): Step {
 
 export function entryOf(each: Step): Entry {
   return { kind: "step", at: each.startedAt, step: each, before: each.from, files: each.files ?? [] };
+}
+
+/** What a session was asked. */
+export function messageOf(messageId: string, text?: string, sessionId = "one"): Entry {
+  const at = "2026-11-21T09:59:00.000Z";
+  const [before, after] = [BEFORE, BEFORE];
+  return { kind: "message", at, sessionId, messageId, ...(text !== undefined && { text }), before, after, files: [] };
 }
 
 export function outcome(file: string, kind: FileOutcome["outcome"], reason?: string): FileOutcome {

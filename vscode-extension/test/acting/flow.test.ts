@@ -344,7 +344,7 @@ for (const [name, redo] of [
       world.ui.told.at(-1)?.message,
       "Took back the undo of step 3 “Edit app.py”: 1 file restored. " +
         "1 file is in conflict and was left alone (util.py: it was changed since). " +
-        "The session has continued, so the step is listed as before.",
+        "The session has continued, so its steps are listed as before.",
     );
   });
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { type Asked, Contents, GoneError } from "../../src/documents/contents";
+import { type Asked, Contents, GoneError, printOf } from "../../src/documents/contents";
 import { FakeConnection } from "../model/fakeConnection";
 import { hash } from "../model/making";
 
@@ -70,5 +70,30 @@ describe("Contents", () => {
     const params = { workspaceUri: undefined, sessionId: "session", stepId: "step", contents: true, cursor: "2" };
     assert.deepEqual({ workspaceUri: undefined, ...connection.asked.at(-1)?.params }, params);
     await assert.rejects(read.read({ ...own, file: "c" }), GoneError);
+  });
+
+  it("finds a turn's own text, and no other than the one that was meant", async () => {
+    const { connection, read } = contents();
+    const diff = (after: string) => ({
+      file: "a",
+      status: "modified" as const,
+      additions: 1,
+      deletions: 1,
+      binary: false,
+      before: "old",
+      after,
+    });
+    connection.answers.set("session/diff", () => ({ diffs: [diff("one")] }));
+    const meant = (after: string) => {
+      const print = printOf(diff(after));
+      return { ...at("a"), side: "after" as const, own: "session", messageId: "p", print };
+    };
+    assert.equal(Buffer.from(await read.read(meant("one"))).toString(), "one");
+    assert.deepEqual(connection.asked.at(-1)?.params, { sessionId: "session", messageId: "p", contents: true });
+    // a step more, and the turn left something else: the document of before is not that
+    connection.answers.set("session/diff", () => ({ diffs: [diff("two")] }));
+    assert.equal(Buffer.from(await read.read(meant("one"))).toString(), "one", "it was read before");
+    assert.equal(Buffer.from(await read.read(meant("two"))).toString(), "two");
+    await assert.rejects(read.read(meant("three")), GoneError);
   });
 });

@@ -7,7 +7,7 @@ import { after, before, describe, it } from "node:test";
 import { pathToFileURL } from "node:url";
 import { type Entry, SnapdError } from "snapd-client";
 import { Contents } from "../../src/documents/contents";
-import { type Sides, sidesOf } from "../../src/documents/sides";
+import { type Sides, sidesOf, turnSides } from "../../src/documents/sides";
 import { documentUri, placeOf } from "../../src/documents/uris";
 import { FolderModel } from "../../src/model/folder";
 import { RealDaemon } from "../model/realDaemon";
@@ -26,6 +26,19 @@ describe("sidesOf with the real daemon", () => {
     const client = await daemon.connect(folder);
     const model = new FolderModel(client, pathToFileURL(folder).href, name);
     const contents = new Contents(() => Promise.resolve(model));
+    /** What both sides of each file are, through the URIs of their documents. */
+    const texts = async (sides: readonly Sides[]) => {
+      const text = async (place: Sides["before"]) => {
+        if (place === undefined) return undefined;
+        const meant = placeOf(documentUri(place));
+        assert.deepEqual(meant, place);
+        return Buffer.from(await contents.read(place)).toString("latin1");
+      };
+      const rows = await Promise.all(
+        sides.map(async ({ file, before: left, after: right }) => [file.file, [await text(left), await text(right)]]),
+      );
+      return Object.fromEntries(rows) as Record<string, [string | undefined, string | undefined]>;
+    };
     for (const sessionId of ["one", "two"]) await client.request("session/start", { sessionId });
     return {
       folder,
@@ -45,20 +58,8 @@ describe("sidesOf with the real daemon", () => {
         assert.ok(found);
         return found;
       },
-      /** What both sides of each file are, through the URIs of their documents. */
-      shown: async (entry: Entry) => {
-        const sides = await sidesOf(model, entry, await model.changedFiles(entry));
-        const text = async (place: Sides["before"]) => {
-          if (place === undefined) return undefined;
-          const meant = placeOf(documentUri(place));
-          assert.deepEqual(meant, place);
-          return Buffer.from(await contents.read(place)).toString("latin1");
-        };
-        const rows = await Promise.all(
-          sides.map(async ({ file, before: left, after: right }) => [file.file, [await text(left), await text(right)]]),
-        );
-        return Object.fromEntries(rows) as Record<string, [string | undefined, string | undefined]>;
-      },
+      texts,
+      shown: async (entry: Entry) => texts(await sidesOf(model, entry, await model.changedFiles(entry))),
     };
   }
 
@@ -128,6 +129,53 @@ describe("sidesOf with the real daemon", () => {
       "passing.txt": [undefined, "here\n"],
       "staying.txt": [undefined, "here\n"],
     });
+    model.dispose();
+  });
+
+  it("shows what a turn changed in all, without what others did meanwhile", async () => {
+    const { folder, client, model, write, begin, texts } = await desk("turn");
+    const text = (first: string, last: string) => `${first}\nb\nc\nd\ne\nf\ng\nh\n${last}\n`;
+    const old = `${"same\n".repeat(20)}before\n`;
+    for (const [file, content] of Object.entries({ "f.txt": text("a", "i"), "old.txt": old, "x.png": IMAGE })) {
+      await write(file, content);
+    }
+    await client.request("session/message", { sessionId: "one", messageId: "p", text: "Do it" });
+    const step = async (files: Readonly<Record<string, string | Buffer>>) => {
+      const stepId = await begin("one");
+      for (const [file, content] of Object.entries(files)) await write(file, content);
+      await client.request("step/end", { stepId });
+      return stepId;
+    };
+    await step({ "f.txt": text("A", "i"), "new.txt": "one\n", "x.png": IMAGE.subarray(7) });
+    await write("f.txt", text("A", "mine"));
+    await client.request("snapshot/track", {});
+    const last = await begin("one");
+    await write("new.txt", "two\n");
+    await write("x.png", IMAGE.subarray(9));
+    await rename(path.join(folder, "old.txt"), path.join(folder, "moved.txt"));
+    await client.request("step/end", { stepId: last });
+    const shown = async () => {
+      await model.refresh();
+      const turn = model.turn({ sessionId: "one", messageId: "p" });
+      assert.ok(turn);
+      return texts(await turnSides(model, turn));
+    };
+    const all = {
+      "f.txt": [text("a", "i"), text("A", "i")],
+      "moved.txt": [old, old],
+      "new.txt": [undefined, "two\n"],
+      "x.png": [IMAGE, IMAGE.subarray(9)].map((bytes) => bytes.toString("latin1")),
+    };
+    assert.deepEqual(await shown(), all);
+    await client.request("session/undo", { sessionId: "one", stepId: last });
+    assert.deepEqual(await shown(), {
+      "f.txt": all["f.txt"],
+      "new.txt": [undefined, "one\n"],
+      "x.png": [IMAGE, IMAGE.subarray(7)].map((bytes) => bytes.toString("latin1")),
+    });
+    await client.request("session/undo", { sessionId: "one", messageId: "p" });
+    // as of a step, the snapshots have to do: what the user wrote meanwhile is in them
+    assert.deepEqual(await shown(), { ...all, "f.txt": [text("a", "i"), text("A", "mine")] });
     model.dispose();
   });
 

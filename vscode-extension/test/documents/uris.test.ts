@@ -48,6 +48,7 @@ describe("documentUri", () => {
         ...(below(random, 2) === 0 ? { stepId: pick() } : {}),
         ...(below(random, 2) === 0 ? { side: "before" as const } : {}),
         ...(below(random, 4) === 0 ? { own: `session ${pick()}` } : {}),
+        ...(below(random, 4) === 0 ? { messageId: pick(), print: pick() } : {}),
       };
       const uri = documentUri(place);
       assert.deepEqual(placeOf(uri), place);

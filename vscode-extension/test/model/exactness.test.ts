@@ -19,6 +19,24 @@ async function history(client: SnapdClient, workspaceUri: string): Promise<reado
   return entries;
 }
 
+/** What the daemon says of the turns of a session, and what the model makes of the history. */
+async function turnsAgree(model: FolderModel, client: SnapdClient): Promise<void> {
+  for (const { sessionId } of model.sessions) {
+    const { messages } = await client.request("session/messages", { workspaceUri: model.uri, sessionId });
+    const ids = new Set(model.turns.filter((turn) => turn.sessionId === sessionId).map((turn) => turn.messageId));
+    assert.deepEqual(ids, new Set(messages.map(({ messageId }) => messageId)));
+    for (const { messageId, text, at, steps, state } of messages) {
+      const turn = model.turn({ sessionId, messageId });
+      assert.ok(turn);
+      const known = turn.state === "open" || turn.state === "empty" ? "applied" : turn.state;
+      assert.deepEqual(
+        [turn.text, turn.at, turn.steps.length, turn.state === "open" ? state : known],
+        [text, at, steps, state],
+      );
+    }
+  }
+}
+
 /** Waits until the model shows what the daemon tells; fails with the difference where that does not come. */
 async function shows(model: FolderModel, client: SnapdClient): Promise<void> {
   const entries = await history(client, model.uri);
@@ -66,7 +84,7 @@ class Players {
   async act(): Promise<void> {
     const [client, where] = [this.#client, this.#where];
     const sessionId = this.#pick(SESSIONS) ?? "one";
-    switch (below(this.#random, 9)) {
+    switch (below(this.#random, 10)) {
       case 0:
       case 1: {
         const parent = below(this.#random, 3) === 0 ? this.#pick(this.#all) : undefined;
@@ -86,6 +104,11 @@ class Players {
       case 4:
         await client.request("snapshot/track", where);
         break;
+      case 8: {
+        const messageId = `m${below(this.#random, 4)}`;
+        await client.request("session/message", { ...where, sessionId, messageId, text: `do ${this.#count}` });
+        break;
+      }
       case 5:
         await this.#tried(client.request("session/undo", { ...where, sessionId, count: 1 + below(this.#random, 2) }));
         break;
@@ -153,7 +176,9 @@ describe("FolderModel with the real daemon", () => {
       for (let round = 0; round < 6; round += 1) {
         for (let each = 0; each < 12; each += 1) await players.act();
         await shows(model, asking);
+        await turnsAgree(model, asking);
       }
+      assert.ok(model.turns.some(({ steps }) => steps.length > 1));
       assert.ok(model.entries.some(({ step }) => step?.state === "undone"));
       model.dispose();
     });

@@ -4,7 +4,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import type { FolderModel } from "../../src/model/folder";
 import { WorkspaceModel } from "../../src/model/workspace";
 import { FakeFolder, connectionOf } from "./fakeConnection";
-import { change, hash, openStep, operation, session, step, stepEntry, time, userEntry } from "./making";
+import { change, hash, message, openStep, operation, session, step, stepEntry, time, userEntry } from "./making";
 
 const URI = "file:///work/app";
 
@@ -79,6 +79,58 @@ describe("FolderModel", () => {
     folder.root = { workspaceUri: "file:///real/app", within: "other" };
     await model.refresh();
     assert.equal(model.uri, "file:///real/app", "the window's folder is a link");
+    workspace.dispose();
+  });
+
+  it("knows turns, those that concern the folder of the window with all their steps", async () => {
+    const folder = new FakeFolder(`${URI}/src`);
+    folder.root = { workspaceUri: "file:///real/app", within: "src" };
+    folder.sessions.push(session("s"));
+    const made = (stepId: string, at: number, messageId: string, file: string) =>
+      stepEntry(step(stepId, at, { messageId, files: [change(file)] }));
+    folder.entries.push(
+      message("r", 60, "Only asked"),
+      stepEntry(openStep("d", 55, { messageId: "open" })),
+      message("open", 50, "Under way"),
+      made("c", 45, "q", "docs/c.md"),
+      message("q", 40, "Elsewhere"),
+      made("b", 30, "p", "docs/b.md"),
+      made("a", 20, "p", "src/a.ts"),
+      message("p", 10, "Here"),
+    );
+    const { connection, workspace, model } = opened(folder);
+    await until(model, () => model.loaded);
+    assert.deepEqual(
+      model.turns.map(({ text, steps }) => [text, steps.map(({ stepId }) => stepId).join()]),
+      [
+        ["Under way", "d"],
+        ["Here", "b,a"],
+      ],
+    );
+    assert.deepEqual(
+      model.entries.map(({ kind, text, step: of }) => (kind === "message" ? text : of?.stepId)),
+      ["d", "Under way", "a", "Here"],
+    );
+    assert.equal(model.turn({ sessionId: "s", messageId: "q" })?.text, "Elsewhere");
+    assert.equal(connection.count("session/history"), 1);
+    assert.equal(connection.count("session/messages"), 0);
+    folder.problem = new Error("gone");
+    await model.refresh();
+    assert.deepEqual([model.turns, model.turn({ sessionId: "s", messageId: "p" })], [[], undefined]);
+    workspace.dispose();
+  });
+
+  it("shows a message as soon as it is told of, with one reading", async () => {
+    const folder = new FakeFolder(URI);
+    folder.sessions.push(session("s"));
+    for (let at = 0; at < 120; at += 1) folder.entries.unshift(stepEntry(step(`step${at}`, at)));
+    const { connection, workspace, model } = opened(folder);
+    await model.refresh();
+    const before = connection.count("session/history");
+    folder.entries.unshift(message("p", 200, "Go"));
+    connection.tell("session/didChange", { workspaceUri: URI, seq: 1, session: session("s") });
+    await until(model, () => model.turns.length === 1);
+    assert.equal(connection.count("session/history"), before + 1);
     workspace.dispose();
   });
 

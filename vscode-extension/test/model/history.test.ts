@@ -1,8 +1,20 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Entry } from "snapd-client";
-import { KEPT, namesTold, readHistory, unsettled, withKnown } from "../../src/model/history";
-import { below, change, openStep, operation, randomness, step, stepEntry, userEntry } from "./making";
+import { KEPT, lastActivity, namesTold, readHistory, unsettled, withKnown } from "../../src/model/history";
+import {
+  below,
+  change,
+  message,
+  openStep,
+  operation,
+  randomness,
+  session,
+  step,
+  stepEntry,
+  time,
+  userEntry,
+} from "./making";
 
 const PAGE = 7;
 
@@ -15,6 +27,14 @@ function pages(entries: readonly Entry[]) {
   };
 }
 
+describe("lastActivity", () => {
+  it("is that of a message too", () => {
+    const entries = [message("p", 9, "Go", "other"), message("p", 5, "Go", "s"), stepEntry(step("a", 1))];
+    assert.equal(lastActivity(session("s"), entries), time(5));
+    assert.equal(lastActivity(session("none"), entries), time(0));
+  });
+});
+
 describe("readHistory", () => {
   it("gives what is told anew, after any changes that were told of", async () => {
     for (let seed = 1; seed <= 300; seed += 1) {
@@ -26,11 +46,15 @@ describe("readHistory", () => {
         const told = new Set<string>();
         for (let each = below(random, 8); each > 0; each -= 1) {
           at += 1;
-          const what = below(random, 6);
+          const what = below(random, 7);
           const steps = entries.flatMap(({ step: one }) => (one === undefined ? [] : [one]));
           const some = steps[below(random, steps.length)];
           if (what === 0) entries.unshift(userEntry(at));
-          else if (what === 1) entries.unshift(operation("undo", at));
+          else if (what === 6) {
+            // two agents get messages at one moment, and one of them once more
+            const sent = ["one", "two"].map((session) => message(`m${below(random, 3)}`, at, `${at}`, session));
+            entries.unshift(...sent);
+          } else if (what === 1) entries.unshift(operation("undo", at));
           else if (what <= 3 || some === undefined) {
             const parent = what === 3 ? some : undefined;
             const begun = openStep(`step${at}`, at, parent === undefined ? {} : { parentStepId: parent.stepId });

@@ -52,6 +52,12 @@ export function operation(kind: Entry["kind"], at: number, more: Partial<Entry> 
   return { kind, at: time(at), before: hash(at), after: hash(at + 1), files: [change("a.txt")], ...more };
 }
 
+/** A message to the agent of a session. */
+export function message(messageId: string, at: number, text?: string, sessionId = "s"): Entry {
+  const tree = { before: hash(at), after: hash(at), files: [] };
+  return { kind: "message", at: time(at), sessionId, messageId, ...(text !== undefined && { text }), ...tree };
+}
+
 /** Numbers from 0 up to 1 that a seed decides. */
 export function randomness(seed: number): () => number {
   let state = seed;

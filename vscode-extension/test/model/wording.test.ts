@@ -5,14 +5,17 @@ import {
   capitalized,
   counted,
   eventName,
+  inList,
   lines,
   linesInWords,
   lowered,
   sessionName,
   stepInSentence,
   stepName,
+  turnInSentence,
+  turnName,
 } from "../../src/model/wording";
-import { change, operation, session, step, userEntry } from "./making";
+import { change, operation, session, step, time, userEntry } from "./making";
 
 const NOW = Date.UTC(2026, 5, 30, 12);
 
@@ -54,6 +57,32 @@ describe("words", () => {
     const cases = [[picture], [picture, picture], [mode], [picture, mode], [], [picture, change("a")]];
     assert.deepEqual(cases.map(lines), ["binary", "binary", "", "", "", "+1 −0"]);
     assert.deepEqual(cases.map(linesInWords), ["binary", "binary", "", "", "", "1 line added, 0 removed"]);
+  });
+
+  it("name turns by the first line of the prompt", () => {
+    const named = (text: string) => turnName({ text, at: time(0) });
+    assert.equal(named("\n\n  Fix\tthe   tests \r\nand more"), "Fix the tests");
+    assert.equal(named("a b ".repeat(20)), `${"a b ".repeat(11)}a b…`);
+    assert.equal(named("x".repeat(48)), "x".repeat(48));
+    assert.equal(named("x".repeat(49)), `${"x".repeat(47)}…`);
+    assert.equal(named("😀".repeat(60)), `${"😀".repeat(47)}…`, "no half of a character");
+    // a text could else turn what stands behind it around
+    assert.equal(named("good \u202eenodnu\u2066 \u001b[31m"), "good enodnu [31m");
+    const sentence = turnInSentence({ text: `Fix ${"the tests ".repeat(10)}`, at: time(0) });
+    assert.equal(sentence, `the turn “Fix ${"the tests ".repeat(5)}the…”`);
+  });
+
+  it("name turns by their time where no prompt is known", () => {
+    assert.match(turnName({ at: time(0) }), /^Turn at \d\d:\d\d$/);
+    assert.match(turnName({ at: time(0), text: " \n" }), /^Turn at \d\d:\d\d$/);
+    assert.match(turnInSentence({ at: time(0) }), /^the turn at \d\d:\d\d$/);
+  });
+
+  it("make no links or icons of what a text says", () => {
+    const text = "[Press](command:workbench.action.quit) $(trash)";
+    assert.equal(turnInSentence({ text, at: time(0) }), "the turn “[Press] (command:workbench.action.quit) $(trash)”");
+    assert.equal(stepInSentence(step("a", 0, { tool: "[x](command:y)" })), "step 1 “[x] (command:y)”");
+    assert.equal(inList("run $(trash)"), "run $\u200b(trash)");
   });
 
   it("name sessions and steps", () => {

@@ -119,7 +119,9 @@ describe("arrange", () => {
       const both = folder([session("a")], list);
       const { top, below } = arrange(both, undefined);
       const items = [...top, ...[...below.values()].flat()];
-      const files = [...below.values()].flat().flatMap((item) => item.entry.files.map((file) => fileItem(item, file)));
+      const files = [...below.values()]
+        .flat()
+        .flatMap((item) => (item.kind === "turn" ? [] : item.entry.files.map((file) => fileItem(item, file))));
       return [...items, ...files].map(({ id }) => id);
     };
     const before = ids(entries);

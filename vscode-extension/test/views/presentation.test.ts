@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Entry } from "snapd-client";
+import { eventName } from "../../src/model/wording";
 import { arrange, entryItem, fileItem, folderItem } from "../../src/views/arrange";
+import type { Item } from "../../src/views/items";
 import { letterOf, markOf, markUri } from "../../src/views/marks";
 import { present, presentInTimeline } from "../../src/views/presentation";
 import { pastedHash, snapshotPicks } from "../../src/views/snapshotPicks";
-import { change, hash, openStep, operation, session, step, stepEntry, time, userEntry } from "../model/making";
+import { change, hash, message, openStep, operation, session, step, stepEntry, time, userEntry } from "../model/making";
 import { folder } from "./fakeModel";
 
 const NOW = Date.parse(time(600));
@@ -13,6 +15,15 @@ const FILES = [change("a.txt", { additions: 9 }), change("b.txt", { additions: 3
 
 function of(entry: Entry, sessions = [session("s")]) {
   return entryItem(folder(sessions, [entry]), entry, []);
+}
+
+/** The first turn. */
+function turn(entries: readonly Entry[]): Item {
+  const found = arrange(folder([session("s")], entries), undefined)
+    .below.get("s")
+    ?.find(({ kind }) => kind === "turn");
+  assert.ok(found);
+  return found;
 }
 
 describe("present", () => {
@@ -64,6 +75,60 @@ describe("present", () => {
     assert.ok(item);
     assert.equal(present(item, NOW).description, "claude · 3 steps · 6 min ago");
     assert.equal(present(item, NOW).spoken, "Session Fix it, claude, 3 steps, 6 min ago");
+  });
+
+  it("shows a turn with its prompt, its steps and what they changed", () => {
+    const entries = [
+      stepEntry(step("b", 70, { messageId: "p", files: [change("a.txt", { additions: 2 })] })),
+      stepEntry(step("a", 65, { messageId: "p", files: FILES })),
+      message("p", 60, "\n Fix *it*\n\n[all](command:x) of it\n"),
+    ];
+    const look = present(turn(entries), NOW);
+    assert.equal(look.label, "Fix *it*");
+    assert.equal(look.description, "2 steps · +14 −3 · 9 min ago");
+    assert.deepEqual([look.icon, look.quiet, look.mark], ["comment", false, undefined]);
+    assert.equal(look.spoken, "Turn Fix *it*, 2 steps, 2 files, 14 lines added, 3 removed, 9 min ago");
+    // text, whatever stands in it: the tooltip is no Markdown
+    assert.match(
+      look.tooltip,
+      /^Fix \*it\*\n\n\[all\]\(command:x\) of it\n\n2 steps, applied\n2 files, 14 lines added, 3 removed\n\d{4}-/,
+    );
+  });
+
+  it("shows what has become of a turn", () => {
+    const of = (states: readonly ("applied" | "undone" | "partly")[], ...more: Entry[]) => {
+      const steps = states.map((state, at) => stepEntry(step(`${at}`, 70 - at, { messageId: "p", state })));
+      return present(turn([...more, ...steps, message("p", 60, "Go")]), NOW);
+    };
+    const undone = of(["undone", "undone"]);
+    assert.equal(undone.description, "undone · 2 steps · +2 −0 · 9 min ago");
+    assert.deepEqual([undone.icon, undone.quiet], ["discard", true]);
+    assert.deepEqual(markOf(undone.mark?.split("?")[1] ?? ""), { letter: undefined, undone: true });
+    const partly = of(["undone", "applied"]);
+    assert.equal(partly.description, "partly undone · 2 steps · +2 −0 · 9 min ago");
+    assert.deepEqual([partly.icon, partly.quiet, partly.mark], ["warning", false, undefined]);
+    assert.match(partly.spoken, /^Turn Go, partly undone, 2 steps, /);
+    const open = of(["applied"], stepEntry(openStep("x", 80, { messageId: "p" })));
+    assert.equal(open.description, "running · 2 steps · +1 −0 · 9 min ago");
+    assert.equal(open.icon, "loading~spin");
+    const begun = of([], stepEntry(openStep("x", 80, { messageId: "p" })));
+    assert.deepEqual([begun.description, begun.quiet], ["running · 1 step · 9 min ago", false]);
+  });
+
+  it("shows a turn that changed nothing quietly, and no sum of one that is not known as a whole", () => {
+    const asked = present(turn([message("p", 60, "And why?")]), NOW);
+    assert.deepEqual([asked.label, asked.description, asked.quiet], ["And why?", "9 min ago", true]);
+    assert.equal(asked.spoken, "Turn And why?, no steps, 9 min ago");
+    assert.match(asked.tooltip, /^And why\?\n\nNo steps, no changes\n/);
+    const idle = present(
+      turn([stepEntry(step("a", 61, { messageId: "p", files: [] })), message("p", 60, "Look")]),
+      NOW,
+    );
+    assert.deepEqual([idle.description, idle.quiet], ["1 step · no changes · 9 min ago", true]);
+    const cut = present(turn([stepEntry(step("b", 62, { messageId: "p", files: FILES }))]), NOW);
+    assert.match(cut.label, /^Turn at \d\d:\d\d$/);
+    assert.equal(cut.description, "1 or more steps · 8 min ago");
+    assert.match(cut.spoken, /^Turn at \d\d:\d\d, 1 or more steps, 8 min ago$/);
   });
 
   it("shows the user's changes and operations quietly", () => {
@@ -135,6 +200,15 @@ describe("snapshotPicks", () => {
       ],
     );
     assert.equal(picks[0]?.description, "0000000 · 9 min ago");
+  });
+
+  it("names the one snapshot of a message", () => {
+    const entries = [message("p", 3, "Go")];
+    const picks = snapshotPicks(entries, (entry) => eventName(entry, () => undefined), NOW);
+    assert.deepEqual(
+      picks.map(({ label, hash: of }) => [label, of]),
+      [["Before the turn “Go”", hash(3)]],
+    );
   });
 
   it("takes a hash as it is pasted", () => {

@@ -12,6 +12,7 @@ import { timelineTree } from "../../src/views/timeline";
 import {
   below,
   change,
+  message,
   openStep,
   operation,
   randomness,
@@ -43,7 +44,7 @@ class View {
     if (item === undefined) return this.tree.top;
     if (item.kind === "file") return [];
     const nodes = this.tree.below(item);
-    if (item.kind === "folder" || item.kind === "session") return nodes;
+    if (item.kind === "folder" || item.kind === "session" || item.kind === "turn") return nodes;
     assert.equal(isOpenable(item), nodes.length + item.entry.files.length > 0);
     return [...nodes, ...item.entry.files.map((file) => fileItem(item, file))];
   }
@@ -113,6 +114,21 @@ describe("the view of steps", () => {
     view.show([folder(both, [other, ...entries])]);
     const more = [made("three", 580), ...entries];
     assert.deepEqual(view.show([folder(both, [other, ...more])]), ["Session s"]);
+  });
+
+  it("refreshes its session where a turn becomes the latest, and only the turn where it gets a step", () => {
+    const view = new View();
+    const inTurn = (messageId: string, stepId: string, at: number) => made(stepId, at, { messageId });
+    const first = [inTurn("p", "two", 20), message("p", 5, "First")];
+    view.show([folder(sessions, first)]);
+    assert.deepEqual(view.show([folder(sessions, [inTurn("p", "three", 30), ...first])]), ["First"]);
+    const asked = [message("q", 40, "Second"), ...first];
+    assert.deepEqual(view.show([folder(sessions, asked)]), ["Session s"]);
+    const begun = [inTurn("q", "four", 50), ...asked];
+    assert.deepEqual(view.show([folder(sessions, begun)]), ["Session s"]);
+    const undone = made("two", 20, { messageId: "p", state: "undone" });
+    const turned = begun.map((entry) => (entry.step?.stepId === "two" ? undone : entry));
+    assert.deepEqual(view.show([folder(sessions, turned)]), ["First"]);
   });
 
   it("refreshes what tells how long ago it was once that is another word", () => {
@@ -198,7 +214,8 @@ class World {
     const files = [change("a.txt"), change("b.png", { binary: true }), change("c", { status: "added" })];
     const some = files.filter(() => below(this.#random, 2) === 0);
     const replaced = (entry: Entry) => entries.map((each) => (each.step === chosen ? entry : each));
-    switch (below(this.#random, 8)) {
+    const turns = () => ({ sessionId: `s${below(this.#random, 3)}`, messageId: `m${below(this.#random, 4)}` });
+    switch (below(this.#random, 9)) {
       case 0:
         return [userEntry(at, some), ...entries];
       case 1:
@@ -206,8 +223,10 @@ class World {
       case 2:
       case 3: {
         const parent = below(this.#random, 3) === 0 ? chosen?.stepId : undefined;
+        const { sessionId, messageId } = turns();
         const more = {
-          sessionId: `s${below(this.#random, 3)}`,
+          sessionId,
+          ...(below(this.#random, 3) > 0 && { messageId }),
           tool: `t${at}`,
           ...(parent !== undefined && { parentStepId: parent }),
         };
@@ -215,14 +234,24 @@ class World {
         const fresh = below(this.#random, 2) === 0 ? openStep(id, at, more) : step(id, at, { ...more, files: some });
         return [stepEntry(fresh), ...entries];
       }
+      case 8: {
+        const { sessionId, messageId } = turns();
+        return [message(messageId, at, below(this.#random, 3) > 0 ? `do ${at}` : undefined, sessionId), ...entries];
+      }
       case 4:
         return entries.slice(0, below(this.#random, 10) === 0 ? 5 : undefined);
       default: {
         if (chosen === undefined) return entries;
-        const { parentStepId, sessionId, tool } = chosen;
+        const { parentStepId, sessionId, messageId, tool } = chosen;
         const start = (Date.parse(chosen.startedAt) - Date.parse(time(0))) / 1000;
         const state = chosen.state === "applied" ? "undone" : "applied";
-        const more = { sessionId, state, files: chosen.files ?? some, ...(tool !== undefined && { tool }) } as const;
+        const more = {
+          sessionId,
+          ...(messageId !== undefined && { messageId }),
+          state,
+          files: chosen.files ?? some,
+          ...(tool !== undefined && { tool }),
+        } as const;
         const whole = parentStepId === undefined ? more : { ...more, parentStepId };
         return replaced(stepEntry(step(chosen.stepId, start, whole)));
       }

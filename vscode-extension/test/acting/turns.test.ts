@@ -1,0 +1,197 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { FileOutcome, Step } from "snapd-client";
+import { undoTurn } from "../../src/acting/turns";
+import { undoWholeTurn } from "../../src/commands/undo";
+import { type Turn, turnsOf } from "../../src/model/turns";
+import {
+  AFTER,
+  BEFORE,
+  change,
+  entryOf,
+  FakeFolder,
+  FakeWorld,
+  FOLDER,
+  messageOf,
+  NOW,
+  outcome,
+  step,
+  unsavedDocument,
+} from "./fakes";
+
+const FIRST = step({ stepId: "s1", index: 0, messageId: "p", from: NOW, files: [change("app.py")] });
+const SECOND = step({ stepId: "s2", index: 1, messageId: "p", startedAt: "2026-11-21T10:01:00.000Z" });
+const ENTRIES = [entryOf(SECOND), entryOf(FIRST), messageOf("p", "Fix it")];
+const UNDO = { sessionId: "one", messageId: "p", onConflict: "merge" };
+
+function turn(entries = ENTRIES): Turn {
+  const [found] = turnsOf(entries).values();
+  assert.ok(found);
+  return found;
+}
+
+/** A daemon that does what is asked, with this outcome of each file; undone, the steps have these states. */
+function answering(
+  files: (method: string) => readonly FileOutcome[],
+  states: readonly Step["state"][] = ["undone", "undone"],
+): FakeFolder {
+  const folder = new FakeFolder((method, params) => {
+    if (method === "snapshot/track") return { hash: AFTER, skipped: [] };
+    const applied = params["dryRun"] !== true;
+    const steps = [SECOND, FIRST].map((each, at) => ({ ...each, state: states[at] }));
+    const isTurn = method.startsWith("session/");
+    return {
+      applied,
+      before: NOW,
+      after: applied ? AFTER : BEFORE,
+      files: files(method),
+      ...(isTurn && { steps: method === "session/redo" ? steps.filter(({ state }) => state !== "applied") : steps }),
+    };
+  });
+  folder.entries = [...ENTRIES];
+  return folder;
+}
+
+test("a turn is undone as a step is, and the button does all of it again", async () => {
+  const folder = answering(() => [outcome("app.py", "restored"), outcome("util.py", "merged")]);
+  const world = new FakeWorld(folder);
+  world.ui.buttons = ["Undo", "Undo"];
+  await world.acting.act(undoTurn(FOLDER, turn()));
+  await world.settled();
+  assert.deepEqual(
+    folder.writes.map(({ method, params }) => [method, params]),
+    [
+      ["session/undo", { ...UNDO, dryRun: false }],
+      ["session/redo", { sessionId: "one", count: 2, onConflict: "merge", dryRun: false }],
+      ["session/undo", { ...UNDO, dryRun: false }],
+    ],
+  );
+  assert.deepEqual(
+    world.ui.told.map(({ message }) => message),
+    [
+      "Undid the turn “Fix it”: 1 file restored, 1 merged.",
+      "Took back the undo of the turn “Fix it”: 1 file restored, 1 merged.",
+      "Took back the redo of the turn “Fix it”: 1 file restored, 1 merged.",
+    ],
+  );
+});
+
+test("a step that was left alone is not done again", async () => {
+  const files = [outcome("app.py", "conflict", "changedSince"), outcome("util.py", "restored")];
+  const folder = answering(() => files, ["partly", "applied"]);
+  const world = new FakeWorld(folder);
+  world.ui.buttons = ["Undo"];
+  await world.acting.act(undoTurn(FOLDER, turn()));
+  await world.settled();
+  assert.equal(folder.writes[1]?.params["count"], 1);
+});
+
+test("unsaved text is asked about; where nothing could be undone, that is said", async () => {
+  const folder = answering(() => [outcome("app.py", "conflict", "changedSince")], ["applied", "applied"]);
+  const world = new FakeWorld(folder);
+  world.ui.documents = [unsavedDocument("app.py")];
+  await world.acting.act(undoTurn(FOLDER, turn()));
+  await world.settled();
+  assert.match(
+    world.ui.told[0]?.message ?? "",
+    /^Undid nothing of the turn “Fix it”: no file was changed\. 1 file is in/,
+  );
+  assert.deepEqual(world.ui.told[0]?.buttons, ["Resolve...", "Details"]);
+  const held = answering(() => [outcome("app.py", "restored")]);
+  const other = new FakeWorld(held);
+  other.ui.documents = [unsavedDocument("app.py")];
+  assert.equal(await other.acting.act(undoTurn(FOLDER, turn())), false);
+  assert.match(other.ui.asked[0]?.detail ?? "", /^To undo the turn “Fix it”, Snapd has to write this file\.$/);
+  assert.deepEqual(held.writes, []);
+});
+
+test("conflicts are overwritten by an undo where all are; each is compared with what was before its first step", async () => {
+  const folder = answering((method) =>
+    method === "snapshot/revert"
+      ? [outcome("util.py", "restored")]
+      : [outcome("app.py", "conflict", "changedSince"), outcome("util.py", "conflict", "unsavedInEditor")],
+  );
+  const world = new FakeWorld(folder);
+  world.ui.buttons = ["Resolve...", "Resolve...", "Resolve..."];
+  world.ui.choices = [
+    "app.py",
+    "Open Diff",
+    "util.py",
+    "Open Diff",
+    "util.py",
+    "Overwrite",
+    "Done: overwrite 1, keep 1",
+  ];
+  await world.acting.act(undoTurn(FOLDER, turn()));
+  await world.settled();
+  assert.deepEqual(
+    world.ui.compared.map((each) => ["file" in each && each.file, each.left, each.title]),
+    [
+      ["app.py", { hash: NOW }, "app.py (before the turn “Fix it” ↔ now)"],
+      ["util.py", { hash: BEFORE }, "util.py (before the turn “Fix it” ↔ now)"],
+    ],
+  );
+  assert.deepEqual(folder.writes.slice(1), [
+    {
+      method: "snapshot/revert",
+      params: { patches: [{ hash: BEFORE, files: ["util.py"] }], onConflict: "overwrite", dryRun: false },
+    },
+  ]);
+  const both = answering(() => [outcome("app.py", "conflict", "changedSince")]);
+  const again = new FakeWorld(both);
+  again.ui.buttons = ["Resolve..."];
+  again.ui.choices = ["Overwrite"];
+  await again.acting.act(undoTurn(FOLDER, turn()));
+  await again.settled();
+  assert.deepEqual(both.writes[1], {
+    method: "session/undo",
+    params: { ...UNDO, onConflict: "overwrite", dryRun: false },
+  });
+});
+
+test("a file that others moved since cannot be overwritten by its new name", async () => {
+  const world = new FakeWorld(answering(() => [outcome("moved.py", "conflict", "changedSince")]));
+  world.ui.buttons = ["Resolve..."];
+  await world.acting.act(undoTurn(FOLDER, turn()));
+  await world.settled();
+  assert.deepEqual(
+    world.ui.lists[0]?.rows.map(({ label }) => label),
+    ["Keep", "Open Diff"],
+  );
+});
+
+test("a running turn is ended only after a question", async () => {
+  const folder = answering(() => []);
+  const open = step({ stepId: "s3", state: "open", messageId: "p" });
+  folder.entries = [entryOf(open), ...ENTRIES];
+  const world = new FakeWorld(folder);
+  const target = { folder, turn: turn(folder.entries) };
+  await undoWholeTurn(world.desk, target);
+  assert.deepEqual(folder.sent, []);
+  assert.equal(world.ui.asked[0]?.message, "The turn “Fix it” is still running.");
+  world.ui.answers = ["End and Undo"];
+  await undoWholeTurn(world.desk, target);
+  assert.equal(folder.writes.length, 1);
+  // it has ended since it was shown
+  folder.entries = ENTRIES;
+  await undoWholeTurn(world.desk, target);
+  assert.equal(world.ui.asked.length, 2);
+  assert.equal(folder.writes.length, 2);
+});
+
+test("from the palette only turns that can be undone are listed", async () => {
+  const folder = answering(() => []);
+  const undone = step({ stepId: "s4", messageId: "undone", state: "undone" });
+  const idle = step({ stepId: "s5", messageId: "idle", files: [] });
+  folder.entries = [messageOf("asked", "And why?"), entryOf(undone), entryOf(idle), ...ENTRIES];
+  const world = new FakeWorld(folder);
+  world.ui.choices = ["Fix it"];
+  await undoWholeTurn(world.desk, undefined);
+  assert.deepEqual(
+    world.ui.lists[0]?.rows.map(({ label, description, detail }) => [label, description, detail]),
+    [["Fix it", "2 steps", "app.py, util.py"]],
+  );
+  assert.deepEqual(folder.writes[0]?.params, { ...UNDO, dryRun: false });
+  folder.entries = [];
+  await assert.rejects(undoWholeTurn(world.desk, undefined), /There is no such turn in web\./);
+});
