@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Literal
 
 from snapd.core.answers import MessageView, Page
 from snapd.core.timeline.model import MessageSent
-from snapd.core.timeline.queries import StepQuery
 
 if TYPE_CHECKING:
     from snapd.core.call import Call
@@ -87,8 +86,7 @@ class Messages:
         return Page(tuple(self._view(message, call) for message in messages), last)
 
     def _view(self, message: Message, call: Call) -> MessageView:
-        wanted = StepQuery("", message.session_id, message_id=message.message_id)
-        steps = self._timeline.find_steps(wanted, None)
+        steps = self._step_changes.of_message(message.session_id, message.message_id)
         files: set[RelPath] = set()
         states: set[StepState] = set()
         additions = deletions = 0

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from .step_changes import StepChanges
 
-
 IN_FORCE = ("applied", "partly")
 """The states of ended steps that were not taken back as a whole."""
 
@@ -423,17 +422,21 @@ class Sessions:
 
         Args:
             session_id: the session.
-            message_id: only the steps of this message.
+            message_id: only the steps of this message, and their parts.
             step_id: only this step and its parts.
 
         Raises:
             UnknownSession, UnknownStep: there is no such session, or the step is not one of its steps.
         """
         self.known(session_id)
-        steps = self._timeline.steps(session_id)
         if step_id is not None:
-            steps = self._step_changes.with_parts(self.step_of(session_id, step_id))
-        return tuple(step for step in steps if step.state in IN_FORCE and message_id in (None, step.begun.message_id))
+            parts = self._step_changes.with_parts(self.step_of(session_id, step_id))
+            steps = tuple(part for part in parts if message_id in (None, part.begun.message_id))
+        elif message_id is not None:
+            steps = self._step_changes.of_message(session_id, message_id)
+        else:
+            steps = self._timeline.steps(session_id)
+        return tuple(step for step in steps if step.state in IN_FORCE)
 
     def known(self, session_id: SessionId) -> Session:
         """Looks up a session by its name; raises `UnknownSession`."""

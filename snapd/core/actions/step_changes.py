@@ -13,6 +13,7 @@ from snapd.core.model import Change
 from snapd.core.timeline.attribution import Author, OwnChanges, joined, own_changes, own_moves, users_changes
 from snapd.core.timeline.model import FileSummary, Operation, Span, Summary
 from snapd.core.timeline.nesting import working
+from snapd.core.timeline.queries import StepQuery
 from snapd.core.trees import changes
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from snapd.core.ports.log import SnapshotLog
     from snapd.core.ports.objects import Objects
     from snapd.core.timeline.attribution import Delta
-    from snapd.core.timeline.model import Deed, Operated, SnapshotId, Step, StepId, Turned, Undone
+    from snapd.core.timeline.model import Deed, Operated, SessionId, SnapshotId, Step, StepId, Turned, Undone
 
 
 _OF_AN_OPERATION = Author("", None)
@@ -183,6 +184,12 @@ class StepChanges:
             steps.append(waiting.pop())
             waiting += reversed(self._timeline.parts(steps[-1].step_id))
         return tuple(steps)
+
+    def of_message(self, session_id: SessionId, message_id: str) -> tuple[Step, ...]:
+        """Lists the steps of a message and all their parts, of whatever session, in the order of their beginnings."""
+        named = self._timeline.find_steps(StepQuery("", session_id, message_id=message_id), None)
+        steps = {part.step_id: part for step in reversed(named) for part in self.with_parts(step)}
+        return tuple(sorted(steps.values(), key=lambda step: step.started))
 
     def in_force(self, deed: Deed) -> OwnChanges:
         """Lists those of the own changes of a step, or an operation, that were not taken back.

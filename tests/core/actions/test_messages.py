@@ -8,10 +8,14 @@ import pytest
 
 from snapd.core.actions.history import HistoryQuery
 from snapd.core.actions.messages import TEXT_LENGTH
+from snapd.core.actions.undo.steps import Wanted
 from snapd.core.answers import MessageView
 from snapd.core.call import Call
 from snapd.core.errors import UnknownSession
+from snapd.core.operations.writer import OperationOptions
 from tests.support.sessions import TEXT, Agents, at_work, text
+
+OPTIONS = OperationOptions("merge", False, False)
 
 
 def send(agents: Agents, message: str, words: str | None = None, session: str = "one") -> None:
@@ -93,6 +97,21 @@ def test_a_message_is_where_it_was_sent_in_the_history(agents: Agents) -> None:
     for query, kinds in ((HistoryQuery("two"), []), (HistoryQuery(files=frozenset([b"b.txt"])), ["step"])):
         found = agents.bench.workspace.history.page(query, None, 9, Call()).entries
         assert [entry.kind for entry in found] == kinds
+
+
+def test_what_a_subagent_did_belongs_to_the_turn(agents: Agents) -> None:
+    agents.start("child")
+    send(agents, "m", "go")
+    task = agents.begin("one", message="m")
+    agents.step("child", {"b.txt": b"by the child\n"}, parent=task, message="its own")
+    agents.end(task)
+    assert told(agents) == [("m", "go", 2, 1, 1, 1, "applied")]
+    deltas, _ = agents.bench.workspace.session_diff("one", "m", None, Call(), contents=False, after=None, limit=None)
+    assert [delta.path for delta in deltas] == [b"b.txt"]
+    # as an undo of the turn takes it back
+    agents.bench.workspace.undo_steps.undo(Wanted("one", message_id="m"), OPTIONS, Call())
+    assert agents.bench.read()["b.txt"] == b"b\n"
+    assert told(agents)[0][-1] == "undone"
 
 
 def test_sending_again_is_harmless(agents: Agents) -> None:
