@@ -33,6 +33,8 @@ class Dialect:
         one_at_a_time: whether the agent waits for the end of a call that writes before it begins the next.
         tools: the tools of events that do not name one.
         tasks_are_subagents: whether the call that starts a subagent stands for it, because no event does.
+        names_subagents: whether the events of a subagent's calls say whose they are; where they do not, a call belongs
+            to the only subagent that is at work.
         event, session, message, call, subagent, prompt, tool, given, answer, parent, folder: where the fields are; the
             first that is there counts.
     """
@@ -47,6 +49,7 @@ class Dialect:
         one_at_a_time: bool = False,
         tools: Mapping[str, str] = MappingProxyType({}),
         tasks_are_subagents: bool = False,
+        names_subagents: bool = True,
         event: tuple[Path, ...] = (("hook_event_name",), ("hookEventName",)),
         session: tuple[Path, ...] = (("session_id",), ("sessionId",)),
         message: tuple[Path, ...] = (("prompt_id",), ("turn_id",)),
@@ -66,6 +69,7 @@ class Dialect:
         self.one_at_a_time = one_at_a_time
         self.tools = tools
         self.tasks_are_subagents = tasks_are_subagents
+        self.names_subagents = names_subagents
         self.event = event
         self.session = session
         self.message = message
@@ -116,7 +120,7 @@ DIALECTS = {
         Dialect("claude", _PASCAL, told="claude", hears=_HEARS, one_at_a_time=True),
         # it runs the calls of one answer at the same time
         Dialect("codex", _PASCAL, told="claude", hears=_HEARS[:-1]),
-        Dialect("qwen", _PASCAL, told="claude", hears=_HEARS, one_at_a_time=True),
+        Dialect("qwen", _PASCAL, told="claude", hears=_HEARS, one_at_a_time=True, names_subagents=False),
         Dialect("droid", _PASCAL, told="claude", hears=("SessionStart", "UserPromptSubmit"), one_at_a_time=True),
         Dialect("continue", _PASCAL, told="claude", hears=("SessionStart", "UserPromptSubmit")),
         Dialect("vscode", _PASCAL, told="claude", hears=_HEARS[:-1]),

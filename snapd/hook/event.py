@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 _NOTIFICATION = "<task-notification>"
 _NOTIFIED = r"(?s)\s*<task-notification>.*?<tool-use-id>([^<]+)</tool-use-id>"
+_CONTEXT = "<hook_context>"
+_CONTEXTS = r"(?s)\A(?:<hook_context>.*?</hook_context>\s*)+"
+"""What hooks said when the session began; Gemini CLI puts it before the user's words."""
 _SUBAGENT_KINDS = (("agent_type",), ("subagent_type",))
 _MOST_CHARACTERS = 200
 """Characters of an agent's own ids; longer ones are digested."""
@@ -117,7 +120,10 @@ class Event:
         elif not begins_step(tool):
             self.kind = None
         answer = _found(payload, dialect.answer)
-        self.in_background = isinstance(answer, dict) and bool(answer.get("backgroundTaskId"))
+        self.in_background = any(
+            isinstance(said, dict) and bool(said.get(name))
+            for said, name in ((answer, "backgroundTaskId"), (call.given, "is_background"))
+        )
         self.calls = [call]
 
     def _batch(self, payload: Mapping[str, Any]) -> list[ToolCall]:
@@ -132,6 +138,8 @@ class Event:
 
     def _take_prompt(self, payload: Mapping[str, Any]) -> None:
         self.prompt = self._text(payload, self.dialect.prompt, "the prompt") or ""
+        if self.prompt.startswith(_CONTEXT):
+            self.prompt = re.sub(_CONTEXTS, "", self.prompt)
         notified = re.match(_NOTIFIED, self.prompt) if _NOTIFICATION in self.prompt else None
         if notified is not None:
             self.ended_task = _short(notified[1].strip())

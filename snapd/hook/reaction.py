@@ -104,6 +104,9 @@ def _prompt(event: Event, own: list[Step]) -> list[Request]:
         return [] if task is None else [_ended(task, None)]
     if not event.prompt.strip():
         return []
+    if event.parent_session is not None:
+        # what a subagent is given to do is nobody's prompt
+        return _end_turn(own)
     message = {"sessionId": event.session_id, "messageId": event.message_id, "text": event.prompt}
     return [*_end_turn(own), ("session/message", message)]
 
@@ -128,7 +131,9 @@ def _end_subagent(event: Event, own: list[Step]) -> list[Request]:
     step = None if event.subagent is None else _of_part(own, _SUBAGENT + event.subagent)
     if step is None:
         return []
-    calls = [_abandoned(each) for each in own if each.get("parentStepId") == step["stepId"]]
+    # where nobody says whose a call is, one of these may be the caller's own
+    theirs = [each for each in own if each.get("parentStepId") == step["stepId"] and event.dialect.names_subagents]
+    calls = [_abandoned(each) for each in theirs]
     # its calls own what they wrote; it writes nothing beside them
     return [*calls, _ended(step, [])]
 
@@ -163,9 +168,14 @@ def _parent(event: Event, own: list[Step], open_steps: list[Step]) -> str | None
         step = _of_part(own, _SUBAGENT + event.subagent)
         return None if step is None else str(step["stepId"])
     if event.parent_session is not None:
-        theirs = [each for each in open_steps if each["sessionId"] == event.parent_session and _is(each, _SUBAGENT)]
-        return str(theirs[0]["stepId"]) if len(theirs) == 1 else None
-    return None
+        return _only_subagent(event.parent_session, open_steps)
+    return None if event.dialect.names_subagents else _only_subagent(event.session_id, own)
+
+
+def _only_subagent(session: str, steps: list[Step]) -> str | None:
+    """The step of the subagent that is at work for a session, if there is exactly one."""
+    theirs = [each for each in steps if each["sessionId"] == session and _is(each, _SUBAGENT)]
+    return str(theirs[0]["stepId"]) if len(theirs) == 1 else None
 
 
 def _of_call(event: Event, call: ToolCall, own: list[Step]) -> Step | None:

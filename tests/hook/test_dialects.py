@@ -130,15 +130,74 @@ def test_calls_without_ids_end_in_the_order_in_which_they_began(agent: Agent) ->
 def test_the_calls_of_a_subagent_with_a_session_of_its_own_are_parts_of_the_task(agent: Agent) -> None:
     about = {"directory": agent.root, "event": "tool.execute.before"}
     agent.report({**about, "sessionID": "S", "tool": "task", "callID": "T1", "args": {"description": "look"}})
-    inner = {"sessionID": "C", "parentID": "S", "tool": "write", "callID": "T2", "args": {"filePath": "sub.txt"}}
+    theirs = {"sessionID": "C", "parentID": "S", "messageID": "M"}
+    agent.report({**about, **theirs, "event": "chat.message", "prompt": "look around"})
+    inner = {**theirs, "tool": "write", "callID": "T2", "args": {"filePath": "sub.txt"}}
     agent.report({**about, **inner})
     agent.write("sub.txt", "x")
     agent.report({**about, **inner, "event": "tool.execute.after"})
     agent.report({**about, "event": "tool.execute.after", "sessionID": "S", "tool": "task", "callID": "T1", "args": {}})
     assert agent.steps() == [
         Done("subagent:T1", None, None, "Agent", ("sub.txt",), "applied"),
-        Done("T2", "subagent:T1", None, "write", ("sub.txt",), "applied"),
+        Done("T2", "subagent:T1", "M", "write", ("sub.txt",), "applied"),
     ]
+    # what it was given to do is nobody's prompt
+    assert [entry for entry in agent.entries() if entry["kind"] == "message"] == []
+
+
+def test_calls_that_name_no_subagent_are_those_of_the_only_one_at_work(agent: Agent) -> None:
+    about = {"session_id": "S", "cwd": agent.root}
+
+    def report(name: str, **fields: Any) -> None:
+        agent.report({**about, "hook_event_name": name, **fields}, "qwen")
+
+    def call(name: str, file: str) -> dict[str, Any]:
+        given = {"file_path": agent.path(file), "content": ""}
+        return {"tool_name": "write_file", "tool_input": given, "tool_use_id": name}
+
+    report("PreToolUse", **call("T1", "own"))
+    report("SubagentStart", agent_id="A", agent_type="general")
+    report("PreToolUse", **call("T2", "below"))
+    agent.write("below", "x")
+    report("PostToolUse", **call("T2", "below"))
+    report("SubagentStart", agent_id="B", agent_type="general")
+    report("PreToolUse", **call("T3", "whose"))
+    agent.write("whose", "x")
+    report("PostToolUse", **call("T3", "whose"))
+    report("SubagentStop", agent_id="B")
+    report("PreToolUse", **call("T4", "last"))
+    # it may as well be the caller's
+    report("SubagentStop", agent_id="A")
+    agent.write("last", "x")
+    report("PostToolUse", **call("T4", "last"))
+    parts = {step.part: (step.parent, step.files) for step in agent.steps()}
+    assert parts["T2"] == ("subagent:A", ("below",))
+    assert parts["T3"] == (None, ("whose",))
+    assert parts["T4"] == ("subagent:A", ("last",))
+    assert {step.state for step in agent.steps()} == {"applied"}
+
+
+@pytest.mark.parametrize("name", ["gemini", "qwen"])
+def test_a_command_in_the_background_is_known_by_its_input(agent: Agent, name: str) -> None:
+    begins, ends, stops = (
+        ("BeforeTool", "AfterTool", "AfterAgent") if name == "gemini" else ("PreToolUse", "PostToolUse", "Stop")
+    )
+    given = {"command": "x &", "description": "run it", "is_background": True}
+    event = {"session_id": "S", "cwd": agent.root, "tool_name": "run_shell_command", "tool_input": given}
+    agent.report({**event, "hook_event_name": begins}, name)
+    agent.report({**event, "hook_event_name": ends, "tool_response": {"llmContent": "moved"}}, name)
+    agent.write("late", "x")
+    agent.report({"session_id": "S", "cwd": agent.root, "hook_event_name": stops}, name)
+    assert [step.files for step in agent.steps()] == [(), ("late",)]
+    assert agent.of_the_user() == set()
+
+
+def test_what_hooks_said_is_no_part_of_a_prompt(agent: Agent) -> None:
+    about = {"session_id": "S", "cwd": agent.root, "hook_event_name": "BeforeAgent"}
+    said = "<hook_context>snapd: it changed.\n\nRead it.</hook_context>\n\n<hook_context>more</hook_context>\n\n"
+    agent.report({**about, "prompt": f"{said}go <hook_context>on</hook_context>"})
+    (message,) = [entry for entry in agent.entries() if entry["kind"] == "message"]
+    assert message["text"] == "go <hook_context>on</hook_context>"
 
 
 @pytest.mark.parametrize(
