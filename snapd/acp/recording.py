@@ -137,7 +137,7 @@ class Recording:
                 return
             params = {"sessionId": session, "messageId": message_id, "text": text}
             try:
-                found.request("session/message", params)
+                self._in_session(found, session, "session/message", params)
             except IoError as error:
                 # an error without a kind: the daemon is older than this method
                 if error.data.get("errno") != "EPROTO":
@@ -159,12 +159,7 @@ class Recording:
         def work(found: Backend) -> None:
             names = {"parentStepId": step.above, "ends": None if ends is None else ends.step_id}
             params = {"sessionId": step.session, **step.params, **{key: name for key, name in names.items() if name}}
-            try:
-                begun = found.request("step/begin", params)
-            except UnknownSession:
-                # somebody ended it, such as a hook of the agent's
-                self._start(found, step.session)
-                begun = found.request("step/begin", params)
+            begun = self._in_session(found, step.session, "step/begin", params)
             step.step_id = begun["stepId"]
             step.settled.set()
 
@@ -234,6 +229,15 @@ class Recording:
     def _start(self, found: Backend, session: str) -> None:
         agent = self._agents.get(session)
         found.request("session/start", {"sessionId": session, **({"agent": agent} if agent else {})})
+
+    def _in_session(self, found: Backend, session: str, method: str, params: dict[str, Any]) -> Any:
+        """The result of a request of a session, which is started where the daemon knows none that goes on."""
+        try:
+            return found.request(method, params)
+        except UnknownSession:
+            # the editor's first prompt came before ours was told, or somebody ended it, such as a hook of the agent's
+            self._start(found, session)
+            return found.request(method, params)
 
     def _do(self, order: _Order) -> None:
         if self._refusal is not None and not order.opens:

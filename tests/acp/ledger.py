@@ -80,6 +80,8 @@ class Ledger:
             self._sessions[params["sessionId"]] = True
         elif method == "session/end":
             self._sessions[params["sessionId"]] = False
+        elif method == "session/message":
+            self._going(params["sessionId"])
         elif method == "step/begin":
             return self._begin(params)
         elif method == "step/end":
@@ -87,8 +89,7 @@ class Ledger:
         return {}
 
     def _begin(self, params: dict[str, Any]) -> Any:
-        if not self._sessions.get(params["sessionId"]):
-            raise UnknownSession("there is no such session")
+        self._going(params["sessionId"])
         for name in ("parentStepId", "ends"):
             if name in params:
                 self._known(params[name])
@@ -97,6 +98,10 @@ class Ledger:
         name = f"step{len(self._steps)}"
         self._steps[name] = {**params, "open": True, "at": self.at}
         return {"stepId": name, "hash": "0"}
+
+    def _going(self, session: str) -> None:
+        if not self._sessions.get(session):
+            raise UnknownSession("there is no such session")
 
     def _known(self, name: str) -> dict[str, Any]:
         if name not in self._steps:

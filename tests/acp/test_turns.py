@@ -363,6 +363,7 @@ def test_a_session_that_somebody_ended_goes_on(ledger: Ledger, talk: Talk) -> No
     ledger.request("session/end", {"sessionId": "S"})
     talk.say_all(prompt(3, "S", "one"))
     assert told(ledger) == ["begin one"]
+    assert [message["text"] for message in ledger.of("session/message")] == ["one"]
 
 
 def test_an_older_daemon_is_told_no_messages() -> None:
