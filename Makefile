@@ -6,6 +6,7 @@
 # make fuzz: random and mutated input; SECONDS=n (180).
 # make soak: agents, editors, a user, maintenance and kills on one daemon, and whole histories taken back in any order, all of
 #   it checked; MINUTES=n (10), SEED=n.
+# make agents: real agents, installed once, at work for a scripted model; ONLY="claude day" (agents, scenarios), AGENTS=folder.
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
@@ -24,7 +25,7 @@ LONG := $(addprefix tests/,core fuzz faults/test_sweeps.py soak/test_histories.p
 # where it is set, each of the two thousand processes that the tests start would compile snapd anew
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-long test-python test-typescript sweep fuzz soak bench install lint lint-python lint-typescript format generate dist lock clean node vsix e2e
+.PHONY: demo test test-long test-python test-typescript sweep fuzz soak agents bench install lint lint-python lint-typescript format generate dist lock clean node vsix e2e
 
 demo: install
 	$(BIN)/python clients/python/demo.py $(if $(WORKSPACE),"$(WORKSPACE)",.)
@@ -57,6 +58,9 @@ sweep: install
 
 soak: install
 	$(BIN)/python -m tests.soak --minutes $(or $(MINUTES),10) $(if $(SEED),--seed $(SEED))
+
+agents: install
+	scripts/with-node $(BIN)/python -m tests.real_agents $(ONLY) $(if $(AGENTS),--cache "$(AGENTS)")
 
 install: $(STAMP)
 

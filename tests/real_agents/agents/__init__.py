@@ -1,0 +1,1 @@
+"""The agents that are run for real, one module each."""

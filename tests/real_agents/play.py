@@ -1,0 +1,201 @@
+"""Plays a scenario with a real agent, and holds files and timeline to what the oracle says after each act."""
+
+from __future__ import annotations
+
+import difflib
+
+from .agents.agent import Agent, Start
+from .editor import Editor
+from .expected import Other, Step, Turn
+from .model import script
+from .model.request import Json, strings
+from .model.server import Model
+from .oracle import Oracle
+from .place import SNAPD, Failed, Place
+from .scenarios.actions import GO, Action, Awaits, Delegate, Edit, Read, Shell, Together, Write
+from .scenarios.scenario import Act, Prompt, Saves, Undoes, UndoesPrompt, Way
+from .timeline import timeline
+
+_TOLD = "snapd: "
+"""How everything begins that an agent is told."""
+_BEFORE: dict[Way, list[str]] = {"hooks": [], "run": [SNAPD, "run", "--"], "acp": [SNAPD, "acp", "--"]}
+_KINDS: dict[type[Action], str] = {Write: "edit", Edit: "edit", Shell: "execute"}
+"""What the Agent Client Protocol calls tools."""
+
+
+class Play:
+    """One scenario with one agent.
+
+    Args:
+        agent: that plays; it is in the place.
+        model: that it asks; nobody else does.
+        place: where it works.
+        way: how snapd learns of what it does.
+    """
+
+    def __init__(self, agent: Agent, model: Model, place: Place, way: Way) -> None:
+        self._agent = agent
+        self._model = model
+        self._place = place
+        self._way = way
+        self._oracle = Oracle(place.project, place.above / "oracle", place.temporary)
+        self._happened: list[Turn | Other] = []
+        self._undone: list[tuple[list[Step], str]] = []
+
+    def act(self, act: Act) -> None:
+        """Has something happen, and checks what it led to.
+
+        Raises:
+            Failed: it is not what it has to be.
+        """
+        if isinstance(act, Prompt):
+            self._prompt(act)
+        elif isinstance(act, Saves):
+            for name, text in act.files.items():
+                self._place.write(name, text)
+            self._others("you", self._oracle.save(act.files))
+        elif isinstance(act, Undoes):
+            step = next(step for turn in self._turns() for step in turn.all() if step.action is act.action)
+            self._place.snapd("undo", step.found or "", "--yes")
+            self._take_back(step.all())
+        elif isinstance(act, UndoesPrompt):
+            turn = next(turn for turn in self._turns() if turn.prompt is act.prompt)
+            self._place.snapd("undo", "--message", turn.found or "", "--yes")
+            self._take_back([step for step in turn.all() if not step.undone])
+        else:
+            self._place.snapd("redo", "--yes")
+            self._do_again()
+        self._check()
+
+    def _turns(self) -> list[Turn]:
+        return [each for each in self._happened if isinstance(each, Turn)]
+
+    # -- what happens
+
+    def _prompt(self, prompt: Prompt) -> None:
+        agent, place, model = self._agent, self._place, self._model
+        model.script = (*model.script, *self._conversations(prompt.text, prompt.turns))
+        known = len(model.asked)
+        start = Start(prompt.text, bool(self._turns()), prompt.denied, self._way)
+        variables = {**agent.environment(place.home, model.url), **(agent.denying() if prompt.denied else {})}
+        command = [*_BEFORE[self._way], agent.name, *agent.arguments(start)]
+        with place.started(command, variables, speaks=self._way == "acp") as process:
+            if self._way == "acp":
+                Editor(process).prompt(str(place.project), prompt.text)
+        asked = model.asked[known:]
+        unknown = [each.path for each in asked if each.said is None]
+        if unknown:
+            raise Failed(f"it asked for {', '.join(unknown)}")
+        bodies = [each.body for each in asked if each.said and each.said.opening == prompt.text]
+        turns = [each.said.number for each in asked if each.said and each.said.opening == prompt.text]
+        stopped = prompt.denied and agent.stops
+        if turns != [*range(1 if stopped else len(prompt.turns) + 1)]:
+            raise Failed(f"it asked for the turns {turns}")
+        self._check_told(prompt.told, bodies)
+        turn = Turn(prompt)
+        self._happened.append(turn)
+        before = self._oracle.head()
+        for actions in prompt.turns[:1] if stopped else prompt.turns:
+            turn.steps += self._steps(actions, prompt.denied)
+        if self._way == "acp":
+            after = self._oracle.head()
+            whole = Step(f"{agent.name} prompt", None, after, self._oracle.changes(before, after), turn.steps)
+            turn.steps = [whole]
+
+    def _conversations(self, opening: str, turns: tuple[Together, ...]) -> list[script.Conversation]:
+        project = self._place.project
+        said = []
+        for number, actions in enumerate(turns):
+            calls = [self._agent.call(each, project) for each in actions if not isinstance(each, Awaits)]
+            after = [project / each.file for each in actions if isinstance(each, Awaits)]
+            lets = [self._place.temporary / GO] if after else []
+            said.append(script.Turn(f"This is turn {number}.", tuple(calls), tuple(lets), tuple(after)))
+        found = [script.Conversation(opening, tuple(said))]
+        for actions in turns:
+            for each in actions:
+                if isinstance(each, Delegate):
+                    found += self._conversations(each.task, each.turns)
+        return found
+
+    def _steps(self, actions: Together, denied: bool) -> list[Step]:
+        """The steps of one answer, which the oracle carries out."""
+        agent = self._agent
+        found: list[Step] = []
+        for action in actions:
+            if isinstance(action, Awaits) or (denied and not agent.asks):
+                continue
+            before = self._oracle.head()
+            parts = []
+            if isinstance(action, Delegate):
+                parts = [step for below in action.turns for step in self._steps(below, denied)]
+            elif not isinstance(action, Read) and not denied:
+                self._oracle.carry_out(action)
+            if type(action) not in agent.tools:
+                continue
+            tools = _KINDS if self._way == "acp" else agent.tools
+            who = f"{agent.name} {tools[type(action)]}"
+            if isinstance(action, Shell) and action.background:
+                # the call, and then what goes on
+                found.append(Step(who, action, before, []))
+            after = self._oracle.head()
+            found.append(Step(who, action, after, self._oracle.changes(before, after), parts))
+        return found
+
+    def _take_back(self, steps: list[Step]) -> None:
+        """Takes back steps that are not taken back yet, oldest first, each with its parts."""
+        changed = [step for step in steps if step.changes]
+        # what a step did that has parts is what these did
+        commit = self._oracle.take_back(*(step.commit for step in reversed(changed) if not step.parts))
+        self._undone.append((changed, commit))
+        for step in changed:
+            step.undone = True
+        self._others("undo", commit)
+
+    def _do_again(self) -> None:
+        steps, commit = self._undone.pop()
+        for step in steps:
+            step.undone = False
+        self._others("redo", self._oracle.take_back(commit))
+
+    def _others(self, who: str, commit: str) -> None:
+        self._happened.append(Other(who, self._oracle.changes(f"{commit}^", commit)))
+
+    # -- what has to be
+
+    def _check_told(self, files: frozenset[str], bodies: list[Json]) -> None:
+        """The first request of a turn has what the agent is told, and so have the later ones, once."""
+        project = self._place.project
+        known = [str(path.relative_to(project)) for path in project.rglob("*") if path.is_file()]
+        for body in bodies[0], bodies[-1]:
+            said = [text[text.index(_TOLD) :].splitlines()[0] for text in strings(body) if _TOLD in text]
+            named = {name for name in known if any(name in text for text in said)}
+            if named != files or len(said) != bool(files):
+                raise Failed(f"it is told {said}, and not of {', '.join(files) or 'nothing'}")
+
+    def _check(self) -> None:
+        passed_over = self._place.passed_over()
+        if passed_over:
+            raise Failed(f"hooks passed over events:\n{passed_over}")
+        wrong = self._oracle.differences(self._place.project)
+        if wrong:
+            raise Failed("the files are not what git says:\n" + "\n".join(wrong))
+        expected: list[tuple[str, Turn | Step | None]] = []
+        happened = self._happened
+        # what the user does is told when something else follows
+        while isinstance(happened[-1], Other) and happened[-1].who == "you":
+            happened = happened[:-1]
+        for each in happened:
+            if isinstance(each, Turn):
+                expected += [(each.line(), each), *(line for step in each.steps for line in step.lines())]
+            else:
+                expected.append((each.line(), None))
+        with self._place.client() as client:
+            found = timeline(client)
+        texts = [text for text, _ in expected]
+        if [line.text for line in found] != texts:
+            told = [line.text for line in found]
+            compared = difflib.unified_diff(texts, told, "expected", "snapd says", lineterm="", n=len(texts))
+            raise Failed("the timeline is not what it has to be:\n" + "\n".join(compared))
+        for line, (_, what) in zip(found, expected, strict=True):
+            if what is not None:
+                what.found = line.id

@@ -1,0 +1,77 @@
+"""What happens in a scenario: prompts that an agent works on, and what its user does in between."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal, TypeAlias
+
+import attrs
+
+from .actions import Action, Together
+
+
+@attrs.frozen
+class Prompt:
+    """The agent is started with a prompt, in the session before if there is one, and ends when it is done.
+
+    Attributes:
+        text: that the user types; no other text of the scenario has it in it.
+        turns: what the model has the agent do at once, one answer after the other.
+        denied: the user allows nothing that the agent would have to ask for; it does nothing then.
+        told: the files that the agent is told of, at once: the user changed what it did to them.
+    """
+
+    text: str
+    turns: tuple[Together, ...]
+    denied: bool = False
+    told: frozenset[str] = frozenset()
+
+
+@attrs.frozen
+class Saves:
+    """The user writes files: their texts by their names."""
+
+    files: Mapping[str, str]
+
+
+@attrs.frozen
+class Undoes:
+    """The user takes back the step of an action, wherever it is."""
+
+    action: Action
+
+
+@attrs.frozen
+class UndoesPrompt:
+    """The user takes back all steps of a prompt."""
+
+    prompt: Prompt
+
+
+@attrs.frozen
+class Redoes:
+    """The user has what was taken back last done again."""
+
+
+Act: TypeAlias = Prompt | Saves | Undoes | UndoesPrompt | Redoes
+
+
+Way: TypeAlias = Literal["hooks", "run", "acp"]
+
+
+@attrs.frozen
+class Scenario:
+    """A scenario.
+
+    Attributes:
+        name: for `ONLY`.
+        acts: one after the other; after each of them, files and timeline are checked.
+        needs: abilities that an agent has to have.
+        way: how snapd learns of what the agent does: from hooks in its settings, from those that `snapd run` gives it,
+            or from `snapd acp` between it and an editor.
+    """
+
+    name: str
+    acts: tuple[Act, ...]
+    needs: frozenset[str] = frozenset()
+    way: Way = "hooks"

@@ -1,0 +1,96 @@
+"""All scenarios, in order."""
+
+from __future__ import annotations
+
+from .actions import GO, Awaits, Delegate, Edit, Read, Shell, Write
+from .scenario import Prompt, Redoes, Saves, Scenario, Undoes, UndoesPrompt
+
+_GREETING = Write("greet.py", "def greet(name):\n    return 'Hello ' + name\n")
+_COMMENT = Edit("calc.py", "    return a + b\n", "    return a + b  # the sum\n")
+_GREET = Prompt(
+    "Please add a greeting",
+    (
+        (Read("calc.py"),),
+        (_GREETING,),
+        (_COMMENT,),
+        (Shell("mkdir -p build && printf 'built\\n' > build/log.txt"),),
+        (Shell("echo half > half.txt; exit 3"),),
+        (Shell("exit 3"),),
+        # the second one of these ends while the first is under way, where an agent runs both at once
+        (Shell("sleep 0.4; echo one > one.txt"), Write("two.txt", "two\n")),
+    ),
+)
+_NOTE = Prompt(
+    "Now write the notes",
+    ((Write("notes.md", "# notes\n"),), (Shell("rm half.txt"),)),
+    told=frozenset({"build/log.txt", "calc.py"}),
+)
+
+DAY = Scenario(
+    "day",
+    (
+        _GREET,
+        Saves({"README.md": "# demo\n\nWhat the user says.\n", "build/log.txt": "built\nand looked at\n"}),
+        Undoes(_COMMENT),
+        _NOTE,
+        Undoes(_GREETING),
+        Redoes(),
+        UndoesPrompt(_NOTE),
+    ),
+)
+"""Edits, commands, one that fails, calls at once; a step in the middle is taken back, and the agent goes on."""
+
+_PART = Delegate(
+    "a part of it: write from below", ((Shell("echo below > below.txt"),), (Write("below.md", "below\n"),))
+)
+
+_DELEGATE = Prompt(
+    "Please have it done", ((Write("above.txt", "above\n"),), (_PART,), (Shell("echo after > after.txt"),))
+)
+
+SUBAGENT = Scenario(
+    "subagent",
+    (_DELEGATE, Undoes(_PART), Redoes()),
+    frozenset({"delegate"}),
+)
+"""What a subagent does are parts of its step, which is taken back as a whole."""
+
+DENIED = Scenario(
+    "denied",
+    (Prompt("Please try it", ((Write("a.txt", "a\n"),), (Shell("mkdir out && echo b > out/b.txt"),)), denied=True),),
+)
+"""Calls that are denied leave no step open, and own nothing."""
+
+_LATE = Shell(
+    f"until [ -e $TMPDIR/{GO} ]; do sleep 0.05; done; echo late > $TMPDIR/late; mv $TMPDIR/late late.txt",
+    background=True,
+)
+
+_BUILD = Prompt("Please build aside", ((_LATE,), (Awaits("late.txt"), Write("next.txt", "next\n"))))
+
+BACKGROUND = Scenario(
+    "background",
+    (_BUILD, UndoesPrompt(_BUILD)),
+    frozenset({"background"}),
+)
+"""A command in the background writes after its call has ended, and before the next one: that is its step's."""
+
+RUN = Scenario(
+    "run",
+    (Prompt("Please just run", ((_GREETING,), (Shell("echo run > run.txt"),))), Undoes(_GREETING)),
+    frozenset({"run"}),
+    way="run",
+)
+"""Nothing is installed: `snapd run` gives the agent its hooks."""
+
+_GREET_IN_EDITOR = Prompt("Please do it in the editor", _GREET.turns)
+
+EDITOR = Scenario(
+    "editor",
+    (_GREET_IN_EDITOR, Undoes(_COMMENT), Redoes()),
+    frozenset({"acp"}),
+    way="acp",
+)
+"""In an editor, with `snapd acp` in between: a prompt is a step, and its calls are parts of that."""
+
+SCENARIOS = {scenario.name: scenario for scenario in (DAY, SUBAGENT, DENIED, BACKGROUND, RUN, EDITOR)}
