@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from benchmarks.git_algorithm import make_project
 from benchmarks.measure import WrongResult
 from benchmarks.rows.storage import disk_use, settled, store
 from snapd.store.journal.frames import Frame, encode_frame, file_start
+from tests.support.places import make_folder
 
 
 @pytest.fixture(scope="module")
@@ -24,8 +26,15 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def pair(tree: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
-    with Pair(str(tree), str(tmp_path_factory.mktemp("p"))) as found:
+def work() -> Iterator[Path]:
+    folder = make_folder("bench-")
+    yield folder
+    shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="module")
+def pair(tree: Path, work: Path) -> Iterator[Pair]:
+    with Pair(str(tree), str(work / "p")) as found:
         yield found
 
 
@@ -65,9 +74,7 @@ def test_a_journal_that_is_left_ends_the_run(pair: Pair, monkeypatch: pytest.Mon
     pair.reconnect()
 
 
-def test_a_step_grows_both_sides_by_their_objects(tree: Path, tmp_path: Path) -> None:
-    work = tmp_path / "w"
-    work.mkdir()
+def test_a_step_grows_both_sides_by_their_objects(tree: Path, work: Path, tmp_path: Path) -> None:
     with Bench(str(tree), str(work), str(tmp_path), Counts(steps=4)) as bench:
         rows = {row.key: row for row in store(bench)}
     assert list(rows) == ["step-apparent", "step-allocated", "packed-apparent", "packed-allocated"]
