@@ -70,8 +70,8 @@ class MessageView:
 
     Attributes:
         message: the message.
-        steps: how many steps belong to it.
-        files: how many files these steps changed.
+        steps: how many steps name it.
+        files: how many files these steps and their parts changed.
         additions: lines added by them.
         deletions: lines deleted by them.
         state: "undone" if all steps that changed something were taken back, "partly" if not all of it was.

@@ -19,7 +19,7 @@ class Message:
     text: Annotated[str | None, "The prompt, if it is known: at most 10,000 characters of it."] = None
     at: Annotated[str, "When it was sent, or its first step began. RFC 3339 in UTC with milliseconds."]
     steps: Annotated[int, "The number of its steps."]
-    files: Annotated[int, "The number of files that these steps changed."]
+    files: Annotated[int, "The number of files that these steps and their parts changed."]
     additions: Annotated[int, "The number of lines that they added."]
     deletions: Annotated[int, "The number of lines that they deleted."]
     state: Annotated[Literal["applied", "undone", "partly"], "What has become of these steps, as for one step."]

@@ -1192,7 +1192,7 @@ class _MessageRequired(TypedDict):
     steps: int
     """The number of its steps."""
     files: int
-    """The number of files that these steps changed."""
+    """The number of files that these steps and their parts changed."""
     additions: int
     """The number of lines that they added."""
     deletions: int

@@ -832,7 +832,7 @@ export interface Message {
   at: string;
   /** The number of its steps. */
   steps: number;
-  /** The number of files that these steps changed. */
+  /** The number of files that these steps and their parts changed. */
   files: number;
   /** The number of lines that they added. */
   additions: number;

@@ -99,7 +99,8 @@ class Messages:
                 deletions += file.deletions
             if changed:
                 states.add(step.state)
-        return MessageView(message, len(steps), len(files), additions, deletions, _state(states))
+        named = sum(step.begun.message_id == message.message_id for step in steps)
+        return MessageView(message, named, len(files), additions, deletions, _state(states))
 
 
 def _state(states: set[StepState]) -> Literal["applied", "partly", "undone"]:
