@@ -48,10 +48,12 @@ class Turn:
     """A prompt that has to be there, and the steps of its turn.
 
     Attributes:
+        parts_apart: whether the parts of its steps do not name it.
         found: the id of the message, once it was seen.
     """
 
     prompt: Prompt
+    parts_apart: bool = False
     steps: list[Step] = attrs.field(factory=list)
     found: str | None = None
 
@@ -63,7 +65,8 @@ class Turn:
         steps = self.all()
         # those of a step with parts are what its parts changed
         changes = [change for step in self.steps for change in step.changes]
-        counts = f"{len(steps)} steps, {len({change.file for change in changes})} files"
+        naming = self.steps if self.parts_apart else steps
+        counts = f"{len(naming)} steps, {len({change.file for change in changes})} files"
         lines = f"+{sum(change.additions for change in changes)} -{sum(change.deletions for change in changes)}"
         left = {step.undone for step in steps if step.changes}
         state = {frozenset([True]): " (undone)", frozenset([True, False]): " (partly)"}.get(frozenset(left), "")

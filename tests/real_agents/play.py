@@ -92,7 +92,7 @@ class Play:
         if turns != [*range(1 if stopped else len(prompt.turns) + 1)]:
             raise Failed(f"it asked for the turns {turns}")
         self._check_told(prompt.told, bodies)
-        turn = Turn(prompt)
+        turn = Turn(prompt, self._agent.parts_apart)
         self._happened.append(turn)
         before = self._oracle.head()
         for actions in prompt.turns[:1] if stopped else prompt.turns:

@@ -42,6 +42,7 @@ class Agent(ABC):
         abilities: what some agents can and others cannot; scenarios name what they need.
         asks: whether it tries what its user would have to allow; others do not offer the model such tools at all.
         stops: whether its turn is over when something is denied.
+        parts_apart: whether a subagent has a session of its own, whose steps do not name the prompt.
     """
 
     name: ClassVar[str]
@@ -51,6 +52,7 @@ class Agent(ABC):
     abilities: ClassVar[frozenset[str]] = frozenset()
     asks: ClassVar[bool] = True
     stops: ClassVar[bool] = False
+    parts_apart: ClassVar[bool] = False
 
     def settings(self, home: Path, url: str) -> dict[str, str]:
         """What its user has in the home folder: the text of each file, by its path there.

@@ -22,6 +22,7 @@ class OpenCode(Agent):
     tools: ClassVar[Mapping[type[Action], str]] = {Write: "write", Edit: "edit", Shell: "bash", Delegate: "Agent"}
     abilities = frozenset({"delegate", "run"})
     stops = True
+    parts_apart = True
 
     def settings(self, home: Path, url: str) -> dict[str, str]:
         model = {"name": "Scripted", "tool_call": True, "limit": {"context": 200000, "output": 8000}}
