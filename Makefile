@@ -34,8 +34,9 @@ demo: install
 test: install node
 	+$(MAKE) --no-print-directory --jobs 2 lint-python lint-typescript test-python test-typescript
 
+# three for two cores: each now and then waits for a daemon
 test-python: install
-	$(BIN)/python -m pytest -n 2 --dist worksteal
+	$(BIN)/python -m pytest -n 3 --dist worksteal
 
 test-long: install
 	TESTS_LONG=1 $(BIN)/python -m pytest -n 2 --dist worksteal $(LONG)

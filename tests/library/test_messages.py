@@ -12,8 +12,10 @@ from snapd.library.message_loop import _snapshots
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from tests.cli.running import Home
 
-def test_turns_and_news(project: Path) -> None:
+
+def test_turns_and_news(home: Home, project: Path) -> None:
     with Snapshot(project) as snap, snap.session("S", agent="ada") as ada:
         ada.message("m1", "write it")
         with ada.step(tool="write") as first:
@@ -36,13 +38,13 @@ def test_turns_and_news(project: Path) -> None:
         assert ada.news().undone == []
 
 
-def test_where_snapshots_are_off(project: Path) -> None:
+def test_where_snapshots_are_off(home: Home, project: Path) -> None:
     with Snapshot(project, enabled=False) as snap, snap.session("S") as ada:
         ada.message("m1", "write it")
         assert not ada.start()
 
 
-def test_a_message_loop_takes_messages(project: Path) -> None:
+def test_a_message_loop_takes_messages(home: Home, project: Path) -> None:
     init_snapshot("loop", project)
     track_message("loop", "m1", "hello")
     with Snapshot(project) as snap:
@@ -53,7 +55,7 @@ def test_a_message_loop_takes_messages(project: Path) -> None:
         track_message("loop", "m2")
 
 
-def test_a_session_that_has_ended(project: Path) -> None:
+def test_a_session_that_has_ended(home: Home, project: Path) -> None:
     with Snapshot(project) as snap:
         with snap.session("S") as ada:
             ada.message("m1", "one")
