@@ -10,7 +10,7 @@ def has_both(found: bytes, base: bytes, ours: bytes, theirs: bytes) -> bool:
     counts = [Counter(data.split(b"\n")) for data in (found, base, ours, theirs)]
     for line in set().union(*counts):
         there, was, mine, other = (count[line] for count in counts)
-        said = (mine, other, mine + other - was)
-        if not min(said) <= there <= max(said):
+        # a line that both have moved, each to another place, is at both
+        if not min(mine, other, mine + other - was) <= there <= mine + other:
             return False
     return True
