@@ -1,49 +1,63 @@
 # make demo: sets up, runs the main job on a real repository.  make test: sets up, runs every check.
-# make test-long: sets up, has the random tests try more than `make test` has time for.
+# make test-long: sets up, runs what takes longest, and has the random tests try more than `make test` has time for.
 # make vsix: builds the VS Code extension.  make e2e: drives it in a real VS Code; ONLY=scenario, SHOTS=folder, PUBLISH=1.
+# make page: builds the page of `snapd web`.  make e2e-web: drives it in a real browser; ONLY=scenario, PUBLISH=1.
 # make bench: sets up, measures snapd against git; TREE=linux, a number of files or a folder; ROWS=one,diff; GROWTH=1.
 # make sweep: everything goes wrong at every step; PARTS="points second strace full power", SEED=n, ONLY=undo@journal, MOST=n.
 # make fuzz: random and mutated input; SECONDS=n (180).
 # make soak: agents, editors, a user, maintenance and kills on one daemon, and whole histories taken back in any order, all of
 #   it checked; MINUTES=n (10), SEED=n.
 # make agents: real agents, installed once, at work for a scripted model; ONLY="claude day" (agents, scenarios), AGENTS=folder.
+# make e2e-neovim: the plugin in a real Neovim, with a day of agents, a user and a daemon that is killed.
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 CLIENT := clients/typescript
 EXTENSION := vscode-extension
+WEB := clients/web
 IN_CLIENT := cd $(CLIENT) && ../../scripts/with-node
 IN_EXTENSION := cd $(EXTENSION) && ../scripts/with-node
+IN_WEB := cd $(WEB) && ../../scripts/with-node
 NPM_CI := npm ci --no-fund --no-audit --loglevel=error
 VSIX := $(EXTENSION)/snapd.vsix
+PAGE := snapd/web/page/index.html
 SHOTS ?= $(EXTENSION)/build/e2e
+# what takes longest; `make test` leaves it out
+LONGEST := $(addprefix tests/,benchmarks/test_storage.py cli/bisect/test_search.py cli/terminal/test_lost_output.py cli/test_first_hour.py \
+	clients/test_demo.py core/operations/test_ends.py core/test_growth.py faults/test_sweeps.py fuzz hazards/test_paths_races.py \
+	hazards/test_protocol_clients.py mcp/test_confirming.py rpc/test_concurrency.py soak staging/test_cleaning.py staging/test_random.py \
+	store/maintenance/test_repack.py store/objects/test_damaged_objects.py test_package.py ui/test_review.py ui/test_view.py \
+	web/test_daemon_lost.py web/test_random.py)
+# what `make e2e-neovim` runs
+NEOVIM_TESTS := tests/neovim
 # what `tests/support/amounts.py` makes longer
-LONG := $(addprefix tests/,core fuzz faults/test_sweeps.py soak/test_histories.py rpc/test_sessions.py \
-	hazards/test_crash_kill.py hazards/test_paths_races.py worktree/test_links.py worktree/snapshot/test_bursts.py \
-	store/fsck/test_kills.py store/journal/test_journal.py store/objects/test_damaged_objects.py store/timeline/test_failures.py)
+LONG := $(addprefix tests/,core rpc/test_sessions.py \
+	hazards/test_crash_kill.py worktree/test_links.py worktree/snapshot/test_bursts.py \
+	store/fsck/test_kills.py store/journal/test_journal.py store/timeline/test_failures.py)
 
 # where it is set, each of the two thousand processes that the tests start would compile snapd anew
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-long test-python test-typescript sweep fuzz soak agents bench install lint lint-python lint-typescript format generate dist lock clean node vsix e2e
+.PHONY: demo test test-long test-python test-typescript sweep fuzz soak agents bench install lint lint-python lint-typescript format generate dist lock clean node page vsix e2e e2e-web e2e-neovim
 
-demo: install
+demo: install page
 	$(BIN)/python clients/python/demo.py $(if $(WORKSPACE),"$(WORKSPACE)",.)
 
 # two at a time, in this order: each half of the lint keeps one core busy, and the tests in TypeScript mostly wait for daemons
 test: install node
 	+$(MAKE) --no-print-directory --jobs 2 lint-python lint-typescript test-python test-typescript
 
-# three for two cores: each now and then waits for a daemon
+# five for two cores: each now and then waits for a daemon
 test-python: install
-	$(BIN)/python -m pytest -n 3 --dist worksteal
+	$(BIN)/python -m pytest -n 5 --dist worksteal $(addprefix --ignore=,$(LONGEST) $(NEOVIM_TESTS))
 
 test-long: install
-	TESTS_LONG=1 $(BIN)/python -m pytest -n 2 --dist worksteal $(LONG)
+	TESTS_LONG=1 $(BIN)/python -m pytest -n 2 --dist worksteal $(LONGEST) $(LONG)
 
 test-typescript: install node
 	$(IN_CLIENT) ../../scripts/quietly npm test
 	$(IN_EXTENSION) ../scripts/quietly npm test
+	$(IN_WEB) ../../scripts/quietly npm test
 
 # atheris has wheels for some Pythons on Linux alone; without it, hypothesis does what it can
 fuzz: install
@@ -71,7 +85,7 @@ $(STAMP): requirements.lock pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	touch $(STAMP)
 
-node: $(CLIENT)/dist/.built $(EXTENSION)/node_modules/.installed
+node: $(CLIENT)/dist/.built $(EXTENSION)/node_modules/.installed $(WEB)/node_modules/.installed
 
 $(CLIENT)/node_modules/.installed: $(STAMP) $(CLIENT)/package-lock.json
 	$(IN_CLIENT) $(NPM_CI)
@@ -85,8 +99,19 @@ $(EXTENSION)/node_modules/.installed: $(STAMP) $(EXTENSION)/package-lock.json
 	$(IN_EXTENSION) $(NPM_CI)
 	touch $@
 
+$(WEB)/node_modules/.installed: $(STAMP) $(WEB)/package-lock.json
+	$(IN_WEB) $(NPM_CI)
+	touch $@
+
+# the page of `snapd web`, which is in no commit
+page: $(PAGE)
+
+$(PAGE): $(WEB)/node_modules/.installed $(shell find $(WEB)/src $(WEB)/static $(WEB)/scripts -type f)
+	$(IN_WEB) npm run --silent build
+	touch $@
+
 # the extension brings the wheel that its Install button installs
-vsix: install node
+vsix: install node page
 	rm -rf $(EXTENSION)/bundled $(VSIX)
 	$(BIN)/python -m build --no-isolation --wheel --outdir $(EXTENSION)/bundled .
 	$(IN_EXTENSION) npm run --silent package -- --out snapd.vsix
@@ -99,6 +124,12 @@ e2e: vsix $(EXTENSION)/e2e/node_modules/.installed
 	cd $(EXTENSION)/e2e && ../../scripts/with-node npm run --silent check
 	scripts/with-node node $(EXTENSION)/e2e/run.mjs --vsix $(VSIX) --shots $(SHOTS) \
 		$(foreach name,$(ONLY),--only $(name)) $(if $(PUBLISH),--publish)
+
+e2e-neovim: install
+	$(BIN)/python -m pytest -n 2 $(NEOVIM_TESTS)
+
+e2e-web: install page
+	scripts/with-node node $(WEB)/e2e/run.mjs --shots $(WEB)/build/e2e $(foreach name,$(ONLY),--only $(name)) $(if $(PUBLISH),--publish)
 
 lint: lint-python lint-typescript
 
@@ -114,24 +145,27 @@ lint-python: install
 lint-typescript: install node
 	$(IN_CLIENT) npm run --silent lint
 	$(IN_EXTENSION) npm run --silent lint
+	$(IN_WEB) npm run --silent lint
 
 format: install node
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
-	$(IN_CLIENT) npx prettier --write --log-level warn .
+	$(IN_CLIENT) npx prettier --config .prettierrc.json --write --log-level warn . ../conformance
 	$(IN_EXTENSION) npx prettier --write --log-level warn .
+	$(IN_WEB) npx prettier --write --log-level warn .
 
 generate: install
 	$(BIN)/python -m snapd.wire
 	$(BIN)/python -m snapd.settings
 	$(BIN)/python -m snapd.cli.reference
 
-dist: install
+dist: install page
 	$(BIN)/python -m build --no-isolation --outdir dist .
 
 # needs uv; run it when dependencies change
 lock:
-	uv pip compile pyproject.toml --universal --python-version 3.10 --extra dev --extra ui --generate-hashes --no-emit-index-url --no-header -o requirements.lock
+	uv pip compile pyproject.toml --universal --python-version 3.10 --extra dev --extra ui --extra web --generate-hashes --no-emit-index-url --no-header -o requirements.lock
 
 clean:
-	rm -rf .venv dist $(CLIENT)/node_modules $(CLIENT)/dist $(EXTENSION)/node_modules $(EXTENSION)/dist $(EXTENSION)/bundled $(EXTENSION)/build
+	rm -rf .venv dist $(CLIENT)/node_modules $(CLIENT)/dist $(EXTENSION)/node_modules $(EXTENSION)/dist $(EXTENSION)/bundled $(EXTENSION)/build \
+		$(WEB)/node_modules $(WEB)/build snapd/web/page

@@ -93,6 +93,8 @@ class Counts:
         clients: that work at the same time.
         slice_seconds: for which they do.
         idle_seconds: over which an idle daemon is watched.
+        review_steps: before it is asked what they left pending.
+        blame_steps: that change a file before it is asked who wrote it.
     """
 
     repetitions: int = 30
@@ -104,6 +106,8 @@ class Counts:
     clients: int = 8
     slice_seconds: float = 4.0
     idle_seconds: float = 10.0
+    review_steps: int = 10_000
+    blame_steps: int = 1000
 
 
 class Bench:

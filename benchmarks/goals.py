@@ -45,6 +45,8 @@ GOALS = {
     "clients-p99": Goal("limit", 0.025),
     **{f"cli-{name}": Goal("limit", 0.1, "generated-10000") for name in ("log", "undo", "show", "track", "status")},
     "cli-version": Goal("limit", 0.06),
+    "review": Goal("limit", 0.1),
+    "blame": Goal("limit", 0.1),
     "hook-pair": Goal("limit", 0.08),
     "step-apparent": Goal("ratio", 1),
     "step-allocated": Goal("ratio", 1),

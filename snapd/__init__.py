@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from snapd.core.errors import (
+        FileChanged,
         FileNotInSnapshot,
         InvalidParams,
         IoError,
@@ -36,10 +37,11 @@ if TYPE_CHECKING:
         WorkspaceNotOpen,
         WorkspaceRefused,
     )
-    from snapd.library import FileDiff, Outcome, Patch, RevertOutcome, Session, Snapshot, Step
+    from snapd.library import FileDiff, Outcome, Patch, RevertOutcome, Review, Session, Snapshot, Step
     from snapd.library.message_loop import compute_diff, init_snapshot, track_message, track_snapshot
 
 __all__ = [
+    "FileChanged",
     "FileDiff",
     "FileNotInSnapshot",
     "InvalidParams",
@@ -50,6 +52,7 @@ __all__ = [
     "Patch",
     "PathOutsideWorkspace",
     "RevertOutcome",
+    "Review",
     "Session",
     "SnapdError",
     "Snapshot",

@@ -88,6 +88,8 @@ SYSTEM: Mapping[str, str] = MappingProxyType(
         "apply.exchange": "the old file and the new one are swapped",
         "apply.exchanged": "the old one is aside, and is about to be unlinked",
         "apply.names": "the names in a directory of the work tree are synced",
+        "export.make_directory": "a directory of an export is made",
+        "export.write": "a file of an export is written",
         "leftovers.clear": "a file that a killed operation left aside is removed",
     }
 )

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 from .cli import cli
 from .clients import clients
 from .content import diff, restore
+from .exports import bisect, export
 from .fairness import busy, check, flat, stall
 from .first import first
 from .hooks import hooks
 from .process import idle, memory, restart, spawn
+from .review import blame, review
 from .storage import store
 from .tracks import hundred, noop, one, small
 
@@ -29,6 +31,10 @@ ROWS: dict[str, Callable[[Bench], Iterator[Row]]] = {
     "small": small,
     "diff": diff,
     "restore": restore,
+    "export": export,
+    "bisect": bisect,
+    "review": review,
+    "blame": blame,
     "restart": restart,
     "spawn": spawn,
     "idle": idle,

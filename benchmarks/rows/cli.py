@@ -32,14 +32,14 @@ def cli(bench: Bench) -> Iterator[Row]:
         "version": ["--version"],
     }
     for key, words in commands.items():
-        _run(pair, words)
-        seconds = [timed(partial(_run, pair, words))[0] for _ in range(bench.counts.repetitions)]
+        run_command(pair, words)
+        seconds = [timed(partial(run_command, pair, words))[0] for _ in range(bench.counts.repetitions)]
         shown = " ".join("STEP" if word == step else word for word in words)
         yield Row(f"cli-{key}", f"snapd {shown}", "", Samples("s", tuple(seconds)))
     seconds = []
     for _ in range(bench.counts.repetitions):
         pair.editor.edit()
-        taken, said = timed(partial(_run, pair, ["track"]))
+        taken, said = timed(partial(run_command, pair, ["track"]))
         agree(said.strip(), pair.shadow.track())
         seconds.append(taken)
     yield Row("cli-track", "snapd track, one file changed", "", Samples("s", tuple(seconds)))
@@ -58,11 +58,13 @@ def _steps(pair: Pair) -> str:
     return step
 
 
-def _run(pair: Pair, words: list[str]) -> str:
+def run_command(pair: Pair, words: list[str]) -> str:
     """What a command prints, which has to succeed."""
+    name, *rest = words
+    # in front of the rest, which may be a command of its own
     socket = [] if words == ["--version"] else ["--socket", pair.daemon.socket]
     done = subprocess.run(
-        [sys.executable, "-m", "snapd", *words, *socket],
+        [sys.executable, "-m", "snapd", name, *socket, *rest],
         cwd=pair.tree,
         env=environment(pair.daemon.directory),
         capture_output=True,

@@ -1,4 +1,4 @@
-"""Draws `terminal-view.svg`: the terminal view of a scratch folder in which two agents and a user have worked.
+"""Draws `terminal-view.svg` and `review.svg`: the terminal view of a folder in which two agents and a user have worked.
 
 .venv/bin/python docs/pictures/draw_view.py
 """
@@ -15,6 +15,8 @@ from datetime import datetime, timedelta, timezone
 from itertools import count
 from typing import TYPE_CHECKING, Any
 from unittest import mock
+
+from textual.widgets import Static
 
 from snapd.backend import open_local
 from snapd.cli.ui.app import TerminalView
@@ -97,12 +99,18 @@ def main() -> None:
         link = InThisProcess(scratch)
         with mock.patch("time.time_ns", link.moment):
             work(link)
-        svg = asyncio.run(draw(link))
+        history, review = asyncio.run(draw(link))
+    save("terminal-view.svg", history)
+    save("review.svg", review)
+
+
+def save(name: str, svg: str) -> None:
+    """Writes a picture beside this file."""
     # rich refers to fonts on the web; a picture in a repository must stand on its own
     svg = re.sub(r"@font-face \{.*?\}\n?", "", svg, flags=re.DOTALL)
     svg = re.sub(r"font-family: Fira Code, *monospace", "font-family: ui-monospace, Menlo, Consolas, monospace", svg)
     here = os.path.dirname(os.path.abspath(__file__))
-    with open(os.path.join(here, "terminal-view.svg"), "w", encoding="utf-8") as file:
+    with open(os.path.join(here, name), "w", encoding="utf-8") as file:
         file.write("\n".join(line.rstrip() for line in svg.splitlines()) + "\n")
 
 
@@ -139,8 +147,8 @@ def work(link: InThisProcess) -> None:
     begin("codex", "Bash", "pytest")
 
 
-async def draw(link: InThisProcess) -> str:
-    """The picture of a selected step with a chosen hunk."""
+async def draw(link: InThisProcess) -> tuple[str, str]:
+    """The pictures of a selected step with a chosen hunk, and of a review."""
     app = TerminalView(link)  # type: ignore[arg-type]
     async with app.run_test(size=SIZE) as pilot:
 
@@ -148,13 +156,18 @@ async def draw(link: InThisProcess) -> str:
             while not condition():
                 await pilot.pause(0.01)
 
-        await until(lambda: app.rows.count > 5)
+        await until(lambda: app.rows.count > 5 and "to review" in str(app.query_one("#status", Static).render()))
         while not (app.rows.selected and "prices times" in app.rows.text(app.rows.cursor)):
             await pilot.press("j")
         await until(lambda: any("round(sum" in line.text for line in app.diff.lines))
         await pilot.press("tab", "n", "space")
         await pilot.pause()
-        return app.export_screenshot(title="snapd ui")
+        history = app.export_screenshot(title="snapd ui")
+        await pilot.press("v")
+        await until(lambda: any("round(sum" in line.text for line in app.review.changes.lines))
+        await pilot.press("n")
+        await pilot.pause()
+        return history, app.export_screenshot(title="snapd ui")
 
 
 if __name__ == "__main__":

@@ -28,9 +28,9 @@ font-size: {char_height}px; white-space: pre; }}
 """
 
 
-def recording() -> Console:
+def recording(width: int = WIDTH) -> Console:
     """A terminal that remembers what is printed."""
-    return Console(record=True, width=WIDTH, file=io.StringIO())
+    return Console(record=True, width=width, file=io.StringIO())
 
 
 def show_command(console: Console, command: str, printed: str) -> None:

@@ -33,6 +33,19 @@ class Page(Generic[View]):
 
 
 @attrs.frozen
+class Exported:
+    """What an export wrote.
+
+    Attributes:
+        files: how many files and symlinks.
+        size: of their contents, bytes; of a symlink, its target counts.
+    """
+
+    files: int
+    size: int
+
+
+@attrs.frozen
 class SessionView:
     """A session, with what can be done in it.
 

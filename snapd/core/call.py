@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 _LOCK = threading.Lock()
 """One for all calls: thousands of requests may wait, and each object that belongs to one costs every collection."""
 
+_POLL_SECONDS = 0.02
+"""How soon a request that waits for a lock notices that it was cancelled."""
+
 
 class Call:
     """A running request, as the work for it sees it.
@@ -67,6 +70,20 @@ class Call:
             raise Cancelled("the request was cancelled")
         if self._stop_at is not None and monotonic() >= self._stop_at:
             raise Interrupted("snapd was stopped in the middle of this", errno="EINTR")
+
+    def acquire(self, lock: threading.Lock) -> None:
+        """Acquires a lock that others may hold for a while; raises as `check`, without the lock."""
+        while not lock.acquire(timeout=_POLL_SECONDS):
+            self.check()
+
+    @contextmanager
+    def holding(self, lock: threading.Lock) -> Iterator[None]:
+        """Holds a lock that others may hold for a while; raises as `check`, without the lock."""
+        self.acquire(lock)
+        try:
+            yield
+        finally:
+            lock.release()
 
     @contextmanager
     def ended_by(self, end: Callable[[], None]) -> Iterator[None]:

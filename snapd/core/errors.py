@@ -112,6 +112,8 @@ _HINTS_BY_ERRNO = {
     "ENOENT": "check that the path and all folders above it exist, then try again",
     "ENOTDIR": "check the path: something above it is not a folder",
     "ELOOP": "check the path: its symlinks may lead in a circle",
+    "EEXIST": "move away what has this name already, or choose another directory",
+    "EILSEQ": "choose a directory on a file system that can hold this name",
     "ENAMETOOLONG": "use a shorter path",
     "EFBIG": "raise the limit of the size of a file ('ulimit -f'), or choose a file system that has larger ones",
     "EIO": "check the disk and the system's log, for the disk may be failing",
@@ -171,6 +173,13 @@ class FileNotInSnapshot(SnapdError):
 
     kind = "fileNotInSnapshot"
     default_hint = "'snapd files HASH' lists the files of a snapshot"
+
+
+class FileChanged(SnapdError):
+    """A file is not as it was shown, or has unsaved text; `data["file"]` names it, `data["reason"]` says which."""
+
+    kind = "fileChanged"
+    default_hint = "look at the file again, then decide"
 
 
 class Unauthorized(SnapdError):

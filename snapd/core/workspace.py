@@ -10,11 +10,17 @@ from typing import TYPE_CHECKING
 from snapd.core.actions.check import StoreCheck
 from snapd.core.actions.cleanup import Cleanup
 from snapd.core.actions.compare import Comparison
+from snapd.core.actions.export import Export
 from snapd.core.actions.history import History
+from snapd.core.actions.made_changes import MadeChanges
 from snapd.core.actions.messages import Messages
 from snapd.core.actions.news import SessionNews
 from snapd.core.actions.purge import Purge
 from snapd.core.actions.restore import Restore
+from snapd.core.actions.review.announcing import PendingFeed
+from snapd.core.actions.review.blame import Blame
+from snapd.core.actions.review.looking import Looking
+from snapd.core.actions.review.review import Review
 from snapd.core.actions.session_diff import NetChanges
 from snapd.core.actions.sessions import Sessions
 from snapd.core.actions.snapshots import Snapshots, TakenSnapshots
@@ -24,6 +30,8 @@ from snapd.core.actions.undo.parts import UndoParts
 from snapd.core.actions.undo.planner import UndoPlanner
 from snapd.core.actions.undo.steps import UndoSteps
 from snapd.core.operations.writer import Writer
+from snapd.core.review.changes import Attributor
+from snapd.core.review.pending import PendingFiles
 
 if TYPE_CHECKING:
     from snapd.core.operations.editors import Editors
@@ -52,6 +60,7 @@ class Workspace:
         track, file_at, names, entry, status: see `Snapshots`.
         taken_snapshots: lists the snapshots as they were taken, see `TakenSnapshots.page`.
         changed, diff, deltas: see `Comparison`.
+        export: writes a snapshot to another folder, see `Export.export`.
         restore, revert: see `Restore`.
         cleanup, keep_house: see `Cleanup`.
         sessions: begins and ends sessions and steps.
@@ -62,6 +71,10 @@ class Workspace:
         step_changes: says what steps changed.
         history: lists the history.
         session_diff, step_diff: compare before and after the steps of a session, or a step; see `NetChanges`.
+        review: shows what agents left pending, keeps it or reverts it.
+        announce_pending: notifies of how much is pending, from now on.
+        blame: says who wrote each line of a file, see `Blame.lines`.
+        made_changes: lists the changes of steps one by one, see `MadeChanges.of`.
         store_check: checks the store, and repairs it.
         purge: takes files out of all snapshots.
     """
@@ -88,6 +101,7 @@ class Workspace:
         self.taken_snapshots = TakenSnapshots(store).page
         self._comparison = comparison = Comparison(writer, store, store, texts)
         self.changed, self.diff, self.deltas = comparison.changed, comparison.diff, comparison.deltas
+        self.export = Export(work_tree, store).export
         restore = Restore(writer, store, store)
         self.restore, self.revert = restore.restore, restore.revert
         cleanup = Cleanup(writer, store, store, policy)
@@ -104,6 +118,14 @@ class Workspace:
         self.undo_parts = UndoParts(*undoing, store, texts)
         net_changes = NetChanges(store, store.timeline, self.step_changes, self.sessions, texts)
         self.session_diff, self.step_diff = net_changes.page, net_changes.step
+        attributor = Attributor(store.timeline, self.step_changes.authors)
+        pending_files = PendingFiles(store.timeline, store, attributor)
+        looking = Looking(writer, store, attributor)
+        self.review = Review(writer, store, editors, looking, pending_files, texts)
+        self._pending_feed = PendingFeed(self.review, writer.event_log, writer.report_trouble)
+        self.announce_pending = self._pending_feed.begin
+        self.blame = Blame(writer, store, looking, attributor, texts).lines
+        self.made_changes = MadeChanges(store, store.timeline, self.sessions, self.step_changes).of
         self.store_check = StoreCheck(writer, store, store)
         self.purge = Purge(writer, store, store, store)
 
@@ -131,4 +153,5 @@ class Workspace:
 
     def close(self) -> None:
         """Closes the folder and the store, once the operation that runs is done."""
+        self._pending_feed.close()
         self._writer.close()

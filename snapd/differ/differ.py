@@ -113,8 +113,7 @@ class ProcessDiffer:
         if not self._limits.are_reached(old, new):
             return None
         question = b"".join((QUESTION.pack(kind, len(old), len(new)), old, new))
-        while not self._turn.acquire(timeout=_POLL_SECONDS):
-            call.check()
+        call.acquire(self._turn)
         try:
             return self._ask_twice(question, call)
         except BaseException:

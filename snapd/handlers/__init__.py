@@ -6,7 +6,19 @@ from typing import Any
 
 from snapd.wire.methods import METHODS
 
-from . import bring_back, check, compare, events, keep, look, session, step, track, undo  # noqa: F401 - they bind
+from . import (  # noqa: F401 - they bind
+    bring_back,
+    check,
+    compare,
+    events,
+    keep,
+    look,
+    review,
+    session,
+    step,
+    track,
+    undo,
+)
 from .binding import Handler, bound
 from .context import Context
 from .events import encode_news

@@ -76,6 +76,11 @@ def name(root: bytes, found: RelPath) -> Name:
     return {"file": shown(found), "uri": None if is_utf8(found) else to_uri(os.path.join(root, found))}
 
 
+def exact_name(root: bytes, found: RelPath) -> str:
+    """Returns the name of a file where one field has to do: its `file:` URI if it is not UTF-8."""
+    return shown(found) if is_utf8(found) else to_uri(os.path.join(root, found))
+
+
 def mode(bits: int | None) -> str | None:
     """Returns a mode as an octal string."""
     return None if bits is None else f"{bits:o}"

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from snapd.core.feed.events import MovedAway, SessionMoved, Tracked
+from snapd.core.feed.events import MovedAway, Reviewed, SessionMoved, Tracked
 from snapd.core.paths import to_uri
 from snapd.wire import methods
 from snapd.wire.converter import unstructure
 from snapd.wire.events import EventsParams, EventsResult, ToldNotification
-from snapd.wire.notifications import DidChangeParams, DidRevertParams, DidTrackParams, SessionDidChangeParams
+from snapd.wire.notifications import (
+    DidChangeParams,
+    DidRevertParams,
+    DidTrackParams,
+    ReviewDidChangeParams,
+    SessionDidChangeParams,
+)
 
 from . import convert, history
 from .binding import handles
@@ -62,6 +68,17 @@ def _notification(root: bytes, news: NumberedNotice) -> ToldNotification:
                 seq=seq,
                 session=history.session(event.session),
                 step=None if event.step is None else history.step(root, event.step),
+            ),
+        )
+    if isinstance(event, Reviewed):
+        return ToldNotification(
+            method="review/didChange",
+            params=ReviewDidChangeParams(
+                workspace_uri=uri,
+                seq=seq,
+                pending_files=event.files,
+                additions=event.additions,
+                deletions=event.deletions,
             ),
         )
     outcome = event.outcome

@@ -1,9 +1,8 @@
-"""`snapshot/list`, `fileAt`, `listFiles` and `fileExists`."""
+"""`snapshot/list`, `fileAt`, `listFiles`, `fileExists` and `export`."""
 
 from __future__ import annotations
 
 import base64
-import os
 import re
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from snapd.core.compare.text import is_binary
 from snapd.core.errors import InvalidParams
 from snapd.core.model import TakenQuery
-from snapd.core.paths import is_utf8, shown, to_uri
+from snapd.core.paths import from_uri, is_utf8, shown
 from snapd.wire import methods
 from snapd.wire import snapshot as wire
 
@@ -104,7 +103,7 @@ def list_files(context: Context, params: wire.ListFilesParams) -> wire.ListFiles
     page = context.workspace.names(tree, context.call, lambda path: shown(path).startswith(prefix), after, params.limit)
     root = context.workspace.root
     return wire.ListFilesResult(
-        files=[shown(path) if is_utf8(path) else to_uri(os.path.join(root, path)) for path in page.paths],
+        files=[convert.exact_name(root, path) for path in page.paths],
         next_cursor=None if page.after is None else paged.cursor(page.after),
     )
 
@@ -114,3 +113,25 @@ def file_exists(context: Context, params: wire.FileExistsParams) -> wire.FileExi
     """Says whether a snapshot has a file."""
     path = convert.path(context, params.file, "file")
     return wire.FileExistsResult(exists=context.workspace.entry(convert.tree(params.hash), path) is not None)
+
+
+@handles(methods.EXPORT)
+def export(context: Context, params: wire.ExportParams) -> wire.ExportResult:
+    """Writes a snapshot to another folder."""
+    only = None if params.files is None else convert.paths(context, params.files, "files")
+    result = context.workspace.export(convert.tree(params.hash), _absolute(params.directory), only, context.call)
+    return wire.ExportResult(files=result.files, bytes=result.size)
+
+
+def _absolute(text: str) -> bytes:
+    """The bytes of a path that must be absolute, or of a `file:` URI; raises `InvalidParams`."""
+    if text.startswith(("file:/", "FILE:/")):
+        return from_uri(text, "directory")
+    path = text.encode("utf-8", "surrogatepass")
+    if not path.startswith(b"/") or b"\0" in path:
+        raise InvalidParams(
+            f"directory: expected an absolute path, got {text!r}",
+            hint="the daemon does not know the folder of the client: name the whole path",
+            field="directory",
+        )
+    return path

@@ -1,10 +1,11 @@
-"""`step/begin`, `end`, `find`, `diff`, `hunks`, `revertHunks` and `revertFiles`."""
+"""`step/begin`, `end`, `find`, `diff`, `changes`, `hunks`, `revertHunks` and `revertFiles`."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from snapd.core.timeline.queries import StepQuery
+from snapd.wire import changes as changes_wire
 from snapd.wire import methods
 from snapd.wire import session as wire
 from snapd.wire.snapshot import DiffResult
@@ -14,6 +15,8 @@ from . import convert, history
 from .binding import handles
 
 if TYPE_CHECKING:
+    from snapd.core.actions.made_changes import MadeChange
+
     from .context import Context
 
 
@@ -68,6 +71,19 @@ def diff(context: Context, params: wire.StepDiffParams) -> DiffResult:
     return convert.diff(context.workspace.step_diff(params.step_id, only, context.call), exact=params.exact)
 
 
+@handles(methods.STEP_CHANGES)
+def changes(context: Context, params: changes_wire.StepChangesParams) -> changes_wire.StepChangesResult:
+    """Lists the changes of steps one by one."""
+    root = context.workspace.root
+    made = context.workspace.made_changes(params.session_ids or (), params.step_ids or (), context.call)
+    return changes_wire.StepChangesResult(
+        files=[
+            changes_wire.ChangedFile(**convert.name(root, path), changes=[_change(root, each) for each in chain])
+            for path, chain in made.items()
+        ]
+    )
+
+
 @handles(methods.STEP_HUNKS)
 def hunks(context: Context, params: wire.StepHunksParams) -> wire.StepHunksResult:
     """Lists the hunks of a step's changes to a file."""
@@ -94,3 +110,19 @@ def revert_files(context: Context, params: wire.StepRevertFilesParams) -> Outcom
     asked = convert.request(params.on_conflict, "merge", params.dry_run, params.details)
     result = context.workspace.undo_parts.revert_files(params.step_id, paths, asked, context.call)
     return convert.outcome(context.workspace.root, result)
+
+
+def _change(root: bytes, made: MadeChange) -> changes_wire.StepChange:
+    old, new = made.delta.old, made.delta.new
+    return changes_wire.StepChange(
+        from_=made.before.hex(),
+        to=made.after.hex(),
+        old_mode=convert.mode(None if old is None else old.mode),
+        new_mode=convert.mode(None if new is None else new.mode),
+        renamed_from=None if made.moved_from is None else convert.exact_name(root, made.moved_from),
+        owners=[
+            changes_wire.ChangeOwner(session_id=step.session_id, step_id=step.step_id, message_id=step.begun.message_id)
+            for step in made.by
+        ],
+        shared_with=list(made.delta.others) or None,
+    )

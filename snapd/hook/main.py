@@ -16,6 +16,7 @@ from .link import Broken, Link, Refused
 from .log import log
 from .place import places
 from .reaction import reaction
+from .seen import note
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -79,6 +80,7 @@ def _run(name: str | None, environment: Mapping[str, str]) -> dict[str, Any] | N
             told = _react(event, folder, link, environment) or told
         finally:
             link.close()
+    note(environment, dialect.name)
     return told
 
 

@@ -8,6 +8,7 @@ from snapd.wire.session import Step as StepInfo
 from snapd.wire.snapshot import CleanupResult, StatusResult, TakenSnapshot
 from snapd.wire.values import FileChange, FileDiff, FileOutcome, Outcome, Patch
 
+from .review import Review
 from .session import Session, Step
 from .snapshot import Snapshot
 
@@ -21,6 +22,7 @@ __all__ = [
     "Outcome",
     "Patch",
     "RevertOutcome",
+    "Review",
     "Session",
     "SessionInfo",
     "Snapshot",

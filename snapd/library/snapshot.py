@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from itertools import islice
 from typing import TYPE_CHECKING, Literal
 
 from snapd.backend import file_bytes
+from snapd.core.paths import to_uri
 from snapd.wire import snapshot as wire
 from snapd.wire.session import (
     Entry,
@@ -16,14 +18,14 @@ from snapd.wire.session import (
     StepsOutcome,
 )
 from snapd.wire.session import Session as SessionInfo
-from snapd.wire.snapshot import CleanupResult, StatusResult, TakenSnapshot
+from snapd.wire.snapshot import CleanupResult, ExportResult, StatusResult, TakenSnapshot
 from snapd.wire.values import FileDiff, Outcome, Patch
 
 from .project import Project
+from .review import Review
 from .session import NO_STEPS_DONE, NOTHING_DONE, Session
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterable
 
     from snapd.wire.values import OnConflict
@@ -242,6 +244,32 @@ class Snapshot:
         """
         return self._project.request_or(None, wire.FileExistsParams(hash=hash, file=self._project.name(file)), "exists")
 
+    def export(
+        self,
+        hash: str,  # noqa: A002 - as above
+        directory: FileName,
+        files: Iterable[FileName] | None = None,
+    ) -> ExportResult:
+        """Writes the files of a snapshot to a folder outside of the project, as plain files.
+
+        Args:
+            hash: the snapshot.
+            directory: absolute, or relative to the current directory: empty, or absent while the folder above exists.
+            files: only these files and folders; the directory may then have others already.
+
+        Returns:
+            How many files were written, and their size in bytes.
+
+        Raises:
+            SnapdError: nothing was written, or the message names what is left of it.
+        """
+        params = wire.ExportParams(
+            hash=hash,
+            directory=to_uri(os.path.abspath(os.fsencode(directory))),
+            files=self._project.names_or_none(files),
+        )
+        return self._project.request_or(ExportResult(files=0, bytes=0), params)
+
     def session(self, session_id: str | None = None, *, agent: str | None = None, title: str | None = None) -> Session:
         """Begins a session: the work of an agent, in steps that can be undone. A `with` block ends it.
 
@@ -260,6 +288,11 @@ class Snapshot:
     def sessions(self) -> list[SessionInfo]:
         """All sessions of the project, in the order of their first start."""
         return self._project.request_or([], SessionListParams(), "sessions")
+
+    @property
+    def review(self) -> Review:
+        """What agents changed and nobody has kept yet."""
+        return Review(self._project)
 
     def undo(self, count: int = 1, *, dry_run: bool = False, on_conflict: OnConflict = "merge") -> StepsOutcome:
         """Undoes what was done last in the project: a step of any session, a `restore` or a `revert`.

@@ -132,3 +132,15 @@ class ObjectBatch:
         self._pending.clear()
         self._pending_bytes = 0
         return pack
+
+
+def store_blob(repository: ShadowRepository, data: bytes) -> ObjectId:
+    """Stores the bytes of one file, through the journal.
+
+    Raises:
+        StorageFull, IoError: the journal was full and could not be written.
+    """
+    with ObjectBatch(repository) as batch:
+        oid = batch.blob(data)
+        batch.commit()
+    return oid

@@ -6,38 +6,36 @@ of the user's own git, and it would write objects that the journal does not know
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 import pygit2
-from pygit2.enums import FileMode, MergeFlag
+from pygit2.enums import FileMode, MergeFavor, MergeFlag
 
-from snapd.core.compare.adjacent import Edit, join
+from snapd.core.compare.adjacent import join
+from snapd.core.compare.edits import Edit, split_lines
 from snapd.core.compare.text import is_binary
 from snapd.core.errors import StoreCorrupt
 from snapd.core.model import SYMLINK, Entry
-from snapd.store.batch import ObjectBatch
+from snapd.store.batch import store_blob
 from snapd.store.objects.codec import NUMBERS
 from snapd.store.objects.libgit2 import Supplied, supplied
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from snapd.core.model import ObjectId
 
     from .repository import ShadowRepository
-
-_LINE = re.compile(rb"[^\n]*\n|[^\n]+")
 
 
 def merge(repository: ShadowRepository, base: Entry | None, ours: Entry, theirs: Entry) -> Entry | None:
     """Merges two changes of a file, mode and text, and stores the result through the journal.
 
-    As git does, but for changes that only touch: for git these are a conflict.
-
     Args:
         repository: where the blobs are.
-        base: the common ancestor; None if both added the file.
-        ours: the file as it is now.
-        theirs: the file as the other side has it.
+        base: as of `merged`, as the next two.
+        ours: as there.
+        theirs: as there.
 
     Returns:
         The merged file; None if the changes overlap, or the file is not text.
@@ -46,10 +44,41 @@ def merge(repository: ShadowRepository, base: Entry | None, ours: Entry, theirs:
         StoreCorrupt: an object is missing or damaged.
         StorageFull, IoError: the journal was full and could not be written.
     """
+    found = merged(repository.read_blob, base, ours, theirs)
+    return None if found is None else Entry(found[0], store_blob(repository, found[1]))
+
+
+def merged(
+    read: Callable[[ObjectId], bytes],
+    base: Entry | None,
+    ours: Entry,
+    theirs: Entry,
+    favor: MergeFavor = MergeFavor.NORMAL,
+    *,
+    touching: bool = True,
+) -> tuple[int, bytes] | None:
+    """Merges two changes of a file, mode and text, in memory.
+
+    As git does, but for changes that only touch: for git these are a conflict.
+
+    Args:
+        read: gives the bytes of a blob.
+        base: the common ancestor; None if both added the file.
+        ours: the file as it is now.
+        theirs: the file as the other side has it.
+        favor: whose lines to take where the changes overlap; normally nobody's.
+        touching: whether to make both changes where they only touch.
+
+    Returns:
+        The mode and the bytes; None if the changes overlap, or the file is not text.
+
+    Raises:
+        StoreCorrupt: libgit2 cannot merge them; or from `read`.
+    """
     memory = Supplied()
     for entry in (base, ours, theirs):
         if entry is not None:
-            memory.objects[entry.oid] = (NUMBERS["blob"], repository.read_blob(entry.oid))
+            memory.objects[entry.oid] = (NUMBERS["blob"], read(entry.oid))
     handle = supplied(memory)
 
     def tree_of(entry: Entry | None) -> pygit2.Oid:
@@ -59,34 +88,27 @@ def merge(repository: ShadowRepository, base: Entry | None, ours: Entry, theirs:
         return builder.write()
 
     try:
-        index = handle.merge_trees(tree_of(base), tree_of(ours), tree_of(theirs), flags=MergeFlag(0))
+        index = handle.merge_trees(tree_of(base), tree_of(ours), tree_of(theirs), favor=favor, flags=MergeFlag(0))
     except pygit2.GitError as error:
         raise StoreCorrupt(f"object {ours.oid.hex()} cannot be merged: {error}", object=ours.oid.hex()) from error
     if index.conflicts is None:
-        merged = index["file"]
-        return Entry(int(merged.mode), _stored(repository, memory.objects[bytes(merged.id.raw)][1]))
-    if base is None or SYMLINK in (base.mode, ours.mode, theirs.mode):
+        found = index["file"]
+        return int(found.mode), memory.objects[bytes(found.id.raw)][1]
+    if not touching or base is None or SYMLINK in (base.mode, ours.mode, theirs.mode):
         return None
     text = _joined(*(memory.objects[entry.oid][1] for entry in (base, ours, theirs)))
     mode = ours.mode if theirs.mode == base.mode else theirs.mode
-    return None if text is None else Entry(mode, _stored(repository, text))
-
-
-def _stored(repository: ShadowRepository, data: bytes) -> ObjectId:
-    with ObjectBatch(repository) as batch:
-        oid = batch.blob(data)
-        batch.commit()
-    return oid
+    return None if text is None else (mode, text)
 
 
 def _joined(base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
     if any(is_binary(data) for data in (base, ours, theirs)):
         return None
-    return join(_lines(base), _edits(base, ours), _edits(base, theirs))
+    return join(split_lines(base), _edits(base, ours), _edits(base, theirs))
 
 
 def _edits(old: bytes, new: bytes) -> list[Edit]:
-    lines = _lines(new)
+    lines = split_lines(new)
     patch = pygit2.Patch.create_from(old, new, context_lines=0)
     found = []
     for hunk in patch.hunks:
@@ -95,8 +117,3 @@ def _edits(old: bytes, new: bytes) -> list[Edit]:
         begin = hunk.new_start - (1 if hunk.new_lines else 0)
         found.append(Edit(start, start + hunk.old_lines, tuple(lines[begin : begin + hunk.new_lines])))
     return found
-
-
-def _lines(data: bytes) -> list[bytes]:
-    """Splits a text where git does, at line feeds alone."""
-    return _LINE.findall(data)

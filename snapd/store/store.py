@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 from snapd.core.errors import SnapdError
 from snapd.core.model import RecordKind
 from snapd.failpoints import failpoint
-from snapd.store.batch import ObjectBatch
+from snapd.store.batch import ObjectBatch, store_blob
 from snapd.store.files.lock import Ownership
 from snapd.store.journal.journal import refuse_newer_journal
 from snapd.store.maintenance.erase import erase_noted, note_erasing
@@ -161,6 +161,10 @@ class Store:
     def merge(self, base: Entry | None, ours: Entry, theirs: Entry) -> Entry | None:
         """Merges a file three ways and stores the result; None if the changes overlap."""
         return merge(self._repository, base, ours, theirs)
+
+    def store_blob(self, data: bytes) -> ObjectId:
+        """Stores the bytes of a file that no work tree had."""
+        return store_blob(self._repository, data)
 
     @property
     def last(self) -> ObjectId | None:

@@ -198,6 +198,26 @@ def _list_hook(annotation: Any, converter: Converter) -> Structure:
     return structure_list
 
 
+def _is_empty_array(value: Any) -> bool:
+    """Whether a value may stand for an empty object: some languages, such as Lua, cannot tell one from the other."""
+    return type(value) is list and not value
+
+
+def _dict_hook(annotation: Any, converter: Converter) -> Structure:
+    """Structures an object whose names are data, such as those of files."""
+    _, member = get_args(annotation)
+    hook = converter.get_structure_hook(member)
+
+    def structure_dict(value: Any, _: Any) -> dict[str, Any]:
+        if _is_empty_array(value):
+            value = {}
+        if type(value) is not dict:
+            raise _mismatch("an object", value)
+        return {name: _within(name, hook, each, member) for name, each in value.items()}
+
+    return structure_dict
+
+
 def _class_hook(cls: type[attrs.AttrsInstance], converter: Converter, *, forbid_extra: bool) -> Structure:
     fields = [
         (
@@ -213,8 +233,7 @@ def _class_hook(cls: type[attrs.AttrsInstance], converter: Converter, *, forbid_
     needs_nothing = not any(required for *_, required in fields)
 
     def structure_class(value: Any, _: Any) -> Any:
-        if needs_nothing and value == [] and type(value) is list:
-            # some languages, such as Lua, cannot tell an empty object from an empty array
+        if needs_nothing and _is_empty_array(value):
             value = {}
         if type(value) is not dict:
             raise _mismatch("an object", value)
@@ -256,6 +275,7 @@ def _make_converter(*, forbid_extra: bool) -> Converter:
         attrs.has, lambda cls: _class_hook(cls, converter, forbid_extra=forbid_extra)
     )
     converter.register_structure_hook_factory(_originates(list), lambda each: _list_hook(each, converter))
+    converter.register_structure_hook_factory(_originates(dict), lambda each: _dict_hook(each, converter))
     converter.register_structure_hook_factory(_originates(Union, UnionType), lambda each: _union_hook(each, converter))
     converter.register_structure_hook_factory(_originates(Literal), _literal_hook)
     converter.register_structure_hook_factory(_originates(Annotated), lambda each: _annotated_hook(each, converter))

@@ -88,6 +88,12 @@ ERRORS: dict[str, ErrorKind] = {
             "fileNotInSnapshot",
             "The snapshot does not have the file. `data.skipped` says whether it was skipped.",
         ),
+        ErrorKind(
+            1014,
+            "fileChanged",
+            "A file is not as the client was shown it (`data.reason` is `changedSince`), or has unsaved text in an "
+            "editor (`unsavedInEditor`). `data.file` names it. Nothing was done.",
+        ),
     )
 }
 """Every kind of error, by its name."""

@@ -6,7 +6,13 @@ from typing import Annotated, Literal
 
 import attrs
 
-from .notifications import DidChangeParams, DidRevertParams, DidTrackParams, SessionDidChangeParams
+from .notifications import (
+    DidChangeParams,
+    DidRevertParams,
+    DidTrackParams,
+    ReviewDidChangeParams,
+    SessionDidChangeParams,
+)
 from .values import RequestParams
 
 
@@ -26,7 +32,10 @@ class ToldNotification:
     """A notification as the daemon sent it."""
 
     method: Annotated[str, "The method of the notification."]
-    params: Annotated[SessionDidChangeParams | DidTrackParams | DidChangeParams | DidRevertParams, "Its params."]
+    params: Annotated[
+        SessionDidChangeParams | DidTrackParams | DidChangeParams | DidRevertParams | ReviewDidChangeParams,
+        "Its params.",
+    ]
 
 
 @attrs.frozen(kw_only=True)

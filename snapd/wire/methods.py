@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 import attrs
 
-from . import check, events, message, notifications, session, snapshot
+from . import changes, check, events, message, notifications, review, session, snapshot
 from .values import Outcome, Patch, RequestParams
 
 if TYPE_CHECKING:
@@ -94,6 +94,10 @@ def _compares(params: snapshot.PatchParams | snapshot.DiffParams | snapshot.Diff
     return "looks" if params.to is None else "reads"
 
 
+def _blames(params: review.BlameParams) -> Access:
+    return "looks" if params.hash is None else "reads"
+
+
 def _checks(params: check.CheckParams) -> Access:
     return "writes" if params.repair else "reads"
 
@@ -121,6 +125,15 @@ FILE_AT = Method(
 LIST_FILES = Method("snapshot/listFiles", snapshot.ListFilesParams, snapshot.ListFilesResult, "reads", _SNAPSHOT)
 FILE_EXISTS = Method(
     "snapshot/fileExists", snapshot.FileExistsParams, snapshot.FileExistsResult, "reads", _SNAPSHOT_FILES
+)
+EXPORT = Method(
+    "snapshot/export",
+    snapshot.ExportParams,
+    snapshot.ExportResult,
+    "reads",
+    _SNAPSHOT_FILES,
+    # the second time, the directory is not empty
+    idempotent=False,
 )
 RESTORE = Method("snapshot/restore", snapshot.RestoreParams, Outcome, "writes", _SNAPSHOT_FILES)
 REVERT = Method("snapshot/revert", snapshot.RevertParams, Outcome, "writes", _SNAPSHOT_FILES)
@@ -177,9 +190,35 @@ STEP_BEGIN = Method("step/begin", session.StepBeginParams, session.StepBeginResu
 STEP_END = Method("step/end", session.StepEndParams, session.StepEndResult, "writes", _STEP_FILES, idempotent=True)
 STEP_FIND = Method("step/find", session.StepFindParams, session.StepFindResult, "reads", _SESSION_STEP)
 STEP_DIFF = Method("step/diff", session.StepDiffParams, snapshot.DiffResult, "reads", _STEP_FILES)
+STEP_CHANGES = Method("step/changes", changes.StepChangesParams, changes.StepChangesResult, "reads", _SESSION_STEP)
 STEP_HUNKS = Method("step/hunks", session.StepHunksParams, session.StepHunksResult, "reads", _STEP_FILES)
 STEP_REVERT_HUNKS = Method("step/revertHunks", session.StepRevertHunksParams, Outcome, "writes", _STEP_FILES)
 STEP_REVERT_FILES = Method("step/revertFiles", session.StepRevertFilesParams, Outcome, "writes", _STEP_FILES)
+REVIEW_LIST = Method("review/list", review.ReviewListParams, review.ReviewListResult, "looks", _SESSION)
+REVIEW_FILE = Method(
+    "review/file", review.ReviewFileParams, review.ReviewFileResult, "looks", ("pathOutsideWorkspace",)
+)
+REVIEW_KEEP = Method(
+    "review/keep",
+    review.ReviewKeepParams,
+    review.ReviewListResult,
+    "writes",
+    (*_SESSION_STEP, "pathOutsideWorkspace", "fileChanged"),
+)
+REVIEW_REVERT = Method(
+    "review/revert",
+    review.ReviewRevertParams,
+    Outcome,
+    "writes",
+    (*_SESSION_STEP, "pathOutsideWorkspace", "fileChanged"),
+)
+BLAME = Method(
+    "snapshot/blame",
+    review.BlameParams,
+    review.BlameResult,
+    _blames,
+    ("unknownSnapshot", "pathOutsideWorkspace", "fileNotInSnapshot"),
+)
 
 METHODS: dict[str, Method[Any, Any]] = {
     method.name: method for method in tuple(globals().values()) if isinstance(method, Method)
@@ -193,5 +232,6 @@ NOTIFICATIONS: dict[str, Notification] = {
         Notification("snapshot/didChange", notifications.DidChangeParams),
         Notification("snapshot/didRevert", notifications.DidRevertParams),
         Notification("session/didChange", notifications.SessionDidChangeParams),
+        Notification("review/didChange", notifications.ReviewDidChangeParams),
     )
 }

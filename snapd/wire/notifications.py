@@ -67,3 +67,16 @@ class SessionDidChangeParams(NotificationParams):
 
     session: Annotated[Session, "The session as it is now."]
     step: Annotated[Step | None, "The step, if the notification is about one."] = None
+
+
+@attrs.frozen(kw_only=True)
+class ReviewDidChangeParams(NotificationParams):
+    """More or less is pending than before.
+
+    The daemon sends it for a folder once a client has asked `review/list` or `review/file`, first with what is pending
+    then, and at most four times a second.
+    """
+
+    pending_files: Annotated[int, "The number of files with pending changes."]
+    additions: Annotated[int, "Lines added, in all of them."]
+    deletions: Annotated[int, "Lines deleted, in all of them."]

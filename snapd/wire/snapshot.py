@@ -221,6 +221,38 @@ class FileExistsResult:
 
 
 @attrs.frozen(kw_only=True)
+class ExportParams(RequestParams):
+    """Writes the files of a snapshot to another folder, as plain files that have nothing to do with the store.
+
+    Contents, modes, symlinks and empty folders are as in the snapshot; files that it skipped are missing. No file that
+    exists is written to or replaced. If the request fails or is cancelled, whatever it made is removed, or the error
+    says what is left.
+    """
+
+    hash: Annotated[TreeHash, "The snapshot."]
+    directory: Annotated[
+        str,
+        "Where to write: an absolute path or a `file:` URI. A folder that is empty, or that does not exist while the "
+        "one above it does. Symlinks that lead there are followed. It may lie neither in a store or a git repository "
+        "(a `.git`, or a bare one), nor in the workspace itself, except in a folder there that is ignored.",
+    ]
+    files: Annotated[
+        list[str] | None,
+        "Only these files and what is in these folders: relative paths, absolute paths, or `file:` URIs. Those that "
+        "the snapshot does not have are passed over. The directory may then hold other files, for example from an "
+        "earlier export. Missing empty folders are made in any case.",
+    ] = None
+
+
+@attrs.frozen(kw_only=True)
+class ExportResult:
+    """The result of `snapshot/export`."""
+
+    files: Annotated[int, "The number of files and symlinks that were written."]
+    bytes: Annotated[int, "The size of their contents; for a symlink, of its target."]
+
+
+@attrs.frozen(kw_only=True)
 class RestoreParams(RequestParams):
     """Makes the working tree exactly the snapshot.
 

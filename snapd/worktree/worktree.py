@@ -12,6 +12,8 @@ from snapd.core.plan import CapturedFile
 from snapd.watch.choose import open_clock
 from snapd.worktree.apply.applier import Applier
 from snapd.worktree.apply.recovery import sweep
+from snapd.worktree.export.destination import Destination
+from snapd.worktree.export.exporter import export
 from snapd.worktree.fs.stable_read import lstat_at
 from snapd.worktree.ignore.rules import RuleSource, workspace_excludes
 from snapd.worktree.snapshot.classifier import OWN_TEMPORARY
@@ -243,6 +245,21 @@ class WorkTree:
         outcomes = Applier(self._descriptor, self._umask, chunks).apply(plan, call)
         self._stuck = tuple(file.path for file in outcomes if file.outcome in ("conflict", "failed"))
         return outcomes
+
+    def export(
+        self,
+        plan: Plan,
+        directory: bytes,
+        store: str,
+        chunks: Callable[[ObjectId], Iterator[bytes]],
+        call: Call,
+        *,
+        into_empty: bool,
+    ) -> int:
+        """Writes files outside of the folder; see `exporter.export`, and for what is refused `destination.refuse`."""
+        destination = Destination(self.root, self.is_ignored, os.fsencode(store))
+        with destination.opened(directory, into_empty=into_empty) as (descriptor, path):
+            return export(descriptor, path, plan, self._umask, chunks, call)
 
     def sweep(
         self,

@@ -21,7 +21,7 @@ from tests.support import zygote
 from tests.support.places import make_folder
 
 WAIT = 60.0
-_PROCESSES = frozenset({"serve", "connect", "mcp", "run"})
+_PROCESSES = frozenset({"serve", "connect", "mcp", "run", "bisect"})
 """Commands that are about a process: its signals, its input while it runs, its children."""
 
 

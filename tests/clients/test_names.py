@@ -44,6 +44,7 @@ def test_all_that_take_names_are_known() -> None:
         ("diff", "files"),
         ("diff_full", "files"),
         ("diff_full_all", "files"),
+        ("export", "files"),
         ("purge", "files"),
         ("session_history", "files"),
         ("session_history_all", "files"),

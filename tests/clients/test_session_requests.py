@@ -9,6 +9,7 @@ import attrs
 import pytest
 from snapd_client import Client, types
 from snapd_client.requests import Requests
+from snapd_client.reviews import ReviewRequests
 from snapd_client.sessions import SessionRequests
 from snapd_client.snapshots import SnapshotRequests
 
@@ -24,7 +25,7 @@ PATCH = {"hash": HASH, "files": ["/w/a"]}
 EVERY = {"workspace_uri": "/w", "timeout": 3.0}
 
 
-class Recorder(SnapshotRequests, SessionRequests):
+class Recorder(SnapshotRequests, SessionRequests, ReviewRequests):
     """Keeps what is asked, and answers what it was told to."""
 
     def __init__(self, *answers: Any) -> None:
@@ -56,6 +57,22 @@ ASKED: list[tuple[Callable[[Recorder], Any], str, dict[str, Any]]] = [
         "session/start",
         {"sessionId": "s", "agent": "a", "title": "t"},
     ),
+    (lambda it: it.review_list("s", limit=2), "review/list", {"sessionId": "s", "limit": 2}),
+    (lambda it: it.review_file("a"), "review/file", {"file": "a"}),
+    (lambda it: it.review_keep(everything=True), "review/keep", {"all": True}),
+    (
+        lambda it: it.review_keep(file="a", hunks=[1], expect={"a": "id"}),
+        "review/keep",
+        {"file": "a", "hunks": [1], "expect": {"a": "id"}},
+    ),
+    (
+        lambda it: it.review_revert(files=["a", "b"], dry_run=True),
+        "review/revert",
+        {"files": ["a", "b"], "dryRun": True},
+    ),
+    (lambda it: it.review_revert(step_id="p"), "review/revert", {"stepId": "p"}),
+    (lambda it: it.blame("a", HASH), "snapshot/blame", {"file": "a", "hash": HASH}),
+    (lambda it: it.blame("a", start=3, count=2), "snapshot/blame", {"file": "a", "range": {"start": 3, "count": 2}}),
     (lambda it: it.session_end("s"), "session/end", {"sessionId": "s"}),
     (lambda it: it.session_list(), "session/list", {}),
     (lambda it: it.session_steps("s"), "session/steps", {"sessionId": "s"}),
@@ -124,6 +141,11 @@ ASKED: list[tuple[Callable[[Recorder], Any], str, dict[str, Any]]] = [
         "step/diff",
         {"stepId": "p", "files": ["a", "file:///w/%FF"], "exact": True},
     ),
+    (
+        lambda it: it.step_changes(session_ids=["s"], step_ids=(i for i in ("p",))),
+        "step/changes",
+        {"sessionIds": ["s"], "stepIds": ["p"]},
+    ),
     (lambda it: it.step_hunks("p", "a"), "step/hunks", {"stepId": "p", "file": "a"}),
     (
         lambda it: it.step_revert_hunks("p", "/w/a", (i for i in (0, 2)), dry_run=True, on_conflict="fail"),
@@ -159,6 +181,12 @@ ASKED: list[tuple[Callable[[Recorder], Any], str, dict[str, Any]]] = [
     ),
     (lambda it: it.file_at(HASH, "/w/a"), "snapshot/fileAt", {"hash": HASH, "file": "/w/a"}),
     (lambda it: it.file_exists(HASH, "a"), "snapshot/fileExists", {"hash": HASH, "file": "a"}),
+    (lambda it: it.export(HASH, "/out"), "snapshot/export", {"hash": HASH, "directory": "file:///out"}),
+    (
+        lambda it: it.export(HASH, b"/o\xff", ["a"]),
+        "snapshot/export",
+        {"hash": HASH, "directory": "file:///o%FF", "files": ["a"]},
+    ),
     (
         lambda it: it.restore(HASH, dry_run=True, on_conflict="fail"),
         "snapshot/restore",
@@ -264,6 +292,7 @@ def test_shapes_are_those_of_the_wire(wire: type[attrs.AttrsInstance]) -> None:
         ("DiffPage", "SessionDiffResult"),
         ("Entry", "Entry"),
         ("Events", "EventsResult"),
+        ("Export", "ExportResult"),
         ("FileContent", "FileAtResult"),
         ("FilesPage", "ListFilesResult"),
         ("FoundSteps", "StepFindResult"),

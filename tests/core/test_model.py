@@ -188,7 +188,7 @@ class Machine(RuleBasedStateMachine):
 
 
 Machine.TestCase.settings = settings(
-    max_examples=amount(20, 150),
+    max_examples=amount(10, 150),
     stateful_step_count=25,
     deadline=None,
     derandomize=True,

@@ -11,6 +11,7 @@ import errno
 import itertools
 import os
 import random
+import shutil
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -21,6 +22,8 @@ import attrs
 
 from snapd.core.call import Call
 from snapd.core.errors import FileNotInSnapshot
+from snapd.core.operations.writer import OperationOptions
+from snapd.core.review.choice import Choice
 from snapd.store import adopt, batch, log
 from snapd.store.journal import journal
 from snapd.store.maintenance import scheduler
@@ -29,7 +32,7 @@ from snapd.worktree.snapshot import reader as reading
 from tests.support.git import run_git
 from tests.support.secrets import check_gone
 from tests.support.sessions import Agents
-from tests.support.workspace import Bench, Executable, Items, Symlink
+from tests.support.workspace import Bench, Executable, Items, Symlink, read
 
 from .forks import Say
 from .inject import Fault
@@ -258,6 +261,22 @@ def _restore(act: Act) -> None:
     act.bench.close()
 
 
+# -- export
+
+
+def _export(act: Act) -> None:
+    act.open()
+    out = act.bench.folder / "out"
+    if out.exists():
+        # only who was killed left anything, and not beside the store
+        assert not act.again
+        shutil.rmtree(out)
+    act.bench.workspace.export(act.hash("first"), os.fsencode(out), None, Call())
+    assert read(out) == act.states["first"]
+    shutil.rmtree(out)
+    act.bench.close()
+
+
 # -- sessions
 
 
@@ -323,6 +342,35 @@ def _nothing_falls_between(act: Act) -> None:
     assert [step for step in steps if step.state == "open"] == steps[-1:]
     for earlier, later in itertools.pairwise(steps):
         assert earlier.to == later.from_, later
+
+
+# -- review
+
+
+def _keep(act: Act) -> None:
+    act.open()
+    act.settle()
+    assert act.bench.workspace.review.keep(Choice(), Call()).files == ()
+    act.bench.close()
+
+
+def _all_or_nothing_is_pending(act: Act) -> None:
+    """What was kept is kept as a whole; what is pending can be reverted."""
+    review = act.bench.workspace.review
+    pending = {os.fsdecode(file.path) for file in review.page(Choice(), Call()).files}
+    first, many = act.states["first"], act.states["many"]
+    # the checks before this one change files of their own
+    changed = {name for name in many if name not in first}
+    assert pending & changed in (set(), changed), pending
+
+
+def _revert_pending(act: Act) -> None:
+    act.open()
+    act.settle()
+    review = act.bench.workspace.review
+    if review.page(Choice(), Call()).count:
+        act.change("many", "first", lambda: review.revert(Choice(), OperationOptions("merge", False, False), Call()))
+    act.bench.close()
 
 
 # -- an operation that was killed: what ends it may be killed too
@@ -443,6 +491,7 @@ SCENARIOS = {
             small={(adopt, "os"): _WithoutLinks()},
         ),
         Scenario("restore", STATES, _prepare_two, _restore, small={**_SMALL_JOURNAL, (apply, "_PARALLEL_FROM"): 1000}),
+        Scenario("export", STATES, _prepare_one, _export),
         Scenario("steps", STATES, _prepare_one, _steps, small=_SMALL_JOURNAL),
         Scenario("follow", STATES, _prepare_one, _follow, small=_SMALL_JOURNAL, after=_nothing_falls_between),
         Scenario("undo", STATES, _prepare_steps, _undo, small={(apply, "_PARALLEL_FROM"): 1000}, moves=True),
@@ -466,6 +515,8 @@ SCENARIOS = {
             killed=("redo", Fault("kill", "database.commit", 1)),
             moves=True,
         ),
+        Scenario("keep", STATES, _prepare_steps, _keep, after=_all_or_nothing_is_pending),
+        Scenario("revert_pending", STATES, _prepare_steps, _revert_pending, small={(apply, "_PARALLEL_FROM"): 1000}),
         Scenario("cleanup", STATES, _prepare_old, _cleanup),
         Scenario("purge", LEAKED, _prepare_leaked, _purge, after=_is_purged),
         Scenario(

@@ -32,6 +32,21 @@ PATHS = st.sampled_from([
     "%2e%2e/a", "\\..\\a", "con", ".GIT/x", "git~1", "�", "", " ", "a\0b", "a\u2028b", "a\nb", "x" * 300,
     "/".join(["d"] * 300),
 ])  # fmt: skip
+DIRECTORIES = [
+    "",
+    ".",
+    "out",
+    "/",
+    "//",
+    "/dev/null",
+    "/dev/null/x",
+    "/proc/none/x",
+    "file:///",
+    "file://x/y",
+    "/a\0b",
+    "~",
+]
+"""Where an export may be asked to write to: nowhere that it can."""
 TOLD = [
     "initialized",
     "workspace/didChangeWorkspaceFolders",
@@ -65,6 +80,8 @@ def value_of(annotation: Any, pool: Mapping[str, Sequence[Any]], name: str = "")
         return st.one_of(*(value_of(each, pool, name) for each in get_args(annotation)))
     if origin is list:
         return st.lists(value_of(get_args(annotation)[0], pool, name), max_size=3)
+    if origin is dict:
+        return st.dictionaries(PATHS | TEXT, value_of(get_args(annotation)[1], pool), max_size=3)
     if origin is Literal:
         return st.sampled_from(get_args(annotation))
     if origin is Annotated:
@@ -72,6 +89,8 @@ def value_of(annotation: Any, pool: Mapping[str, Sequence[Any]], name: str = "")
         if isinstance(mark, Hexadecimal):
             return st.sampled_from(pool["hash"]) | st.text("0123456789abcdef", min_size=40, max_size=40)
         return st.integers(1, 2**40) if base is int else st.sampled_from([0, 0.5, 7, 1e300])
+    if name == "directory":
+        return st.sampled_from(DIRECTORIES)
     if annotation is str:
         return PATHS | TEXT if name.startswith("file") or name == "force" else TEXT
     if attrs.has(annotation):

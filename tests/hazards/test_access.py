@@ -341,6 +341,7 @@ def _with_hash(tree: str, own: str) -> dict[str, dict[str, object]]:
         "snapshot/fileAt": {"hash": tree, "file": "secret.txt"},
         "snapshot/fileExists": {"hash": tree, "file": "secret.txt"},
         "snapshot/listFiles": {"hash": tree},
+        "snapshot/export": {"hash": tree, "directory": "/nowhere/at/all"},
         "snapshot/restore": {"hash": tree},
         "snapshot/revert": {"patches": [{"hash": tree, "files": ["secret.txt"]}]},
     }

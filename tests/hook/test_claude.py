@@ -204,3 +204,10 @@ def test_it_is_quick_to_load() -> None:
     loaded = found.stdout.decode().split()
     assert not {"typing", "attrs", "attr", "argparse", "dataclasses", "socket", "asyncio", "snapd.cli"} & set(loaded)
     assert len([name for name in loaded if name.startswith("snapd")]) < 16
+
+
+def test_the_last_event_is_told(agent: Agent) -> None:
+    agent.on("SessionStart", source="startup")
+    told = {each["name"]: each for each in agent.ask("agent", "status")["agents"]}
+    assert str(told["claude"]["lastEventAt"]).startswith("20")
+    assert "lastEventAt" not in told["amp"]

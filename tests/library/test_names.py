@@ -39,6 +39,7 @@ def test_one_name_is_refused(project: Path, errors: Any) -> None:
             ("track", "force"): snap.track,
             ("diff", "files"): lambda one: snap.diff(tree, files=one),
             ("diff_full", "files"): lambda one: snap.diff_full(tree, files=one),
+            ("export", "files"): lambda one: snap.export(tree, project / "nowhere", one),
             ("revert", "files"): lambda one: snap.revert(tree, one),
             ("revert_files", "files"): lambda one: session.revert_files(step, one),
         }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import shutil
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -471,3 +472,25 @@ def test_close_waits_for_calls_under_way(home: Home, project: Path) -> None:
             for _ in range(20):
                 snap.close()
             assert len({future.result() for future in running}) == 1
+
+
+def test_export(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.rmtree(project / "src")
+    (project / "config.yaml").unlink()
+    (project / "a.txt").write_bytes(b"one")
+    (project / os.fsdecode(b"odd\xff")).write_bytes(b"odd")
+    monkeypatch.chdir(tmp_path)
+    with Snapshot(project) as snapshot:
+        tree = taken(snapshot)
+        done = snapshot.export(tree, b"out\xff")
+        assert (done.files, done.bytes) == (2, 6)
+        assert {path.name: path.read_bytes() for path in (tmp_path / "out\udcff").iterdir()} == {
+            "a.txt": b"one",
+            "odd\udcff": b"odd",
+        }
+        (tmp_path / "out\udcff" / "a.txt").unlink()
+        assert snapshot.export(tree, tmp_path / "out\udcff", ["a.txt"]).files == 1
+        with pytest.raises(InvalidParams, match="not empty"):
+            snapshot.export(tree, tmp_path / "out\udcff")
+    with Snapshot(project, errors="degrade") as snapshot:
+        assert snapshot.export(tree, tmp_path / "out\udcff").files == 0

@@ -173,7 +173,7 @@ def test_tools_are_listed_with_all_that_clients_ask_for(peer: Peer, version: str
     peer.version = version
     peer.connect()
     tools = {tool["name"]: tool for tool in peer.result("tools/list")["tools"]}
-    assert list(tools) == ["history", "show", "diff", "checkpoint", "undo", "redo", "restore_file"]
+    assert list(tools) == ["history", "show", "diff", "blame", "checkpoint", "undo", "redo", "restore_file"]
     for name, tool in tools.items():
         assert tool["title"]
         assert len(tool["description"]) > 50
@@ -181,7 +181,7 @@ def test_tools_are_listed_with_all_that_clients_ask_for(peer: Peer, version: str
             *("title", "readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
         }
         assert tool["annotations"]["openWorldHint"] is False
-        assert tool["annotations"]["readOnlyHint"] is (name in ("history", "show", "diff"))
+        assert tool["annotations"]["readOnlyHint"] is (name in ("history", "show", "diff", "blame"))
         assert tool["annotations"]["destructiveHint"] is (name in ("undo", "redo", "restore_file"))
         for schema in (tool["inputSchema"], tool["outputSchema"]):
             assert schema["type"] == "object"
@@ -204,7 +204,7 @@ def test_other_methods_are_not_found(peer: Peer, method: str) -> None:
 
 def test_an_unknown_tool_is_an_error_of_the_protocol(peer: Peer) -> None:
     peer.connect()
-    for params in ({"name": "blame"}, {"name": 1}, {}):
+    for params in ({"name": "bisect"}, {"name": 1}, {}):
         assert peer.error("tools/call", params)["code"] == INVALID_PARAMS
 
 
@@ -220,6 +220,9 @@ def test_an_unknown_tool_is_an_error_of_the_protocol(peer: Peer) -> None:
         ("history", {"files": "a.txt"}, "files: expected an array"),
         ("history", [1], "params: expected an object"),
         ("diff", {"step": "ab", "snapshot": "last"}, "snapshot: not together with step"),
+        ("blame", {}, "path: is missing"),
+        ("blame", {"path": "a.txt", "first": 0}, "first: expected an integer of at least 1"),
+        ("blame", {"path": "a.txt", "first": 3, "last": 2}, "last: is before first"),
         ("undo", {"step": "ab", "message": "m"}, "message: not together with step"),
         ("undo", {"message": "m", "count": 2}, "count: not together"),
         ("undo", {"files": ["a.txt"]}, "files: only with a step"),

@@ -73,6 +73,22 @@ def test_long_track(machine: Machine, folder: Path) -> None:
     assert fresh.result("snapshot/track")["hash"] == again["hash"]
 
 
+def test_long_export(daemon: Machine, folder: Path, other_folder: Path) -> None:
+    """It reports progress, lets others write meanwhile, and leaves nothing if it is cancelled."""
+    fill(folder, 40_000)
+    raw, other = daemon.raw().open(folder), daemon.raw().open(folder)
+    tree = raw.result("snapshot/track")["hash"]
+    out = other_folder / "out"
+    raw.send(request("long", "snapshot/export", {"hash": tree, "directory": str(out), "workDoneToken": "t"}))
+    assert raw.until(begun)["params"]["value"]["title"] == "snapshot/export"
+    wait_until(out.is_dir, "the folder")
+    (folder / "a.txt").write_text("changed meanwhile\n")
+    assert other.result("snapshot/track")["hash"] != tree
+    raw.send(notification("$/cancelRequest", {"id": "long"}))
+    assert error_of(raw.answer("long")) == (-32800, "requestCancelled")
+    assert not out.exists()
+
+
 def test_shutdown_of_the_daemon_while_a_track_runs(machine: Machine, folder: Path) -> None:
     process = machine.serve_socket()
     fill(folder)
@@ -98,6 +114,8 @@ def test_requests_that_wait_for_their_turn_are_cancelled_at_once(daemon: Machine
             assert {error_of(answer)[0] for answer in answers} == {-32800}
             assert sorted(answer["id"] for answer in answers) == list(cancelled)
         raw.send(notification("$/cancelRequest", {"id": 0}))
+        # once this is refused, the daemon has read what was sent before
+        assert error_of(raw.ask(99, "snapshot/nothing"))[0] == -32601
     assert error_of(raw.answer(0))[0] == -32800
 
 

@@ -50,6 +50,7 @@ class Asked:
             "session/steps": [{"sessionId": "s"}, {"sessionId": "t"}],
             "session/messages": [{"sessionId": "s"}, {"sessionId": "t"}],
             "session/diff": [{"sessionId": "s"}, {"sessionId": "t", "contents": False}],
+            "review/list": [{}, {"sessionId": "s"}],
             "session/history": [{}, {"sessionId": "s"}, {"files": ["sa", "tb"], "renames": True}],
         }
 

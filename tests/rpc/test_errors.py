@@ -45,6 +45,10 @@ def failed(raw: Raw, method: str, params: Any = None) -> dict[str, Any]:
         ("snapshot/diffFull", {"from": UNKNOWN, "cursor": "x"}, "cursor"),
         ("snapshot/diffFull", {"from": UNKNOWN, "cursor": "W10="}, "cursor"),
         ("snapshot/listFiles", {"hash": UNKNOWN, "cursor": "bnVsbA=="}, "cursor"),
+        ("snapshot/export", {"hash": UNKNOWN, "directory": "out"}, "directory"),
+        ("snapshot/export", {"hash": UNKNOWN, "directory": ""}, "directory"),
+        ("snapshot/export", {"hash": UNKNOWN, "directory": "/out\0"}, "directory"),
+        ("snapshot/export", {"hash": UNKNOWN, "directory": "file://elsewhere/out"}, "directory"),
         ("snapshot/fileAt", {"hash": UNKNOWN, "file": "file://elsewhere/a"}, "file"),
         ("snapshot/track", {"force": [None]}, "force[0]"),
         ("snapshot/restore", {"hash": UNKNOWN, "onConflict": "ask"}, "onConflict"),
@@ -79,6 +83,7 @@ def test_unknown_snapshot(daemon: Machine, folder: Path, other_folder: Path) -> 
             "snapshot/fileAt": {"hash": tree, "file": "a.txt"},
             "snapshot/fileExists": {"hash": tree, "file": "a.txt"},
             "snapshot/listFiles": {"hash": tree},
+            "snapshot/export": {"hash": tree, "directory": f"{other_folder}-x"},
             "snapshot/restore": {"hash": tree},
             "snapshot/revert": {"patches": [{"hash": tree, "files": ["a.txt"]}]},
         }.items():
@@ -193,6 +198,7 @@ def test_path_outside_workspace(daemon: Machine, folder: Path, other_folder: Pat
             "snapshot/fileExists": {"hash": tree, "file": file},
             "snapshot/diff": {"hash": tree, "files": [file]},
             "snapshot/diffFull": {"from": tree, "files": [file]},
+            "snapshot/export": {"hash": tree, "directory": f"{other_folder}-x", "files": [file]},
             "snapshot/track": {"force": [file]},
         }.items():
             error = failed(raw, method, params)

@@ -121,9 +121,10 @@ class Agent:
         if session is None or len(session.entries) < _STEPS_OF_A_SESSION or session.disturbed:
             return
         self.forget()
+        # whether or not an answer comes, it may have ended
+        self.session = None
         await self.client.ask("session/end", {"sessionId": session.name})
         session.has_ended = True
-        self.session = None
 
     async def _settle(self, dice: Random) -> None:
         """What a dead connection or daemon left open is ended by name, or left for good."""

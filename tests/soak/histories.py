@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import os
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -341,8 +342,9 @@ class History:
         if self._dice.random() < self._kills:
             await self._operate_and_kill(asked)
             return
+        in_pieces = any(step.is_partly for step in self._steps if step.session == session)
         done = await self._do(asked)
-        if action == "there and back" and done is not None:
+        if action == "there and back" and done is not None and not in_pieces:
             await self._back(session, *done)
 
     def _chosen(self, action: str, session: str) -> _Asked | None:
@@ -466,10 +468,11 @@ class History:
         self._tape.figures.redos += not is_undo
         step.end_unspoken()
         step.state = "applied" if state == "applied" else "undone"
-        step.is_partly = state == "partly"
         effects = Work(left=dict(after))
         effects.see(before, after)
-        step.undoing = effects if is_undo else None
+        # what was taken back in pieces is done again at once, with the pieces that are not known here
+        step.undoing = effects if is_undo and not step.is_partly else None
+        step.is_partly = state == "partly"
 
     def _check_lines(
         self,
@@ -530,6 +533,7 @@ class History:
         dry = await self._ask(asked, is_dry=True)
         if dry is None:
             return
+        present = [step for step in self._at_work() if not step.is_left]
         under_way = asyncio.ensure_future(self._ask(asked, is_dry=False))
         await asyncio.sleep(self._dice.random() ** 2 * _KILL_DELAY)
         # its event may stand in the timeline, and those who were at work then are the authors until there
@@ -547,10 +551,20 @@ class History:
             left = {*differences(after, asked.target)}
             holds(not (changed and left), f"a restore was cut short and is half done: {changed}, {left}")
         for session in SESSIONS:
-            await self._learn(session, before if changed else after, after)
+            await self._learn(session, before if changed else after, after, present, dry["before"])
 
-    async def _learn(self, session: str, before: Folder, after: Folder) -> None:
-        """Takes over what the timeline says of the steps of a session."""
+    async def _learn(
+        self, session: str, before: Folder, after: Folder, present: Sequence[Step] = (), seen: str = ""
+    ) -> None:
+        """Takes over what the timeline says of the steps of a session.
+
+        Args:
+            session: of the steps.
+            before: the folder before an operation that may have been done.
+            after: the folder now.
+            present: the steps whose agents were there when the operation began.
+            seen: the snapshot with which it began.
+        """
         for told in (await self._tool.ask("session/steps", {"sessionId": session}))["steps"]:
             step = next((step for step in self._steps if step.name == told["stepId"]), None)
             holds(step is not None, f"{session} has a step that nobody began: {told}")
@@ -560,6 +574,9 @@ class History:
             if state == step.state:
                 continue
             was_known = step.state != "unknown"
+            if step in present and told.get("to") == seen:
+                # the operation ended it, and so all that it had done is its own
+                step.sure = step.work.copy()
             step.end_unspoken()
             step.undoing = None
             if state == "undone" and was_known:

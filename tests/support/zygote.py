@@ -239,7 +239,8 @@ def _become(question: dict[str, Any], descriptors: list[int]) -> Callable[[], in
 def _import_all() -> None:
     from snapd.cli.parsing.parser import COMMANDS, build_parser
 
-    for module in ("snapd.daemon", "tests.rpc.watched", *(f"snapd.cli.{module}" for module, _ in COMMANDS.values())):
+    others = ("snapd.daemon", "snapd.web.server", "tests.rpc.watched")
+    for module in (*others, *(f"snapd.cli.{module}" for module, _ in COMMANDS.values())):
         import_module(module)
     # which keeps what it made
     build_parser()

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from snapd.cli.ui.app import TerminalView
-from snapd.cli.ui.dialogs import Question
+from snapd.cli.ui.dialogs import KeepAll, Question
 from snapd.cli.ui.link import Link
 from snapd.locations import Locations
 
@@ -49,7 +49,7 @@ class View:
     @property
     def question(self) -> str:
         """What is asked; empty where nothing is."""
-        return self.app.screen.text().plain if isinstance(self.app.screen, Question) else ""
+        return self.app.screen.text().plain if isinstance(self.app.screen, (Question, KeepAll)) else ""
 
     @property
     def messages(self) -> list[str]:
@@ -86,6 +86,39 @@ class View:
         """Waits for a question with these words, and answers it."""
         await self.until(lambda: words in self.question, words)
         await self.press(key)
+
+    async def review(self) -> Review:
+        """Opens the review screen by key, and waits for it."""
+        await self.press("v")
+        review = Review(self.app, self.pilot)
+        await self.until(lambda: self.app.screen is self.app.review and review.status, "the review screen")
+        return review
+
+
+class Review(View):
+    """What a user sees and does on the review screen."""
+
+    @property
+    def rows(self) -> list[str]:
+        """The files."""
+        files = self.app.review.files
+        return [files.text(at).rstrip() for at in range(files.count)]
+
+    @property
+    def diff(self) -> list[str]:
+        """The changes of the selected file."""
+        return [line.text for line in self.app.review.changes.lines]
+
+    @property
+    def status(self) -> str:
+        return str(self.app.review._status.render())
+
+    @property
+    def at(self) -> str:
+        """The line of the cursor: of the changes if the keys go there, else of the files."""
+        if self.app.review.changes.has_focus:
+            return self.diff[self.app.review.changes.cursor] if self.diff else ""
+        return self.rows[self.app.review.files.cursor]
 
 
 @asynccontextmanager

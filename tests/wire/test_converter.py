@@ -12,6 +12,7 @@ import pytest
 from snapd.wire.converter import InvalidParams, structure, unstructure
 from snapd.wire.methods import METHODS, NOTIFICATIONS
 from snapd.wire.notifications import DidRevertParams
+from snapd.wire.review import ReviewKeepParams
 from snapd.wire.snapshot import (
     CleanupParams,
     DiffFullParams,
@@ -128,7 +129,9 @@ def test_an_empty_array_is_an_empty_object_where_nothing_is_required() -> None:
     assert structure([], TrackParams) == TrackParams()
     assert structure({"inner": [], "several": []}, Outer) == Outer(Inner())
     assert structure({"inner": {}, "several": [[], {}]}, Outer) == Outer(Inner(), [Inner(), Inner()])
+    assert structure({"all": True, "expect": []}, ReviewKeepParams).expect == {}
     assert wrong({"inner": [[]]}, Outer) == "inner: expected an object, got an array"
+    assert wrong({"expect": [[]]}, ReviewKeepParams) == "expect: expected an object, got an array"
     assert wrong([], Outer) == "params: expected an object, got an array"
 
 

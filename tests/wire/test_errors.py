@@ -22,6 +22,7 @@ CONTRACT = {
     "ioError": 1011,
     "unauthorized": 1012,
     "fileNotInSnapshot": 1013,
+    "fileChanged": 1014,
 }
 
 
@@ -41,4 +42,5 @@ def test_methods_name_only_kinds_of_the_table() -> None:
     assert [name for name, method in METHODS.items() if "fileNotInSnapshot" in method.errors] == [
         "snapshot/fileAt",
         "snapshot/purge",
+        "snapshot/blame",
     ]

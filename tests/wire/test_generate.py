@@ -9,7 +9,7 @@ import attrs
 import pytest
 from snapd_client.methods import IDEMPOTENT
 
-from snapd.wire import events, message, notifications, session, snapshot, values
+from snapd.wire import events, message, notifications, review, session, snapshot, values
 from snapd.wire.__main__ import main
 from snapd.wire.converter import wire_name
 from snapd.wire.generate import outputs, protocol_markdown
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 COMMON = "workspaceUri? workDoneToken? "
+CHOICE = "files? file? hunks? stepId? sessionId? all?"
 OUTCOME = "applied before after files details?"
 
 STATUS = (
@@ -56,6 +57,17 @@ REQUESTS = {
     "step/find": ("prefix? sessionId? parentStepId? open? limit? renames?", "steps"),
     "session/message": ("sessionId messageId text?", ""),
     "session/messages": ("sessionId cursor? limit?", "messages nextCursor?"),
+    "review/list": ("sessionId? cursor? limit?", "files pendingFiles additions deletions nextCursor?"),
+    "review/file": (
+        "file",
+        (
+            "file uri? status before after additions deletions binary tooLarge? encoding? renamedFrom? oldMode? "
+            "newMode? id hunks owners"
+        ),
+    ),
+    "review/keep": (f"{CHOICE} expect?", "files pendingFiles additions deletions nextCursor?"),
+    "review/revert": (f"{CHOICE} expect? dryRun? onConflict? details?", OUTCOME),
+    "snapshot/blame": ("file hash? range?", "lines"),
     "step/hunks": ("stepId file", "hunks"),
     "step/revertHunks": ("stepId file hunks dryRun? onConflict? details?", OUTCOME),
 }
@@ -64,6 +76,7 @@ ADDED = {
         "repair? quick?",
         "store quick objects bytes snapshots events problems repaired brokenSnapshots leftovers truncated? quarantine?",
     ),
+    "snapshot/export": ("hash directory files?", "files bytes"),
     "snapshot/list": ("prefix? before? counts? cursor? limit?", "snapshots nextCursor?"),
     "snapshot/purge": (
         "files? messages? everything? dryRun?",
@@ -71,6 +84,7 @@ ADDED = {
     ),
     "session/history": ("sessionId? files? renames? cursor? limit?", "entries nextCursor?"),
     "session/news": ("sessionId", "undone redone files"),
+    "step/changes": ("sessionIds? stepIds?", "files"),
     "step/diff": ("stepId files? exact?", "diff encoding?"),
     "step/revertFiles": ("stepId files dryRun? onConflict? details?", OUTCOME),
 }
@@ -81,6 +95,7 @@ PUSHED = {
     "snapshot/didChange": "workspaceUri seq base files truncated?",
     "snapshot/didRevert": "workspaceUri seq kind before after files",
     "session/didChange": "workspaceUri seq session step?",
+    "review/didChange": "workspaceUri seq pendingFiles additions deletions",
 }
 
 VALUES = {
@@ -98,6 +113,11 @@ VALUES = {
     "endedAt? from to? state files? uncaptured?",
     message.Message: "messageId text? at steps files additions deletions state",
     session.Hunk: "index header lines",
+    review.PendingFile: "file uri? status additions deletions binary renamedFrom? shared? sharedWith? id hunks owners",
+    review.PendingHunk: "index header lines oldStart oldLines newStart newLines owners",
+    review.Owner: "sessionId stepId",
+    review.LineRange: "start count",
+    review.BlamedLines: "start count author sessionId? stepId? agent? messageId? at?",
     events.ToldNotification: "method params",
 }
 
@@ -162,7 +182,7 @@ def test_the_reference_has_every_method_and_no_unfilled_slot() -> None:
 def test_what_may_be_sent_again_is_the_same_everywhere() -> None:
     assert {name: method.idempotent for name, method in METHODS.items()} == IDEMPOTENT
     for name, method in METHODS.items():
-        if method.access != "writes" and name != "snapshot/check":
+        if method.access != "writes" and name not in ("snapshot/check", "snapshot/export"):
             assert method.idempotent is True
 
 

@@ -388,7 +388,7 @@ def test_random_edits_through_random_names(tmp_path: Path, way: str, seed: int) 
     bench = begin(tmp_path, FILES, way)
     player = Player(bench, seed)
     player.check()
-    for _ in range(amount(40, 400)):
+    for _ in range(amount(20, 400)):
         player.burst()
         player.check()
         if player.dice.random() < 0.03:

@@ -14,6 +14,7 @@ from snapd_client.framing import MAX_MESSAGE, encode_message
 from snapd_client.methods import IDEMPOTENT
 from snapd_client.notifications import DISCONNECTED, RECONNECTED, Notification, Subscription
 from snapd_client.pages import Pages
+from snapd_client.reviews import ReviewRequests
 from snapd_client.sessions import SessionRequests
 from snapd_client.snapshots import SnapshotRequests
 from snapd_client.uris import folder_uri, several, workspace_folder
@@ -36,7 +37,7 @@ __all__ = ["Client"]
 _SHUTDOWN_TIMEOUT = 10.0
 
 
-class Client(SnapshotRequests, SessionRequests):
+class Client(SnapshotRequests, SessionRequests, ReviewRequests):
     """A connection to snapd that any number of threads may use at once.
 
     Make one with `connect`, `spawn` or `tcp`, and call `initialize` first. As a context manager, it closes itself.

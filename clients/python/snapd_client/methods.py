@@ -14,6 +14,7 @@ IDEMPOTENT: dict[str, bool | str] = {
     "snapshot/fileAt": True,
     "snapshot/listFiles": True,
     "snapshot/fileExists": True,
+    "snapshot/export": False,
     "snapshot/restore": False,
     "snapshot/revert": False,
     "snapshot/status": True,
@@ -38,9 +39,15 @@ IDEMPOTENT: dict[str, bool | str] = {
     "step/end": True,
     "step/find": True,
     "step/diff": True,
+    "step/changes": True,
     "step/hunks": True,
     "step/revertHunks": False,
     "step/revertFiles": False,
+    "review/list": True,
+    "review/file": True,
+    "review/keep": False,
+    "review/revert": False,
+    "snapshot/blame": True,
 }
 """Whether a client may send a request again when it does not know whether the first one was carried out; or the param
 with which it may.

@@ -6,7 +6,12 @@ from __future__ import annotations
 from typing import Literal, TypedDict
 
 __all__ = [
+    "BlameParams",
+    "BlameResult",
+    "BlamedLines",
+    "ChangeOwner",
     "ChangedBy",
+    "ChangedFile",
     "CheckParams",
     "CheckResult",
     "CleanupParams",
@@ -25,6 +30,8 @@ __all__ = [
     "Entry",
     "EventsParams",
     "EventsResult",
+    "ExportParams",
+    "ExportResult",
     "FileAtParams",
     "FileAtResult",
     "FileChange",
@@ -38,6 +45,7 @@ __all__ = [
     "HistoryResult",
     "Hunk",
     "Leftovers",
+    "LineRange",
     "ListFilesParams",
     "ListFilesResult",
     "ListParams",
@@ -49,8 +57,11 @@ __all__ = [
     "Operation",
     "Outcome",
     "OutcomeKind",
+    "Owner",
     "Patch",
     "PatchParams",
+    "PendingFile",
+    "PendingHunk",
     "Problem",
     "PurgeParams",
     "PurgeResult",
@@ -60,6 +71,14 @@ __all__ = [
     "RevertKind",
     "RevertOutcome",
     "RevertParams",
+    "ReviewDidChangeParams",
+    "ReviewFileParams",
+    "ReviewFileResult",
+    "ReviewKeepParams",
+    "ReviewListParams",
+    "ReviewListResult",
+    "ReviewParams",
+    "ReviewRevertParams",
     "Session",
     "SessionDidChangeParams",
     "SessionDiffParams",
@@ -91,6 +110,9 @@ __all__ = [
     "Step",
     "StepBeginParams",
     "StepBeginResult",
+    "StepChange",
+    "StepChangesParams",
+    "StepChangesResult",
     "StepDiffParams",
     "StepEndParams",
     "StepEndResult",
@@ -441,6 +463,35 @@ class FileExistsResult(TypedDict):
 
     exists: bool
     """Whether the snapshot has the file."""
+
+
+class _ExportParamsRequired(RequestParams):
+    hash: TreeHash
+    """The snapshot."""
+    directory: str
+    """Where to write: an absolute path or a `file:` URI. A folder that is empty, or that does not exist while the one
+    above it does. Symlinks that lead there are followed. It may lie neither in a store or a git repository (a `.git`,
+    or a bare one), nor in the workspace itself, except in a folder there that is ignored.
+    """
+
+
+class ExportParams(_ExportParamsRequired, total=False):
+    """The params of `snapshot/export`."""
+
+    files: list[str]
+    """Only these files and what is in these folders: relative paths, absolute paths, or `file:` URIs. Those that the
+    snapshot does not have are passed over. The directory may then hold other files, for example from an earlier export.
+    Missing empty folders are made in any case.
+    """
+
+
+class ExportResult(TypedDict):
+    """The result of `snapshot/export`."""
+
+    files: int
+    """The number of files and symlinks that were written."""
+    bytes: int
+    """The size of their contents; for a symlink, of its target."""
 
 
 class _RestoreParamsRequired(RequestParams):
@@ -1047,12 +1098,23 @@ class DidRevertParams(NotificationParams):
     """The files that the operation considered."""
 
 
+class ReviewDidChangeParams(NotificationParams):
+    """The params of `review/didChange`."""
+
+    pendingFiles: int
+    """The number of files with pending changes."""
+    additions: int
+    """Lines added, in all of them."""
+    deletions: int
+    """Lines deleted, in all of them."""
+
+
 class ToldNotification(TypedDict):
     """A notification as the daemon sent it."""
 
     method: str
     """The method of the notification."""
-    params: SessionDidChangeParams | DidTrackParams | DidChangeParams | DidRevertParams
+    params: SessionDidChangeParams | DidTrackParams | DidChangeParams | DidRevertParams | ReviewDidChangeParams
     """Its params."""
 
 
@@ -1554,6 +1616,75 @@ class StepDiffParams(_StepDiffParamsRequired, total=False):
     """Return the exact bytes, whatever the encoding of the files."""
 
 
+class StepChangesParams(RequestParams, total=False):
+    """The params of `step/changes`."""
+
+    sessionIds: list[str]
+    """All steps of these sessions."""
+    stepIds: list[str]
+    """These steps."""
+
+
+class _ChangeOwnerRequired(TypedDict):
+    sessionId: str
+    """Its session."""
+    stepId: str
+    """The step."""
+
+
+class ChangeOwner(_ChangeOwnerRequired, total=False):
+    """A step that made a change."""
+
+    messageId: str
+    """The message that it belongs to, by the agent's own id."""
+
+
+_StepChangeKeywords = TypedDict("_StepChangeKeywords", {"from": TreeHash})
+
+
+class _StepChangeRequired(_StepChangeKeywords, TypedDict):
+    to: TreeHash
+    """A snapshot that has the file as it was afterwards, or does not have it."""
+    owners: list[ChangeOwner]
+    """Those of the steps that made it. Empty for an operation that took back some hunks of an earlier change."""
+
+
+class StepChange(_StepChangeRequired, total=False):
+    """One change of a file."""
+
+    oldMode: str
+    """The mode before, such as `"100644"`. Absent if there was no file."""
+    newMode: str
+    """The mode afterwards. Absent if there was no file."""
+    renamedFrom: str
+    """The file that was moved here, which is in the list, too. A name that is not valid UTF-8 is given as its `file:`
+    URI.
+    """
+    sharedWith: list[str]
+    """The ids of steps of other sessions that may have made it. Absent if there are none."""
+
+
+class _ChangedFileRequired(TypedDict):
+    file: str
+    """Relative to the workspace root, with `/` between its parts."""
+    changes: list[StepChange]
+    """Its changes, oldest first."""
+
+
+class ChangedFile(_ChangedFileRequired, total=False):
+    """A file that steps changed."""
+
+    uri: str
+    """The exact `file:` URI. Present if the name is not valid UTF-8."""
+
+
+class StepChangesResult(TypedDict):
+    """The result of `step/changes`."""
+
+    files: list[ChangedFile]
+    """The files, ordered by file."""
+
+
 class StepHunksParams(RequestParams):
     """The params of `step/hunks`."""
 
@@ -1621,3 +1752,183 @@ class StepRevertFilesParams(_StepRevertFilesParamsRequired, total=False):
     """Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in
     conflict; `"diff"`, the same and a unified diff. Default: none.
     """
+
+
+class ReviewListParams(RequestParams, total=False):
+    """The params of `review/list`."""
+
+    sessionId: str
+    """Only files in which a step of this session, or a part of such a step, has pending changes."""
+    cursor: str
+    """The `nextCursor` of the page before. The other params must be the same, except `limit`; otherwise the request
+    fails with `invalidParams`.
+    """
+    limit: int
+    """The maximum number of files in one response, at least 1. Default: all."""
+
+
+class Owner(TypedDict):
+    """A step that has a part in a pending change."""
+
+    sessionId: str
+    """The session of the step."""
+    stepId: str
+    """The step."""
+
+
+class PendingFile(FileChange):
+    """A file with pending changes: how it differs from its baseline."""
+
+    id: str
+    """An opaque name of what is shown, for `expect`. It changes with the file and with its baseline."""
+    hunks: int
+    """The number of hunks. 0 for a file that is not text, and if only mode or name changed."""
+    owners: list[Owner]
+    """The steps whose changes are pending."""
+
+
+class _ReviewListResultRequired(TypedDict):
+    files: list[PendingFile]
+    """The files, ordered by name."""
+    pendingFiles: int
+    """The number of files, those on other pages included."""
+    additions: int
+    """Lines added, in all of them."""
+    deletions: int
+    """Lines deleted, in all of them."""
+
+
+class ReviewListResult(_ReviewListResultRequired, total=False):
+    """The files with pending changes, and their totals."""
+
+    nextCursor: str
+    """The `cursor` of the next page. Absent on the last page."""
+
+
+class ReviewFileParams(RequestParams):
+    """The params of `review/file`."""
+
+    file: str
+    """The file: a relative path, an absolute path, or a `file:` URI. A renamed file can be given by either name."""
+
+
+class PendingHunk(Hunk):
+    """One hunk of the pending changes of a file."""
+
+    oldStart: int
+    """Its first line in the baseline, from 1; the line before it if it has none there."""
+    oldLines: int
+    """The number of its lines in the baseline."""
+    newStart: int
+    """Its first line in the file, from 1; the line before it if it has none there."""
+    newLines: int
+    """The number of its lines in the file."""
+    owners: list[Owner]
+    """The steps that wrote or removed its lines."""
+
+
+class ReviewFileResult(FileDiff):
+    """A file with pending changes: `before` is its baseline, `after` the file as it is."""
+
+    id: str
+    """An opaque name of what is shown, for `expect`."""
+    hunks: list[PendingHunk]
+    """The hunks. Empty for a file that is not text."""
+    owners: list[Owner]
+    """The steps whose changes are pending."""
+
+
+class ReviewParams(RequestParams, total=False):
+    """Which pending changes a request is about."""
+
+    files: list[str]
+    """These files, or all files in these folders: relative paths, absolute paths, or `file:` URIs. A renamed file can
+    be given by either name.
+    """
+    file: str
+    """One file, of which `hunks` gives the hunks."""
+    hunks: list[int]
+    """The indexes of hunks of `file`, as `review/file` gives them."""
+    stepId: str
+    """The changes in which this step, or one of its parts, has a part."""
+    sessionId: str
+    """The changes in which a step of this session, or a part of such a step, has a part."""
+    all: bool
+    """All pending changes."""
+    expect: dict[str, str]
+    """What the person was shown: the `id` of each file, by its name. If one of them is another by now, the request
+    fails with `fileChanged`.
+    """
+
+
+class ReviewKeepParams(ReviewParams):
+    """The params of `review/keep`."""
+
+
+class ReviewRevertParams(ReviewParams, total=False):
+    """The params of `review/revert`."""
+
+    dryRun: bool
+    """Report what the request would do, without doing it."""
+    onConflict: OnConflict
+    """What to do with a file that cannot be reverted alone. `"overwrite"` also reverts changes that are shared.
+    Default: `"merge"`.
+    """
+    details: Detail
+    """Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in
+    conflict; `"diff"`, the same and a unified diff. Default: none.
+    """
+
+
+class LineRange(TypedDict):
+    """Some lines of a file."""
+
+    start: int
+    """The first line, from 1."""
+    count: int
+    """The number of lines."""
+
+
+class _BlameParamsRequired(RequestParams):
+    file: str
+    """The file: a relative path, an absolute path, or a `file:` URI."""
+
+
+class BlameParams(_BlameParamsRequired, total=False):
+    """The params of `snapshot/blame`."""
+
+    hash: TreeHash
+    """The snapshot that has the file. Default: the working tree as it is."""
+    range: LineRange
+    """Only these lines. Default: all."""
+
+
+class _BlamedLinesRequired(TypedDict):
+    start: int
+    """The first line, from 1."""
+    count: int
+    """The number of lines."""
+    author: Literal["step", "user", "before"]
+    """Who wrote them: a step, the user, or whoever it was `"before"` the first event that snapd knows."""
+
+
+class BlamedLines(_BlamedLinesRequired, total=False):
+    """Lines with one author, one after the other."""
+
+    sessionId: str
+    """The session of the step."""
+    stepId: str
+    """The step. If several were open together, the first of them."""
+    agent: str
+    """The agent of the session."""
+    messageId: str
+    """The message that the step belongs to."""
+    at: str
+    """When snapd noticed the lines, as RFC 3339 in UTC with milliseconds. Absent if it is not known."""
+
+
+class BlameResult(TypedDict):
+    """The result of `snapshot/blame`."""
+
+    lines: list[BlamedLines]
+    """The lines in their order, without gaps."""

@@ -358,6 +358,23 @@ class SessionRequests(Requests):
         result: types.Diff = self._ask("step/diff", params, workspace_uri, timeout, on_progress)
         return result
 
+    def step_changes(
+        self,
+        *,
+        session_ids: Iterable[str] | None = None,
+        step_ids: Iterable[str] | None = None,
+        workspace_uri: str | None = None,
+        timeout: float | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> types.StepChanges:
+        """Lists what ended steps changed and nobody undid, change by change."""
+        params = {
+            "sessionIds": None if session_ids is None else list(session_ids),
+            "stepIds": None if step_ids is None else list(step_ids),
+        }
+        result: types.StepChanges = self._ask("step/changes", params, workspace_uri, timeout, on_progress)
+        return result
+
     def step_hunks(
         self,
         step_id: str,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from snapd_client.requests import Requests
-from snapd_client.uris import several
+from snapd_client.uris import folder_uri, several
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -179,6 +179,21 @@ class SnapshotRequests(Requests):
         params = {"hash": hash, "file": self._name(file, workspace_uri)}
         result = self._snapshot("fileExists", params, workspace_uri, timeout, on_progress)
         return bool(result["exists"])
+
+    def export(
+        self,
+        hash: str,  # noqa: A002 - the contract's word
+        directory: FileName,
+        files: Iterable[FileName] | None = None,
+        *,
+        workspace_uri: str | None = None,
+        timeout: float | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> types.Export:
+        """Writes the files of a snapshot to a folder that is empty or absent. With `files`, it may have others."""
+        params = {"hash": hash, "directory": folder_uri(directory), "files": self._names(files, workspace_uri)}
+        result: types.Export = self._snapshot("export", params, workspace_uri, timeout, on_progress)
+        return result
 
     def restore(
         self,

@@ -10,6 +10,7 @@ from typing import Any, TypedDict
 from snapd_client import protocol
 from snapd_client.protocol import *  # noqa: F403 - all of them are public here too
 
+Blame = protocol.BlameResult
 Check = protocol.CheckResult
 Cleanup = protocol.CleanupResult
 DidChange = protocol.DidChangeParams
@@ -17,6 +18,7 @@ DidRevert = protocol.DidRevertParams
 DidTrack = protocol.DidTrackParams
 Diff = protocol.DiffResult
 DiffPage = protocol.DiffFullResult
+Export = protocol.ExportResult
 Events = protocol.EventsResult
 FileContent = protocol.FileAtResult
 FilesPage = protocol.ListFilesResult
@@ -26,12 +28,16 @@ Hunks = protocol.StepHunksResult
 Messages = protocol.SessionMessagesResult
 News = protocol.SessionNewsResult
 Purge = protocol.PurgeResult
+Review = protocol.ReviewListResult
+ReviewDidChange = protocol.ReviewDidChangeParams
+ReviewedFile = protocol.ReviewFileResult
 SessionDidChange = protocol.SessionDidChangeParams
 SessionId = protocol.SessionStartResult
 Sessions = protocol.SessionListResult
 SnapshotsPage = protocol.ListResult
 Status = protocol.StatusResult
 StepBegun = protocol.StepBeginResult
+StepChanges = protocol.StepChangesResult
 StepEnded = protocol.StepEndResult
 Steps = protocol.SessionStepsResult
 Store = protocol.StoreInfo

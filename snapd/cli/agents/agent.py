@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 from snapd.cli.exit_codes import DONE, FAILED, NOT_ALL
@@ -10,7 +11,9 @@ from snapd.cli.requests.folder import folder_of
 from snapd.cli.terminal.errors import as_json, readable
 from snapd.cli.terminal.filenames import shell_name
 from snapd.cli.terminal.output import Painter, print_json, printable
+from snapd.cli.terminal.times import ago, local_now
 from snapd.core.errors import InvalidParams
+from snapd.hook.seen import last
 from snapd.locations import Locations
 
 if TYPE_CHECKING:
@@ -147,8 +150,20 @@ def _state_as_json(state: State) -> dict[str, Any]:
         "settings": state.settings,
         "scopes": state.scopes,
     }
-    more = {"problem": state.problem, "hint": state.hint, "tested": state.agent.tested or None}
+    at = _last_event(state)
+    more = {
+        "problem": state.problem,
+        "hint": state.hint,
+        "tested": state.agent.tested or None,
+        "lastEventAt": None if at is None else at.astimezone(timezone.utc).isoformat(timespec="seconds"),
+    }
     return {**told, **{name: value for name, value in more.items() if value is not None}}
+
+
+def _last_event(state: State) -> datetime | None:
+    """When the agent last reported an event."""
+    seconds = last(os.environ, state.agent.name)
+    return None if seconds is None else datetime.fromtimestamp(seconds).astimezone()
 
 
 def _print_states(options: argparse.Namespace, states: Iterable[State]) -> None:
@@ -163,7 +178,9 @@ def _print_states(options: argparse.Namespace, states: Iterable[State]) -> None:
             mark = painter.paint("no ", "dim")
         name = state.agent.name.ljust(9)
         where = f"{shell_name(state.settings)} ({', '.join(state.scopes)})" if state.scopes else "not installed"
-        print(f"{mark} {name} {printable(state.problem or where)}")
+        at = _last_event(state) if state.scopes else None
+        when = "" if at is None else f", last event {ago(at, local_now())}"
+        print(f"{mark} {name} {printable(state.problem or where)}{when}")
         if state.hint:
             print(f"hint: {printable(state.hint)}")
         elif not state.scopes:

@@ -13,6 +13,8 @@ from snapd.cli.requests.snapshots import find_snapshot
 from snapd.cli.terminal.filenames import shell_name
 from snapd.core.errors import InvalidParams
 
+from .keep import revert_pending
+
 if TYPE_CHECKING:
     import argparse
 
@@ -20,7 +22,15 @@ if TYPE_CHECKING:
 
 
 def revert(options: argparse.Namespace) -> int:
-    """Brings some files back."""
+    """Brings some files back, or reverts pending changes hunk by hunk."""
+    if options.patch:
+        return revert_pending(options)
+    if not options.files:
+        raise InvalidParams(
+            "expected a snapshot and the files to bring back from it",
+            hint="'snapd snapshots' lists the snapshots; 'snapd revert -p' asks about what agents changed",
+            field="FILE",
+        )
     with backend(options) as found:
         tree = find_snapshot(found, options.hash)
         for path in options.files:

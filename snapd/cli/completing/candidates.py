@@ -58,12 +58,16 @@ def _named(wanted: Expected, metavar: str) -> Iterable[Candidate]:
     if metavar == "COMMAND":
         return files(wanted.word, ".") if len(wanted.values.get("words", ())) else programs(wanted.word)
     known = Known(folder, wanted.values.get("socket"), is_here="here" in wanted.values)
+    if metavar == "[SESSION] -- COMMAND":
+        return _bisected(wanted, known)
     if metavar in ("S", "SESSION"):
         return known.sessions()
     if metavar == "ID":
         return known.messages()
     if metavar in ("NAME", "AGENT") and wanted.command.partition(" ")[0] in ("agent", "hook"):
         return _agents()
+    if metavar == "SESSION|STEP":
+        return [*known.sessions(), *known.steps(wanted.word), ("last ", "the last step")]
     if metavar == "STEP":
         return [*known.steps(wanted.word), ("last ", "the last step")]
     if metavar in ("SNAPSHOT", "TO"):
@@ -71,6 +75,14 @@ def _named(wanted: Expected, metavar: str) -> Iterable[Candidate]:
     if metavar == "FILE@SNAPSHOT | STEP":
         return _shown(wanted.word, known)
     return []
+
+
+def _bisected(wanted: Expected, known: Known) -> Iterable[Candidate]:
+    """A session, or the `--` behind it, or a word of the command."""
+    words = wanted.values.get("words", [])
+    if wanted.behind_dashes is None:
+        return [("-- ", "the command"), *(() if words else known.sessions())]
+    return files(wanted.word, ".") if words[wanted.behind_dashes :] else programs(wanted.word)
 
 
 def _agents() -> Iterator[Candidate]:

@@ -16,6 +16,8 @@ class Expected(NamedTuple):
         options: the options that fit, with their help.
         command: the command and its action, such as `step end`; empty where a command is expected.
         values: what earlier words were for, by the names of the parser.
+        behind_dashes: where in the words of the last argument those begin that stand behind the first `--`; None
+            without one.
     """
 
     word: str
@@ -24,6 +26,7 @@ class Expected(NamedTuple):
     options: list[tuple[str, str]]
     command: str
     values: dict[str, list[str]]
+    behind_dashes: int | None
 
 
 def expected(parser: argparse.ArgumentParser, words: list[str]) -> Expected | None:
@@ -51,6 +54,7 @@ class _Reader:
         self._values: dict[str, list[str]] = {}
         self._waiting: argparse.Action | None = None
         self._only_arguments = False
+        self._behind_dashes: int | None = None
         self._enter(parser)
 
     def _enter(self, parser: argparse.ArgumentParser) -> None:
@@ -64,6 +68,7 @@ class _Reader:
             self._waiting = None
         elif word == "--" and not self._only_arguments:
             self._only_arguments = True
+            self._behind_dashes = 0
         elif word.startswith("-") and len(word) > 1 and not self._only_arguments:
             self._take_option(word)
         elif self._arguments:
@@ -90,6 +95,8 @@ class _Reader:
         self._note(action, word)
         if action.nargs == argparse.REMAINDER:
             self._only_arguments = True
+            if word == "--" and self._behind_dashes is None:
+                self._behind_dashes = len(self._values[action.dest])
         elif action.nargs not in ("*", "+"):
             self._arguments = self._arguments[1:]
         return True
@@ -123,4 +130,5 @@ class _Reader:
         before: str = "",
         options: list[tuple[str, str]] | None = None,
     ) -> Expected:
-        return Expected(word, before, action, options or [], " ".join(self._command), self._values)
+        command = " ".join(self._command)
+        return Expected(word, before, action, options or [], command, self._values, self._behind_dashes)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 GROUPS = {
-    "look": ("status", "log", "sessions", "show", "diff", "patch", "files", "snapshots", "watch", "ui"),
+    "look": ("status", "log", "sessions", "show", "diff", "patch", "files", "snapshots", "watch", "ui", "web"),
+    "review": ("review", "keep", "blame"),
+    "try out": ("export", "bisect"),
     "take back": ("undo", "redo", "revert-hunk", "revert", "restore"),
     "agents": ("agent", "run", "acp", "mcp", "hook", "step", "session"),
-    "keep": ("track", "gc", "du", "purge"),
+    "keep": ("track", "stage", "gc", "du", "purge"),
     "service": ("doctor", "fsck", "serve", "connect", "stop", "completion", "help"),
 }
 """The commands of each group, in the order in which they are listed. Every command belongs to one group."""

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 from snapd._version import __version__
 
 from .agent_parser import add_agents
+from .bisect_parser import add_export
 from .groups import GROUPS
 from .session_parser import add_sessions
 from .shared_options import FOLDER, changing, common, looking
 from .usage import Parser
+from .web_parser import add_web
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,16 +26,23 @@ COMMANDS = {
     "show": ("looking.look", "show"),
     "files": ("looking.look", "files"),
     "snapshots": ("looking.snapshots", "snapshots"),
+    "export": ("commands.export", "export"),
+    "bisect": ("bisect.bisect", "bisect"),
     "status": ("looking.status", "status"),
+    "blame": ("looking.blame", "blame"),
+    "review": ("looking.review", "review"),
+    "keep": ("commands.keep", "keep"),
     "revert": ("commands.restore", "revert"),
     "restore": ("commands.restore", "restore"),
     "sessions": ("looking.log", "sessions"),
     "log": ("looking.log", "log"),
     "ui": ("commands.ui", "ui"),
+    "web": ("admin.web", "web"),
     "watch": ("looking.watch", "watch"),
     "undo": ("commands.undo", "undo"),
     "redo": ("commands.undo", "redo"),
     "revert-hunk": ("commands.hunk", "revert_hunk"),
+    "stage": ("commands.stage", "stage"),
     "step": ("commands.step", "step"),
     "session": ("commands.session", "end_session"),
     "run": ("commands.run", "run"),
@@ -58,7 +67,22 @@ HIDDEN = {"complete": ("admin.completion", "complete")}
 """As `COMMANDS`, for what only programs call: the help does not list it."""
 
 SHOWING = frozenset(
-    {"patch", "diff", "show", "files", "snapshots", "status", "sessions", "log", "watch", "du", "completion", "help"}
+    {
+        "patch",
+        "diff",
+        "show",
+        "files",
+        "snapshots",
+        "status",
+        "sessions",
+        "log",
+        "watch",
+        "du",
+        "completion",
+        "help",
+        "review",
+        "blame",
+    }
 )
 """The commands whose only purpose is their output: they stop when nobody reads it any more."""
 
@@ -139,11 +163,42 @@ def _add_bringing_back(commands: argparse._SubParsersAction[argparse.ArgumentPar
     shared = changing(
         "what to do with files that changed since the last snapshot (default: overwrite; a snapshot keeps them)"
     )
-    revert = commands.add_parser("revert", parents=[shared], help="bring some files back from a snapshot")
-    revert.add_argument("hash", metavar="SNAPSHOT", help=_SNAPSHOT)
-    revert.add_argument("files", metavar="FILE", nargs="+", help="files or directories")
+    revert = commands.add_parser(
+        "revert", parents=[shared], help="bring files back from a snapshot, or with -p choose what agents changed"
+    )
+    revert.add_argument("hash", metavar="SNAPSHOT", nargs="?", help=f"{_SNAPSHOT}; not with -p")
+    revert.add_argument("files", metavar="FILE", nargs="*", help="files or directories")
+    revert.add_argument(
+        "-p", "--patch", action="store_true", help="ask about each hunk that agents left pending in these files"
+    )
     restore = commands.add_parser("restore", parents=[shared], help="make the folder match a snapshot")
     restore.add_argument("hash", metavar="SNAPSHOT", help=_SNAPSHOT)
+
+
+def _add_reviewing(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    shown = looking()
+    review = commands.add_parser("review", parents=[shown], help="list what agents changed and you have not kept yet")
+    review.add_argument("files", metavar="FILE", nargs="*", help="only these files or directories")
+    review.add_argument("-p", "--patch", action="store_true", help="show the hunks, each with the agent that made it")
+    review.add_argument("--session", metavar="S", help="only changes of this session: its name or its beginning")
+    review.add_argument("--agent", metavar="NAME", help="only changes of this agent")
+    keep = commands.add_parser("keep", parents=[common()], help="accept what agents changed")
+    keep.add_argument(
+        "what", metavar="FILE | STEP", nargs="*", help="files or directories; or a step: the beginning of its name"
+    )
+    keep.add_argument("--all", action="store_true", help="accept all pending changes")
+    keep.add_argument("--session", metavar="S", help="accept the changes of this session: its name or its beginning")
+    keep.add_argument("-p", "--patch", action="store_true", help="ask about each hunk")
+    keep.add_argument("-y", "--yes", action="store_true", help="with -p, accept all hunks")
+    blame = commands.add_parser("blame", parents=[shown], help="show who wrote each line of a file")
+    blame.add_argument(
+        "file", metavar="FILE[:LINES]", help="a file, and which lines of it, such as a.py:12 or a.py:3-9"
+    )
+    blame.add_argument("hash", metavar="SNAPSHOT", nargs="?", help=f"{_SNAPSHOT} (default: the file as it is)")
+
+
+def _add_export(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    add_export(commands, _SNAPSHOT)
 
 
 def _add_ui(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -151,7 +206,8 @@ def _add_ui(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
         "ui",
         parents=[common(alone=False)],
         help="see sessions, steps and diffs live, and undo by key",
-        description="A terminal view of sessions, steps, files and hunks. It needs the extra snapd[ui].",
+        description="A terminal view of sessions, steps, files and hunks, and of what is to review. It needs the extra "
+        "snapd[ui].",
     )
 
 
@@ -234,9 +290,12 @@ def _add_serving(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
 _PARSERS: dict[Callable[[argparse._SubParsersAction[argparse.ArgumentParser]], None], str] = {
     _add_looking: "track patch diff show files snapshots status",
     _add_bringing_back: "revert restore",
-    add_sessions: "sessions log undo redo revert-hunk watch step session run",
+    _add_reviewing: "review keep blame",
+    _add_export: "export bisect",
+    add_sessions: "sessions log undo redo revert-hunk stage watch step session run",
     add_agents: "agent acp mcp hook",
     _add_ui: "ui",
+    add_web: "web",
     _add_keeping: "gc du purge",
     _add_serving: "serve connect stop doctor fsck completion complete help",
 }

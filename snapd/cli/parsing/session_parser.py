@@ -15,6 +15,12 @@ _RUN = (
     "--title, --here or --socket, each burst of changes is a step. Then all that changes meanwhile counts as the "
     "command's, except what you save in an editor that is connected to snapd."
 )
+_STAGE = (
+    "Put what steps changed into the index of the git repository, as 'git add' would if nobody else had changed the "
+    "files: what you and other agents changed in the same files is not staged, and neither is what was undone. If the "
+    "index has something else on the same lines, nothing is staged. The files of the folder are not touched. 'git "
+    "restore --staged' takes it back."
+)
 _CONFLICTS = "what to do with files that changed after the step (default: merge)"
 
 
@@ -40,6 +46,7 @@ def add_sessions(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     watch.add_argument("--json", action="store_true", help="print each notification of the daemon as a line of JSON")
     _add_undoing(commands)
+    _add_stage(commands)
     _add_step(commands)
     _add_session(commands)
     _add_run(commands)
@@ -72,6 +79,29 @@ def _add_undoing(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         type=_positive,
         nargs="*",
         help="the numbers of the hunks, from 1 (default: ask about each)",
+    )
+
+
+def _add_stage(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    stage = commands.add_parser(
+        "stage",
+        parents=[common()],
+        help="put what steps changed, and nothing else, into the git index for the next commit",
+        description=_STAGE,
+    )
+    stage.add_argument("names", metavar="SESSION|STEP", nargs="+", help=f"{_SESSION}; or {_STEP}")
+    stage.add_argument(
+        "--file",
+        action="append",
+        metavar="FILE",
+        dest="files",
+        help="only what they changed in this file or folder (repeatable)",
+    )
+    stage.add_argument("-n", "--dry-run", action="store_true", help="only show what would be staged")
+    stage.add_argument(
+        "--message",
+        action="store_true",
+        help="print the message that is proposed for the commit, and nothing else, on standard output",
     )
 
 

@@ -5,23 +5,25 @@ Fields are written as in `snapd.wire`: in snake_case here, in camelCase in the J
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import attrs
 
 from snapd.wire.check import CheckResult
 from snapd.wire.events import ToldNotification
+from snapd.wire.review import BlameResult, PendingFile, ReviewFileResult, ReviewListResult
 from snapd.wire.session import Entry, Session, SessionEndResult, Step, StepBeginResult, StepEndResult, StepsOutcome
 from snapd.wire.snapshot import (
     CleanupResult,
     DiffResult,
+    ExportResult,
     FileAtResult,
     PurgeResult,
     StatusResult,
     TakenSnapshot,
     TrackResult,
 )
-from snapd.wire.values import Outcome, Patch
+from snapd.wire.values import FileChange, FileDiff, Outcome, Patch, TreeHash
 
 
 @attrs.frozen(kw_only=True)
@@ -46,6 +48,51 @@ class Snapshots:
     """The snapshots of the folder."""
 
     snapshots: Annotated[list[TakenSnapshot], "The latest first."]
+
+
+@attrs.frozen(kw_only=True)
+class Suspect:
+    """A change that broke a command, or may have broken it."""
+
+    before: Annotated[TreeHash, "The snapshot before it."]
+    after: Annotated[TreeHash, "The snapshot after it."]
+    steps: Annotated[
+        list[Step],
+        "The steps that were open then and changed any of the files: of the session, or of others at the same time. "
+        "Empty if somebody else changed the files.",
+    ]
+    prompts: Annotated[list[str], "The prompts of these steps, as far as they are known."]
+    files: Annotated[list[FileDiff], "What differs between the two snapshots; `before` and `after` are empty."]
+    others: Annotated[list[str], "Those of these files that none of the steps changed: somebody else did, meanwhile."]
+
+
+@attrs.frozen(kw_only=True)
+class Run:
+    """A run of a command on a snapshot."""
+
+    hash: Annotated[TreeHash, "The snapshot."]
+    exit_code: Annotated[int, "The exit code; for a command that a signal ended, 128 and the number of the signal."]
+    verdict: Annotated[Literal["good", "bad", "skip", "abort"], "What the code says."]
+
+
+@attrs.frozen(kw_only=True)
+class Bisected:
+    """What `bisect` found."""
+
+    session_id: Annotated[str, "The session."]
+    outcome: Annotated[
+        Literal["found", "unclear", "badBefore", "goodAfter", "untested", "aborted"],
+        '`"found"`, or why not. `"unclear"`: the command skipped the snapshots between several suspects. '
+        '`"badBefore"`: it is bad before the first step. `"goodAfter"`: it is good after the last one. `"untested"`: '
+        'it skipped one of these two. `"aborted"`: its exit code was over 127.',
+    ]
+    exit_code: Annotated[int, "The exit code of the command where it is first bad, or where the outcome showed."]
+    suspects: Annotated[
+        list[Suspect],
+        "What broke it: one change if it was found, all that may have if that is unclear, the earliest first; else "
+        "none.",
+    ]
+    trials: Annotated[list[Run], "All runs, in their order."]
 
 
 @attrs.frozen(kw_only=True)
@@ -146,6 +193,14 @@ class Stopped:
 
 
 @attrs.frozen(kw_only=True)
+class Address:
+    """Where `web` serves. It is printed once requests are answered."""
+
+    url: Annotated[str, "The address for the browser, with the token in its fragment."]
+    token: Annotated[str, "What programs send as `Authorization: Bearer TOKEN`."]
+
+
+@attrs.frozen(kw_only=True)
 class Finding:
     """What one check of `doctor` found."""
 
@@ -169,7 +224,8 @@ class Error:
     kind: Annotated[
         str,
         "A stable name: one of the error kinds of docs/protocol.md, or `wrongUsage` (the words of the command do not "
-        "fit together), or `declined` (the person said no).",
+        "fit together), or `declined` (the person said no), or of `stage`: `noGitRepository`, `gitOperationUnderWay`, "
+        "`indexLocked`, `indexChanged`, `gitFailed`, `stagingConflict` (with `files`, each with its `reason`).",
     ]
     message: Annotated[str, "What is wrong, for people."]
     hint: Annotated[str, "What to do next, for people."]
@@ -198,6 +254,30 @@ class CheckedStores:
     """What `fsck --all` found."""
 
     stores: Annotated[list[CheckResult | UncheckedStore], "All stores of the user."]
+
+
+@attrs.frozen(kw_only=True)
+class LeftOut:
+    """A file that was not staged, though nothing is in conflict."""
+
+    file: Annotated[str, "Relative to the folder."]
+    uri: Annotated[str | None, "The exact `file:` URI. Present if the name is not valid UTF-8."] = None
+    reason: Annotated[
+        str, "Why: `ignored` (by git), `otherRepository`, or `changedSince` (by others, and the index has that)."
+    ]
+
+
+@attrs.frozen(kw_only=True)
+class StagedChanges:
+    """What `stage` put into the index. The counts are those of the index before and after."""
+
+    applied: Annotated[bool, "False for a dry run."]
+    repository: Annotated[str, "The root of the git work tree."]
+    files: Annotated[list[FileChange], "The files that changed in the index."]
+    left: Annotated[list[LeftOut], "The files that were left out."]
+    already_staged: Annotated[int, "How many other files the index has with changes: the commit has these, too."]
+    open_steps: Annotated[list[str], "The steps of the sessions that are open: what they change is not staged yet."]
+    message: Annotated[str, "A message for the commit, from the prompts of the steps that the last commit has not."]
 
 
 @attrs.frozen(kw_only=True)
@@ -236,6 +316,7 @@ class AgentState:
     problem: Annotated[str | None, "What is wrong."] = None
     hint: Annotated[str | None, "What to do about it."] = None
     tested: Annotated[str | None, "The version with which its hooks were run for real; absent if never."] = None
+    last_event_at: Annotated[str | None, "When it last reported an event, as RFC 3339; absent if it never did."] = None
 
 
 @attrs.frozen(kw_only=True)
@@ -243,6 +324,13 @@ class AgentStates:
     """What is known of agents and their hooks."""
 
     agents: Annotated[list[AgentState], "All agents that snapd knows."]
+
+
+@attrs.frozen(kw_only=True)
+class Pending:
+    """What agents changed and nobody has kept yet."""
+
+    files: Annotated[list[PendingFile | ReviewFileResult], "The files; with `-p`, each with its hunks."]
 
 
 ANSWERS: dict[str, Any] = {
@@ -254,13 +342,20 @@ ANSWERS: dict[str, Any] = {
     "status": StatusResult,
     "revert": Outcome,
     "restore": Outcome,
+    "review": Pending,
+    "keep": ReviewListResult,
+    "blame": BlameResult,
     "snapshots": Snapshots,
+    "export": ExportResult,
+    "bisect": Bisected,
     "sessions": Sessions,
     "log": Log,
     "watch": ToldNotification,
+    "web": Address,
     "undo": StepsOutcome | Outcome,
     "redo": StepsOutcome,
     "revert-hunk": Outcome,
+    "stage": StagedChanges,
     "step begin": BegunStep,
     "step end": StepEndResult | EndedSteps,
     "session end": SessionEndResult,

@@ -37,7 +37,8 @@ class _Player:
     def show(self, words: str, typed: str, *, sizes: bool = True) -> str:
         """Runs what is typed, as the example of a command; gives what it printed."""
         alone = [] if words in ("du", "stop", *_WIRING) else ["--no-daemon"]
-        said = self.scene.run(*typed.split(), *alone, sizes=sizes)
+        own, *command = typed.partition(" -- ")
+        said = self.scene.run(*own.split(), *alone, *"".join(command).split(), sizes=sizes)
         self.played[words] = (f"snapd {typed}", said)
         self.scene.later()
         return said
@@ -76,8 +77,15 @@ def play(scene: Scene) -> Played:
     show("patch", f"patch {first}")
     show("files", f"files {first}")
     show("snapshots", "snapshots")
+    show("review", "review")
+    show("blame", "blame src/basket.py")
+    show("keep", "keep src/discount.py")
+    show("export", f"export {step} ../before")
+    show("bisect", "bisect -- grep -q sum.=.0 src/basket.py")
     show("undo", f"undo {step} --yes")
     show("redo", "redo --yes")
+    with scene.repository({"src/basket.py": _BASKET}):
+        show("stage", "stage s1")
     show("revert-hunk", f"revert-hunk {step} src/basket.py 1")
     show("revert", f"revert {first} notes.txt --yes")
     show("restore", f"restore {first} --dry-run")
@@ -113,6 +121,7 @@ _UNPLAYED: Played = {
     "mcp": ("snapd mcp", ""),
     "agent status": ("snapd agent status", ""),
     "ui": ("snapd ui", ""),
+    "web": ("snapd web --open", ""),
     "serve": ("snapd serve --idle-exit 0", ""),
     "connect": ("snapd connect", ""),
     "completion": ("snapd completion bash > ~/.local/share/bash-completion/completions/snapd", ""),

@@ -6,6 +6,8 @@ import io
 import os
 import re
 import secrets
+import shutil
+import subprocess
 import sys
 import time
 from contextlib import contextmanager
@@ -57,6 +59,23 @@ class Scene:
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
+
+    @contextmanager
+    def repository(self, files: dict[str, str]) -> Iterator[None]:
+        """Has the project be in git for a while, with these files committed."""
+
+        def git(*words: str, text: str = "") -> str:
+            return subprocess.run(
+                ["git", *words], cwd=self.folder, input=text, check=True, stdout=subprocess.PIPE, encoding="utf-8"
+            ).stdout.strip()
+
+        git("init", "--quiet")
+        for name, text in files.items():
+            git("update-index", "--add", "--cacheinfo", "100644", git("hash-object", "-w", "--stdin", text=text), name)
+        you = ("-c", "user.name=You", "-c", "user.email=you@example.com")
+        git(*you, "commit", "--quiet", "--message", "Begin")
+        yield
+        shutil.rmtree(os.path.join(self.folder, ".git"))
 
     def later(self, minutes: int = 1) -> None:
         """Lets time pass."""

@@ -75,6 +75,34 @@ def find_step(found: Backend, word: str, session_id: str | None = None) -> dict[
     return dict(steps[_only(names, word, "step")])
 
 
+def find_session_or_step(found: Backend, word: str) -> dict[str, Any]:
+    """The session or the step that a word stands for; a step has a `stepId`.
+
+    Raises:
+        UnknownSession: there is neither.
+        InvalidParams: several match.
+    """
+    known = [session["sessionId"] for session in all_sessions(found)]
+    sessions = _matching(known, word)
+    is_step = word == "last" or (word != "" and set(word) <= _HEXADECIMAL and len(word) <= _MADE)
+    if word in known:
+        return find_session(found, word)
+    steps = ask(found, "step/find", {"prefix": word, "limit": 1})["steps"] if is_step and word != "last" else []
+    if sessions and steps:
+        raise InvalidParams(
+            f"{word!r} is the beginning of a session and of a step", hint="give more of the name", field="SESSION"
+        )
+    if steps or word == "last":
+        return find_step(found, word)
+    if not sessions or not word:
+        raise UnknownSession(
+            f"no session or step {word!r} in this folder",
+            hint="'snapd sessions' lists the sessions, 'snapd log' the steps",
+            sessionId=word,
+        )
+    return find_session(found, word)
+
+
 def find_message(found: Backend, word: str, session_id: str | None = None) -> dict[str, Any]:
     """The message that a word stands for, with its `sessionId`; 'last' is the one that was sent last.
 

@@ -18,10 +18,12 @@ from snapd.core.errors import SnapdError
 
 from . import operations
 from .contents import Line, lines_of
-from .dialogs import Help, Question
+from .dialogs import HISTORY_HELP, Dialog, Help, Question
 from .diff_pane import DiffPane
 from .history import ON_A_PAGE, History, fetch, fetch_new, fetch_overview
 from .history_pane import HistoryPane
+from .pending import count_pending
+from .review_screen import ReviewScreen
 from .rows import Rows
 
 if TYPE_CHECKING:
@@ -53,6 +55,7 @@ class TerminalView(App[None]):
         history: what is loaded.
         rows: the pane on the left.
         diff: the pane on the right.
+        review: the screen for what is pending.
 
     Args:
         link: to the daemon; closed at the end.
@@ -73,6 +76,7 @@ class TerminalView(App[None]):
         Binding("f", "revert_file", "file back"),
         Binding("space", "choose_hunk", "choose hunk"),
         Binding("h", "revert_hunks", "hunks back"),
+        Binding("v", "review", "review"),
         Binding("slash", "filter", "filter"),
         Binding("question_mark", "help", "help"),
         Binding("q", "quit", "quit"),
@@ -84,6 +88,7 @@ class TerminalView(App[None]):
         self.history = History()
         self.rows = HistoryPane("history", self.history)
         self.diff = DiffPane("diff")
+        self.review = ReviewScreen(self, link.ask, link.folder, self.history)
         self._field = Input(placeholder="words", id="filter", compact=True)
         self._status = Static(id="status", markup=False)
         self._state = _CONNECTED
@@ -94,6 +99,7 @@ class TerminalView(App[None]):
         self._is_to_draw = False
         self._is_loading_older = False
         self._changes = 0
+        self._pending_files = 0
         self._shown: Any = None
 
     def compose(self) -> ComposeResult:
@@ -107,6 +113,8 @@ class TerminalView(App[None]):
 
     def on_mount(self) -> None:
         """Begins to listen and to load."""
+        self.install_screen(self.review, "review")
+        self.review.say_state(self._state)
         self.rows.focus()
         threading.Thread(target=self._link.listen, args=(self._hear,), name="snapd-ui-listen", daemon=True).start()
         self.set_interval(_AGES, self._draw)
@@ -118,7 +126,7 @@ class TerminalView(App[None]):
 
     # -- in other threads
 
-    def _ask(
+    def work(
         self,
         work: Callable[[], Any],
         then: Callable[[Any], None],
@@ -162,7 +170,11 @@ class TerminalView(App[None]):
         self.call_later(self._told, method, params)
 
     def _told(self, method: str, params: dict[str, Any]) -> None:
-        if method == "session/didChange":
+        # what is pending may be something else, although it is as much as before
+        self.review.reload()
+        if method == "review/didChange":
+            self._take_count(params["pendingFiles"])
+        elif method == "session/didChange":
             if self._told_meanwhile is not None:
                 self._told_meanwhile.append(params)
             self.history.told(params["session"], params.get("step"))
@@ -182,7 +194,7 @@ class TerminalView(App[None]):
 
     def _connect(self) -> None:
         """Connects again; a notification tells of it."""
-        self._ask(self._link.connect_again, lambda _: None, otherwise=self._not_connected)
+        self.work(self._link.connect_again, lambda _: None, otherwise=self._not_connected)
 
     def _not_connected(self, error: SnapdError) -> None:
         if self._state != _NO_DAEMON:
@@ -192,6 +204,7 @@ class TerminalView(App[None]):
 
     def _say_state(self, state: str) -> None:
         self._state = state
+        self.review.say_state(state)
         self._draw_soon()
 
     # -- loading
@@ -220,7 +233,12 @@ class TerminalView(App[None]):
             self._draw()
             self._refresh()
 
-        self._ask(load, take)
+        self.work(load, take)
+        self.work(lambda: count_pending(self._link.ask), self._take_count)
+
+    def _take_count(self, count: int) -> None:
+        self._pending_files = count
+        self._draw_soon()
 
     def _refresh(self) -> None:
         """Loads what is new; once more where something happened meanwhile."""
@@ -229,7 +247,7 @@ class TerminalView(App[None]):
             return
         self._is_refreshing, self._is_stale = True, False
         known = self.history.known()
-        self._ask(lambda: fetch_new(self._link.ask, known), self._take_new, otherwise=lambda _: self._refreshed())
+        self.work(lambda: fetch_new(self._link.ask, known), self._take_new, otherwise=lambda _: self._refreshed())
 
     def _take_new(self, page: Page) -> None:
         self.history.take_new(page)
@@ -256,7 +274,7 @@ class TerminalView(App[None]):
         def give_up(_: SnapdError) -> None:
             self._is_loading_older = False
 
-        self._ask(lambda: fetch(self._link.ask, ON_A_PAGE, cursor=cursor), take, otherwise=give_up)
+        self.work(lambda: fetch(self._link.ask, ON_A_PAGE, cursor=cursor), take, otherwise=give_up)
 
     # -- drawing
 
@@ -271,7 +289,10 @@ class TerminalView(App[None]):
         count = len(self.history.open_steps)
         steps = f"{count} open step{'' if count == 1 else 's'}" if count else ""
         words = f"only '{printable(self.rows.words)}'" if self.rows.words else ""
-        parts = [printable(self._link.folder), self._state, steps, words]
+        pending = self._pending_files
+        # first: in a narrow terminal the end is cut
+        review = f"{pending} file{'' if pending == 1 else 's'} to review (v)" if pending else ""
+        parts = [review, printable(self._link.folder), self._state, steps, words]
         if not self.rows.count and self.history.is_loaded:
             parts.append("nothing here" if words else "nothing has happened in this folder yet")
         self._status.update(" · ".join(filter(None, parts)))
@@ -336,15 +357,15 @@ class TerminalView(App[None]):
 
     def action_undo(self) -> None:
         """Undoes what is selected, after a question."""
-        self._operate(lambda: operations.undo(self.rows.selected))
+        self.operate(lambda: operations.undo(self.rows.selected))
 
     def action_redo(self) -> None:
         """Does again what was undone last, after a question."""
-        self._operate(lambda: operations.redo(self.rows.selected))
+        self.operate(lambda: operations.redo(self.rows.selected))
 
     def action_revert_file(self) -> None:
         """Takes a file of a step back, after a question."""
-        self._operate(lambda: operations.revert_file(self.rows.selected, self.diff.file))
+        self.operate(lambda: operations.revert_file(self.rows.selected, self.diff.file))
 
     def action_choose_hunk(self) -> None:
         """Chooses the hunk of the cursor."""
@@ -356,9 +377,14 @@ class TerminalView(App[None]):
         diff = self.diff
         hunks = sorted(diff.chosen) or ([] if diff.hunk is None else [diff.hunk])
         file = diff.chosen_file if diff.chosen else diff.file
-        self._operate(lambda: operations.revert_hunks(self.rows.selected, file, hunks))
+        self.operate(lambda: operations.revert_hunks(self.rows.selected, file, hunks))
 
-    def _operate(self, choose: Callable[[], Operation]) -> None:
+    def operate(self, choose: Callable[[], Operation]) -> None:
+        """Carries out an operation after a question about its plan.
+
+        Args:
+            choose: gives the operation, or raises `SnapdError`, which is shown.
+        """
         try:
             operation = choose()
         except SnapdError as error:
@@ -376,29 +402,29 @@ class TerminalView(App[None]):
                 self._carry_out(operation, on_conflict)
 
         def ask(plan: dict[str, Any]) -> None:
-            if len(self.screen_stack) == 1:
+            if not isinstance(self.screen, Dialog):
                 self.push_screen(Question(operation, plan, on_conflict), answered)
 
-        self._ask(lambda: self._link.ask(operation.method, operation.plan(on_conflict)), ask)
+        self.work(lambda: self._link.ask(operation.method, operation.plan(on_conflict)), ask)
 
     def _carry_out(self, operation: Operation, on_conflict: OnConflict) -> None:
         def done(outcome: dict[str, Any]) -> None:
             self.diff.choose_nothing()
             conflict = operations.has_conflicts(outcome)
-            again = "" if conflict or operation.method != "session/undo" else " r does it again."
-            self.notify(
-                operations.said_of(outcome) + again,
-                severity="warning" if conflict else "information",
-                markup=False,
-            )
+            said = [operations.said_of(outcome), *([operation.way_back] if operation.way_back and not conflict else [])]
+            self.notify(" ".join(said), severity="warning" if conflict else "information", markup=False)
 
-        self._ask(lambda: self._link.ask(operation.method, operation.carry_out(on_conflict)), done)
+        self.work(lambda: self._link.ask(operation.method, operation.carry_out(on_conflict)), done)
 
     # -- other keys
 
+    def action_review(self) -> None:
+        """Shows what is pending."""
+        self.push_screen("review")
+
     def action_help(self) -> None:
         """Shows what the keys do."""
-        self.push_screen(Help())
+        self.push_screen(Help(HISTORY_HELP))
 
     def action_filter(self) -> None:
         """Lets the user type the words to look for."""

@@ -1,4 +1,4 @@
-"""The lines on the right: what the selected row changed, asked for file by file."""
+"""The lines on the right: what the selected row changed, asked for file by file, or what is pending."""
 
 from __future__ import annotations
 
@@ -7,16 +7,18 @@ from typing import TYPE_CHECKING, Any, Literal
 import attrs
 
 from snapd.cli.requests.names import file_of
+from snapd.cli.requests.pending import as_a_whole
 from snapd.cli.terminal.layout import one_line
 from snapd.cli.terminal.output import LETTERS, printable
 
-from .labels import sentence, title_of
+from .labels import agents_of, sentence, steps_behind, title_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from .history import Ask
+    from .history import Ask, History
     from .outline import Row
+    from .pending import Pending
 
 LineKind = Literal["note", "file", "hunk", "added", "deleted", "context"]
 
@@ -151,6 +153,45 @@ def _net(ask: Ask, about: dict[str, Any]) -> Iterator[list[Line]]:
     yield [Line("file", _title(file), file_of(file)) for file in page["diffs"]]
     if "nextCursor" in page:
         yield [Line("note", "… and more files")]
+
+
+def lines_of_pending(shown: dict[str, Any], history: History) -> list[Line]:
+    """The pending changes of a file, hunk by hunk, each below who made it; at most `MOST_LINES` and a few.
+
+    Args:
+        shown: the answer of `review/file`.
+        history: what is loaded.
+    """
+    name = file_of(shown)
+    was = f"  renamed from {printable(shown['renamedFrom'])}" if "renamedFrom" in shown else ""
+    lines = [Line("file", f"{_title(shown)}{was}", name)]
+    hunks = shown["hunks"]
+    if not hunks:
+        lines.append(Line("note", f"{as_a_whole(shown)}, by {agents_of(history, shown['owners'])}", name))
+        return [*lines, *(Line("note", step, name) for step in steps_behind(history, shown["owners"]))]
+    for hunk in hunks:
+        index = hunk["index"]
+        if len(lines) > MOST_LINES:
+            return [*lines, Line("note", f"… and {len(hunks) - index} more hunks: keep or undo some of these first")]
+        by = agents_of(history, hunk["owners"])
+        lines.append(Line("hunk", f"hunk {index + 1} of {len(hunks)}, by {by}", name, index))
+        notes = [*steps_behind(history, hunk["owners"]), printable(hunk["header"])]
+        lines += [Line("note", note, name, index) for note in notes]
+        lines += [_line(text, name, index) for text in hunk["lines"]]
+    return lines
+
+
+def lines_of_all(pending: Pending, history: History) -> list[Line]:
+    """What is pending in all: how much, and of which agents."""
+    if not pending.files:
+        return [Line("note", "Nothing is pending: you have kept all that agents changed, or they changed nothing.")]
+    by: dict[str, int] = {}
+    for file in pending.files:
+        for owner in {owner["sessionId"]: owner for owner in file["owners"]}.values():
+            name = agents_of(history, [owner])
+            by[name] = by.get(name, 0) + 1
+    agents = [Line("note", f"by {name}: {count} file{'' if count == 1 else 's'}") for name, count in by.items()]
+    return [*agents, Line("note", ""), *(Line("file", _title(file), file_of(file)) for file in pending.files)]
 
 
 def _title(file: dict[str, Any]) -> str:

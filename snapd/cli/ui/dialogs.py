@@ -1,8 +1,9 @@
-"""The question before anything is changed, and the help."""
+"""The questions before anything is changed, and the help."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 from rich.text import Text
 from textual.binding import Binding
@@ -22,15 +23,7 @@ Answer = Literal["go on", "overwrite"]
 
 _MOST_FILES = 200
 """Files of a plan that are listed."""
-_CSS = """
-{name} {{ align: center middle; }}
-{name} > VerticalScroll {{
-    width: 72; max-width: 95%; height: auto; max-height: 100%; border: round $primary; padding: 0 1;
-    background: $surface;
-}}
-{name} > VerticalScroll > Static {{ height: auto; }}
-"""
-_HELP = """\
+HISTORY_HELP = """\
 j k ↑ ↓      move
 Enter        fold or unfold; ← → too
 Tab          to the other pane
@@ -40,6 +33,7 @@ r            do again what was undone last in the session
 f            take back what the step did to this file
 Space        choose the hunk, or no longer
 h            take back the chosen hunks, or the one of the cursor
+v            review what agents left pending
 /            show only what has these words in it; Esc shows all
 g G          first line, last line
 q            leave
@@ -48,7 +42,56 @@ Nothing is changed without a question. A snapshot keeps the files as they were.\
 """
 
 
-class Question(ModalScreen["Answer | None"]):
+REVIEW_HELP = """\
+j k ↑ ↓      move
+Tab          to the other pane
+n p          next hunk, hunk before, in all files
+y            keep the hunk, the file, or all
+u            undo the hunk, the file, or all
+Space        choose the hunk, or no longer; then y
+             and u are about all that are chosen
+g G          first line, last line
+v Esc        back to the history
+q            leave
+
+Keeping changes no file: it says that you accept the change. Undoing asks \
+first, and a snapshot keeps the files as they were.\
+"""
+
+T = TypeVar("T")
+
+
+class Dialog(ModalScreen[T]):
+    """Shows a text over what is there, and waits for a key."""
+
+    DEFAULT_CSS = """
+    Dialog { align: center middle; }
+    Dialog > VerticalScroll {
+        width: 72; max-width: 95%; height: auto; max-height: 100%; border: round $primary; padding: 0 1;
+        background: $surface;
+    }
+    Dialog > VerticalScroll > Static { height: auto; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("j", "scroll(1)", show=False),
+        Binding("k", "scroll(-1)", show=False),
+    ]
+
+    def compose(self) -> ComposeResult:
+        """The text."""
+        with VerticalScroll():
+            yield Static(self.text())
+
+    @abstractmethod
+    def text(self) -> Text:
+        """All that is shown, however long it is."""
+
+    def action_scroll(self, lines: int) -> None:
+        """Scrolls the text."""
+        self.query_one(VerticalScroll).scroll_relative(y=lines, animate=False)
+
+
+class Question(Dialog["Answer | None"]):
     """Shows what an operation would do, and asks; gives None for no.
 
     Args:
@@ -57,13 +100,10 @@ class Question(ModalScreen["Answer | None"]):
         on_conflict: what the plan does with conflicts.
     """
 
-    DEFAULT_CSS = _CSS.format(name="Question")
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y", "go_on", "yes"),
         Binding("o", "overwrite", "overwrite"),
         Binding("n,q,escape", "dismiss", "no"),
-        Binding("j", "scroll(1)", show=False),
-        Binding("k", "scroll(-1)", show=False),
     ]
 
     def __init__(self, operation: Operation, plan: dict[str, Any], on_conflict: OnConflict) -> None:
@@ -73,13 +113,8 @@ class Question(ModalScreen["Answer | None"]):
         self._has_conflicts = on_conflict == "merge" and has_conflicts(plan)
         self._overwrites = on_conflict == "overwrite"
 
-    def compose(self) -> ComposeResult:
-        """The plan, and below it the question."""
-        with VerticalScroll():
-            yield Static(self.text(), id="plan")
-
     def text(self) -> Text:
-        """All that is shown: what is asked first, then the plan, however long it is."""
+        """See `Dialog.text`: what is asked first, then the plan, however long it is."""
         said = Text(self._operation.title, style="bold")
         if self._operation.note:
             said.append(f"\n{self._operation.note}", style="yellow")
@@ -124,26 +159,44 @@ class Question(ModalScreen["Answer | None"]):
         if self._has_conflicts:
             self.dismiss("overwrite")
 
-    def action_scroll(self, lines: int) -> None:
-        """Scrolls the plan."""
-        self.query_one(VerticalScroll).scroll_relative(y=lines, animate=False)
 
+class KeepAll(Dialog["bool | None"]):
+    """Asks whether all pending changes are to be kept; gives whether they are.
 
-class Help(ModalScreen[None]):
-    """Says what the keys do."""
+    Args:
+        title: the question.
+    """
 
-    DEFAULT_CSS = _CSS.format(name="Help")
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q,question_mark,enter", "dismiss", "close"),
-        Binding("j", "scroll(1)", show=False),
-        Binding("k", "scroll(-1)", show=False),
+        Binding("y", "dismiss(True)", "yes"),
+        Binding("n,q,escape", "dismiss", "no"),
     ]
 
-    def compose(self) -> ComposeResult:
-        """The keys."""
-        with VerticalScroll():
-            yield Static(Text(_HELP), id="help")
+    def __init__(self, title: str) -> None:
+        super().__init__()
+        self._title = title
 
-    def action_scroll(self, lines: int) -> None:
-        """Scrolls."""
-        self.query_one(VerticalScroll).scroll_relative(y=lines, animate=False)
+    def text(self) -> Text:
+        """See `Dialog.text`."""
+        said = Text(self._title, style="bold")
+        said.append("\nNo file changes. What you keep is pending no more.", style="not bold dim")
+        said.append("\ny goes on   n keeps nothing", style="not bold")
+        return said
+
+
+class Help(Dialog[None]):
+    """Says what the keys do.
+
+    Args:
+        keys: a line for each of them.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,question_mark,enter", "dismiss", "close")]
+
+    def __init__(self, keys: str) -> None:
+        super().__init__()
+        self._keys = keys
+
+    def text(self) -> Text:
+        """See `Dialog.text`."""
+        return Text(self._keys)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from rich.cells import cell_len
 from textual.binding import Binding
+from textual.message import Message
 
 from .rows import Rows
 
@@ -35,6 +36,17 @@ class DiffPane(Rows):
         Binding("n", "next_hunk(1)", "next hunk"),
         Binding("N,p", "next_hunk(-1)", "hunk before", show=False),
     ]
+
+    class NoMoreHunks(Message):
+        """The user wants to go on from the last hunk, or back from the first one.
+
+        Attributes:
+            direction: 1 to go on, -1 to go back.
+        """
+
+        def __init__(self, direction: int) -> None:
+            super().__init__()
+            self.direction = direction
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
@@ -106,8 +118,26 @@ class DiffPane(Rows):
         """Moves the cursor to the beginning of the next hunk, or the one before."""
         places = range(self.cursor + direction, self.count if direction > 0 else -1, direction)
         at = next((at for at in places if self.lines[at].kind == "hunk"), None)
-        if at is not None:
-            self._move_to(at)
+        if at is None:
+            self.post_message(self.NoMoreHunks(direction))
+        else:
+            self.go_to(at)
+
+    def go_to_hunk(self, index: int) -> None:
+        """Moves the cursor to the beginning of a hunk, counted from the end where that is negative, or the last one."""
+        places = [at for at, line in enumerate(self.lines) if line.kind == "hunk"]
+        if places:
+            self.go_to(places[max(-len(places), min(index, len(places) - 1))])
+
+    def go_to(self, at: int) -> None:
+        """Moves the cursor to a line, and shows as much as fits of the hunk that it belongs to."""
+        self._move_to(at)
+        line, end = self.lines[at], at
+        while end + 1 < self.count and self.lines[end + 1].hunk == line.hunk is not None:
+            end += 1
+        top, height = self.scroll_offset.y, max(1, self.size.height)
+        if end >= top + height:
+            self.scroll_to_line(min(at, end - height + 1))
 
     def action_sideways(self, columns: int) -> None:
         """Scrolls to the right."""

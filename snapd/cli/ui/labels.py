@@ -11,9 +11,10 @@ from snapd.cli.terminal.output import LETTERS, printable
 from snapd.cli.terminal.times import moment
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from datetime import datetime
 
+    from .history import History
     from .outline import Row
 
     Spans = list[tuple[str, str]]
@@ -28,6 +29,8 @@ _OPERATIONS = {
     "unrevert": "Brought back",
     "hunks": "Took back hunks of",
 }
+_MOST_STEPS = 3
+"""Steps that are named of those that made a change."""
 _UNITS = ((60, "s"), (60, "m"), (24, "h"), (7, "d"))
 
 
@@ -139,3 +142,29 @@ def _counts(files: Iterable[dict[str, Any]]) -> Spans:
 def changes(count: int) -> str:
     """How many changes there are, in words."""
     return "1 change" if count == 1 else f"{count} changes"
+
+
+def agents_of(history: History, owners: Sequence[dict[str, Any]]) -> str:
+    """The agents behind pending changes, each once; of an agent without a name, its session.
+
+    Args:
+        history: what is loaded.
+        owners: of a file or a hunk, as `review/*` gives them.
+    """
+    return ", ".join(dict.fromkeys(_agent(history, owner) for owner in owners))
+
+
+def steps_behind(history: History, owners: Sequence[dict[str, Any]]) -> list[str]:
+    """The steps behind a pending change, a line for each that is loaded, up to a few; args as `agents_of`."""
+    known = {entry["step"]["stepId"]: entry["step"] for entry in history.entries if "step" in entry}
+    loaded = [owner for owner in owners if owner["stepId"] in known]
+    lines = [f"{_agent(history, owner)}  {title_of(known[owner['stepId']])}" for owner in loaded[:_MOST_STEPS]]
+    more = len(owners) - len(lines)
+    if not more:
+        return lines
+    return [*lines, f"and {more} more" if lines else f"{more} step{'' if more == 1 else 's'}"]
+
+
+def _agent(history: History, owner: dict[str, Any]) -> str:
+    session = history.sessions.get(owner["sessionId"], {})
+    return one_line(session.get("agent")) or printable(short(owner["sessionId"]))

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from .outline import Row
+    from .pending import Pending
 
 OnConflict = Literal["merge", "overwrite"]
 
@@ -30,6 +31,7 @@ _WOULD = {
     "failed": ("cannot", "red"),
 }
 """What would happen to a file, and the style of the word."""
+_REDO = "r does it again."
 _DONE = frozenset({"restored", "deleted", "merged"})
 
 
@@ -42,12 +44,14 @@ class Operation:
         method: of the request.
         params: of the request, without `dryRun` and `onConflict`.
         note: what the user should know besides.
+        way_back: says how to reverse it, once it is done.
     """
 
     title: str
     method: str
     params: dict[str, Any]
     note: str = ""
+    way_back: str = ""
 
     def plan(self, on_conflict: OnConflict) -> dict[str, Any]:
         """The params that ask what would be done."""
@@ -73,12 +77,14 @@ def undo(row: Row | None) -> Operation:
             f"Undo {steps} left of this session?",
             "session/undo",
             {"sessionId": row.shows["sessionId"], "count": count},
+            way_back=_REDO,
         )
     if row is not None and row.kind == "message":
         return Operation(
             "Undo all steps of this turn?",
             "session/undo",
             {"sessionId": row.shows["sessionId"], "messageId": row.shows["messageId"]},
+            way_back=_REDO,
         )
     if row is not None and row.kind == "file" and row.step is not None:
         return revert_file(row, None)
@@ -88,9 +94,8 @@ def undo(row: Row | None) -> Operation:
             "only what a step did can be undone here", hint="select a step, or see 'snapd restore' for the rest"
         )
     note = "The step is open. It ends with this." if step["state"] == "open" else ""
-    return Operation(
-        f"Undo {_named(step)}?", "session/undo", {"sessionId": step["sessionId"], "stepId": step["stepId"]}, note
-    )
+    about = {"sessionId": step["sessionId"], "stepId": step["stepId"]}
+    return Operation(f"Undo {_named(step)}?", "session/undo", about, note, _REDO)
 
 
 def redo(row: Row | None) -> Operation:
@@ -146,6 +151,59 @@ def revert_hunks(row: Row | None, file: str | None, hunks: Collection[int]) -> O
         "step/revertHunks",
         {"stepId": step["stepId"], "file": file, "hunks": sorted(hunks)},
     )
+
+
+@attrs.frozen
+class Meant:
+    """Pending changes that a key is about.
+
+    Attributes:
+        name: says which, for people.
+        params: say which, for `review/keep` and `review/revert`; with what was shown.
+    """
+
+    name: str
+    params: dict[str, Any]
+
+
+def all_pending(pending: Pending) -> Meant:
+    """All pending changes that are listed, and no others. Raises `InvalidParams` if there are none."""
+    if not pending.files:
+        raise InvalidParams("nothing is pending", hint="v goes back to the history")
+    count = len(pending.files)
+    ids = {file_of(file): file["id"] for file in pending.files}
+    name = "the one file that is" if count == 1 else f"all {count} files that are"
+    return Meant(f"{name} pending", {"files": list(ids), "expect": ids})
+
+
+def pending_file(file: dict[str, Any]) -> Meant:
+    """All pending changes of a file, given as `review/list` or `review/file` shows it."""
+    was = f", renamed from {printable(file['renamedFrom'])}" if "renamedFrom" in file else ""
+    name = file_of(file)
+    return Meant(f"{printable(file['file'])}{was}", {"files": [name], "expect": {name: file["id"]}})
+
+
+def pending_hunks(shown: dict[str, Any], hunks: Collection[int]) -> Meant:
+    """Some pending hunks of a file; all of them are the file.
+
+    Args:
+        shown: the answer of `review/file`.
+        hunks: their indexes, from 0; at least one.
+    """
+    # also: a new or a deleted file goes as a whole
+    if len(hunks) == len(shown["hunks"]):
+        return pending_file(shown)
+    name = file_of(shown)
+    numbers = ", ".join(str(index + 1) for index in sorted(hunks))
+    kind = "hunk" if len(hunks) == 1 else "hunks"
+    params = {"file": name, "hunks": sorted(hunks), "expect": {name: shown["id"]}}
+    return Meant(f"{kind} {numbers} of {printable(shown['file'])}", params)
+
+
+def undo_pending(meant: Meant) -> Operation:
+    """Undoes pending changes."""
+    title = f"Undo what agents did to {meant.name}?"
+    return Operation(title, "review/revert", meant.params, way_back="'snapd undo' brings it back.")
 
 
 def _named(step: dict[str, Any]) -> str:

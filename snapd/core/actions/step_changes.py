@@ -17,7 +17,7 @@ from snapd.core.timeline.queries import StepQuery
 from snapd.core.trees import changes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from snapd.core.call import Call
     from snapd.core.model import ObjectId, RelPath, UncapturedChange
@@ -184,6 +184,13 @@ class StepChanges:
             steps.append(waiting.pop())
             waiting += reversed(self._timeline.parts(steps[-1].step_id))
         return tuple(steps)
+
+    def with_wholes(self, step_id: StepId) -> Iterator[Step]:
+        """Lists a step, the one that it is a part of, and so on; nothing if there is no such step."""
+        found: StepId | None = step_id
+        while found is not None and (step := self._timeline.step(found)) is not None:
+            yield step
+            found = step.begun.parent
 
     def of_message(self, session_id: SessionId, message_id: str) -> tuple[Step, ...]:
         """Lists the steps of a message and all their parts, of whatever session, in the order of their beginnings."""

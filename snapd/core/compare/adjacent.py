@@ -9,25 +9,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import attrs
-
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-
-@attrs.frozen
-class Edit:
-    """Lines of a text that somebody replaced.
-
-    Attributes:
-        start: the first replaced line, from 0; for an insertion, the line before which the new lines stand.
-        end: the line after the last replaced one.
-        lines: the new lines, each with its line end.
-    """
-
-    start: int
-    end: int
-    lines: tuple[bytes, ...]
+    from .edits import Edit
 
 
 def join(base: Sequence[bytes], ours: Iterable[Edit], theirs: Iterable[Edit]) -> bytes | None:

@@ -10,6 +10,7 @@ import attrs
 
 from snapd.core.errors import InvalidParams
 
+from .edits import split_lines
 from .text import decode
 
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from snapd.core.ports.differ import TextDiffer
 
 _HEADER = re.compile(rb"^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@", re.MULTILINE)
-_LINE = re.compile(rb"[^\n]*\n|[^\n]+")
 
 
 @attrs.frozen
@@ -31,11 +31,15 @@ class Hunk:
         header: the line that begins with "@@".
         lines: each with its " ", "+" or "-", without its newline; "\ No newline at end of file" follows a line that has
             none.
+        old: its lines in the text before: the first, from 0, and the one after the last.
+        new: its lines in the text afterwards, in the same way.
     """
 
     index: int
     header: str
     lines: tuple[str, ...]
+    old: tuple[int, int]
+    new: tuple[int, int]
 
 
 def hunks(old: bytes, new: bytes, texts: TextDiffer, call: Call) -> tuple[Hunk, ...]:
@@ -55,8 +59,12 @@ def hunks(old: bytes, new: bytes, texts: TextDiffer, call: Call) -> tuple[Hunk, 
     """
     patch = texts.hunks(old, new, call)
     _, encoding = decode(patch)
-    pieces = [piece.decode(encoding or "utf-8").split("\n")[:-1] for piece in _pieces(patch)]
-    return tuple(Hunk(at, header, tuple(lines)) for at, (header, *lines) in enumerate(pieces))
+    found: list[Hunk] = []
+    for piece in _pieces(patch):
+        header, *lines = piece.decode(encoding or "utf-8").split("\n")[:-1]
+        sides = [(side.start, side.stop) for side in _ranges(piece)]
+        found.append(Hunk(len(found), header, tuple(lines), *sides))
+    return tuple(found)
 
 
 def without(old: bytes, new: bytes, indexes: Collection[int], texts: TextDiffer, call: Call) -> bytes:
@@ -78,13 +86,13 @@ def without(old: bytes, new: bytes, indexes: Collection[int], texts: TextDiffer,
         if not 0 <= index < len(pieces):
             raise InvalidParams(
                 f"hunks: there is no hunk {index}, only {len(pieces)}, from 0",
-                hint="`step/hunks` gives the hunks and their numbers",
+                hint="`step/hunks` and `review/file` give the hunks and their numbers",
                 field="hunks",
             )
     wanted = set(indexes)
     if len(wanted) != len(indexes):
         raise InvalidParams("hunks: a hunk is named twice; name each once", field="hunks")
-    before, after = _lines(old), _lines(new)
+    before, after = split_lines(old), split_lines(new)
     # from the last to the first, so that the line numbers of the others stay right
     for index in sorted(wanted, reverse=True):
         was, is_ = _ranges(pieces[index])
@@ -110,8 +118,3 @@ def _ranges(piece: bytes) -> tuple[slice, slice]:
         first = max(int(start) - 1, 0)
         sides.append(slice(first, first + length))
     return sides[0], sides[1]
-
-
-def _lines(data: bytes) -> list[bytes]:
-    """Splits lines as git does, each with its newline: only LF ends a line."""
-    return _LINE.findall(data)

@@ -5,9 +5,7 @@ Each notification has the whole difference from that snapshot, so that a client 
 
 from __future__ import annotations
 
-import math
 import threading
-import time
 from typing import TYPE_CHECKING
 
 import attrs
@@ -18,6 +16,8 @@ from snapd.core.compare.file_diff import describe
 from snapd.core.errors import Cancelled
 from snapd.core.feed.events import MovedAway
 from snapd.core.model import TEN_MIB
+
+from .pacing import PacedThread
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,44 +38,6 @@ MAX_READ_BYTES = 8 << 20
 """Contents (bytes) of the work tree to read for one notification, at most."""
 MAX_STORED_BYTES = 32 << 20
 """Contents (bytes) of the store to read for one notification, at most."""
-
-QUIET_SECONDS = 0.08
-"""How long nothing may change before the feed looks."""
-PATIENCE_SECONDS = 0.4
-"""When the feed looks even though changes do not stop."""
-INTERVAL_SECONDS = 0.25
-"""The time between two looks, at least: four looks a second."""
-
-
-@attrs.define
-class Pace:
-    """Decides when to look at the work tree: soon after changes stop, not too late, not too often.
-
-    Times are in seconds, of a monotonic clock.
-    """
-
-    _first: float | None = None
-    _latest: float = 0.0
-    _looked: float = -math.inf
-
-    def hear(self, now: float) -> None:
-        """Notes that something may have changed."""
-        if self._first is None:
-            self._first = now
-        self._latest = now
-
-    @property
-    def due(self) -> float | None:
-        """When to look; None if nothing changed since the last look."""
-        if self._first is None:
-            return None
-        settled = min(self._latest + QUIET_SECONDS, self._first + PATIENCE_SECONDS)
-        return max(settled, self._looked + INTERVAL_SECONDS)
-
-    def look(self, now: float) -> None:
-        """Notes that a look begins, which covers all changes up to now."""
-        self._first = None
-        self._looked = now
 
 
 @attrs.define(eq=False)
@@ -202,7 +164,7 @@ class ChangeFeed:
         self._drift_notifier = notifier
         self._on_trouble = on_trouble
         self._switching = threading.Lock()
-        self._running: _Running | None = None
+        self._running: PacedThread | None = None
         self._closed = False
 
     def listen(self, wanted: bool) -> None:
@@ -216,9 +178,18 @@ class ChangeFeed:
         """
         with self._switching:
             if wanted and self._running is None and not self._closed:
-                self._running = _Running(self._work_tree, self._drift_notifier, self._on_trouble)
+                running = PacedThread("snapd-feed", self._drift_notifier.look, self._on_trouble)
+                self._work_tree.listen(running.hear)
+                try:
+                    # once when it starts; from then on the clock reports changes
+                    running.start()
+                except BaseException:
+                    self._work_tree.stop_listening()
+                    raise
+                self._running = running
             elif not wanted and self._running is not None:
                 running, self._running = self._running, None
+                self._work_tree.stop_listening()
                 running.stop()
 
     def hear(self) -> None:
@@ -232,71 +203,3 @@ class ChangeFeed:
         with self._switching:
             self._closed = True
         self.listen(False)
-
-
-class _Running:
-    """A running `ChangeFeed`. It looks once when it starts; from then on the clock reports changes."""
-
-    def __init__(self, work_tree: WorkTree, notifier: DriftNotifier, on_trouble: Callable[[Exception], None]) -> None:
-        self._work_tree = work_tree
-        self._drift_notifier = notifier
-        self._on_trouble = on_trouble
-        self._trouble: str | None = None
-        self._wake = threading.Condition()
-        self._pace = Pace()
-        self._pace.hear(time.monotonic())
-        self._stopping = False
-        self._call = Call()
-        self._thread = threading.Thread(target=self._run, name="snapd-feed", daemon=True)
-        work_tree.listen(self.hear)
-        try:
-            self._thread.start()
-        except BaseException:
-            work_tree.stop_listening()
-            raise
-
-    def stop(self) -> None:
-        """Stops the feed; waits for a look to end."""
-        self._work_tree.stop_listening()
-        self._call.cancel()
-        with self._wake:
-            self._stopping = True
-            self._wake.notify()
-        self._thread.join()
-
-    def hear(self) -> None:
-        """Makes the feed look when it is due."""
-        with self._wake:
-            was_idle = self._pace.due is None
-            self._pace.hear(time.monotonic())
-            if was_idle:
-                self._wake.notify()
-
-    def _run(self) -> None:
-        while self._wait():
-            try:
-                if not self._drift_notifier.look(self._call):
-                    self.hear()
-            except Cancelled:
-                return
-            except Exception as error:
-                self._report_trouble(error)
-            else:
-                self._trouble = None
-
-    def _wait(self) -> bool:
-        """Waits until a look is due; False once the feed is to stop."""
-        with self._wake:
-            while not self._stopping:
-                due, now = self._pace.due, time.monotonic()
-                if due is not None and due <= now:
-                    self._pace.look(now)
-                    return True
-                self._wake.wait(None if due is None else due - now)
-        return False
-
-    def _report_trouble(self, error: Exception) -> None:
-        trouble = f"{type(error).__name__}: {error}"
-        if trouble != self._trouble:
-            self._trouble = trouble
-            self._on_trouble(error)

@@ -64,5 +64,20 @@ class SessionMoved:
     step: StepView | None
 
 
-Notice = Tracked | Reverted | MovedAway | SessionMoved
+@attrs.frozen
+class Reviewed:
+    """More or less is pending than before.
+
+    Attributes:
+        files: how many files have pending changes.
+        additions: lines added, in all of them.
+        deletions: lines deleted, in all of them.
+    """
+
+    files: int
+    additions: int
+    deletions: int
+
+
+Notice = Tracked | Reverted | MovedAway | SessionMoved | Reviewed
 """What a workspace announces."""

@@ -148,10 +148,7 @@ class EditorSaves:
         return self._stored(saved.mode, before, like=self._store.read_blob(saved.oid))
 
     def _stored(self, mode: int, text: bytes, *, like: bytes) -> Entry:
-        with self._store.batch() as batch:
-            oid = batch.blob(_BOM + text if like.startswith(_BOM) else text)
-            batch.commit()
-        return Entry(mode, oid)
+        return Entry(mode, self._store.store_blob(_BOM + text if like.startswith(_BOM) else text))
 
     def _with(self, snapshot: Snapshot, entries: Mapping[RelPath, Entry | None]) -> Snapshot:
         """Makes a snapshot that differs from another in some files."""

@@ -41,8 +41,6 @@ if TYPE_CHECKING:
 
     from .editors import Editors
 
-_LOCK_POLL_SECONDS = 0.1
-
 
 @attrs.frozen
 class OperationOptions:
@@ -196,8 +194,7 @@ class Writer:
             WorkspaceNotOpen: the workspace was closed while it waited.
         """
         with self._wanting():
-            while not self._lock.acquire(timeout=_LOCK_POLL_SECONDS):
-                call.check()
+            call.acquire(self._lock)
         with self._locked(call):
             try:
                 yield

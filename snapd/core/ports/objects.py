@@ -80,5 +80,8 @@ class Objects(Blobs, Protocol):
     def merge(self, base: Entry | None, ours: Entry, theirs: Entry) -> Entry | None:
         """Merges a file three ways and stores the result; None if the changes overlap."""
 
+    def store_blob(self, data: bytes) -> ObjectId:
+        """Stores the bytes of a file that no work tree had; raises `StorageFull`, `IoError`."""
+
     def discard(self) -> frozenset[ObjectId]:
         """Drops the objects that were added since the last snapshot was recorded; gives their ids."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from contextlib import AbstractContextManager
 
-    from snapd.core.model import ObjectId
+    from snapd.core.model import ObjectId, RelPath
     from snapd.core.timeline.model import (
         Deed,
         Event,
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
         Summary,
         Undone,
     )
-    from snapd.core.timeline.queries import StepQuery, Tally
+    from snapd.core.timeline.queries import StepQuery, Tally, Touched
 
 
 class Timeline(Protocol):
@@ -36,6 +37,10 @@ class Timeline(Protocol):
     @property
     def next_seq(self) -> int:
         """The number of the next event."""
+
+    @property
+    def epoch(self) -> int:
+        """A number that grows when events go, or become others; not when events are added."""
 
     def session(self, session_id: SessionId) -> Session | None:
         """A session by its name."""
@@ -93,6 +98,15 @@ class Timeline(Protocol):
             spoken_for: answer as if somebody had spoken for it.
         """
 
+    def events_of(self, step_id: StepId, *, spoken_for: bool = False) -> tuple[Event, ...]:
+        """The events whose `seen` is one of the `spans` of a step, in the order of time. Arguments as of `spans`."""
+
+    def operations_about(self, session_id: SessionId) -> tuple[Event, ...]:
+        """The operations about a session that changed something by themselves and were not taken back as a whole.
+
+        They are given as their events, in the order of time.
+        """
+
     def beside(self, step_id: StepId) -> tuple[StepId, ...]:
         """The other steps in the spans of a step, including the spans that have it in `Span.left`."""
 
@@ -138,6 +152,9 @@ class Timeline(Protocol):
     def events(self, before: int | None, limit: int) -> tuple[Event, ...]:
         """Lists up to `limit` events with a `seq` below `before`, or of all events for None, newest first."""
 
+    def event(self, seq: int) -> Event | None:
+        """The event with a number."""
+
     def events_within(self, first: int, last: int, head: ObjectId | None) -> tuple[Event, ...]:
         """Lists the events between two times, newest first.
 
@@ -146,6 +163,21 @@ class Timeline(Protocol):
             last: the same.
             head: only events that found or left this tree; None for all.
         """
+
+    def unlisted(self, most: int) -> tuple[int, ...]:
+        """The numbers of up to `most` events whose files are not listed yet, oldest first; see `list_files`."""
+
+    def list_files(self, seq: int, files: Iterable[Touched]) -> None:
+        """Lists the files that an event changed; it is the oldest whose files are not listed yet.
+
+        The list follows from the snapshots of the event. It may be lost, and is made again then.
+        """
+
+    def touched_of(self, path: RelPath, before: int, after: int = 0) -> tuple[Touched, ...]:
+        """What the listed events with a number below `before` and above `after` did to a file, oldest first."""
+
+    def touched_since(self, seq: int) -> tuple[Touched, ...]:
+        """What the listed events with a number above `seq` did, in their order."""
 
     def supposing(self) -> AbstractContextManager[None]:
         """Opens a block for events that only might happen: at its end, what `suppose` added is forgotten.

@@ -149,6 +149,30 @@ class WorkTree(Protocol):
             call: the request.
         """
 
+    def export(
+        self,
+        plan: Plan,
+        directory: bytes,
+        store: str,
+        chunks: Callable[[ObjectId], Iterator[bytes]],
+        call: Call,
+        *,
+        into_empty: bool,
+    ) -> int:
+        """Writes files outside of the folder.
+
+        Args:
+            plan: writes, and empty directories to make; it replaces and deletes nothing.
+            directory: an absolute path to write to.
+            store: the store's directory, beside and in which nothing is written.
+            chunks: gives the bytes of a blob.
+            call: the request.
+            into_empty: whether the directory must be empty or absent.
+
+        Returns:
+            The size of all files, bytes.
+        """
+
     def forget(self, objects: frozenset[ObjectId]) -> None:
         """Stops taking some objects for stored: the next capture reads their files again."""
 

@@ -6,14 +6,11 @@ since the event before, which steps were open in between (`Event.seen`). What a 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import attrs
 
 from snapd.core.model import Entry, ObjectId, RelPath, UncapturedChange
-
-if TYPE_CHECKING:
-    pass
 
 SessionId = str
 StepId = str
@@ -282,7 +279,22 @@ class Intent:
     linked: tuple[tuple[RelPath, ...], ...] = ()
 
 
-EventPayload = SessionStarted | SessionEnded | MessageSent | StepBegun | StepsLeft | Edited | StepEnded | Operated
+@attrs.frozen
+class Kept:
+    """Somebody accepted changes of agents; `Event.head` is the work tree that they were looking at.
+
+    Attributes:
+        files: the baseline of each file from now on, under its name in the work tree, ordered; None for no file.
+        steps: the steps of the changes that were accepted, ordered.
+    """
+
+    files: tuple[tuple[RelPath, Entry | None], ...]
+    steps: tuple[StepId, ...]
+
+
+EventPayload = (
+    SessionStarted | SessionEnded | MessageSent | StepBegun | StepsLeft | Edited | StepEnded | Operated | Kept
+)
 
 
 @attrs.frozen

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import attrs
 
 if TYPE_CHECKING:
+    from snapd.core.model import Entry, RelPath
+
     from .model import SessionId, Step, StepId
 
 
@@ -42,3 +44,28 @@ class Tally:
     undoable: int
     redoable: int
     unknown: tuple[Step, ...]
+
+
+Part = Literal["seen", "done"]
+"""A part of an event: what changed before it (`Event.seen`), or what it did itself."""
+
+
+@attrs.frozen
+class Touched:
+    """A file that an event changed.
+
+    Attributes:
+        path: the file.
+        seq: the number of the event.
+        part: which part of it.
+        old: the file before; None for no file.
+        new: the file afterwards, or what was kept of it; None for no file.
+        other: of a file that was moved, its other name: where it came from, or where it went.
+    """
+
+    path: RelPath
+    seq: int
+    part: Part
+    old: Entry | None
+    new: Entry | None
+    other: RelPath | None = None

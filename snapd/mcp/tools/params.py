@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import attrs
 
-from snapd.wire.values import Limit
+from snapd.wire.values import AtLeast, Limit
 
 _SESSION = '"mine" for the session of this agent, "all" for the whole folder, or the id of a session.'
 _WHOSE = f'{_SESSION} Default: "mine" if snapd knows of this session, otherwise "all".'
@@ -19,6 +19,7 @@ _PLANNED = (
     "The token of the plan, if the call before gave one. Leave it out in the first call. The other arguments must be "
     "the same in both calls."
 )
+LineNumber = Annotated[int, AtLeast(1)]
 _FILES = "Only these files or folders: relative to the root of the workspace, or absolute."
 
 
@@ -58,6 +59,24 @@ class DiffParams:
     session: Annotated[str | None, 'Since this session began: its id, or "mine" for that of this agent.'] = None
     snapshot: Annotated[str | None, f"Since this snapshot. {_SNAPSHOT}"] = None
     files: Annotated[list[str] | None, _FILES] = None
+
+
+@attrs.frozen(kw_only=True)
+class BlameParams:
+    """Says who wrote each line of a file: which step of which agent and when, the user, or somebody before snapd.
+
+    Without `first` and `last`, it covers the whole file and leaves out the text. `show` has all of a step.
+    """
+
+    path: Annotated[str, "The file: relative to the root of the workspace, or absolute."]
+    first: Annotated[
+        LineNumber | None, "The first line to look at, from 1. The answer then has the text of the lines, too."
+    ] = None
+    last: Annotated[
+        LineNumber | None,
+        "The last line to look at, with the text, too. It may be beyond the end of the file. Default: the end.",
+    ] = None
+    snapshot: Annotated[str | None, f"The file as it is in this snapshot. {_SNAPSHOT} Default: as it is now."] = None
 
 
 @attrs.frozen(kw_only=True)

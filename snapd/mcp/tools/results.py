@@ -1,6 +1,7 @@
 """The results of the tools, in the way of `snapd.wire`.
 
-What goes into a model's context is bounded: `MAX_FILES` files and `MAX_DIFF` characters of a diff at most.
+What goes into a model's context is bounded: `MAX_FILES` files, `MAX_DIFF` characters of a diff, and of a blame
+`MAX_RANGES` ranges, `MAX_TEXT` characters of lines and `MAX_LINE` of one line at most.
 """
 
 from __future__ import annotations
@@ -13,6 +14,9 @@ from snapd.wire.values import FileChange, FileOutcome, Skipped, TreeHash
 
 MAX_FILES = 50
 MAX_DIFF = 20_000
+MAX_RANGES = 200
+MAX_TEXT = 20_000
+MAX_LINE = 1000
 
 Status = Literal["planned", "done", "unchanged", "blocked", "refused", "declined"]
 
@@ -76,6 +80,36 @@ class Difference(Changes):
     now: Annotated[TreeHash, "The snapshot of the files as they are."]
     diff: Annotated[str, "The changes, as a unified diff."]
     note: Annotated[str | None, _NOTE] = None
+
+
+@attrs.frozen(kw_only=True)
+class BlamedRange:
+    """Lines that one step or person wrote, one after the other."""
+
+    first: Annotated[int, "The first line, from 1."]
+    last: Annotated[int, "The last line."]
+    author: Annotated[
+        Literal["step", "user", "before"], "`step`; `user`; or `before`, if they were there before snapd watched."
+    ]
+    agent: Annotated[str | None, "The agent."] = None
+    step_id: Annotated[str | None, "The step."] = None
+    session_id: Annotated[str | None, "The session of the step."] = None
+    mine: Annotated[Literal[True] | None, "It is of this agent's session."] = None
+    message_id: Annotated[str | None, "The message of the user that the step belongs to."] = None
+    at: Annotated[str | None, "When they were written, as RFC 3339 in UTC; absent if nobody knows."] = None
+    text: Annotated[
+        str | None, f"The lines, if `first` or `last` was given. A line is cut after {MAX_LINE} characters."
+    ] = None
+
+
+@attrs.frozen(kw_only=True)
+class Blame:
+    """Who wrote the lines of a file."""
+
+    path: Annotated[str, "The file, as the call named it."]
+    line_count: Annotated[int, "How many lines the file has."]
+    ranges: Annotated[list[BlamedRange], f"The lines without gaps, at most {MAX_RANGES} ranges."]
+    note: Annotated[str | None, "Present if there is more: how to see it."] = None
 
 
 @attrs.frozen(kw_only=True)

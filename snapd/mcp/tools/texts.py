@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from snapd.wire.values import FileChange, FileOutcome
 
-    from .results import Changed, Changes, Entry, Status
+    from .results import Blame, BlamedRange, Changed, Changes, Entry, Status
 
 _SHORT = 8
 _LISTED = 10
@@ -83,6 +83,17 @@ def history_text(entries: Sequence[Entry], cursor: str | None) -> str:
     return paragraphs(*lines, cursor and f'There is more: call again with cursor "{cursor}".')
 
 
+def blame_text(blame: Blame) -> str:
+    """Who wrote the lines of a file: a line for each range, and below it the text, where there is some."""
+    count = "1 line" if blame.line_count == 1 else f"{blame.line_count} lines"
+    lines = [f"{_shown(blame.path)}: {count}"]
+    for each in blame.ranges:
+        lines.append(_range_line(each))
+        if each.text is not None:
+            lines += [f"{number}\t{line}" for number, line in enumerate(each.text.split("\n"), each.first)]
+    return "\n".join([*lines, *filter(None, [blame.note])])
+
+
 def plan_text(plan: Changed) -> str:
     """What a plan is about: steps, files, and totals."""
     lines = []
@@ -142,6 +153,20 @@ def question_text(tool: str, plan: Changed, *, again: bool) -> str:
     verb = {"undo": "Undo this?", "redo": "Do this again?"}.get(tool, "Bring this back?")
     head = "The folder has changed meanwhile, so this is another plan. " if again else ""
     return f"{head}{verb} A snapshot keeps the files as they are now.\n{plan_text(plan)}"
+
+
+def _range_line(each: BlamedRange) -> str:
+    lines = f"line {each.first}" if each.first == each.last else f"lines {each.first}-{each.last}"
+    if each.author == "before":
+        return f"{lines}: there before snapd watched"
+    who = ["the user"] if each.author == "user" else ["step", each.step_id, each.agent]
+    marks = ["this session"] if each.mine else []
+    if each.session_id is not None and not each.mine:
+        marks.append(f"session {_shown(each.session_id)}")
+    if each.message_id is not None:
+        marks.append(f"message {_shown(each.message_id)}")
+    words = " ".join(_shown(word) for word in (*who, each.at) if word)
+    return f"{lines}: {words}" + (f" ({', '.join(marks)})" if marks else "")
 
 
 def _file_line(row: FileChange) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from snapd.core.check_report import TouchedFile, TouchedStep
-from snapd.core.timeline.model import Edited, Operated, StepBegun, StepEnded, StepsLeft
+from snapd.core.timeline.model import Edited, Kept, Operated, StepBegun, StepEnded, StepsLeft
 from snapd.store.timeline.pins import effect_blobs, snapshots
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def named_by(link: Link, session_id: SessionId | None) -> list[TouchedStep]:
     match what:
         case StepBegun() | StepEnded():
             return [TouchedStep(session_id, what.step_id)]
-        case StepsLeft() | Edited():
+        case StepsLeft() | Edited() | Kept():
             return [TouchedStep(session_id, step_id) for step_id in what.steps]
         case Operated():
             turned = [TouchedStep(session_id, turned.step_id, what.operation_id) for turned in what.turned]

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from snapd.core.model import EMPTY_TREE, TREE, ObjectId, Skip, SkipReason, TreeEntry
-from snapd.core.timeline.model import MessageSent, Operated, SnapshotId, StepBegun, StepEnded
+from snapd.core.timeline.model import Kept, MessageSent, Operated, SnapshotId, StepBegun, StepEnded
 from snapd.core.trees import files, is_among, lookup
 from snapd.store.coverage import encode
 from snapd.store.objects.codec import encode_tree, object_id
@@ -243,6 +243,9 @@ class PurgePlan:
             turned = tuple(attrs.evolve(turn, effects=self._effects(turn.effects)) for turn in what.turned)
             effects = None if what.effects is None else self._effects(what.effects)
             what = attrs.evolve(what, before=self._snapshot(what.before), turned=turned, effects=effects)
+        elif isinstance(what, Kept):
+            kept = (file for file in what.files if file[1] is None or file[1].oid not in self.contents)
+            what = attrs.evolve(what, files=tuple(kept))
         elif isinstance(what, MessageSent) and what.message_id in self._messages:
             what = attrs.evolve(what, text=None)
         elif isinstance(what, StepBegun) and what.message_id in self._messages:

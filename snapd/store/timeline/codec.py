@@ -17,6 +17,7 @@ from snapd.core.timeline.model import (
     EventPayload,
     FileSummary,
     Intent,
+    Kept,
     MessageSent,
     Operated,
     OperationKind,
@@ -35,6 +36,7 @@ from .fields import (
     ANYTHING,
     BOOLEAN,
     EFFECT,
+    FILE,
     NUMBER,
     PAIR,
     PATH,
@@ -52,9 +54,9 @@ from .fields import (
 if TYPE_CHECKING:
     from snapd.core.model import ObjectId, RelPath
 
-VERSION = 6
+VERSION = 7
 """Version 2 added steps that are left; 3, what was not undone or redone of a step; 4, what editors saved; 5, operations
-that were undone, and files that no snapshot has; 6, messages."""
+that were undone, and files that no snapshot has; 6, messages; 7, what was kept."""
 
 _SESSION_ID = text("sessionId")
 _STEP_ID = text("stepId")
@@ -139,6 +141,7 @@ _PAYLOADS: dict[str, Record[Any]] = {
         Field("description", optional(text("description")), missing=None),
     ),
     "operated": _OPERATED,
+    "kept": Record(Kept, Field("files", several(FILE)), Field("steps", _STEP_IDS)),
 }
 _NAMES = {record.made: name for name, record in _PAYLOADS.items()}
 

@@ -11,13 +11,13 @@ import attrs
 from snapd.core.timeline.model import (
     Edited,
     Event,
+    Kept,
     MessageSent,
     Operated,
     Session,
     SessionEnded,
     SessionStarted,
     SnapshotId,
-    Span,
     Step,
     StepBegun,
     StepEnded,
@@ -28,14 +28,16 @@ from snapd.core.timeline.nesting import around
 from snapd.core.timeline.queries import Tally
 from snapd.failpoints import failpoint
 
-from . import codec, messages
+from . import codec
 from .codec import decode_event, encode_claims, encode_summary, encode_uncaptured
 from .paging import AFTER_ALL, bounds, search
 from .rows import (
+    ABOUT,
     EVENT,
     HEARD,
     IN_FORCE,
     OPERATION,
+    SEEN,
     SESSION,
     STEP,
     TALLY,
@@ -47,7 +49,8 @@ from .rows import (
     undone,
 )
 from .schema import CHAINS, LINKS, TABLES, VERSION
-from .turning import end_redoing, operate
+from .tables import messages
+from .tables.turning import end_redoing, operate
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -56,7 +59,6 @@ if TYPE_CHECKING:
     from snapd.core.timeline.model import (
         Deed,
         EventPayload,
-        Message,
         OperationId,
         SessionId,
         StepId,
@@ -66,7 +68,7 @@ if TYPE_CHECKING:
 
     from .chain import Link
 
-_OF_A_CHAIN = ("undone", "turns", "spans", "operations", "steps", "messages", "sessions")
+_OF_A_CHAIN = ("undone", "turns", "kept", "spans", "operations", "steps", "messages", "sessions")
 
 
 class Database:
@@ -94,6 +96,11 @@ class Database:
     def close(self) -> None:
         """Closes the file."""
         self._connection.close()
+
+    @property
+    def connection(self) -> sqlite3.Connection:
+        """The connection, for the modules that have the questions about one table each."""
+        return self._connection
 
     def create(self, links: Iterable[Link]) -> None:
         """Creates the tables, and fills them.
@@ -186,6 +193,9 @@ class Database:
                 self._begin_step(event, what)
             case StepsLeft() | Edited():
                 pass  # the event only records the look at the work tree
+            case Kept(_, steps):
+                for step_id in steps:
+                    self._run("INSERT INTO kept VALUES (?, ?)", event.seq, step_id)
             case StepEnded() as what:
                 self._end_step(event, what)
             case Operated() as what:
@@ -274,7 +284,7 @@ class Database:
             # a step may be dropped before its parts
             self._connection.execute("PRAGMA defer_foreign_keys = ON")
             for chain in chains:
-                for table in _OF_A_CHAIN:
+                for table in (*_OF_A_CHAIN, "touched"):
                     # the names of the tables are constants
                     self._run(f"DELETE FROM {table} WHERE seq IN (SELECT seq FROM events WHERE chain = ?)", chain)  # noqa: S608
                 self._run("DELETE FROM events WHERE chain = ?", chain)
@@ -326,7 +336,7 @@ class Database:
         if isinstance(what, StepEnded):
             found: str | None = self._value("SELECT session_id FROM steps WHERE step_id = ?", what.step_id)
             return found
-        return None if isinstance(what, StepsLeft | Edited) else what.session_id
+        return None if isinstance(what, StepsLeft | Edited | Kept) else what.session_id
 
     def session(self, session_id: SessionId) -> Session | None:
         """A session by its id."""
@@ -335,20 +345,6 @@ class Database:
     def sessions(self) -> tuple[Session, ...]:
         """All sessions, in the order in which they were first begun."""
         return self._sessions("ORDER BY seq")
-
-    def message(self, session_id: SessionId, message_id: str) -> Message | None:
-        """A message of a session by its id."""
-        return messages.one(self._connection, session_id, message_id)
-
-    def last_message(self, session_id: SessionId) -> Message | None:
-        """The message that was sent last in a session."""
-        return messages.last_sent(self._connection, session_id)
-
-    def message_page(
-        self, session_id: SessionId, after: int | None, limit: int | None
-    ) -> tuple[tuple[Message, ...], int | None]:
-        """Up to `limit` messages of a session after the end of a page, and the end of this page, or None."""
-        return messages.page(self._connection, session_id, after, limit)
 
     def step(self, step_id: StepId) -> Step | None:
         """A step by its id."""
@@ -419,17 +415,14 @@ class Database:
         )
         return Tally(int(undoable), int(redoable), unknown)
 
-    def spans(self, step_id: StepId, *, spoken_for: bool = False) -> tuple[Span, ...]:
-        """The spans that have a step among their `steps`, in their order."""
-        rows = self._rows(
-            "SELECT payload, commit_id FROM spans JOIN events ON events.seq = spans.seq "
-            "JOIN steps ON steps.step_id = spans.step_id "
-            "WHERE spans.step_id = ? AND (? OR steps.spoken_for OR NOT spans.is_left) ORDER BY spans.seq",
-            step_id,
-            spoken_for,
-        )
-        events = [self._event(payload, commit, step_id if spoken_for else None) for payload, commit in rows]
-        return tuple([event.seen for event in events if event.seen is not None])
+    def events_of(self, step_id: StepId, *, spoken_for: bool = False) -> tuple[Event, ...]:
+        """The events whose spans have a step among their `steps`, in their order."""
+        rows = self._rows(SEEN, step_id, spoken_for)
+        return tuple([self._event(payload, commit, step_id if spoken_for else None) for payload, commit in rows])
+
+    def operations_about(self, session_id: SessionId) -> tuple[Event, ...]:
+        """The events of the operations about a session that are in force, in their order."""
+        return self._events(ABOUT, session_id)
 
     def beside(self, step_id: StepId) -> tuple[StepId, ...]:
         """The other steps in the spans of a step, including spans in which it was left."""
@@ -455,6 +448,10 @@ class Database:
     def events(self, before: int | None, limit: int) -> tuple[Event, ...]:
         """At most `limit` events, the newest first, with a `seq` below `before` unless that is None."""
         return self._events("WHERE seq < ? ORDER BY seq DESC LIMIT ?", AFTER_ALL if before is None else before, limit)
+
+    def event(self, seq: int) -> Event | None:
+        """The event with a number."""
+        return next(iter(self._events("WHERE seq = ?", seq)), None)
 
     def events_within(self, first: int, last: int, head: ObjectId | None) -> tuple[Event, ...]:
         """The events between two times, the newest first; with this head, unless that is None."""

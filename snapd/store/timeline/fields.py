@@ -149,6 +149,7 @@ OBJECT_ID: Kind[ObjectId] = Kind(lambda oid: oid.hex(), _read_object_id)
 SNAPSHOT = row(SnapshotId, attrgetter("tree", "coverage"), OBJECT_ID, OBJECT_ID)
 ENTRY: Kind[Entry] = Kind(lambda entry: f"{entry.mode:o} {entry.oid.hex()}", _read_entry)
 EFFECT = row(Effect, attrgetter("path", "old", "new"), PATH, optional(ENTRY), optional(ENTRY))
+FILE: Kind[tuple[RelPath, Entry | None]] = row(lambda *file: file, tuple, PATH, optional(ENTRY))
 PAIR: Kind[tuple[RelPath, RelPath]] = row(lambda *pair: pair, tuple, PATH, PATH)
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from snapd.core.model import REGULAR, TREE, TreeEntry
-from snapd.core.timeline.model import Operated
+from snapd.core.timeline.model import Kept, Operated
 from snapd.store.objects.codec import encode_tree, object_id
 
 if TYPE_CHECKING:
@@ -73,7 +73,11 @@ def pins(event: Event) -> Pins:
 
 
 def effect_blobs(event: Event) -> Iterator[tuple[RelPath, ObjectId]]:
-    """The files in the effects of an operation: the paths, with the blobs before and after."""
+    """The files in the effects of an operation, with the blobs before and after; and what was kept of files."""
+    if isinstance(event.what, Kept):
+        for path, entry in event.what.files:
+            if entry is not None:
+                yield path, entry.oid
     if isinstance(event.what, Operated):
         for effects in (event.what.effects or (), *(turned.effects for turned in event.what.turned)):
             for effect in effects:

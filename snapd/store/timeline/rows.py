@@ -21,6 +21,15 @@ FROM spans JOIN steps ON steps.step_id = spans.step_id
 WHERE spans.seq = ? ORDER BY spans.place
 """
 """The steps of a span, with one that counts as spoken for: whether each was left, and was spoken for."""
+SEEN = """
+SELECT payload, commit_id FROM spans JOIN events ON events.seq = spans.seq JOIN steps ON steps.step_id = spans.step_id
+WHERE spans.step_id = ? AND (? OR steps.spoken_for OR NOT spans.is_left) ORDER BY spans.seq
+"""
+"""The events whose spans a step is among, where it was left only if it is spoken for."""
+ABOUT = """
+JOIN operations USING (seq) WHERE operations.session_id = ? AND state IN ('applied', 'partly') ORDER BY events.seq
+"""
+"""The events of operations about a session that changed something by themselves and were not undone as a whole."""
 IN_FORCE = """
 SELECT name FROM (
     SELECT step_id AS name, MAX(spans.seq) AS last, steps.seq AS begun FROM spans JOIN steps USING (step_id)
@@ -32,9 +41,10 @@ ORDER BY last DESC, begun DESC
 """The names of steps and operations that were not undone as a whole, the last to change anything first."""
 OPERATION = "SELECT payload, commit_id, state FROM operations JOIN events USING (seq) WHERE operation_id = ?"
 TALLY = """
-SELECT TOTAL(state IN ('applied', 'partly') AND NOT is_empty),
-    TOTAL(EXISTS (SELECT 1 FROM undone WHERE undone.step_id = steps.step_id AND redoable))
-FROM steps WHERE session_id = ?
+SELECT
+    (SELECT COUNT(*) FROM steps WHERE session_id = ?1 AND state IN ('applied', 'partly') AND is_empty = 0),
+    -- a cross join begins with what was undone, which is little
+    (SELECT COUNT(DISTINCT step_id) FROM undone CROSS JOIN steps USING (step_id) WHERE redoable AND session_id = ?1)
 """
 """How many steps of a session can be undone, as far as the kept summaries show, and how many redone."""
 STEP = """

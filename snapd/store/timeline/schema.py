@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-VERSION = 9
+VERSION = 10
 """The version of the tables: a database of another version is rebuilt from the events."""
 
 TABLES = (
@@ -64,6 +64,8 @@ TABLES = (
     """,
     "CREATE INDEX steps_of_a_part ON steps (session_id, part_id) WHERE part_id IS NOT NULL",
     "CREATE INDEX steps_of_a_step ON steps (parent, seq) WHERE parent IS NOT NULL",
+    # for counts, which every step asks for: without it they read all that is known of each step
+    "CREATE INDEX steps_to_count ON steps (session_id, state, is_empty, step_id)",
     "CREATE INDEX open_steps ON steps (seq) WHERE state = 'open'",
     # `seq` is the event that first named the message; `sent` is the last that said that it was sent, or null
     """
@@ -127,6 +129,29 @@ TABLES = (
     ) WITHOUT ROWID
     """,
     "CREATE INDEX redoable_undone ON undone (step_id) WHERE redoable",
+    # `Kept.steps`
+    """
+    CREATE TABLE kept (
+        seq INTEGER NOT NULL,
+        step_id TEXT NOT NULL REFERENCES steps,
+        PRIMARY KEY (seq, step_id)
+    ) WITHOUT ROWID
+    """,
+    # the files that each event changed: filled when somebody asks, in the order of the events, see `touched`
+    """
+    CREATE TABLE touched (
+        path BLOB NOT NULL,
+        seq INTEGER NOT NULL,
+        part TEXT NOT NULL,
+        old TEXT,
+        new TEXT,
+        other BLOB,
+        PRIMARY KEY (path, seq, part)
+    ) WITHOUT ROWID
+    """,
+    "CREATE INDEX touched_by_an_event ON touched (seq)",
+    # the last event whose files are in `touched`
+    "CREATE TABLE listed (seq INTEGER NOT NULL)",
 )
 
 LINKS = """
@@ -136,6 +161,7 @@ FROM (
     UNION SELECT turns.seq, steps.seq FROM turns JOIN steps USING (step_id)
     UNION SELECT turns.seq, operations.seq FROM turns JOIN operations ON operations.operation_id = turns.turned
     UNION SELECT operations.seq, steps.seq FROM operations JOIN steps ON steps.step_id = operations.root
+    UNION SELECT kept.seq, steps.seq FROM kept JOIN steps USING (step_id)
     UNION SELECT part.seq, whole.seq FROM steps AS part JOIN steps AS whole ON whole.step_id = part.parent
     UNION SELECT back.seq, back_to.seq FROM operations AS back JOIN operations AS back_to
         ON back_to.operation_id = back.undoes

@@ -32,13 +32,14 @@ from .database import Database
 from .numbers import Numbers
 from .pins import effect_blobs, snapshots
 from .sealed import fresh, is_sealed, remove, seal
+from .tables import messages, touched
 from .verify import rows, rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
 
     from snapd.core.model import ObjectId, RelPath
-    from snapd.core.timeline.model import Event, SnapshotId, StepId, Summary
+    from snapd.core.timeline.model import Event, SnapshotId, Span, StepId, Summary
     from snapd.store.repository import ShadowRepository
 
 logger = logging.getLogger(__name__)
@@ -59,6 +60,16 @@ def _asked(question: Callable[Concatenate[Database, P], T]) -> Callable[Concaten
     return ask
 
 
+def _asked_of(question: Callable[Concatenate[sqlite3.Connection, P], T]) -> Callable[Concatenate[Timeline, P], T]:
+    """The method of `Timeline` that asks one table of its database a question."""
+
+    @wraps(question)
+    def ask(timeline: Timeline, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return timeline._ask(lambda database: question(database.connection, *args, **kwargs))
+
+    return ask
+
+
 class Timeline:
     """The timeline of a repository. Safe to use from several threads.
 
@@ -66,6 +77,9 @@ class Timeline:
 
     Args:
         repository: holds the events; the caller owns it.
+
+    Attributes:
+        epoch: grows when events go, or become others.
     """
 
     def __init__(self, repository: ShadowRepository) -> None:
@@ -77,6 +91,7 @@ class Timeline:
         self._database: Database | None = None
         self._in_file = True
         self._attempted = 0
+        self.epoch = 0
         self._supposing = False
 
     def close(self) -> None:
@@ -293,6 +308,7 @@ class Timeline:
                 # the references show which chains were dropped
                 self._close_database()
                 raise
+            self.epoch += 1
             self._ask(lambda database: database.drop(names))
 
     def rewritten(self, change: Callable[[Event], Event]) -> tuple[dict[str, ObjectId], dict[ObjectId, bytes]]:
@@ -307,6 +323,7 @@ class Timeline:
             IoError: the database could not be removed; it will not be used.
         """
         with self._lock:
+            self.epoch += 1
             self._chains = None
             self._close_database()
             with os_errors(self._path):
@@ -345,9 +362,9 @@ class Timeline:
 
     session = _asked(Database.session)
     sessions = _asked(Database.sessions)
-    message = _asked(Database.message)
-    last_message = _asked(Database.last_message)
-    message_page = _asked(Database.message_page)
+    message = _asked_of(messages.one)
+    last_message = _asked_of(messages.last_sent)
+    message_page = _asked_of(messages.page)
     step = _asked(Database.step)
     step_of_part = _asked(Database.step_of_part)
     steps = _asked(Database.steps)
@@ -356,7 +373,8 @@ class Timeline:
     find_steps = _asked(Database.find_steps)
     parts = _asked(Database.parts)
     open_steps = _asked(Database.open_steps)
-    spans = _asked(Database.spans)
+    events_of = _asked(Database.events_of)
+    operations_about = _asked(Database.operations_about)
     beside = _asked(Database.beside)
     operation = _asked(Database.operation)
     deed = _asked(Database.deed)
@@ -364,8 +382,18 @@ class Timeline:
     redoable = _asked(Database.redoable)
     undone = _asked(Database.undone)
     tally = _asked(Database.tally)
+    event = _asked(Database.event)
     events = _asked(Database.events)
     events_within = _asked(Database.events_within)
+    unlisted = _asked_of(touched.unlisted)
+    list_files = _asked_of(touched.add)
+    touched_of = _asked_of(touched.of_file)
+    touched_since = _asked_of(touched.since)
+
+    def spans(self, step_id: StepId, *, spoken_for: bool = False) -> tuple[Span, ...]:
+        """See `core.ports.timeline.Timeline`."""
+        events = self.events_of(step_id, spoken_for=spoken_for)
+        return tuple([event.seen for event in events if event.seen is not None])
 
     # -- the database
 

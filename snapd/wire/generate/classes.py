@@ -99,12 +99,14 @@ class Notation:
     Attributes:
         names: of the plain types. A class is written by its own name.
         array: the type of an array, with `{}` for that of its members.
+        mapping: the type of an object whose names are data, with `{}` for that of its members.
         literal: writes the type that has only the given values.
         aliases: the types that it writes by name, as in `values.ALIASES`.
     """
 
     names: Mapping[Any, str]
     array: str
+    mapping: str
     literal: Callable[[tuple[Any, ...]], str]
     aliases: Mapping[str, Any]
 
@@ -123,6 +125,8 @@ class Notation:
             return " | ".join(dict.fromkeys(map(self.write, arguments)))
         if origin is list:
             return self.array.format(self.write(arguments[0]))
+        if origin is dict:
+            return self.mapping.format(self.write(arguments[1]))
         return self.names.get(annotation) or str(annotation.__name__)
 
 

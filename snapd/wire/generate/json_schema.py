@@ -51,6 +51,8 @@ def type_schema(annotation: Any, refer: Callable[[WireClass], dict[str, Any]]) -
         return {"enum": list(arguments)}
     if origin is list:
         return {"type": "array", "items": type_schema(arguments[0], refer)}
+    if origin is dict:
+        return {"type": "object", "additionalProperties": type_schema(arguments[1], refer)}
     if origin in (Union, UnionType):
         return {"anyOf": [type_schema(part, refer) for part in arguments]}
     if attrs.has(annotation):

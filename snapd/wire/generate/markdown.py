@@ -32,6 +32,7 @@ _PROSE = Path(__file__).parents[1] / "prose.md"
 _NOTATION = Notation(
     {str: "string", bool: "boolean", float: "number", int: "integer", NoneType: "null"},
     "{}[]",
+    "Record<string, {}>",
     lambda values: " | ".join(map(json.dumps, values)),
     {"TreeHash": TreeHash},
 )

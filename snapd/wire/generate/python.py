@@ -34,7 +34,11 @@ from .classes import (
 
 _WIDTH = 120
 _NOTATION = Notation(
-    {NoneType: "None"}, "list[{}]", lambda literals: f"Literal[{', '.join(map(_literal, literals))}]", values.ALIASES
+    {NoneType: "None"},
+    "list[{}]",
+    "dict[str, {}]",
+    lambda literals: f"Literal[{', '.join(map(_literal, literals))}]",
+    values.ALIASES,
 )
 
 

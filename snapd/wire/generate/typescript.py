@@ -29,6 +29,7 @@ from .classes import (
 _NOTATION = Notation(
     {str: "string", bool: "boolean", float: "number", int: "number", NoneType: "null"},
     "{}[]",
+    "Record<string, {}>",
     lambda literals: " | ".join(map(json.dumps, literals)),
     values.ALIASES,
 )

@@ -5,7 +5,6 @@ The file that had the name in that moment is moved aside, and checked once more 
 
 from __future__ import annotations
 
-import hashlib
 import os
 import secrets
 from typing import TYPE_CHECKING
@@ -15,12 +14,10 @@ import attrs
 from snapd.core.model import SYMLINK
 from snapd.failpoints import failpoint
 from snapd.worktree.fs.rename import exchange, rename_no_replace
-from snapd.worktree.fs.stable_read import read_link, read_stable, signature
+from snapd.worktree.fs.stable_read import blob_id, read_link, read_stable, signature
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from snapd.core.model import ObjectId, Signature
+    from snapd.core.model import Signature
     from snapd.core.plan import CapturedFile
 
 _KEPT_NAME_BYTES = 230
@@ -118,18 +115,7 @@ def _still_stands(directory: int, name: bytes, captured: CapturedFile) -> bool:
     if attrs.evolve(now, ctime_ns=captured.signature.ctime_ns) != captured.signature:
         return False
     if captured.entry.mode == SYMLINK:
-        found = read_link(directory, name, _blob_id)
+        found = read_link(directory, name, blob_id)
     else:
-        found = read_stable(directory, name, now.size, _blob_id)
+        found = read_stable(directory, name, now.size, blob_id)
     return isinstance(found, tuple) and found[:2] == (captured.entry.oid, now)
-
-
-def _blob_id(size: int, chunks: Iterator[bytes]) -> ObjectId:
-    """The id that the store gives these bytes; raises ValueError if their number is not `size`."""
-    digest = hashlib.sha1(b"blob %d\0" % size)
-    for chunk in chunks:
-        digest.update(chunk)
-        size -= len(chunk)
-    if size:
-        raise ValueError("the file grew or shrank while it was read")
-    return digest.digest()

@@ -6,6 +6,7 @@ Every path is opened part by part with `O_NOFOLLOW`: a directory that somebody r
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import stat
 import time
@@ -163,6 +164,17 @@ def read_link(
         if signature(os.stat(name, dir_fd=directory, follow_symlinks=False)) == before:
             return oid, before, is_racy(before.ctime_ns, looked_at)
     return SkipReason.UNSTABLE
+
+
+def blob_id(size: int, chunks: Iterator[bytes]) -> ObjectId:
+    """The id that the store gives these bytes; raises ValueError if their number is not `size`."""
+    digest = hashlib.sha1(b"blob %d\0" % size)
+    for chunk in chunks:
+        digest.update(chunk)
+        size -= len(chunk)
+    if size:
+        raise ValueError("the file grew or shrank while it was read")
+    return digest.digest()
 
 
 def regular(path: str | bytes, flags: int, *, directory: int | None = None) -> int:

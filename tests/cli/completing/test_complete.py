@@ -34,6 +34,7 @@ def step(home: Home, project: str) -> str:
 def test_commands_options_and_choices(home: Home, project: str) -> None:
     assert {name.strip() for name in told(home, project, "")} == set(COMMANDS)
     assert told(home, project, "st") == {
+        "stage ": "put what steps changed, and nothing else, into the git index for the next commit",
         "status ": "show the state of the folder's snapshots and settings",
         "step ": "begin or end a step, from the hooks of an agent",
         "stop ": "end the daemon",
@@ -59,6 +60,16 @@ def test_steps_sessions_and_snapshots(home: Home, project: str, step: str) -> No
     times = [word for word in told(home, project, "files", "@") if ":" in word]
     # what is offered is understood
     assert home.run(project, "files", times[0].strip()).out == home.run(project, "files", tree).out
+
+
+def test_a_session_and_a_command(home: Home, project: str, step: str) -> None:
+    assert list(told(home, project, "bisect", "")) == ["-- ", "work "]
+    assert list(told(home, project, "bisect", "--reuse", "w")) == ["work "]
+    assert list(told(home, project, "bisect", "work", "")) == ["-- "]
+    for before in ((), ("work",), ("--reuse", "work")):
+        assert "sh " in told(home, project, "bisect", *before, "--", "s")
+        assert list(told(home, project, "bisect", *before, "--", "sh", "a")) == ["a b.txt "]
+        assert list(told(home, project, "bisect", *before, "--", "sh", "--", "a")) == ["a b.txt "]
 
 
 def test_messages_and_agents(home: Home, project: str) -> None:

@@ -16,6 +16,7 @@ from snapd.cli.reference.schema import name_of, text
 from tests.cli.reference.schema import problems
 from tests.cli.running import Home
 from tests.cli.steps import numbered, put
+from tests.support.git import run_git
 
 if TYPE_CHECKING:
     import argparse
@@ -32,14 +33,22 @@ CALLS: dict[str, list[str]] = {
     "status": ["status"],
     "revert": ["revert {first} a.txt -n"],
     "restore": ["restore {first} -n", "restore {first} -y"],
+    "review": ["review", "review -p"],
+    "blame": ["blame a.txt", "blame a.txt:1"],
+    "keep": ["keep --all"],
     "snapshots": ["snapshots -n 0"],
+    "export": ["export last ../out"],
+    "bisect": ["bisect -- grep -q 4 a.txt", "bisect s --reuse -- grep -q 4 a.txt"],
     "sessions": ["sessions"],
     "log": ["log -n 0", "log -n 0 -p"],
     # it goes on for ever; each of its lines is an answer
     "watch": [],
+    # its answer is an address, and then it serves
+    "web": [],
     "undo": ["undo {step} -n", "undo {step} a.txt -n", "undo {step} -y"],
     "redo": ["redo --session s -y"],
     "revert-hunk": ["revert-hunk {step} a.txt 1 -n"],
+    "stage": ["stage s -n", "stage {step}", "stage {step} --file new.txt --message"],
     "step begin": ["step begin --session s"],
     "step end": ["step end {step}", "step end --all"],
     "session end": ["session end s"],
@@ -66,6 +75,8 @@ class Work:
         self.home = Home()
         self.project = self.home.project("p", {"a.txt": numbered(9), "bytes": b"\xff\0", "gone.txt": b"key\n"})
         os.mkfifo(os.path.join(self.project, "pipe"))
+        run_git(self.project, "init", "-q")
+        run_git(self.project, "add", "a.txt")
         self.first = self.home.run(self.project, "track").text.strip()
         os.remove(os.path.join(self.project, "gone.txt"))
         self.step = self.home.run(self.project, "step", "begin", "--session", "s", "--agent", "bot").text.strip()
@@ -75,8 +86,8 @@ class Work:
 
     def ask(self, call: str) -> tuple[int, Any, str]:
         """The exit code, what is printed as JSON, and what else is said."""
-        words = call.format(first=self.first, step=self.step).split()
-        done = self.home.run(self.project, *words, "--json")
+        own, *command = call.format(first=self.first, step=self.step).partition(" -- ")
+        done = self.home.run(self.project, *own.split(), "--json", *"".join(command).split())
         return done.code, done.json, done.err
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import tempfile
 from pathlib import Path
@@ -15,6 +16,7 @@ from snapd_client import Client
 from snapd.cli.parsing.parser import COMMANDS, SHOWING
 from tests.cli import in_process
 from tests.cli.running import WAIT, Terminal
+from tests.support.git import run_git
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -125,6 +127,34 @@ def run(bench: Bench) -> Any:
     return words, lambda: bench.client.session_list()["sessions"][-1]["undoable"] == 1
 
 
+def bisect(bench: Bench) -> Any:
+    bench.step()
+    return ["bisect", "--", "sh", "-c", "echo looking && echo looking >&2 && grep -q 1 a"], lambda: bench.text == "2\n"
+
+
+def export(bench: Bench) -> Any:
+    out = bench.root.parent / f"{bench.root.name}-out"
+    shutil.rmtree(out, ignore_errors=True)
+    return ["export", bench.tree, str(out)], lambda: (out / "a").read_text() == "1\n"
+
+
+def keep(bench: Bench) -> Any:
+    bench.step()
+    return ["keep", "--all"], lambda: bench.client.review_list()["pendingFiles"] == 0
+
+
+def stage(bench: Bench) -> Any:
+    run_git(bench.root, "init", "-q")
+    (bench.root / "a").write_text("1\n")
+    run_git(bench.root, "add", "a")
+    return ["stage", bench.step()], lambda: run_git(bench.root, "show", ":a") == b"2\n"
+
+
+def review(bench: Bench) -> Any:
+    bench.step()
+    return ["review"], lambda: True
+
+
 def purge(bench: Bench) -> Any:
     (bench.root / "secret").write_text("x" * 100)
     tree = bench.client.track()["hash"]
@@ -168,6 +198,12 @@ CASES: list[tuple[Callable[[Bench], Any], int]] = [
     (step_end, 0),
     (session_end, 0),
     (run, 7),
+    (bisect, 0),
+    (export, 0),
+    (review, 0),
+    (always("blame", "a"), 0),
+    (keep, 0),
+    (stage, 0),
     (always("gc"), 0),
     (always("du"), 0),
     (purge, 0),

@@ -204,7 +204,7 @@ def said(ask: Ask, request: OperationOptions) -> Said:
         return Said(error=f"{error.kind}: {error.message}")
 
 
-@pytest.mark.parametrize("seed", range(amount(12, 200, "SNAPD_MODEL_SEEDS")))
+@pytest.mark.parametrize("seed", range(amount(6, 200, "SNAPD_MODEL_SEEDS")))
 def test_random_histories(seed: int, tmp_path: Path) -> None:
     dice = Random(seed)
     history = History(tmp_path, dice)

@@ -330,7 +330,7 @@ def test_a_move_is_gits(tmp_path: Path, before: Items, after: Items) -> None:
     assert b"".join(bench.workspace.diff(old, new, (), Call(), renames=True)) == raw
 
 
-@pytest.mark.parametrize("seed", range(amount(20, 400)))
+@pytest.mark.parametrize("seed", range(amount(10, 400)))
 def test_moves_among_many_files_are_gits(tmp_path: Path, seed: int) -> None:
     dice = random.Random(seed)
     before: dict[str, Item] = {

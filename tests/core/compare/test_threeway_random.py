@@ -46,7 +46,7 @@ def state(draw: st.DrawFn, names: Sequence[str] = NAMES) -> State:
 
 
 @given(st.lists(state(), min_size=3, max_size=5), st.data())
-@settings(deadline=None, max_examples=amount(60, 1000))
+@settings(deadline=None, max_examples=amount(30, 1000))
 def test_undo_and_redo(objects: Objects, states: list[State], data: st.DataObject) -> None:
     """Any steps of some are taken back, whatever the others did; redone, all is as it was."""
     steps = sorted(data.draw(st.sets(st.integers(0, len(states) - 2), min_size=1)), reverse=True)
@@ -79,7 +79,7 @@ def test_undo_and_redo(objects: Objects, states: list[State], data: st.DataObjec
 
 
 @given(st.lists(state(), min_size=2, max_size=5))
-@settings(deadline=None, max_examples=amount(50, 1000))
+@settings(deadline=None, max_examples=amount(25, 1000))
 def test_all_steps_taken_back_are_as_if_they_had_not_been(objects: Objects, states: list[State]) -> None:
     overlay = objects.overlay(states[-1])
     taken = undo(objects, overlay, states, range(len(states) - 2, -1, -1))
@@ -106,7 +106,7 @@ FLAT = state(["a", "b", "c"]).map(lambda found: {name: of_its_own(name, item) fo
 
 
 @given(FLAT, FLAT, FLAT)
-@settings(deadline=None, max_examples=amount(60, 1000))
+@settings(deadline=None, max_examples=amount(30, 1000))
 def test_without_moves_it_is_gits_merge(objects: Objects, before: State, left: State, now: State) -> None:
     taken = take(objects, Story(before, (left, now)))
     merged, conflicts = objects.git_merge(left, now, before)
@@ -139,7 +139,7 @@ def merge_file(folder: Path, base: bytes, ours: bytes, theirs: bytes) -> bytes |
 
 
 @given(TEXTS, TEXTS, TEXTS)
-@settings(deadline=None, max_examples=amount(100, 1000))
+@settings(deadline=None, max_examples=amount(50, 1000))
 def test_texts_merge_as_with_git_merge_file(
     objects: Objects, tmp_path_factory: pytest.TempPathFactory, base: bytes, ours: bytes, theirs: bytes
 ) -> None:

@@ -259,7 +259,7 @@ def test_a_power_cut_at_any_sync(
     monkeypatch.undo()
     disk.close()
     assert len(found) > 50
-    found = found[:: amount(3, 1)]
+    found = found[:: amount(6, 1)]
     path, answered = steps.path, steps.answered
     do_not_sync(monkeypatch)
     for where, known, was_expired in found:

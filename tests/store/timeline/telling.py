@@ -71,10 +71,7 @@ class Telling:
 
     def blob(self, data: bytes) -> ObjectId:
         """Stores a file that is in no tree."""
-        with self.store.batch() as batch:
-            oid = batch.blob(data)
-            batch.commit()
-        return oid
+        return self.store.store_blob(data)
 
     def _stored(self, coverage: Coverage) -> Snapshot:
         with self.store.batch() as batch:

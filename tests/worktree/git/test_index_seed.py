@@ -174,7 +174,7 @@ def test_a_copy_has_other_inodes(repo: Path, tmp_path: Path) -> None:
 def test_a_rewrite_in_the_tick_of_the_add(repo: Path, set_back: bool) -> None:
     """Nothing waits here: many rounds fall into one tick of the clock that stamps files."""
     path = repo / "a.txt"
-    for number in range(amount(75, 300)):
+    for number in range(amount(40, 300)):
         path.write_bytes(b"%05d first" % number)
         old = 1_600_000_000_123_456_789
         if set_back:

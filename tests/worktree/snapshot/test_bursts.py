@@ -17,7 +17,7 @@ from tests.worktree.snapshot.bursts import CASES, Generator, explain, play
 
 SEEDS = {11: places.base, 12: places.DISK}
 """Each with where it is played: inodes, times and orders are others on a disk."""
-BURSTS = amount(20, 250)
+BURSTS = amount(10, 250)
 """For each case and seed; `python -m tests.worktree.snapshot.bursts ROUNDS` runs as many as one likes."""
 
 

@@ -154,7 +154,4 @@ class UndoParts(UndoOperation):
             return change.old
         left = change.new or change.old
         assert left is not None
-        with self._objects.batch() as batch:
-            oid = batch.blob(data)
-            batch.commit()
-        return Entry(left.mode, oid)
+        return Entry(left.mode, self._objects.store_blob(data))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .codec import encode_claims
+from snapd.store.timeline.codec import encode_claims
 
 if TYPE_CHECKING:
     import sqlite3

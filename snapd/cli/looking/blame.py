@@ -1,0 +1,89 @@
+"""`snapd blame`."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING, Any
+
+from snapd.cli.exit_codes import DONE
+from snapd.cli.requests.connection import ask, backend, in_folder
+from snapd.cli.requests.names import short
+from snapd.cli.requests.snapshots import find_snapshot
+from snapd.cli.terminal import pager
+from snapd.cli.terminal.filenames import printable
+from snapd.cli.terminal.layout import fit, one_line, pad
+from snapd.cli.terminal.output import Painter, print_json
+from snapd.cli.terminal.times import ago, local_now, moment
+from snapd.core.errors import InvalidParams, os_errors
+
+if TYPE_CHECKING:
+    import argparse
+
+_LINES = re.compile(r"(?P<file>.+):(?P<first>[0-9]+)(?:-(?P<last>[0-9]+))?", re.DOTALL)
+_WHO = 24
+"""Columns for who wrote a line."""
+
+
+def blame(options: argparse.Namespace) -> int:
+    """Shows who wrote each line of a file."""
+    file, lines = _split(options)
+    with backend(options) as found:
+        tree = None if options.hash is None else find_snapshot(found, options.hash)
+        params = {"file": in_folder(options, file), "hash": tree, "range": lines}
+        answer = ask(found, "snapshot/blame", params)
+        if options.json:
+            print_json(answer)
+            return DONE
+        path = os.path.join(options.directory, file)
+        text = _on_disk(path) if tree is None else _text(ask(found, "snapshot/fileAt", {**params, "range": None}))
+    pager.show(options, _table(Painter(options), answer["lines"], text))
+    return DONE
+
+
+def _split(options: argparse.Namespace) -> tuple[str, dict[str, int] | None]:
+    """The file, and the lines that the name ends with; a file that has such a name goes first."""
+    found = _LINES.fullmatch(options.file)
+    if found is None or os.path.lexists(os.path.join(options.directory, options.file)):
+        return options.file, None
+    first = int(found["first"])
+    last = int(found["last"] or first)
+    if not 1 <= first <= last:
+        raise InvalidParams(
+            f"{options.file}: expected lines such as 12 or 12-20, from 1", hint="the last line follows the first"
+            , field="FILE",
+        )  # fmt: skip
+    return found["file"], {"start": first, "count": last - first + 1}
+
+
+def _on_disk(path: str) -> list[str]:
+    with os_errors(path), open(path, "rb") as file:
+        return file.read().decode(*pager.ENCODING).split("\n")
+
+
+def _text(file: dict[str, Any]) -> list[str]:
+    if file["encoding"] != "base64":
+        return str(file["content"]).split("\n")
+    from base64 import b64decode
+
+    return b64decode(file["content"]).decode(*pager.ENCODING).split("\n")
+
+
+def _table(painter: Painter, runs: list[dict[str, Any]], text: list[str]) -> str:
+    now = local_now()
+    width = len(str(max((run["start"] + run["count"] - 1 for run in runs), default=0)))
+    rows = []
+    for run in runs:
+        style = "dim" if run["author"] == "before" else "yellow" if run["author"] == "step" else "cyan"
+        when = ago(moment(run["at"]), now) if "at" in run else ""
+        who = f"{painter.paint(pad(fit(_who(run), _WHO), _WHO), style)}  {painter.paint(pad(when, 16), 'dim')}"
+        for line in range(run["start"], run["start"] + run["count"]):
+            content = text[line - 1] if line <= len(text) else ""
+            rows.append(f"{who}  {painter.paint(str(line).rjust(width), 'dim')}  {printable(content)}".rstrip())
+    return "\n".join(rows) + "\n" if rows else ""
+
+
+def _who(run: dict[str, Any]) -> str:
+    if run["author"] != "step":
+        return "you" if run["author"] == "user" else "before"
+    return one_line(" ".join(filter(None, (short(run["stepId"]), run.get("agent")))))

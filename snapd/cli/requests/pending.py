@@ -1,0 +1,107 @@
+"""Asks for pending changes, and has a person choose among them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from snapd.cli.terminal.choosing import choose
+from snapd.cli.terminal.filenames import printable
+from snapd.cli.terminal.layout import one_line
+from snapd.core.errors import InvalidParams
+
+from .connection import ask, pages
+from .names import file_of
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator, Sequence
+
+    from snapd.backend import Backend
+
+_ON_A_PAGE = 500
+
+
+def pending(found: Backend, session_id: str | None = None) -> list[dict[str, Any]]:
+    """All files with pending changes, ordered by name."""
+    return list(pages(found, "review/list", {"sessionId": session_id, "limit": _ON_A_PAGE}, "files"))
+
+
+def named(files: Sequence[dict[str, Any]], names: Sequence[str], shown: Sequence[str]) -> list[dict[str, Any]]:
+    """Those of some files that are named, or that lie below a folder that is; all if nothing is named.
+
+    Args:
+        files: with pending changes.
+        names: relative to the folder.
+        shown: the same as the person wrote them, for the error message.
+
+    Raises:
+        InvalidParams: a name stands for none of the files.
+    """
+    for name, written in zip(names, shown, strict=True):
+        if not any(_is_below(row, name) for row in files):
+            raise InvalidParams(
+                f"{printable(written)} has no pending changes",
+                hint="'snapd review' lists the files with pending changes",
+                field="FILE",
+            )
+    return [row for row in files if not names or any(_is_below(row, name) for name in names)]
+
+
+def _is_below(row: dict[str, Any], name: str) -> bool:
+    paths = [row[key] for key in ("file", "renamedFrom") if key in row]
+    return name in ("", ".") or any(path == name or path.startswith(f"{name.rstrip('/')}/") for path in paths)
+
+
+def chosen_hunks(
+    options: argparse.Namespace, found: Backend, files: Sequence[dict[str, Any]], verb: str
+) -> Iterator[dict[str, Any]]:
+    """Has a person choose among pending hunks, file by file.
+
+    Args:
+        options: of the command.
+        found: who answers.
+        files: with pending changes.
+        verb: what is done to a chosen hunk.
+
+    Yields:
+        The params of a request for each file of which something was chosen: what the person was shown is in `expect`.
+
+    Raises:
+        InvalidParams: nobody can be asked.
+    """
+    for row in files:
+        file = file_of(row)
+        shown = ask(found, "review/file", {"file": file})
+        expect = {file: shown["id"]}
+        # what has no hunks is one piece
+        hunks = shown["hunks"] or [{"index": -1, "header": as_a_whole(shown), "lines": []}]
+        title = f"{printable(row['file'])}  {authors(found, row['owners'])}"
+        answer = choose(options, title, hunks, verb, f"name files without -p, or {verb} all hunks with --yes")
+        if -1 in answer.hunks or (answer.hunks and len(answer.hunks) == len(hunks)):
+            yield {"files": [file], "expect": expect}
+        elif answer.hunks:
+            yield {"file": file, "hunks": answer.hunks, "expect": expect}
+        if answer.is_last:
+            return
+
+
+def as_a_whole(shown: dict[str, Any]) -> str:
+    """What happened to a file without hunks."""
+    if "renamedFrom" in shown:
+        return f"renamed from {printable(shown['renamedFrom'])}"
+    if shown["status"] == "modified" and shown.get("oldMode") != shown.get("newMode"):
+        return f"mode {shown['oldMode']} → {shown['newMode']}"
+    return f"{shown['status']}, as a whole"
+
+
+def authors(found: Backend, owners: Sequence[dict[str, Any]]) -> str:
+    """The agents behind changes, each once; of an agent without a name, its session."""
+    known = _agents(found)
+    names = dict.fromkeys(known.get(owner["sessionId"]) or owner["sessionId"] for owner in owners)
+    return one_line(", ".join(names))
+
+
+def _agents(found: Backend) -> dict[str, str | None]:
+    from .names import all_sessions
+
+    return {session["sessionId"]: session.get("agent") for session in all_sessions(found)}

@@ -1,0 +1,90 @@
+"""The pane of the files with pending changes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from snapd.cli.requests.names import file_of
+from snapd.cli.terminal.output import LETTERS, printable
+
+from .labels import agents_of, counts_of
+from .pending import Pending
+from .rows import Rows
+
+if TYPE_CHECKING:
+    from .history import History
+
+
+class PendingPane(Rows):
+    """Shows a row for all that is pending, and below it one for each file; the cursor stays on its file.
+
+    Attributes:
+        pending: what is shown.
+
+    Args:
+        name: id of the widget.
+        history: knows the agents.
+    """
+
+    def __init__(self, name: str, history: History) -> None:
+        super().__init__(name)
+        self.pending = Pending()
+        self._history = history
+        self._is_loaded = False
+
+    @property
+    def count(self) -> int:
+        """See `Rows.count`."""
+        return 1 + len(self.pending.files)
+
+    @property
+    def selected(self) -> dict[str, Any] | None:
+        """The file that the cursor is on; None for all of them."""
+        return self.pending.files[self.cursor - 1] if self.cursor else None
+
+    def spans(self, at: int) -> list[tuple[str, str]]:
+        """See `Rows.spans`."""
+        if at == 0:
+            return [("all ", "bold"), *_totals(self.pending)]
+        file = self.pending.files[at - 1]
+        letter, style = LETTERS[file["status"]]
+        name = [(letter, style), (f" {printable(file['file'])} ", ""), *counts_of(file)]
+        return [*name, (f"  {agents_of(self._history, file['owners'])}", "dim")]
+
+    def update_rows(self, pending: Pending) -> None:
+        """Shows what is pending now.
+
+        If the file of the cursor is pending no more, the cursor goes to the next one that still is, so that whoever
+        reviews goes on.
+        """
+        before, top = self.pending.files, self.scroll_offset.y
+        order = [*before[self.cursor - 1 :], *before[: self.cursor - 1][::-1]] if self.cursor else []
+        self.pending = pending
+        places = {file_of(file): at for at, file in enumerate(pending.files, 1)}
+        was = self.cursor
+        if not self._is_loaded:
+            self.cursor = min(1, len(pending.files))
+            self._is_loaded = True
+        elif self.cursor:
+            self.cursor = next((places[file_of(file)] for file in order if file_of(file) in places), 0)
+        self.resize()
+        if top and was >= top:
+            # the cursor stays on its line of the screen
+            self.scroll_to_line(max(0, top + self.cursor - was))
+        self.keep_cursor_in_view()
+
+    def move_by_file(self, direction: int) -> bool:
+        """Moves the cursor to the next file, or the one before; gives whether there is one."""
+        to = self.cursor + direction
+        if not 1 <= to < self.count:
+            return False
+        self.action_move(direction)
+        return True
+
+
+def _totals(pending: Pending) -> list[tuple[str, str]]:
+    count = len(pending.files)
+    if not count:
+        return [("nothing is pending", "dim")]
+    files = "1 file" if count == 1 else f"{count} files"
+    return [(f"{files} ", ""), (f"+{pending.additions}", "green"), (" ", ""), (f"-{pending.deletions}", "red")]

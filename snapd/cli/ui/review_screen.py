@@ -1,0 +1,306 @@
+"""The screen for a review: what agents left pending, kept or undone hunk by hunk."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+
+from textual import on
+from textual.binding import Binding
+from textual.containers import Container
+from textual.screen import ModalScreen
+from textual.widgets import Footer, Static
+
+from snapd.cli.requests.names import file_of
+from snapd.cli.terminal.output import printable
+from snapd.core.errors import InvalidParams, SnapdError
+
+from . import operations
+from .contents import lines_of_all, lines_of_pending
+from .dialogs import REVIEW_HELP, Help, KeepAll
+from .diff_pane import DiffPane
+from .pending import fetch_pending
+from .pending_pane import PendingPane
+from .rows import Rows
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from textual.app import ComposeResult
+    from textual.binding import BindingType
+
+    from .history import Ask, History
+    from .operations import Meant, Operation
+    from .pending import Pending
+
+_ALL = ("all",)
+
+
+class Desk(Protocol):
+    """What the view does for the screen."""
+
+    def work(
+        self,
+        work: Callable[[], Any],
+        then: Callable[[Any], None],
+        *,
+        otherwise: Callable[[SnapdError], None] | None = None,
+    ) -> None:
+        """Does work that asks the daemon, then goes on with its result; an error is shown."""
+
+    def operate(self, choose: Callable[[], Operation]) -> None:
+        """Carries out an operation after a question."""
+
+    def say(self, error: SnapdError) -> None:
+        """Shows an error."""
+
+
+# modal: else the keys of the history would work here, too
+class ReviewScreen(ModalScreen[None]):
+    """Lists the files with pending changes, and shows the hunks of one with who made them.
+
+    Attributes:
+        files: the pane of the files.
+        changes: the pane of the hunks.
+
+    Args:
+        desk: does what goes beyond this screen.
+        ask: sends a request.
+        folder: the workspace, for people.
+        history: knows agents and steps.
+    """
+
+    DEFAULT_CSS = """
+    ReviewScreen { background: $background; }
+    ReviewScreen #panes { layout: horizontal; }
+    ReviewScreen #pending { width: 2fr; min-width: 28; max-width: 70; }
+    ReviewScreen #changes { width: 3fr; border-left: solid $primary 40%; }
+    ReviewScreen.-narrow #panes { layout: vertical; }
+    ReviewScreen.-narrow #pending { width: 1fr; max-width: 100%; height: auto; max-height: 34%; }
+    ReviewScreen.-narrow #changes { width: 1fr; height: 1fr; border-left: none; border-top: solid $primary 40%; }
+    ReviewScreen #review-status { height: 1; background: $panel; padding: 0 1; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("y", "keep", "keep"),
+        Binding("u", "undo", "undo"),
+        Binding("n", "next_hunk(1)", "next hunk"),
+        Binding("N,p", "next_hunk(-1)", "hunk before", show=False),
+        Binding("space", "choose_hunk", "choose hunk"),
+        Binding("v", "back", "history"),
+        Binding("escape", "back", "history", show=False),
+        Binding("question_mark", "help", "help"),
+        Binding("q", "app.quit", "quit"),
+    ]
+
+    def __init__(self, desk: Desk, ask: Ask, folder: str, history: History) -> None:
+        super().__init__()
+        self.HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (80, "-wide")]
+        self.files = PendingPane("pending", history)
+        self.changes = DiffPane("changes")
+        self._desk = desk
+        self._ask = ask
+        self._folder = folder
+        self._history = history
+        self._status = Static(id="review-status", markup=False)
+        self._state = ""
+        self._shown: dict[str, Any] | None = None
+        self._asked: object = None
+        self._coming: int | None = None
+        self._is_loading = False
+        self._is_stale = False
+
+    def compose(self) -> ComposeResult:
+        """Two panes, and below them what is said."""
+        with Container(id="panes"):
+            yield self.files
+            yield self.changes
+        yield self._status
+        yield Footer()
+
+    def on_mount(self) -> None:
+        """Keys go to the files first."""
+        self.files.focus()
+
+    def on_screen_resume(self) -> None:
+        """Loads what is pending now."""
+        self.reload()
+
+    # -- what is shown
+
+    def say_state(self, state: str) -> None:
+        """Shows what the connection is like."""
+        self._state = state
+        if self.is_mounted:
+            self._draw()
+
+    def reload(self) -> None:
+        """Loads what is pending, if anybody sees it; once more where something happened meanwhile."""
+        self._is_stale = True
+        if self._is_loading or self not in self.app.screen_stack:
+            return
+        self._is_loading, self._is_stale = True, False
+
+        def loaded() -> None:
+            self._is_loading = False
+            if self._is_stale:
+                self.reload()
+
+        def take(pending: Pending) -> None:
+            self.files.update_rows(pending)
+            self._draw()
+            self._show_selected()
+            loaded()
+
+        self._desk.work(lambda: fetch_pending(self._ask), take, otherwise=lambda _: loaded())
+
+    def _draw(self) -> None:
+        pending = self.files.pending
+        count = len(pending.files)
+        said = f"{count} file{'' if count == 1 else 's'} to review" if count else "nothing to review"
+        self._status.update(" · ".join(filter(None, [said, printable(self._folder), self._state])))
+
+    @on(Rows.Moved)
+    def _moved(self, event: Rows.Moved) -> None:
+        event.stop()
+        if event.rows is self.files:
+            self._show_selected()
+
+    def _show_selected(self) -> None:
+        """Shows the changes of the selected file, if they are not shown yet."""
+        file = self.files.selected
+        if file is None:
+            self._shown = self._asked = None
+            self.changes.show(_ALL, lines_of_all(self.files.pending, self._history))
+            return
+        name = file_of(file)
+        if self.changes.key != ("file", name):
+            # what is kept or undone by key must be of the selected file
+            self._shown = None
+            self.changes.show(("file", name), [])
+            if self._coming is None and self.changes.has_focus:
+                self._coming = 0
+        if self._shown is None or self._shown["id"] != file["id"]:
+            self._load(name)
+
+    @property
+    def _is_shown(self) -> bool:
+        """Whether what is selected is shown."""
+        return self._shown is not None or self.files.selected is None
+
+    def _load(self, name: str) -> None:
+        """Asks for the changes of a file; of several answers, the one that was asked for last counts."""
+        asked = self._asked = object()
+
+        def load() -> dict[str, Any] | None:
+            try:
+                return dict(self._ask("review/file", {"file": name}))
+            except InvalidParams:
+                # it was kept or undone meanwhile, and the list will say so
+                return None
+
+        def take(shown: dict[str, Any] | None) -> None:
+            if asked is self._asked and shown is not None:
+                self._show(name, shown)
+
+        self._desk.work(load, take)
+
+    def _show(self, name: str, shown: dict[str, Any]) -> None:
+        """Shows the changes of a file; the cursor stays on its hunk, or goes to the one in its place."""
+        changes, was = self.changes, self._shown
+        index, at = changes.hunk, changes.cursor
+        first = next((place for place, line in enumerate(changes.lines) if line.hunk == index), at)
+        if was is not None and was["id"] != shown["id"]:
+            changes.choose_nothing()
+        self._shown = shown
+        changes.show(("file", name), lines_of_pending(shown, self._history))
+        if self._coming is not None:
+            changes.go_to_hunk(self._coming)
+            self._coming = None
+        elif was is not None and index is not None:
+            again = _again(was["hunks"][index]["lines"], index, shown["hunks"])
+            if again is None:
+                changes.go_to_hunk(index)
+            else:
+                place = next((place for place, line in enumerate(changes.lines) if line.hunk == again), 0)
+                changes.go_to(min(place + at - first, changes.count - 1))
+
+    # -- keys
+
+    def action_next_hunk(self, direction: int) -> None:
+        """Goes to the next hunk, or the one before, from the list of files."""
+        self.changes.focus()
+        if self._is_shown:
+            self.changes.action_next_hunk(direction)
+        else:
+            self._coming = 0
+
+    @on(DiffPane.NoMoreHunks)
+    def _next_file(self, event: DiffPane.NoMoreHunks) -> None:
+        event.stop()
+        # whoever presses the key before the hunks are there does not mean the file after this one
+        if self._is_shown and self.files.move_by_file(event.direction):
+            self._coming = 0 if event.direction > 0 else -1
+
+    def action_choose_hunk(self) -> None:
+        """Chooses the hunk of the cursor."""
+        self.changes.focus()
+        if self._shown is None or not self.changes.choose():
+            self.notify("There is no hunk here that can be chosen.", markup=False)
+
+    def action_keep(self) -> None:
+        """Keeps what the cursor is on; all of it only after a question."""
+        try:
+            meant = self._meant()
+        except SnapdError as error:
+            self._desk.say(error)
+            return
+        if self.files.selected is not None:
+            self._keep(meant)
+            return
+
+        def answered(sure: bool | None) -> None:
+            if sure:
+                self._keep(meant)
+
+        self.app.push_screen(KeepAll(f"Keep {meant.name}?"), answered)
+
+    def _keep(self, meant: Meant) -> None:
+        def done(_: Any) -> None:
+            self.notify(f"Kept {meant.name}.", markup=False)
+            self.reload()
+
+        # it may be another by now
+        self._desk.work(lambda: self._ask("review/keep", meant.params), done, otherwise=lambda _: self.reload())
+
+    def action_undo(self) -> None:
+        """Undoes what the cursor is on, after a question."""
+        self._desk.operate(lambda: operations.undo_pending(self._meant()))
+
+    def _meant(self) -> Meant:
+        """What the cursor is on: in the list a file or all of them, beside it the chosen hunks or that of the cursor.
+
+        Raises:
+            InvalidParams: nothing is pending, or it is not shown yet.
+        """
+        file, changes = self.files.selected, self.changes
+        if file is None:
+            return operations.all_pending(self.files.pending)
+        if not changes.has_focus:
+            return operations.pending_file(self._shown or file)
+        if self._shown is None:
+            raise InvalidParams("the changes of this file are not shown yet", hint="try again in a moment")
+        hunks = changes.chosen or (set() if changes.hunk is None else {changes.hunk})
+        return operations.pending_hunks(self._shown, hunks) if hunks else operations.pending_file(self._shown)
+
+    def action_back(self) -> None:
+        """Goes back to the history."""
+        self.app.pop_screen()
+
+    def action_help(self) -> None:
+        """Shows what the keys do."""
+        self.app.push_screen(Help(REVIEW_HELP))
+
+
+def _again(lines: Sequence[str], index: int, hunks: Sequence[dict[str, Any]]) -> int | None:
+    """The index of the hunk with these lines that is nearest to an index; None if there is none."""
+    same = [hunk["index"] for hunk in hunks if hunk["lines"] == lines]
+    return min(same, key=lambda other: abs(other - index), default=None)

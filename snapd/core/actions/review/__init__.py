@@ -1,0 +1,1 @@
+"""What agents left pending, and who wrote each line; see `snapd.core.review`."""

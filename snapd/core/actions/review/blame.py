@@ -1,0 +1,215 @@
+"""Says who wrote each line of a file."""
+
+from __future__ import annotations
+
+import threading
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+import attrs
+
+from snapd.core.actions.events import newest_first
+from snapd.core.errors import FileNotInSnapshot, InvalidParams
+from snapd.core.model import TakenQuery
+from snapd.core.paths import shown
+from snapd.core.review.changes import Lineage, came_from_elsewhere, lineage_of, list_files, touched
+from snapd.core.review.fold import FileFold
+from snapd.core.review.history import FileHistory
+from snapd.core.review.texts import Texts
+from snapd.core.timeline.model import Span
+from snapd.core.trees import file_at
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from snapd.core.call import Call
+    from snapd.core.model import Entry, ObjectId, RelPath, Snapshot
+    from snapd.core.operations.writer import Writer
+    from snapd.core.ports.differ import TextDiffer
+    from snapd.core.ports.store import Store
+    from snapd.core.review.changes import Attributor, FileChange, LineWriter
+    from snapd.core.timeline.model import Event
+    from snapd.core.timeline.queries import Touched
+
+    from .looking import Looking
+
+_EVER = 1 << 62
+"""A time after all events, milliseconds since 1970."""
+
+_FILES = 16
+"""How many files are remembered: an editor asks again with every change."""
+
+
+@attrs.frozen
+class BlamedLines:
+    """Lines of one writer.
+
+    Attributes:
+        start: the first line, from 1.
+        count: how many lines.
+        writer: who wrote them.
+    """
+
+    start: int
+    count: int
+    writer: LineWriter
+
+
+@attrs.frozen
+class _Known:
+    """A file as it was after some of its changes, which will not become somebody else's.
+
+    Attributes:
+        epoch: of the timeline.
+        seq: the number of the last event that may have changed it.
+        fold: the file.
+    """
+
+    epoch: int
+    seq: int
+    fold: FileFold
+
+
+class Blame:
+    """Says who wrote the lines of files of one workspace.
+
+    Args:
+        writer: gives the right to look at the work tree.
+        store: holds the snapshots and events.
+        looking: looks at it.
+        attributor: says whose changes were.
+        texts: compares texts.
+    """
+
+    def __init__(
+        self, writer: Writer, store: Store, looking: Looking, attributor: Attributor, texts: TextDiffer
+    ) -> None:
+        self._writer = writer
+        self._store = store
+        self._looking = looking
+        self._attributor = attributor
+        self._history = FileHistory(store.timeline, attributor, is_reviewed=False)
+        self._texts = texts
+        self._lock = threading.Lock()
+        self._known: dict[RelPath, _Known] = {}
+
+    def lines(
+        self, path: RelPath, tree: ObjectId | None, lines: tuple[int, int] | None, call: Call
+    ) -> tuple[BlamedLines, ...]:
+        """Says who wrote the lines of a file.
+
+        A line that an undo, a redo or a restore brought back is still of whoever wrote it first. What changed while
+        nobody watched is of nobody: it was there before.
+
+        Args:
+            path: the file.
+            tree: of the snapshot that has it; None for the work tree as it is.
+            lines: only these: the first, from 1, and how many; None for all.
+            call: the request.
+
+        Returns:
+            The lines in their order, without gaps.
+
+        Raises:
+            FileNotInSnapshot: there is no such file.
+            InvalidParams: it is not text, or has no such lines.
+            UnknownSnapshot: there is no such snapshot.
+            StoreCorrupt, StorageFull, IoError, Cancelled: it cannot be told.
+        """
+        before, entry, unrecorded = self._now(path, call) if tree is None else self._then(path, tree)
+        if entry is None:
+            raise FileNotInSnapshot(f"{shown(path)} is not there", file=shown(path), skipped=False)
+        texts = Texts(self._store, self._texts, call)
+        with call.holding(self._lock):
+            list_files(self._store.timeline, self._store, call)
+            # since the last event, it may have been moved
+            source = next((change.source for change in unrecorded if change.source is not None), path)
+            fold = self._fold(source, before, texts)
+        fold = fold or FileFold.begun(path, unrecorded[0].old if unrecorded else entry, texts, is_reviewed=False)
+        for change in unrecorded:
+            fold = fold.copy()
+            fold.add(change, texts)
+        if not fold.is_text:
+            raise InvalidParams(f"{shown(path)} is not text: it has no lines", field="file")
+        first, count = lines or (1, len(fold.lines))
+        if first - 1 + count > len(fold.lines):
+            raise InvalidParams(
+                f"range: {shown(path)} has {len(fold.lines)} lines", hint="ask for lines that there are", field="range"
+            )
+        return _runs(fold.writers[first - 1 : first - 1 + count], first)
+
+    def _now(self, path: RelPath, call: Call) -> tuple[int, Entry | None, list[FileChange]]:
+        """The number of the next event, the file as it is, and what changed since the last event."""
+        with self._writer.turn(call):
+            look = self._looking.look(call)
+        unrecorded = [each for each in look.unrecorded if each.path == path]
+        return look.last + 1, self._entry(look.snapshot, path), unrecorded
+
+    def _then(self, path: RelPath, tree: ObjectId) -> tuple[int, Entry | None, list[FileChange]]:
+        """The number of the event after a snapshot, the file in it, and what changed since the event before."""
+        timeline = self._store.timeline
+        snapshot = self._store.find(tree)
+        entry = self._entry(snapshot, path)
+        found = timeline.events_within(0, _EVER, tree)
+        if found:
+            return found[0].seq + 1, entry, []
+        taken = self._store.taken(TakenQuery(prefix=tree.hex()), None, 1)
+        until = taken[0].seconds * 1000 + 999 if taken else _EVER
+        after: Event | None = None
+        for event in newest_first(timeline):
+            if event.milliseconds <= until and (event.seen is None or event.seen.after.tree != tree):
+                break
+            after = event
+        else:
+            return 0, entry, []
+        if event.head is None:
+            return event.seq + 1, entry, []
+        span = Span(
+            event.head, self._store.identify(snapshot), () if after is None or after.seen is None else after.seen.steps
+        )
+        files = touched(self._store, event.seq + 1, "seen", span.before.tree, span.after.tree)
+        return event.seq + 1, entry, [each for each in self._attributor.unrecorded(files, span) if each.path == path]
+
+    def _entry(self, snapshot: Snapshot, path: RelPath) -> Entry | None:
+        return file_at(self._store.entry_in, snapshot.tree, path)
+
+    def _fold(self, path: RelPath, before: int, texts: Texts) -> FileFold | None:
+        """A file as the events with a number below `before` made it; None if none of them did anything to it."""
+        timeline = self._store.timeline
+        known = self._known.pop(path, None)
+        newer: Sequence[Touched] = ()
+        if known is not None and known.epoch == timeline.epoch and known.seq < before:
+            newer = timeline.touched_of(path, before, known.seq)
+        else:
+            known = None
+        if known is None or any(map(came_from_elsewhere, newer)):
+            line = lineage_of(timeline, path, before)
+        else:
+            line = Lineage(newer, [])
+        fold = known.fold.copy() if known is not None and line.rows is newer else None
+        opened = {step.step_id for step in timeline.open_steps()}
+        settled, is_settled = None, True
+        for event, changes in self._attributor.attributed(line.rows):
+            seen = event.seen
+            if is_settled and seen is not None and not opened.isdisjoint((*seen.steps, *seen.left)):
+                # once these steps end, the change may be somebody else's
+                is_settled = False
+                settled = _Known(timeline.epoch, event.seq - 1, fold.copy()) if fold is not None else None
+            fold = self._history.added(fold, changes, line.replaced, texts)
+        if is_settled and fold is not None:
+            settled = _Known(timeline.epoch, before - 1, fold.copy())
+        if settled is not None:
+            self._known[path] = settled
+            if len(self._known) > _FILES:
+                del self._known[next(iter(self._known))]
+        return fold
+
+
+def _runs(writers: Sequence[LineWriter], first: int) -> tuple[BlamedLines, ...]:
+    """Joins lines of one writer that follow each other."""
+    found = []
+    for writer, group in groupby(writers):
+        count = sum(1 for _ in group)
+        found.append(BlamedLines(first, count, writer))
+        first += count
+    return tuple(found)

@@ -1,0 +1,246 @@
+"""Shows what agents left pending; keeps it or reverts it, by file, by hunk, or by who made it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+
+from snapd.core.errors import FileChanged
+from snapd.core.model import Entry
+from snapd.core.operations.reverting import Reverting
+from snapd.core.paths import shown
+from snapd.core.review.choice import Choice, kept, reverted
+from snapd.core.review.texts import Texts
+from snapd.core.review.view import listed, view
+from snapd.core.timeline.model import Kept
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from snapd.core.call import Call
+    from snapd.core.model import Outcome, RelPath
+    from snapd.core.operations.editors import Editors
+    from snapd.core.operations.writer import OperationOptions, Writer
+    from snapd.core.ports.differ import TextDiffer
+    from snapd.core.ports.store import Store
+    from snapd.core.review.fold import FileFold
+    from snapd.core.review.pending import PendingFiles
+    from snapd.core.review.pending_file import PendingFile, PendingTexts, Rested
+    from snapd.core.timeline.model import OperationKind, SessionId, StepId
+
+    from .looking import Look, Looking
+
+
+@attrs.frozen
+class PendingPage:
+    """Some of the files with pending changes.
+
+    Attributes:
+        files: ordered by path.
+        after: the last of them where there are more; None on the last page.
+        count: how many files there are on all pages.
+        additions: lines that were added, in all of them.
+        deletions: lines that were deleted, in all of them.
+    """
+
+    files: tuple[PendingFile, ...]
+    after: RelPath | None
+    count: int
+    additions: int
+    deletions: int
+
+
+@attrs.define(eq=False)
+class Review:
+    """Reviews the changes of agents in one workspace.
+
+    Every method raises `WorkspaceGone`, `StoreCorrupt`, `StorageFull`, `IoError` or `Cancelled` if the work tree was
+    not captured or the texts were not compared; nothing was changed then.
+
+    Args:
+        writer: captures the work tree and changes it.
+        store: holds the snapshots and events.
+        editors: knows which files have unsaved text.
+        looking: looks at the work tree.
+        pending_files: follows the timeline.
+        texts: compares texts.
+    """
+
+    _writer: Writer
+    _store: Store
+    _editors: Editors
+    _looking: Looking
+    _pending_files: PendingFiles
+    _texts: TextDiffer
+    # a step belongs to one session for good
+    _session_by_step: dict[StepId, SessionId] = attrs.field(factory=dict, init=False)
+
+    def session_of(self, step_id: StepId) -> SessionId:
+        """The session of a step that owns pending changes."""
+        found = self._session_by_step.get(step_id)
+        if found is None:
+            step = self._store.timeline.step(step_id)
+            assert step is not None
+            found = self._session_by_step[step_id] = step.session_id
+        return found
+
+    # -- looking
+
+    def page(
+        self, choice: Choice, call: Call, *, after: RelPath | None = None, limit: int | None = None
+    ) -> PendingPage:
+        """Lists the files with pending changes, page by page.
+
+        Args:
+            choice: which of them.
+            call: the request.
+            after: the path where the page before ended; None for the first page.
+            limit: files on this page, at most; None for all, 0 for the totals alone.
+
+        Raises:
+            InvalidParams: nothing is pending in a file that was named.
+        """
+        with self._writer.turn(call):
+            look = self._looking.look(call)
+        return _page(choice.among(self._views(self._folds(look, call), call)), after, limit)
+
+    def file(self, path: RelPath, call: Call) -> PendingTexts:
+        """Shows the pending changes of a file.
+
+        Raises:
+            InvalidParams: it has none.
+        """
+        with self._writer.turn(call):
+            look = self._looking.look(call)
+        files = self._folds(look, call)
+        (found,) = Choice((path,), hunks=()).named(self._views(files, call))[:1]
+        return self._texts_of(files[found.path], call)[1]
+
+    # -- keeping and reverting
+
+    def keep(self, choice: Choice, call: Call) -> PendingPage:
+        """Accepts pending changes.
+
+        Args:
+            choice: which. To keep some hunks of a file that was moved also keeps the move.
+            call: the request.
+
+        Returns:
+            What the choice still has of pending changes.
+
+        Raises:
+            InvalidParams: nothing is pending in a file that was named, or there are no such hunks.
+            FileChanged: a file is not as it was shown, or has unsaved text; nothing was kept.
+        """
+        self._catch_up(call)
+        with self._writer.turn(call):
+            self._writer.work_tree.check_present()
+            look = self._looking.look(call)
+            folds = self._folds(look, call)
+            chosen = self._chosen(choice, folds, call)
+            unsaved = self._editors.unsaved(self._writer.work_tree.root)
+            for file in chosen:
+                if file.path in unsaved:
+                    raise FileChanged(
+                        f"{shown(file.path)} has unsaved text in an editor",
+                        hint="save the file, then look at its changes again",
+                        file=shown(file.path),
+                        reason="unsavedInEditor",
+                    )
+            if chosen:
+                files = [(file.path, self._kept(choice, folds[file.path], call)) for file in chosen]
+                steps = {step for file in chosen for step in file.owners}
+                self._writer.track(look.snapshot, Kept(tuple(files), tuple(sorted(steps))), call)
+                folds = self._folds(self._looking.look(call), call)
+            return _page(choice.among(self._views(folds, call)), None, None)
+
+    def revert(self, choice: Choice, options: OperationOptions, call: Call) -> Outcome:
+        """Takes pending changes back: each file, or the chosen hunks of it, becomes what the baseline is.
+
+        Args:
+            choice: which. A change in which steps have a part that were not chosen stays, unless the client wants it
+                overwritten.
+            options: how the client wants it done.
+            call: the request; may be cancelled until the first file is moved.
+
+        Raises:
+            InvalidParams: nothing is pending in a file that was named, or there are no such hunks.
+            FileChanged: a file is not as it was shown; nothing was reverted.
+        """
+        self._catch_up(call)
+        with self._writer.turn(call):
+            look = self._looking.look(call)
+            seen, folds = look.snapshot, self._folds(look, call)
+            reading, overwrites = self._reading(call), options.on_conflict == "overwrite"
+            reverting = Reverting(self._store, seen)
+            for file in self._chosen(choice, folds, call):
+                fold, shown_file = self._texts_of(folds[file.path], call)
+                reverting.add(fold, reverted(choice, fold, shown_file, reading, overwrites=overwrites))
+            effects = reverting.effects()
+            prepared = self._writer.prepare(seen, effects, options, call)
+            plan = reverting.plan(prepared.planner, effects, call)
+            kind: OperationKind = "revert" if choice.hunks is None else "hunks"
+            return self._writer.carry_out(prepared, plan, self._writer.operation(kind, seen), call)
+
+    # -- inside
+
+    def _reading(self, call: Call) -> Texts:
+        return Texts(self._store, self._texts, call)
+
+    def _folds(self, look: Look, call: Call) -> Mapping[RelPath, FileFold | Rested]:
+        return self._pending_files.at(look.last, look.unrecorded, self._reading(call))
+
+    def _views(self, files: Mapping[RelPath, FileFold | Rested], call: Call) -> list[PendingFile]:
+        """Shows files, ordered by path."""
+        shown_files = []
+        for path in sorted(files):
+            call.check()
+            shown_files.append(listed(files[path], self._reading(call)))
+        return shown_files
+
+    def _texts_of(self, file: FileFold | Rested, call: Call) -> tuple[FileFold, PendingTexts]:
+        reading = self._reading(call)
+        fold = self._pending_files.fold(file, reading)
+        return fold, view(fold, reading)
+
+    def _catch_up(self, call: Call) -> None:
+        """Follows the history so far without the right to write: the first time, that takes a while."""
+        with self._writer.turn(call):
+            look = self._looking.look(call)
+        self._folds(look, call)
+
+    def _chosen(self, choice: Choice, folds: Mapping[RelPath, FileFold | Rested], call: Call) -> list[PendingFile]:
+        views = self._views(folds, call)
+        shown_now = {file.path: file.id for file in views}
+        for path, id_ in choice.expect.items():
+            if shown_now.get(path) != id_:
+                raise FileChanged(
+                    f"{shown(path)} is not as it was shown",
+                    hint="look at its pending changes again, then decide",
+                    file=shown(path),
+                    reason="changedSince",
+                )
+        return choice.named(views)
+
+    def _kept(self, choice: Choice, file: FileFold | Rested, call: Call) -> Entry | None:
+        """What the baseline of a file becomes."""
+        fold, shown_file = self._texts_of(file, call)
+        text = kept(choice, fold, shown_file, self._reading(call))
+        if text is None or fold.now is None:
+            return fold.now
+        pending = fold.pending
+        assert pending is not None
+        return Entry(pending.mode or fold.now.mode, self._store.store_blob(text))
+
+
+def _page(files: Sequence[PendingFile], after: RelPath | None, limit: int | None) -> PendingPage:
+    rest = [file for file in files if after is None or file.path > after]
+    page = rest[:limit]
+    return PendingPage(
+        tuple(page),
+        page[-1].path if page and len(page) < len(rest) else None,
+        len(files),
+        sum(file.summary.additions for file in files),
+        sum(file.summary.deletions for file in files),
+    )

@@ -1,0 +1,281 @@
+"""What a person has accepted of a file, beside the file as it is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+
+from snapd.core.compare.edits import Edit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from snapd.core.model import Entry, RelPath
+    from snapd.core.timeline.model import SnapshotId, StepId
+
+    from .buried import Origin
+    from .changes import FileChange, LineWriter
+    from .texts import Texts
+
+
+@attrs.frozen
+class Block:
+    """Lines that differ between the baseline and the file, with equal lines around them.
+
+    Attributes:
+        start: the first line in the file, from 0.
+        end: the line after the last one.
+        base_start: the first line in the baseline, from 0.
+        base_end: the line after the last one.
+        steps: those that wrote these lines or removed them, the first to change the file first.
+    """
+
+    start: int
+    end: int
+    base_start: int
+    base_end: int
+    steps: tuple[StepId, ...]
+
+
+@attrs.define
+class Baseline:
+    """What a person has accepted of a file, and which of its lines the file still has.
+
+    Lines of the file are equal to lines of the baseline in the same order. What a person does to lines that are equal
+    is done to the baseline as well; what touches an agent's change from outside, too. What a person does within an
+    agent's change becomes a part of that.
+
+    Attributes:
+        path: where the baseline has the file: another path if an agent moved it.
+        entry: the file, if it is still the one with which the first change began, or that was kept.
+        mode: of the file; None for no file.
+        lines: its lines.
+        is_text: whether it is text; no file is.
+        gone: for each line who removed it; None if the file has it.
+        equal: for each line of the file its line in the baseline; None for a line that the baseline lacks.
+        began: the work tree before the first change; None if nobody knows.
+        steps: all steps that changed the file since.
+        is_mixed: whether a person changed something within the changes of agents.
+    """
+
+    path: RelPath
+    entry: Entry | None
+    mode: int | None
+    lines: list[bytes]
+    is_text: bool
+    gone: list[LineWriter | None]
+    equal: list[int | None]
+    began: SnapshotId | None
+    steps: dict[StepId, None] = attrs.field(factory=dict)
+    is_mixed: bool = False
+
+    @classmethod
+    def of(
+        cls, path: RelPath, entry: Entry | None, lines: Sequence[bytes], began: SnapshotId | None, *, is_text: bool
+    ) -> Baseline:
+        """Makes a file as it is the baseline."""
+        mode = None if entry is None else entry.mode
+        return cls(path, entry, mode, list(lines), is_text, [None] * len(lines), list(range(len(lines))), began)
+
+    def copy(self) -> Baseline:
+        """A baseline that goes on by itself."""
+        return attrs.evolve(
+            self, lines=list(self.lines), gone=list(self.gone), equal=list(self.equal), steps=dict(self.steps)
+        )
+
+    def is_met_by(self, path: RelPath, entry: Entry | None, lines: Sequence[bytes], *, is_text: bool) -> bool:
+        """Whether a file is no other than the baseline."""
+        if entry is None or self.mode is None:
+            return entry is None and self.mode is None
+        if path != self.path or entry.mode != self.mode or is_text != self.is_text:
+            return False
+        return self.lines == lines if is_text else entry == self.entry
+
+    def change(
+        self,
+        change: FileChange,
+        old: Entry | None,
+        made: Sequence[Edit],
+        origins: Sequence[Sequence[Origin]],
+        removers: Sequence[Sequence[LineWriter | None]],
+        texts: Texts,
+        *,
+        is_text: bool,
+    ) -> None:
+        """Follows a change of the file.
+
+        Args:
+            change: the change.
+            old: the file before.
+            made: its edits, from the first line to the last.
+            origins: where the new lines of each edit come from.
+            removers: the agents that had removed the old lines of each edit before they came back; empty for no line.
+            texts: compares lines.
+            is_text: whether the file is text, before and afterwards.
+        """
+        back = (origin.writer for came in origins for origin in came if not origin.accepted)
+        again = (remover for went in removers for remover in went if remover is not None)
+        for writer in (change.by, *back, *again):
+            self.steps.update(dict.fromkeys(writer.steps))
+        is_persons = change.nature == "person"
+        # what a file is as a whole cannot be accepted in part
+        accepts = is_persons and is_text and self.is_text and None not in (old, change.new, self.mode)
+        if is_persons and old is not None and change.new is not None and old.mode == self.mode != change.new.mode:
+            self.entry, self.mode = None, change.new.mode
+        for edit, came, went in zip(reversed(made), reversed(origins), reversed(removers), strict=True):
+            # an operation may do again what an agent did
+            is_own = all(origin.accepted for origin in came) and all(remover is None for remover in went)
+            is_accepted = accepts and is_own and self._is_outside(edit)
+            self.is_mixed = self.is_mixed or (is_persons and not is_accepted)
+            for line, remover in zip(self.equal[edit.start : edit.end], went, strict=False):
+                if line is not None and remover is not None and not is_accepted:
+                    self.gone[line] = remover
+            self._change(edit, change.by, came, texts, accepts=is_accepted)
+
+    # -- lines
+
+    def _is_outside(self, edit: Edit) -> bool:
+        """Whether an edit is not within a change of an agent."""
+        if edit.start == edit.end:
+            around = self.equal[max(edit.start - 1, 0) : edit.start + 1]
+            # the beginning and the end of the file are equal to those of the baseline
+            return len(around) < 2 or around != [None, None]
+        first = self.equal[edit.start]
+        return first is not None and self.equal[edit.start : edit.end] == list(
+            range(first, first + edit.end - edit.start)
+        )
+
+    def _change(self, edit: Edit, by: LineWriter, origins: Sequence[Origin], texts: Texts, *, accepts: bool) -> None:
+        first, last = self._gap(edit.start, edit.end)
+        removed = {line for line in self.equal[edit.start : edit.end] if line is not None}
+        if accepts:
+            self.entry = None
+        else:
+            for line in removed:
+                self.gone[line] = self.gone[line] or by
+        left = [line for line in range(first, last) if not (accepts and line in removed)]
+        lines: list[bytes] = []
+        gone: list[LineWriter | None] = []
+        equal: list[int | None] = []
+        # what is accepted takes the place of what it replaces
+        pivot = min(removed) if removed else first if self._is_right_before_a_change(edit) else last
+        at = 0
+        # a line that the baseline still has is the same line again
+        script = texts.edits([self.lines[line] for line in left], list(edit.lines))
+        for piece in (*script, Edit(len(left), len(left), ())):
+            for line in left[at : piece.start]:
+                equal.append(first + len(lines))
+                lines.append(self.lines[line])
+                gone.append(None)
+            at = piece.end
+            stays = left[piece.start : piece.end]
+            ahead = [line for line in stays if line < pivot]
+            begin = first + len(lines) + len(ahead)
+            comes: list[bytes] = []
+            for lineage_of_file in piece.lines:
+                is_accepted = accepts and origins[len(equal)].accepted
+                equal.append(begin + len(comes) if is_accepted else None)
+                if is_accepted:
+                    comes.append(lineage_of_file)
+            behind = stays[len(ahead) :]
+            lines += [*(self.lines[line] for line in ahead), *comes, *(self.lines[line] for line in behind)]
+            accepted: list[LineWriter | None] = [None] * len(comes)
+            gone += [*(self.gone[line] for line in ahead), *accepted, *(self.gone[line] for line in behind)]
+        self.lines[first:last] = lines
+        self.gone[first:last] = gone
+        shift = len(lines) - (last - first)
+        following = self.equal[edit.end :]
+        if shift:
+            following = [None if line is None else line + shift for line in following]
+        self.equal[edit.start :] = [*equal, *following]
+
+    def _gap(self, start: int, end: int) -> tuple[int, int]:
+        """The lines of the baseline between those that are equal to the lines around some lines of the file."""
+        first = next((line + 1 for line in reversed(self.equal[:start]) if line is not None), 0)
+        last = next((line for line in self.equal[end:] if line is not None), len(self.lines))
+        return first, last
+
+    def _is_right_before_a_change(self, edit: Edit) -> bool:
+        follows_equal = edit.start == 0 or self.equal[edit.start - 1] is not None
+        return follows_equal and edit.end < len(self.equal) and self.equal[edit.end] is None
+
+    # -- what a person accepts
+
+    def keep(
+        self, path: RelPath, entry: Entry | None, lines: list[bytes] | None, now: list[bytes], texts: Texts
+    ) -> None:
+        """Takes what a person kept for the baseline.
+
+        Args:
+            path: where the file is: a move is accepted too.
+            entry: what was kept; None for no file.
+            lines: its lines; None if it is no text.
+            now: the lines of the file as it is.
+            texts: compares lines.
+        """
+        new = lines or []
+        gone: list[LineWriter | None] = [None] * len(new)
+        for line, before in _equal(texts.edits(self.lines, new), len(self.lines), len(new)):
+            gone[line] = self.gone[before]
+        self.equal = [None] * len(now)
+        for line, before in _equal(texts.edits(new, now), len(new), len(now)):
+            self.equal[line] = before
+            gone[before] = None
+        self.path, self.entry, self.mode = path, entry, None if entry is None else entry.mode
+        self.lines, self.gone, self.is_text = new, gone, lines is not None
+
+    def accept_unowned(self, now: Sequence[bytes], writers: Sequence[LineWriter]) -> None:
+        """Accepts the changes in which no agent has a part any more."""
+        if not self.is_mixed:
+            return
+        for block in reversed(list(self.blocks(writers))):
+            if block.steps:
+                continue
+            self.entry = None
+            count = block.end - block.start
+            self.lines[block.base_start : block.base_end] = now[block.start : block.end]
+            self.gone[block.base_start : block.base_end] = [None] * count
+            shift = count - (block.base_end - block.base_start)
+            self.equal[block.start : block.end] = range(block.base_start, block.base_start + count)
+            self.equal[block.end :] = [None if line is None else line + shift for line in self.equal[block.end :]]
+
+    def blocks(self, writers: Sequence[LineWriter]) -> Iterator[Block]:
+        """Lists where the file differs from the baseline, from its first line to its last.
+
+        Args:
+            writers: of the lines of the file.
+        """
+        order = {step: place for place, step in enumerate(self.steps)}
+        at = base = 0
+        while at < len(self.equal) or base < len(self.lines):
+            if at < len(self.equal) and self.equal[at] == base:
+                at, base = at + 1, base + 1
+                continue
+            start, base_start = at, base
+            while at < len(self.equal) and self.equal[at] is None:
+                at += 1
+            following = self.equal[at] if at < len(self.equal) else None
+            base = len(self.lines) if following is None else following
+            wrote = [*writers[start:at], *self.gone[base_start:base]]
+            steps = {step for writer in wrote if writer is not None for step in writer.steps}
+            # what came back may be of a step that is older than the first change
+            yield Block(start, at, base_start, base, tuple(sorted(steps, key=lambda step: (order.get(step, -1), step))))
+
+
+def _equal(made: Sequence[Edit], old: int, new: int) -> Iterator[tuple[int, int]]:
+    """Pairs the equal lines of two texts.
+
+    Args:
+        made: the edits from the one to the other.
+        old: how many lines the one has.
+        new: how many lines the other has.
+
+    Yields:
+        A line of the new text, and the equal line of the old one.
+    """
+    shift = at = 0
+    for edit in (*made, Edit(old, old, ())):
+        yield from ((line + shift, line) for line in range(at, edit.start))
+        at, shift = edit.end, shift + len(edit.lines) - (edit.end - edit.start)
+    assert old + shift == new

@@ -1,0 +1,256 @@
+"""What happened to files, change by change, and whose each change was."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING, Literal
+
+import attrs
+
+from snapd.core.timeline.attribution import owners
+from snapd.core.timeline.model import Kept, Operated
+from snapd.core.timeline.queries import Touched
+from snapd.core.trees import changes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+
+    from snapd.core.call import Call
+    from snapd.core.model import Entry, ObjectId, RelPath
+    from snapd.core.ports.objects import Objects
+    from snapd.core.ports.timeline import Timeline
+    from snapd.core.timeline.attribution import Author
+    from snapd.core.timeline.model import Event, OperationId, SnapshotId, Span, StepId
+    from snapd.core.timeline.queries import Part
+
+    Authors = Callable[[Iterable[StepId]], dict[StepId, Author]]
+
+_EVENTS_AT_ONCE = 200
+
+Nature = Literal["agent", "person", "redo", "keep"]
+"""Who made a change: an agent; a person, by hand or by an operation; a redo, which does an agent's change again. Or a
+person kept what was changed."""
+
+
+@attrs.frozen
+class LineWriter:
+    """Who wrote a line, or removed it.
+
+    Attributes:
+        kind: an agent in a step, a person, or whoever it was before snapd watched.
+        steps: the steps that may have written it: several if they were open together.
+        milliseconds: when it was noticed, since 1970; None if that is not known.
+    """
+
+    kind: Literal["step", "user", "before"]
+    steps: tuple[StepId, ...] = ()
+    milliseconds: int | None = None
+
+
+BEFORE = LineWriter("before")
+
+
+@attrs.frozen
+class UserOperation:
+    """An operation of a person.
+
+    Attributes:
+        name: of the operation.
+        turned: the steps and operations that it took back or did again; none if it changed something by itself.
+    """
+
+    name: OperationId
+    turned: tuple[StepId | OperationId, ...]
+
+
+@attrs.frozen
+class FileChange:
+    """One change of a file.
+
+    Attributes:
+        path: the file.
+        old: the file before; None for no file.
+        new: the file afterwards, or what a person kept of it; None for no file.
+        nature: who made it.
+        by: who wrote the lines that nobody had written before.
+        operation: the operation that made it, which may have brought back lines of others: then these stay theirs.
+        source: where the file was, if the change moved it; `old` is what it was there.
+        went: whether the file went to another name, under which it goes on.
+        before: the work tree before the change; None if the change is no change of the work tree.
+    """
+
+    path: RelPath
+    old: Entry | None
+    new: Entry | None
+    nature: Nature
+    by: LineWriter
+    operation: UserOperation | None = None
+    source: RelPath | None = None
+    went: bool = False
+    before: SnapshotId | None = None
+
+
+def list_files(timeline: Timeline, objects: Objects, call: Call) -> None:
+    """Lists the files of all events of which that was not done yet: see `Timeline.list_files`.
+
+    Raises:
+        StoreCorrupt: an object is missing or damaged.
+        Cancelled: the files of some events are listed.
+    """
+    while numbers := timeline.unlisted(_EVENTS_AT_ONCE):
+        for seq in numbers:
+            call.check()
+            event = timeline.event(seq)
+            timeline.list_files(seq, () if event is None else _files_of(event, objects))
+
+
+def _files_of(event: Event, objects: Objects) -> Iterator[Touched]:
+    if event.seen is not None:
+        yield from touched(objects, event.seq, "seen", event.seen.before.tree, event.seen.after.tree)
+    if isinstance(event.what, Operated) and event.head is not None:
+        yield from touched(objects, event.seq, "done", event.what.before.tree, event.head.tree)
+    elif isinstance(event.what, Kept):
+        for path, entry in event.what.files:
+            yield Touched(path, event.seq, "done", None, entry)
+
+
+def touched(objects: Objects, seq: int, part: Part, old: ObjectId, new: ObjectId) -> list[Touched]:
+    """Lists the files that differ between two trees, ordered by path; a moved file has an entry for each name.
+
+    Raises:
+        StoreCorrupt: an object is missing or damaged.
+    """
+    found = list(changes(objects.read_tree, old, new, differing=objects.differing))
+    came = {change.path for change in found if change.old is None}
+    went = {change.path for change in found if change.new is None}
+    sources = objects.renames(old, new) if came and went else {}
+    sources = {path: source for path, source in sources.items() if path in came and source in went}
+    goals = {source: path for path, source in sources.items()}
+    return [
+        Touched(change.path, seq, part, change.old, change.new, sources.get(change.path) or goals.get(change.path))
+        for change in found
+    ]
+
+
+class Attributor:
+    """Says whose the changes of files were.
+
+    Args:
+        timeline: of the workspace.
+        authors: what separates the changes of steps from each other, see `StepChanges.authors`.
+    """
+
+    def __init__(self, timeline: Timeline, authors: Authors) -> None:
+        self._timeline = timeline
+        self._authors = authors
+
+    def attributed(self, files: Iterable[Touched]) -> Iterator[tuple[Event, list[FileChange]]]:
+        """Attributes what listed events did.
+
+        Args:
+            files: in the order of the events.
+
+        Yields:
+            Each event with its changes; a moved file is one change.
+        """
+        for seq, rows in groupby(files, key=lambda file: file.seq):
+            event = self._timeline.event(seq)
+            if event is not None:
+                parts = groupby(rows, key=lambda file: file.part)
+                yield event, [change for part, group in parts for change in self._changes(event, part, list(group))]
+
+    def unrecorded(self, files: Collection[Touched], span: Span) -> list[FileChange]:
+        """Attributes what changed since the last event."""
+        at_work = self._authors(span.steps)
+        return list(_joined(files, span.before, lambda path: _in_a_span(path, at_work, None)))
+
+    def _changes(self, event: Event, part: Part, files: Collection[Touched]) -> Iterator[FileChange]:
+        what = event.what
+        if part == "seen":
+            assert event.seen is not None
+            at_work = self._authors(event.seen.steps)
+            return _joined(files, event.seen.before, lambda path: _in_a_span(path, at_work, event.milliseconds))
+        if isinstance(what, Kept):
+            kept = LineWriter("user", (), event.milliseconds)
+            return (FileChange(file.path, None, file.new, "keep", kept) for file in files)
+        assert isinstance(what, Operated)
+        operation = UserOperation(what.operation_id, tuple(turn.name for turn in what.turned))
+        return _joined(files, what.before, lambda path: _by_operation(path, what, event.milliseconds), operation)
+
+
+def _in_a_span(path: RelPath, at_work: Mapping[StepId, Author], milliseconds: int | None) -> tuple[Nature, LineWriter]:
+    steps = owners(path, at_work)
+    if steps:
+        return "agent", LineWriter("step", steps, milliseconds)
+    return "person", LineWriter("user", (), milliseconds)
+
+
+def _by_operation(path: RelPath, what: Operated, milliseconds: int) -> tuple[Nature, LineWriter]:
+    redone = tuple(
+        turn.step_id
+        for turn in what.turned
+        if turn.step_id is not None
+        and what.kind in ("redo", "unrevert")
+        and any(effect.path == path for effect in turn.effects)
+    )
+    return ("redo", LineWriter("step", redone, milliseconds)) if redone else ("person", BEFORE)
+
+
+def _joined(
+    files: Collection[Touched],
+    before: SnapshotId,
+    whose: Callable[[RelPath], tuple[Nature, LineWriter]],
+    operation: UserOperation | None = None,
+) -> Iterator[FileChange]:
+    """Makes one change of both names of a moved file; what goes comes first, for it may come back as another file."""
+    by_path = {file.path: file for file in files}
+    for file in sorted(files, key=lambda file: file.new is not None):
+        other = None if file.other is None else by_path.get(file.other)
+        if other is not None and file.new is None:
+            continue
+        nature, by = whose(file.path)
+        if other is None:
+            went = file.new is None and file.other is not None
+            yield FileChange(file.path, file.old, file.new, nature, by, operation, None, went, before)
+        else:
+            yield FileChange(file.path, other.old, file.new, nature, by, operation, other.path, False, before)
+
+
+@attrs.frozen
+class Lineage:
+    """What happened to a file, whatever its name was then.
+
+    Attributes:
+        rows: what listed events did to it, oldest first; of a move, both names.
+        replaced: the other files that were at one of its names before it came there: their names, and the numbers of
+            the events by which it came.
+    """
+
+    rows: Sequence[Touched]
+    replaced: list[tuple[RelPath, int]]
+
+
+def lineage_of(timeline: Timeline, path: RelPath, before: int) -> Lineage:
+    """Follows a file back through all its names, from listed events with a number below `before`."""
+    found: list[Touched] = []
+    replaced: list[tuple[RelPath, int]] = []
+    rows = list(timeline.touched_of(path, before))
+    while True:
+        at = next((at for at in reversed(range(len(rows))) if came_from_elsewhere(rows[at])), None)
+        if at is None:
+            return Lineage([*rows, *found], replaced)
+        here = rows[at]
+        assert here.other is not None
+        if at > 0:
+            replaced.append((here.path, here.seq))
+        found = [*rows[at:], *found]
+        rows = [row for row in timeline.touched_of(here.other, here.seq + 1) if _order(row) <= _order(here)]
+
+
+def came_from_elsewhere(row: Touched) -> bool:
+    """Whether a file was moved to where it is."""
+    return row.old is None and row.new is not None and row.other is not None
+
+
+def _order(row: Touched) -> tuple[int, bool]:
+    return row.seq, row.part == "done"

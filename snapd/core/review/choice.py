@@ -1,0 +1,143 @@
+"""Which pending changes somebody means, and what becomes of a file if these are kept or reverted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+
+from snapd.core.compare.hunks import without
+from snapd.core.errors import InvalidParams
+from snapd.core.paths import shown
+from snapd.core.trees import is_among
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from snapd.core.model import RelPath
+    from snapd.core.timeline.model import StepId
+
+    from .fold import FileFold
+    from .pending_file import PendingFile, PendingTexts
+    from .texts import Texts
+
+
+@attrs.frozen
+class Choice:
+    """Pending changes that somebody means; all of them if nothing is said.
+
+    Attributes:
+        files: only these files, or those below these directories; empty for all. A moved file goes by both its names.
+        hunks: of the only file, only these hunks, counted from 0; None for all.
+        is_owner: only changes of steps of which this is true; None for those of all.
+        expect: what the person was shown: the ids of files.
+    """
+
+    files: tuple[RelPath, ...] = ()
+    hunks: tuple[int, ...] | None = None
+    is_owner: Callable[[StepId], bool] | None = None
+    expect: Mapping[RelPath, str] = attrs.field(factory=dict)
+
+    def among(self, files: Iterable[PendingFile]) -> list[PendingFile]:
+        """Filters files with pending changes for those that are meant."""
+        return [file for file in files if self._has(file)]
+
+    def named(self, files: Iterable[PendingFile]) -> list[PendingFile]:
+        """Filters files like `among`.
+
+        Raises:
+            InvalidParams: nothing is pending in a file that was named.
+        """
+        found = self.among(files)
+        names = {name for file in found for name in _names(file)}
+        for name in self.files:
+            if not any(is_among(path, (name,)) for path in names):
+                raise InvalidParams(
+                    f"{shown(name)} has no pending changes",
+                    hint="'snapd review' lists the files with pending changes",
+                    field="files" if self.hunks is None else "file",
+                )
+        return found
+
+    def _has(self, file: PendingFile) -> bool:
+        if self.is_owner is not None and not any(map(self.is_owner, file.owners)):
+            return False
+        return not self.files or any(is_among(path, self.files) for path in _names(file))
+
+
+def _names(file: PendingFile) -> tuple[RelPath, ...]:
+    source = file.summary.renamed_from
+    return (file.path,) if source is None else (file.path, source)
+
+
+def kept(choice: Choice, fold: FileFold, file: PendingTexts, texts: Texts) -> bytes | None:
+    """The text of the baseline once the changes that are meant are kept; None if all of them are.
+
+    Raises:
+        InvalidParams: there are no such hunks.
+        IoError, Cancelled: the texts were not compared.
+    """
+    if choice.hunks is not None:
+        left = [hunk.hunk.index for hunk in file.hunks if hunk.hunk.index not in choice.hunks]
+        # says so if there is no such hunk
+        without(file.before, file.after, choice.hunks, texts.differ, texts.call)
+        return without(file.before, file.after, left, texts.differ, texts.call) if left else None
+    if choice.is_owner is None or not file.hunks:
+        return None
+    assert fold.pending is not None
+    blocks = list(fold.pending.blocks(fold.writers))
+    meant = [block for block in blocks if any(map(choice.is_owner, block.steps))]
+    if len(meant) == len(blocks):
+        return None
+    lines = list(fold.pending.lines)
+    for block in reversed(meant):
+        lines[block.base_start : block.base_end] = fold.lines[block.start : block.end]
+    return b"".join(lines)
+
+
+@attrs.frozen
+class Reverted:
+    """What becomes of a file whose pending changes are reverted.
+
+    Attributes:
+        text: of the file; None if all of them are reverted.
+        shared: whether the file stays as it is, because steps that are not meant have a part in the changes.
+    """
+
+    text: bytes | None = None
+    shared: bool = False
+
+
+def reverted(choice: Choice, fold: FileFold, file: PendingTexts, texts: Texts, *, overwrites: bool) -> Reverted:
+    """Says what becomes of a file once the changes that are meant are reverted.
+
+    Args:
+        choice: which are meant.
+        fold: the file.
+        file: its pending changes as they are shown.
+        texts: compares texts.
+        overwrites: whether changes are reverted in which steps have a part that are not meant.
+
+    Raises:
+        InvalidParams: there are no such hunks.
+        IoError, Cancelled: the texts were not compared.
+    """
+    if choice.hunks is not None:
+        text = without(file.before, file.after, choice.hunks, texts.differ, texts.call)
+        return Reverted(None if len(choice.hunks) == len(file.hunks) else text)
+    is_owner = choice.is_owner
+    if is_owner is None:
+        return Reverted()
+    if not file.hunks:
+        return Reverted(shared=not overwrites and not all(map(is_owner, file.file.owners)))
+    assert fold.pending is not None
+    blocks = list(fold.pending.blocks(fold.writers))
+    meant = [block for block in blocks if any(map(is_owner, block.steps))]
+    if not overwrites and any(not is_owner(step) for block in meant for step in block.steps):
+        return Reverted(shared=True)
+    if len(meant) == len(blocks):
+        return Reverted()
+    lines = list(fold.lines)
+    for block in reversed(meant):
+        lines[block.start : block.end] = fold.pending.lines[block.base_start : block.base_end]
+    return Reverted(b"".join(lines))

@@ -1,0 +1,219 @@
+"""One file as its changes make it: who wrote each line, and how much of what agents did a person has accepted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+
+from .baseline import Baseline
+from .buried import Buried, Origin
+from .changes import BEFORE
+
+if TYPE_CHECKING:
+    from snapd.core.compare.edits import Edit
+    from snapd.core.model import Entry, RelPath
+    from snapd.core.timeline.model import OperationId
+
+    from .changes import FileChange, LineWriter, UserOperation
+    from .pending_file import PendingFile
+    from .texts import Texts
+
+
+_TAKEN_BACK = 8
+"""How many operations are remembered, the last ones: each may be taken back."""
+
+
+@attrs.frozen
+class _State:
+    """A file at one time.
+
+    Attributes:
+        path: where it is.
+        entry: the file; None for no file.
+        pending: its baseline; None if all of it is accepted.
+    """
+
+    path: RelPath
+    entry: Entry | None
+    pending: Baseline | None
+
+    def is_that_of(self, path: RelPath, entry: Entry | None) -> bool:
+        return (self.path, self.entry) == (path, entry)
+
+
+@attrs.define
+class FileFold:
+    """One file, after all changes that were added so far.
+
+    Attributes:
+        path: where it is.
+        now: the file; None for no file.
+        lines: its lines; none if it is no text.
+        writers: who wrote each line.
+        removers: for each line that an operation brought back, the agent that had removed it.
+        is_text: whether it is text; no file is.
+        pending: what a person has accepted, if that is something else; None if all of it is accepted.
+        is_reviewed: whether to follow what is accepted; otherwise `pending` stays None.
+        is_own: whether the changes of the file alone give the same fold: not if it met another file at one of its
+            names.
+        shown: what was made of it for a list of pending files, if it did not change since.
+    """
+
+    path: RelPath
+    now: Entry | None
+    lines: list[bytes]
+    writers: list[LineWriter]
+    removers: list[LineWriter | None]
+    is_text: bool
+    is_reviewed: bool = True
+    pending: Baseline | None = None
+    is_own: bool = True
+    shown: PendingFile | None = attrs.field(default=None, init=False)
+    _buried: Buried = attrs.field(factory=Buried)
+    # before and after each of a person's operations
+    _operations: tuple[tuple[OperationId, _State, _State], ...] = ()
+
+    @property
+    def baseline_path(self) -> RelPath | None:
+        """Where the baseline has the file; None if nothing is pending."""
+        return None if self.pending is None else self.pending.path
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether there is no file."""
+        return self.now is None
+
+    @classmethod
+    def begun(cls, path: RelPath, entry: Entry | None, texts: Texts, *, is_reviewed: bool = True) -> FileFold:
+        """Begins with a file as it was before the first change; raises `StoreCorrupt`."""
+        lines = texts.lines(entry)
+        count = len(lines or [])
+        return cls(path, entry, lines or [], [BEFORE] * count, [None] * count, lines is not None, is_reviewed)
+
+    def copy(self) -> FileFold:
+        """A fold that goes on by itself."""
+        return FileFold(
+            self.path,
+            self.now,
+            list(self.lines),
+            list(self.writers),
+            list(self.removers),
+            self.is_text,
+            self.is_reviewed,
+            None if self.pending is None else self.pending.copy(),
+            self.is_own,
+            self._buried.copy(),
+            self._operations,
+        )
+
+    def is_baseline(self, path: RelPath, entry: Entry | None, texts: Texts) -> bool:
+        """Whether a file is the baseline; raises `StoreCorrupt`."""
+        lines = texts.lines(entry)
+        return self.pending is not None and self.pending.is_met_by(path, entry, lines or [], is_text=lines is not None)
+
+    def remember(self, former: FileFold) -> None:
+        """Notes which lines another file had that was at the same place before: an operation may bring them back."""
+        buried = former._buried.copy()
+        buried.add(
+            former.lines, [Origin(writer, former._is_accepted(line)) for line, writer in enumerate(former.writers)]
+        )
+        buried.join(self._buried)
+        self._buried = buried
+
+    def add(self, change: FileChange, texts: Texts) -> None:
+        """Adds the next change.
+
+        Raises:
+            StoreCorrupt: an object is missing or damaged.
+            IoError, Cancelled: the texts were not compared; the fold is of no use any more.
+        """
+        self.shown = None
+        if change.nature == "keep":
+            self._keep(change, texts)
+            return
+        if change.old != self.now:
+            # the events that say how it came to that have expired
+            self._change(attrs.evolve(change, new=change.old, nature="person", by=BEFORE, operation=None), texts)
+        is_persons = change.nature == "person"
+        before = self._state() if is_persons and change.operation is not None and self.is_reviewed else None
+        if change.source is not None and self.pending is not None and is_persons and self.pending.path == self.path:
+            self.pending.path = change.path
+        self._change(change, texts)
+        self.path = change.path
+        if change.went:
+            # what was pending in it went with it
+            self.pending = None
+        self._settle()
+        if before is not None and change.operation is not None:
+            self._note(change.operation, before)
+
+    def _state(self) -> _State:
+        return _State(self.path, self.now, None if self.pending is None else self.pending.copy())
+
+    def _note(self, operation: UserOperation, before: _State) -> None:
+        """Notes an operation; if it takes an earlier one back, what was pending before that one is pending again."""
+        for name, earlier, later in reversed(self._operations):
+            if name in operation.turned and later == before and earlier.is_that_of(self.path, self.now):
+                self.pending = None if earlier.pending is None else earlier.pending.copy()
+                break
+        self._operations = (*self._operations, (operation.name, before, self._state()))[-_TAKEN_BACK:]
+
+    def _change(self, change: FileChange, texts: Texts) -> None:
+        found = texts.lines(change.new)
+        made = texts.edits(self.lines, found or [])
+        own = Origin(change.by, accepted=change.nature == "person")
+        origins = [self._origins(edit, change.operation, own) for edit in made]
+        takes_back = change.operation is not None and bool(change.operation.turned)
+        removers = [self.removers[edit.start : edit.end] if takes_back else [] for edit in made]
+        is_new = (
+            change.nature != "person"
+            or any(not origin.accepted for came in origins for origin in came)
+            or any(remover is not None for went in removers for remover in went)
+        )
+        if self.pending is None and is_new and self.is_reviewed:
+            self.pending = Baseline.of(self.path, self.now, self.lines, change.before, is_text=self.is_text)
+        pending = self.pending
+        self._bury(made, None if change.nature == "person" else change.by)
+        if pending is not None:
+            is_text = self.is_text and found is not None
+            pending.change(change, self.now, made, origins, removers, texts, is_text=is_text)
+        for edit, came in zip(reversed(made), reversed(origins), strict=True):
+            self.lines[edit.start : edit.end] = edit.lines
+            self.writers[edit.start : edit.end] = [origin.writer for origin in came]
+            self.removers[edit.start : edit.end] = [origin.removed_by for origin in came]
+        self.now, self.is_text = change.new, found is not None
+
+    def _origins(self, edit: Edit, operation: UserOperation | None, own: Origin) -> list[Origin]:
+        """Where the new lines of an edit come from."""
+        if operation is None:
+            return [own] * len(edit.lines)
+        origins = self._buried.origins(edit.lines, own)
+        # what a restore or a revert brings back, a person wanted so
+        return origins if operation.turned else [Origin(origin.writer, own.accepted) for origin in origins]
+
+    def _bury(self, made: list[Edit], remover: LineWriter | None) -> None:
+        for edit in made:
+            lines = range(edit.start, edit.end)
+            origins = [Origin(self.writers[line], self._is_accepted(line), remover) for line in lines]
+            self._buried.add(self.lines[edit.start : edit.end], origins)
+
+    def _is_accepted(self, line: int) -> bool:
+        # what a person wrote within an agent's change is that person's where it comes back
+        return self.pending is None or self.pending.equal[line] is not None or not self.writers[line].steps
+
+    def _keep(self, change: FileChange, texts: Texts) -> None:
+        if self.pending is not None:
+            lines = texts.lines(change.new)
+            self.pending.keep(change.path, change.new, lines, self.lines, texts)
+            self._settle()
+
+    def _settle(self) -> None:
+        """Accepts what is left of a person's own, and forgets a baseline that is no other than the file."""
+        pending = self.pending
+        if pending is None:
+            return
+        if self.is_text and pending.is_text and None not in (self.now, pending.mode):
+            pending.accept_unowned(self.lines, self.writers)
+        if pending.is_met_by(self.path, self.now, self.lines, is_text=self.is_text):
+            self.pending = None

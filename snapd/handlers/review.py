@@ -1,0 +1,203 @@
+"""`review/*` and `snapshot/blame`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+import attrs
+
+from snapd.core.errors import InvalidParams
+from snapd.core.paths import shown
+from snapd.core.review.choice import Choice
+from snapd.wire import methods
+from snapd.wire import review as wire
+from snapd.wire.values import Outcome
+
+from . import convert, history
+from .binding import handles
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from snapd.core.actions.review.blame import BlamedLines
+    from snapd.core.actions.review.review import PendingPage
+    from snapd.core.review.pending_file import PendingFile
+    from snapd.core.timeline.model import Step, StepId
+
+    from .context import Context
+
+
+@handles(methods.REVIEW_LIST)
+def list_(context: Context, params: wire.ReviewListParams) -> wire.ReviewListResult:
+    """Lists the files with pending changes."""
+    request = convert.PagedRequest(params)
+    choice = Choice(is_owner=_of_session(context, params.session_id))
+    context.workspace.announce_pending()
+    page = context.workspace.review.page(choice, context.call, after=request.position(), limit=params.limit)
+    return _listed(context, page, None if page.after is None else request.cursor(page.after))
+
+
+@handles(methods.REVIEW_FILE)
+def file(context: Context, params: wire.ReviewFileParams) -> wire.ReviewFileResult:
+    """Shows the pending changes of a file."""
+    context.workspace.announce_pending()
+    found = context.workspace.review.file(convert.path(context, params.file, "file"), context.call)
+    summary = found.file.summary
+    before, after, encoding = found.decoded()
+    return wire.ReviewFileResult(
+        **convert.name(context.workspace.root, summary.path),
+        status=summary.status,
+        before=before,
+        after=after,
+        additions=summary.additions,
+        deletions=summary.deletions,
+        binary=summary.binary,
+        too_large=True if found.too_large else None,
+        encoding=encoding,
+        renamed_from=None if summary.renamed_from is None else shown(summary.renamed_from),
+        old_mode=convert.mode(found.old_mode),
+        new_mode=convert.mode(found.new_mode),
+        id=found.file.id,
+        hunks=[
+            wire.PendingHunk(
+                index=each.hunk.index,
+                header=each.hunk.header,
+                lines=list(each.hunk.lines),
+                **_place("old", each.hunk.old),
+                **_place("new", each.hunk.new),
+                owners=_owners(context, each.owners),
+            )
+            for each in found.hunks
+        ],
+        owners=_owners(context, found.file.owners),
+    )
+
+
+@handles(methods.REVIEW_KEEP)
+def keep(context: Context, params: wire.ReviewKeepParams) -> wire.ReviewListResult:
+    """Keeps pending changes."""
+    return _listed(context, context.workspace.review.keep(_choice(context, params), context.call), None)
+
+
+@handles(methods.REVIEW_REVERT)
+def revert(context: Context, params: wire.ReviewRevertParams) -> Outcome:
+    """Reverts pending changes."""
+    asked = convert.request(params.on_conflict, "merge", params.dry_run, params.details)
+    outcome = context.workspace.review.revert(_choice(context, params), asked, context.call)
+    return convert.outcome(context.workspace.root, outcome)
+
+
+@handles(methods.BLAME)
+def blame(context: Context, params: wire.BlameParams) -> wire.BlameResult:
+    """Says who wrote each line of a file."""
+    path = convert.path(context, params.file, "file")
+    lines = None if params.range is None else (params.range.start, params.range.count)
+    found = context.workspace.blame(path, convert.optional_tree(params.hash), lines, context.call)
+    # a step may have written a thousand lines: look it up once
+    steps = {name: context.workspace.sessions.known_step(name) for each in found for name in each.writer.steps[:1]}
+    agents = {
+        name: context.workspace.sessions.known(name).agent for name in {step.session_id for step in steps.values()}
+    }
+    return wire.BlameResult(lines=[_blamed(each, steps, agents) for each in found])
+
+
+def _choice(context: Context, params: wire.ReviewParams) -> Choice:
+    given = {
+        "files": params.files is not None,
+        "file": params.file is not None,
+        "stepId": params.step_id is not None,
+        "sessionId": params.session_id is not None,
+        "all": params.all,
+    }
+    named = [name for name, is_given in given.items() if is_given]
+    if len(named) != 1:
+        wrong = f"{named[1]}: not together with {named[0]}" if named else "params: nothing says which changes are meant"
+        hint = "send exactly one of files, file, stepId, sessionId and all"
+        raise InvalidParams(wrong, hint=hint, field=named[1] if named else "params")
+    if (params.file is None) != (params.hunks is None):
+        missing, other = ("hunks", "file") if params.hunks is None else ("file", "hunks")
+        raise InvalidParams(f"{missing}: is missing beside {other}", field=missing)
+    for field in ("files", "hunks"):
+        if getattr(params, field) == []:
+            raise InvalidParams(f"{field}: is empty", hint="name what you mean, or send `all`", field=field)
+    expect = {convert.path(context, name, f"expect.{name}"): id_ for name, id_ in (params.expect or {}).items()}
+    if params.file is not None:
+        return Choice((convert.path(context, params.file, "file"),), tuple(params.hunks or ()), None, expect)
+    if params.step_id is not None:
+        return Choice(is_owner=_of_step(context, params.step_id), expect=expect)
+    files = tuple(convert.paths(context, params.files, "files"))
+    return Choice(files, is_owner=_of_session(context, params.session_id), expect=expect)
+
+
+def _of_session(context: Context, session_id: str | None) -> Callable[[StepId], bool] | None:
+    """Says whether a step, or one that it is a part of, belongs to a session."""
+    if session_id is None:
+        return None
+    context.workspace.sessions.known(session_id)
+    wholes = context.workspace.step_changes.with_wholes
+    return lambda step_id: any(step.session_id == session_id for step in wholes(step_id))
+
+
+def _of_step(context: Context, step_id: StepId) -> Callable[[StepId], bool]:
+    """Says whether a step is a certain one, or a part of that."""
+    context.workspace.sessions.known_step(step_id)
+    wholes = context.workspace.step_changes.with_wholes
+    return lambda other: any(step.step_id == step_id for step in wholes(other))
+
+
+def _listed(context: Context, page: PendingPage, cursor: str | None) -> wire.ReviewListResult:
+    return wire.ReviewListResult(
+        files=[_pending(context, each) for each in page.files],
+        pending_files=page.count,
+        additions=page.additions,
+        deletions=page.deletions,
+        next_cursor=cursor,
+    )
+
+
+_converted: WeakKeyDictionary[PendingFile, wire.PendingFile] = WeakKeyDictionary()
+"""What was made of files: most of a list is the same when it is asked for again."""
+
+
+def _pending(context: Context, found: PendingFile) -> wire.PendingFile:
+    known = _converted.get(found)
+    if known is None:
+        known = _converted[found] = _convert(context, found)
+    return known
+
+
+def _convert(context: Context, found: PendingFile) -> wire.PendingFile:
+    change = history.files(context.workspace.root, [found.summary])[0]
+    return wire.PendingFile(
+        **attrs.asdict(change, recurse=False),
+        id=found.id,
+        hunks=found.hunks,
+        owners=_owners(context, found.owners),
+    )
+
+
+def _owners(context: Context, steps: Iterable[StepId]) -> list[wire.Owner]:
+    session_of = context.workspace.review.session_of
+    return [wire.Owner(session_id=session_of(step_id), step_id=step_id) for step_id in steps]
+
+
+def _place(side: str, lines: tuple[int, int]) -> dict[str, int]:
+    start, end = lines
+    # as in the header of a hunk: without lines, the line before it
+    return {f"{side}_start": start + (end > start), f"{side}_lines": end - start}
+
+
+def _blamed(found: BlamedLines, steps: Mapping[StepId, Step], agents: Mapping[str, str | None]) -> wire.BlamedLines:
+    writer = found.writer
+    step = steps[writer.steps[0]] if writer.steps else None
+    return wire.BlamedLines(
+        start=found.start,
+        count=found.count,
+        author=writer.kind,
+        session_id=None if step is None else step.session_id,
+        step_id=None if step is None else step.step_id,
+        agent=None if step is None else agents[step.session_id],
+        message_id=None if step is None else step.begun.message_id,
+        at=None if writer.milliseconds is None else convert.moment(writer.milliseconds),
+    )

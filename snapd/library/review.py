@@ -1,0 +1,145 @@
+"""`Review`: what agents changed in a project and nobody has kept yet."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from snapd.wire.review import (
+    BlamedLines,
+    BlameParams,
+    LineRange,
+    PendingFile,
+    ReviewFileParams,
+    ReviewFileResult,
+    ReviewKeepParams,
+    ReviewListParams,
+    ReviewListResult,
+    ReviewRevertParams,
+)
+
+from .session import NOTHING_DONE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Any
+
+    from snapd.wire.values import OnConflict, Outcome
+
+    from .project import FileName, Project
+
+_NOTHING_PENDING = ReviewListResult(files=[], pending_files=0, additions=0, deletions=0)
+
+
+class Review:
+    """The pending changes of a project, from `Snapshot.review`.
+
+    `keep` and `revert` take one of `files`, `file` with `hunks`, `step_id` and `session_id`; without any, they take all
+    that is pending. With `expect` (the `id` of each file that the person was shown, by its name) they do nothing if one
+    of these files is not as it was shown.
+
+    Every method raises `SnapdError` if the project cannot be opened or read; nothing was changed then.
+
+    Args:
+        project: where the changes are.
+    """
+
+    def __init__(self, project: Project) -> None:
+        self._project = project
+
+    def files(self, session_id: str | None = None) -> list[PendingFile]:
+        """Lists the files with pending changes, ordered by name; with `session_id`, only those of a session."""
+        found = self._project.request_or(_NOTHING_PENDING, ReviewListParams(session_id=session_id))
+        return found.files
+
+    def file(self, file: FileName) -> ReviewFileResult:
+        """Shows the pending changes of a file, hunk by hunk.
+
+        Raises:
+            InvalidParams: it has none.
+        """
+        found: ReviewFileResult = self._project.request(ReviewFileParams(file=self._project.name(file)))
+        return found
+
+    def keep(
+        self,
+        *,
+        files: Iterable[FileName] | None = None,
+        file: FileName | None = None,
+        hunks: Iterable[int] | None = None,
+        step_id: str | None = None,
+        session_id: str | None = None,
+        expect: Mapping[str, str] | None = None,
+    ) -> list[PendingFile]:
+        """Keeps pending changes; gives what is still pending of what was named.
+
+        Raises:
+            FileChanged: a file is not as it was shown, or has unsaved text in an editor.
+            InvalidParams: nothing is pending in a file, or there is no such hunk.
+        """
+        params = ReviewKeepParams(**self._chosen(files, file, hunks, step_id, session_id, expect))
+        return self._project.request_or(_NOTHING_PENDING, params).files
+
+    def revert(
+        self,
+        *,
+        files: Iterable[FileName] | None = None,
+        file: FileName | None = None,
+        hunks: Iterable[int] | None = None,
+        step_id: str | None = None,
+        session_id: str | None = None,
+        expect: Mapping[str, str] | None = None,
+        dry_run: bool = False,
+        on_conflict: OnConflict = "merge",
+    ) -> Outcome:
+        """Reverts pending changes: files, or hunks of them, become what a person last accepted.
+
+        Raises:
+            FileChanged: a file is not as it was shown.
+            InvalidParams: nothing is pending in a file, or there is no such hunk.
+        """
+        params = ReviewRevertParams(
+            **self._chosen(files, file, hunks, step_id, session_id, expect),
+            dry_run=dry_run,
+            on_conflict=on_conflict,
+        )
+        return self._project.request_or(NOTHING_DONE, params)
+
+    def blame(
+        self,
+        file: FileName,
+        hash: str | None = None,  # noqa: A002 - the contract's word
+        *,
+        lines: tuple[int, int] | None = None,
+    ) -> list[BlamedLines]:
+        """Says who wrote each line of a file.
+
+        Args:
+            file: the file.
+            hash: of the snapshot that has it; None for the folder as it is.
+            lines: only these: the first, from 1, and how many.
+
+        Raises:
+            FileNotInSnapshot: there is no such file.
+        """
+        wanted = None if lines is None else LineRange(start=lines[0], count=lines[1])
+        params = BlameParams(file=self._project.name(file), hash=hash, range=wanted)
+        return self._project.request_or([], params, "lines")
+
+    def _chosen(
+        self,
+        files: Iterable[FileName] | None,
+        file: FileName | None,
+        hunks: Iterable[int] | None,
+        step_id: str | None,
+        session_id: str | None,
+        expect: Mapping[str, str] | None,
+    ) -> dict[str, Any]:
+        return {
+            "files": self._project.names_or_none(files),
+            "file": None if file is None else self._project.name(file),
+            "hunks": None if hunks is None else list(hunks),
+            "step_id": step_id,
+            "session_id": session_id,
+            "all": files is None and file is None and step_id is None and session_id is None,
+            "expect": None if expect is None else dict(expect),
+        }

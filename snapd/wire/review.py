@@ -1,0 +1,181 @@
+"""The params and results of the `review/*` requests and of `snapshot/blame`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import attrs
+
+from .session import Hunk
+from .snapshot import CURSOR, DETAILS, DRY_RUN, NEXT_CURSOR
+from .values import AtLeast, Detail, FileChange, FileDiff, Limit, OnConflict, RequestParams, TreeHash
+
+_FILE = "The file: a relative path, an absolute path, or a `file:` URI. A renamed file can be given by either name."
+
+
+@attrs.frozen(kw_only=True)
+class Owner:
+    """A step that has a part in a pending change."""
+
+    session_id: Annotated[str, "The session of the step."]
+    step_id: Annotated[str, "The step."]
+
+
+@attrs.frozen(kw_only=True)
+class PendingFile(FileChange):
+    """A file with pending changes: how it differs from its baseline."""
+
+    id: Annotated[str, "An opaque name of what is shown, for `expect`. It changes with the file and with its baseline."]
+    hunks: Annotated[int, "The number of hunks. 0 for a file that is not text, and if only mode or name changed."]
+    owners: Annotated[list[Owner], "The steps whose changes are pending."]
+
+
+@attrs.frozen(kw_only=True)
+class PendingHunk(Hunk):
+    """One hunk of the pending changes of a file."""
+
+    old_start: Annotated[int, "Its first line in the baseline, from 1; the line before it if it has none there."]
+    old_lines: Annotated[int, "The number of its lines in the baseline."]
+    new_start: Annotated[int, "Its first line in the file, from 1; the line before it if it has none there."]
+    new_lines: Annotated[int, "The number of its lines in the file."]
+    owners: Annotated[list[Owner], "The steps that wrote or removed its lines."]
+
+
+@attrs.frozen(kw_only=True)
+class ReviewListParams(RequestParams):
+    """Lists the files with pending changes: what agents changed, and nobody has kept yet.
+
+    See [Review](#review).
+    """
+
+    session_id: Annotated[
+        str | None, "Only files in which a step of this session, or a part of such a step, has pending changes."
+    ] = None
+    cursor: Annotated[str | None, CURSOR] = None
+    limit: Annotated[Limit | None, "The maximum number of files in one response, at least 1. Default: all."] = None
+
+
+@attrs.frozen(kw_only=True)
+class ReviewListResult:
+    """The files with pending changes, and their totals."""
+
+    files: Annotated[list[PendingFile], "The files, ordered by name."]
+    pending_files: Annotated[int, "The number of files, those on other pages included."]
+    additions: Annotated[int, "Lines added, in all of them."]
+    deletions: Annotated[int, "Lines deleted, in all of them."]
+    next_cursor: Annotated[str | None, NEXT_CURSOR] = None
+
+
+@attrs.frozen(kw_only=True)
+class ReviewFileParams(RequestParams):
+    """Returns the pending changes of a file, hunk by hunk, as `git diff` shows them."""
+
+    file: Annotated[str, _FILE]
+
+
+@attrs.frozen(kw_only=True)
+class ReviewFileResult(FileDiff):
+    """A file with pending changes: `before` is its baseline, `after` the file as it is."""
+
+    id: Annotated[str, "An opaque name of what is shown, for `expect`."]
+    hunks: Annotated[list[PendingHunk], "The hunks. Empty for a file that is not text."]
+    owners: Annotated[list[Owner], "The steps whose changes are pending."]
+
+
+@attrs.frozen(kw_only=True)
+class ReviewParams(RequestParams):
+    """Which pending changes a request is about."""
+
+    files: Annotated[
+        list[str] | None,
+        "These files, or all files in these folders: relative paths, absolute paths, or `file:` URIs. A renamed file "
+        "can be given by either name.",
+    ] = None
+    file: Annotated[str | None, "One file, of which `hunks` gives the hunks."] = None
+    hunks: Annotated[list[int] | None, "The indexes of hunks of `file`, as `review/file` gives them."] = None
+    step_id: Annotated[str | None, "The changes in which this step, or one of its parts, has a part."] = None
+    session_id: Annotated[
+        str | None, "The changes in which a step of this session, or a part of such a step, has a part."
+    ] = None
+    all: Annotated[bool, "All pending changes."] = False
+    expect: Annotated[
+        dict[str, str] | None,
+        "What the person was shown: the `id` of each file, by its name. If one of them is another by now, the request "
+        "fails with `fileChanged`.",
+    ] = None
+
+
+@attrs.frozen(kw_only=True)
+class ReviewKeepParams(ReviewParams):
+    """Keeps pending changes: they become part of the baseline.
+
+    Give exactly one of `files`, `file` with `hunks`, `stepId`, `sessionId` and `all`. Keeping hunks of a renamed file
+    keeps the rename too. A file with unsaved text in an editor makes the request fail with `fileChanged`. The result
+    lists what is still pending of what the request named.
+    """
+
+
+@attrs.frozen(kw_only=True)
+class ReviewRevertParams(ReviewParams):
+    """Reverts pending changes: files, or hunks of them, become what their baseline is.
+
+    Give exactly one of `files`, `file` with `hunks`, `stepId`, `sessionId` and `all`. With `stepId` or `sessionId`, a
+    file stays as it is, with the outcome `conflict` and the reason `shared`, if others have a part in the same changes.
+    `session/undo` without a session undoes the revert.
+    """
+
+    dry_run: Annotated[bool, DRY_RUN] = False
+    on_conflict: Annotated[
+        OnConflict | None,
+        'What to do with a file that cannot be reverted alone. `"overwrite"` also reverts changes that are shared. '
+        'Default: `"merge"`.',
+    ] = None
+    details: Annotated[Detail | None, DETAILS] = None
+
+
+@attrs.frozen(kw_only=True)
+class LineRange:
+    """Some lines of a file."""
+
+    start: Annotated[int, AtLeast(1), "The first line, from 1."]
+    count: Annotated[int, AtLeast(1), "The number of lines."]
+
+
+@attrs.frozen(kw_only=True)
+class BlameParams(RequestParams):
+    """Says who wrote each line of a file.
+
+    A line that an undo, a redo or a restore brought back is still by whoever wrote it. What changed before the first
+    step, or while snapd did not watch, counts as there before; so does a line that a restore brought back and that was
+    never there when a step began or ended.
+    """
+
+    file: Annotated[str, "The file: a relative path, an absolute path, or a `file:` URI."]
+    hash: Annotated[TreeHash | None, "The snapshot that has the file. Default: the working tree as it is."] = None
+    range: Annotated[LineRange | None, "Only these lines. Default: all."] = None
+
+
+@attrs.frozen(kw_only=True)
+class BlamedLines:
+    """Lines with one author, one after the other."""
+
+    start: Annotated[int, "The first line, from 1."]
+    count: Annotated[int, "The number of lines."]
+    author: Annotated[
+        Literal["step", "user", "before"],
+        'Who wrote them: a step, the user, or whoever it was `"before"` the first event that snapd knows.',
+    ]
+    session_id: Annotated[str | None, "The session of the step."] = None
+    step_id: Annotated[str | None, "The step. If several were open together, the first of them."] = None
+    agent: Annotated[str | None, "The agent of the session."] = None
+    message_id: Annotated[str | None, "The message that the step belongs to."] = None
+    at: Annotated[
+        str | None, "When snapd noticed the lines, as RFC 3339 in UTC with milliseconds. Absent if it is not known."
+    ] = None
+
+
+@attrs.frozen(kw_only=True)
+class BlameResult:
+    """The result of `snapshot/blame`."""
+
+    lines: Annotated[list[BlamedLines], "The lines in their order, without gaps."]

@@ -1,0 +1,1 @@
+"""Folders outside of the work tree that get the files of a snapshot."""

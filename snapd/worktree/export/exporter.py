@@ -1,0 +1,190 @@
+"""Writes the files of a snapshot below an open directory, where none of them is yet.
+
+It follows no symlink, replaces nothing, and makes each file anew from the bytes in the store, never by a link that a
+build could write through. It syncs nothing: the snapshot has it all.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from typing import TYPE_CHECKING
+
+from snapd.core.errors import IoError, SnapdError, from_os_error
+from snapd.core.model import EXECUTABLE, SYMLINK
+from snapd.core.paths import parents, shown
+from snapd.failpoints import failpoint
+from snapd.worktree.fs.directories import Directories
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from snapd.core.call import Call
+    from snapd.core.model import Entry, ObjectId, RelPath
+    from snapd.core.plan import Plan
+
+_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def export(
+    directory: int, path: bytes, plan: Plan, umask: int, chunks: Callable[[ObjectId], Iterator[bytes]], call: Call
+) -> int:
+    """Writes files and symlinks, and makes directories.
+
+    Args:
+        directory: descriptor of the directory that the plan's paths are relative to.
+        path: of that directory, absolute, for errors.
+        plan: what to write and to make; the rest of it does not count.
+        umask: of the user; limits the permissions of the files.
+        chunks: returns a blob's bytes.
+        call: the request; may be cancelled at any time.
+
+    Returns:
+        The size of all files, bytes.
+
+    Raises:
+        StoreCorrupt: a blob is missing or damaged, or a path is none that a folder can have.
+        IoError: a name is taken already, or the file system cannot hold it; or what was made could not be removed.
+        StorageFull, Cancelled: whatever was made is removed.
+    """
+    plan.check()
+    with Directories(directory) as directories:
+        work = _Export(directories, path, umask, chunks)
+        try:
+            for done, write in enumerate(plan.writes):
+                call.progress("exporting", done, len(plan.writes))
+                work.write(write.path, write.entry)
+            for below in plan.make_directories:
+                call.check()
+                work.make(below)
+        except BaseException as error:
+            left = work.take_back()
+            if left is not None:
+                why = error.message if isinstance(error, SnapdError) else str(error)
+                raise IoError(
+                    f"{why}; and {shown(left)}, which was written before, could not be removed",
+                    hint=f"remove {shown(path)}, if nobody else has files in it",
+                    path=shown(left),
+                    errno="EIO",
+                ) from error
+            raise
+    return work.size
+
+
+class _Export:
+    """What an export has made so far.
+
+    Args:
+        directories: those below the one that it writes to.
+        root: the path of that one.
+        umask: see `export`.
+        chunks: see `export`.
+
+    Attributes:
+        size: of all files, bytes.
+    """
+
+    def __init__(
+        self, directories: Directories, root: bytes, umask: int, chunks: Callable[[ObjectId], Iterator[bytes]]
+    ) -> None:
+        self.size = 0
+        self._directories = directories
+        self._root = root
+        self._umask = umask
+        self._chunks = chunks
+        self._files: list[tuple[RelPath, tuple[int, int]]] = []
+        self._made: list[RelPath] = []
+
+    def write(self, path: RelPath, entry: Entry) -> None:
+        """Writes a file or symlink, and makes the directories above it; raises as `export`."""
+        above, _, name = path.rpartition(b"/")
+        try:
+            directory = self._open(above)
+            failpoint("export.write")
+            if entry.mode == SYMLINK:
+                self._link(path, b"".join(self._chunks(entry.oid)), directory, name)
+            else:
+                self._file(path, entry, directory, name)
+        except OSError as error:
+            raise from_os_error(error, self._full(path)) from error
+
+    def make(self, path: RelPath) -> None:
+        """Makes a directory and those above it, where they are missing; raises as `export`."""
+        try:
+            self._open(path)
+        except OSError as error:
+            raise from_os_error(error, self._full(path)) from error
+
+    def take_back(self) -> bytes | None:
+        """Removes what was made, unless somebody replaced it since; gives a full path that could not be removed."""
+        left: bytes | None = None
+        for path, identity in reversed(self._files):
+            if not self._remove(path, partial(_unlink, identity)):
+                left = self._full(path)
+        # the outer ones were made first
+        for path in reversed(self._made):
+            if not self._remove(path, _rmdir):
+                left = left or self._full(path)
+        return left
+
+    def _full(self, path: RelPath) -> bytes:
+        return os.path.join(self._root, path)
+
+    def _remove(self, path: RelPath, remove: Callable[[bytes, int], None]) -> bool:
+        above, _, name = path.rpartition(b"/")
+        try:
+            remove(name, self._directories.open(above))
+        except FileNotFoundError:
+            return True
+        except OSError:
+            return False
+        return True
+
+    def _open(self, path: RelPath) -> int:
+        """The descriptor of a directory, which is made if it is missing."""
+        try:
+            return self._directories.open(path)
+        except FileNotFoundError:
+            pass
+        for each in (*reversed(parents(path)), path):
+            above, _, name = each.rpartition(b"/")
+            directory = self._directories.open(above)
+            failpoint("export.make_directory")
+            try:
+                os.mkdir(name, 0o777, dir_fd=directory)
+            except FileExistsError:
+                continue
+            self._made.append(each)
+        return self._directories.open(path)
+
+    def _link(self, path: RelPath, target: bytes, directory: int, name: bytes) -> None:
+        os.symlink(target, name, dir_fd=directory)
+        self._files.append((path, _identity(os.stat(name, dir_fd=directory, follow_symlinks=False))))
+        self.size += len(target)
+
+    def _file(self, path: RelPath, entry: Entry, directory: int, name: bytes) -> None:
+        descriptor = os.open(name, _NEW_FILE, 0o600, dir_fd=directory)
+        try:
+            self._files.append((path, _identity(os.fstat(descriptor))))
+            for chunk in self._chunks(entry.oid):
+                view = memoryview(chunk)
+                self.size += len(view)
+                while view:
+                    view = view[os.write(descriptor, view) :]
+            os.fchmod(descriptor, (0o755 if entry.mode == EXECUTABLE else 0o644) & ~self._umask)
+        finally:
+            os.close(descriptor)
+
+
+def _identity(status: os.stat_result) -> tuple[int, int]:
+    return status.st_dev, status.st_ino
+
+
+def _unlink(made: tuple[int, int], name: bytes, directory: int) -> None:
+    """Removes a file if it is still the one that was made."""
+    if _identity(os.stat(name, dir_fd=directory, follow_symlinks=False)) == made:
+        os.unlink(name, dir_fd=directory)
+
+
+def _rmdir(name: bytes, directory: int) -> None:
+    os.rmdir(name, dir_fd=directory)
