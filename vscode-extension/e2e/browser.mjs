@@ -5,6 +5,8 @@ import { PATIENCE } from "./waiting.mjs";
 
 const WIDE_ENOUGH_FOR_A_DIFF = { width: 1400, height: 850 };
 const HOST = "127.0.0.1";
+const WEB_VIEWS = /\.vscode-cdn\.net$/;
+const ABORTED = "net::ERR_ABORTED";
 
 export class Browser {
   /** Hosts other than the editor's that the page asked something. */
@@ -36,9 +38,14 @@ export class Browser {
     context.setDefaultTimeout(PATIENCE);
     const page = await context.newPage();
     const browser = new Browser(chrome, page);
-    page.on("requestfailed", (request) => browser.#asked(request.url()));
+    page.on("requestfailed", (request) => {
+      // what a web view shows has an address on a host that is never asked: if it is closed meanwhile, nobody answers
+      if (!WEB_VIEWS.test(new URL(request.url()).hostname) || request.failure()?.errorText !== ABORTED) {
+        browser.#asked(request.url());
+      }
+    });
     page.on("response", (response) => {
-      // what a web view shows has an address on a host that is never asked: the page itself answers
+      // otherwise, the page itself answers
       if (!response.fromServiceWorker()) {
         browser.#asked(response.url());
       }
@@ -48,11 +55,35 @@ export class Browser {
     return browser;
   }
 
+  /** The widths of all pictures that are drawn. */
+  async pictures() {
+    return (await Promise.all(this.page.frames().map(pictureWidths))).flat();
+  }
+
   /** @param {string} address */
   #asked(address) {
     const { protocol, hostname } = new URL(address);
     if (protocol.startsWith("http") && hostname !== HOST) {
       this.foreignHosts.add(hostname);
     }
+  }
+}
+
+/**
+ * The widths of the pictures in a frame.
+ *
+ * @param {import("playwright-core").Frame} frame
+ */
+async function pictureWidths(frame) {
+  try {
+    return await frame
+      .locator("img")
+      .evaluateAll((images) => images.map((image) => /** @type {HTMLImageElement} */ (image).naturalWidth));
+  } catch (error) {
+    // a frame that is loaded anew meanwhile has none yet
+    if (/detached|destroyed|navigation/i.test(String(error))) {
+      return [];
+    }
+    throw error;
   }
 }

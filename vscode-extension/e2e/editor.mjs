@@ -66,10 +66,11 @@ export class Editor {
   constructor(world, vsix, port, { untrusted, missing, within = "", folders = [] }) {
     this.data = path.join(world.root, "editor");
     this.origin = `http://127.0.0.1:${port}`;
-    const user = path.join(this.data, "User");
-    fs.mkdirSync(user, { recursive: true });
-    const settings = missing === true ? SETTINGS : { ...SETTINGS, "snapd.path": world.launcher };
-    fs.writeFileSync(path.join(user, "settings.json"), JSON.stringify(settings));
+    writeSettings(path.join(this.data, "User"), SETTINGS);
+    if (missing !== true) {
+      // a setting of the machine: among those of the user, the editor forgets it once one of these is another
+      writeSettings(path.join(this.data, "Machine"), { "snapd.path": world.launcher });
+    }
     const folder = path.join(world.project, within);
     this.#shown = folders.length === 0 ? { folder } : { workspace: workspaceOf(world, folders) };
     // there is no marketplace to ask
@@ -143,6 +144,15 @@ export class Editor {
       return false;
     }
   }
+}
+
+/**
+ * @param {string} folder
+ * @param {object} settings
+ */
+function writeSettings(folder, settings) {
+  fs.mkdirSync(folder, { recursive: true });
+  fs.writeFileSync(path.join(folder, "settings.json"), JSON.stringify(settings));
 }
 
 /**

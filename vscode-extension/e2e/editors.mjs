@@ -1,6 +1,7 @@
 /** The editors of files: texts, diffs, and diffs of several files. */
+import assert from "node:assert/strict";
 import { still, until, untilEqual } from "./waiting.mjs";
-import { plain } from "./workbench.mjs";
+import { exactly, plain } from "./workbench.mjs";
 
 /** @typedef {import("playwright-core").Locator} Locator */
 
@@ -81,11 +82,100 @@ export class TextEditor {
    * @param {string} text
    */
   async typeAt(line, text) {
+    await this.goTo(line);
+    await this.page.keyboard.type(text);
+  }
+
+  /**
+   * Puts the cursor before the first character of a line.
+   *
+   * @param {number} line From 1.
+   */
+  async goTo(line) {
     await this.page.keyboard.press("Control+G");
     await this.workbench.quickInput.locator("input").first().fill(`:${line}:1`);
     await this.page.keyboard.press("Enter");
     await this.workbench.quickInput.waitFor({ state: "hidden" });
-    await this.page.keyboard.type(text);
+    await this.isAt(line);
+  }
+
+  /**
+   * Waits until the cursor is before the first character of a line.
+   *
+   * @param {number} line From 1.
+   */
+  async isAt(line) {
+    await this.page.locator(".statusbar-item", { hasText: new RegExp(`^Ln ${line}, Col 1$`) }).waitFor();
+  }
+
+  /** The colours of the lines that are drawn around whole lines of the text. */
+  borders() {
+    return this.editor.locator(".view-overlays [class*='ced-']").evaluateAll((elements) =>
+      elements.flatMap((element) => {
+        const { borderLeftWidth, borderLeftColor, borderTopWidth, borderTopColor } = getComputedStyle(element);
+        const isDrawn = (/** @type {string} */ width) => parseFloat(width) > 0;
+        return isDrawn(borderLeftWidth) ? [borderLeftColor] : isDrawn(borderTopWidth) ? [borderTopColor] : [];
+      }),
+    );
+  }
+
+  /** What stands behind the ends of lines, and is no part of the file. */
+  async lineEnd() {
+    return (await this.#drawnBehind()).map(({ text }) => text).join();
+  }
+
+  /** Puts the pointer on what stands behind the end of a line. */
+  async pointAtLineEnd() {
+    const [drawn] = await this.#drawnBehind();
+    assert.ok(drawn !== undefined, "nothing stands behind the end of a line");
+    const { right, middle } = drawn;
+    await this.page.mouse.move(right - 40, middle);
+    await this.page.mouse.move(right - 30, middle);
+  }
+
+  /** @returns {Promise<{ text: string, right: number, middle: number }[]>} */
+  #drawnBehind() {
+    return this.editor.locator(".view-lines .view-line span").evaluateAll((elements) =>
+      elements.flatMap((element) => {
+        const content = getComputedStyle(element, "::after").content;
+        const { right, top, bottom } = element.getBoundingClientRect();
+        return /^".+"$/.test(content) ? [{ text: content.slice(1, -1), right, middle: (top + bottom) / 2 }] : [];
+      }),
+    );
+  }
+
+  /**
+   * Puts the pointer on a line.
+   *
+   * @param {string} text The whole of it.
+   */
+  async pointAt(text) {
+    const line = this.editor.locator(".view-line", { hasText: exactly(text) });
+    await line.locator("span").last().hover();
+  }
+
+  /**
+   * The links of this text above lines.
+   *
+   * @param {string | RegExp} text
+   */
+  lenses(text) {
+    const links = this.editor.locator(".codelens-decoration a");
+    return links.filter({ hasText: typeof text === "string" ? exactly(text) : text });
+  }
+
+  /**
+   * Presses the topmost of these links, once all of them are those of the text as it is: the editor draws them anew a
+   * moment after they are others.
+   *
+   * @param {string} text
+   */
+  async pressLens(text) {
+    await still(this.editor.locator(".contentWidgets"));
+    const links = this.lenses(text);
+    // their order in the page is not that of the file
+    const tops = await links.evaluateAll((elements) => elements.map((each) => each.getBoundingClientRect().top));
+    await links.nth(tops.indexOf(Math.min(...tops))).click();
   }
 
   get dirty() {
@@ -107,6 +197,7 @@ export class DiffEditor {
     this.editor = this.page.locator(".editor-group-container.active .editor-instance .monaco-diff-editor");
     this.before = this.editor.locator(".editor.original .monaco-editor");
     this.after = this.editor.locator(".editor.modified .monaco-editor");
+    this.differences = this.editor.locator(".line-insert, .line-delete");
   }
 
   /**
@@ -119,8 +210,7 @@ export class DiffEditor {
     await untilEqual("the side before", () => lines(this.before), linesOf(before));
     await untilEqual("the side after", () => lines(this.after), linesOf(after));
     if (before !== after) {
-      const marks = this.editor.locator(".line-insert, .line-delete");
-      await until("the differences are marked", async () => (await marks.count()) > 0);
+      await until("the differences are marked", async () => (await this.differences.count()) > 0);
     }
   }
 

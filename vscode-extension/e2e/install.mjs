@@ -87,8 +87,10 @@ function run(command, args, { cwd, env = {} }) {
   }
 }
 
-function installCommands() {
-  const missing = Object.entries(COMMANDS).filter(([command]) => find(command) === undefined);
+export function installCommands(wanted = Object.keys(COMMANDS)) {
+  const missing = Object.entries(COMMANDS).filter(
+    ([command]) => wanted.includes(command) && find(command) === undefined,
+  );
   if (missing.length === 0) {
     return;
   }

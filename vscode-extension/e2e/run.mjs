@@ -16,7 +16,16 @@ import { Stage } from "./stage.mjs";
 /** @typedef {import("./scenarios/index.mjs").Scenario} Scenario */
 
 const EXTENSION = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
-const PUBLISHED = ["steps-view", "diff", "multi-diff", "conflict", "undo-notification", "file-timeline"];
+const PUBLISHED = [
+  "steps-view",
+  "diff",
+  "multi-diff",
+  "review",
+  "blame-line",
+  "conflict",
+  "undo-notification",
+  "file-timeline",
+];
 
 const { values } = parseArgs({
   options: {

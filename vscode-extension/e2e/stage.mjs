@@ -54,6 +54,7 @@ export class Stage {
     this.browser = browser;
     this.shots = shots;
     this.workbench = new Workbench(browser.page);
+    this.pending = new TreeView(this.workbench, "Pending");
     this.steps = new TreeView(this.workbench, "Steps");
     this.timeline = new TreeView(this.workbench, "File Timeline");
     this.text = new TextEditor(this.workbench);

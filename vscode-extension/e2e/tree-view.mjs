@@ -1,6 +1,6 @@
 /** A tree view in the side bar: its rows, and what a user does with them. */
 import { still, until, untilEqual } from "./waiting.mjs";
-import { exactly, plain } from "./workbench.mjs";
+import { SHOWN_WITHIN, exactly, plain } from "./workbench.mjs";
 
 /** @typedef {import("playwright-core").Locator} Locator */
 
@@ -11,6 +11,7 @@ export class TreeView {
    */
   constructor(workbench, title) {
     this.workbench = workbench;
+    this.title = title;
     this.page = workbench.page;
     const header = this.page.locator(".pane-header", { has: this.page.locator("h3.title", { hasText: title }) });
     this.header = header;
@@ -81,6 +82,18 @@ export class TreeView {
   async isFocused(row) {
     await row.and(this.page.locator(".focused")).waitFor();
     await this.hasKeys();
+  }
+
+  /** Has the keys go to the view, without a pointer. A view that is drawn just then does not take them: then again. */
+  async focusByKeys() {
+    const focused = this.pane.locator(".monaco-list:focus");
+    await until("the view has the keys", async () => {
+      await this.workbench.runByKeys(`Agent Steps: Focus on ${this.title} View`);
+      return focused.waitFor({ timeout: SHOWN_WITHIN }).then(
+        () => true,
+        () => false,
+      );
+    });
   }
 
   /** Waits until keys reach the view. */

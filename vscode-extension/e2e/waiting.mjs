@@ -54,6 +54,25 @@ export async function still(locator) {
 }
 
 /**
+ * Waits until a text matches, and shows it where it does not come to that.
+ *
+ * @param {string} what
+ * @param {() => Promise<string>} look
+ * @param {RegExp} expected
+ */
+export async function untilMatches(what, look, expected) {
+  let seen = "";
+  try {
+    await until(what, async () => {
+      seen = await look();
+      return expected.test(seen);
+    });
+  } catch (error) {
+    throw new Error(`${what}\n  expected ${expected}\n  but saw  ${seen}`, { cause: error });
+  }
+}
+
+/**
  * Waits until something is exactly as expected, and shows both where it does not come to that.
  *
  * @template T

@@ -1,6 +1,9 @@
 /** What a user does with the editor's own parts: commands, questions, notifications, tabs. */
 import { until, untilEqual } from "./waiting.mjs";
 
+/** Milliseconds from a click, or a command, to what it shows. */
+export const SHOWN_WITHIN = 3_000;
+
 /** A blank as the editor draws it. */
 const DRAWN_BLANK = /\u00a0/g;
 
@@ -179,6 +182,17 @@ export class Workbench {
     await this.quickInput.waitFor({ state: "hidden" });
   }
 
+  /**
+   * The number at an entry of the activity bar; empty where there is none.
+   *
+   * @param {string} name
+   */
+  async badgeOf(name) {
+    const item = this.page.locator(".activitybar .action-item", { has: this.page.locator(`[aria-label^="${name}"]`) });
+    const badge = item.locator(".badge-content:visible");
+    return (await badge.count()) === 0 ? "" : (await badge.first().innerText()).trim();
+  }
+
   /** The extension's entry of the status bar. */
   get status() {
     return this.page.locator(".statusbar-item[id$='snapd.status']");
@@ -223,12 +237,20 @@ export class Workbench {
   async show(name) {
     const tab = this.page.locator(".activitybar").getByRole("tab", { name: new RegExp(`^${name}`) });
     await tab.waitFor();
-    // a click on the one that is shown would hide it
-    if ((await tab.getAttribute("aria-selected")) !== "true") {
-      await tab.click();
-      await until(`${name} is shown`, async () => (await tab.getAttribute("aria-selected")) === "true");
-    }
+    const selected = tab.and(this.page.locator("[aria-selected='true']"));
+    // A click on the one that is shown hides it. A page that was loaded anew shows it by itself a moment later, so
+    // the click may come just then: the next one shows it.
+    await until(`${name} is shown`, async () => {
+      if ((await selected.count()) === 0) {
+        await tab.click();
+      }
+      return selected.waitFor({ timeout: SHOWN_WITHIN }).then(
+        () => true,
+        () => false,
+      );
+    });
   }
+
   /** @param {string} label */
   #choice(label) {
     const name = this.page.locator(".label-name", { hasText: exactly(label) });

@@ -1,6 +1,7 @@
 // Puts the rooms of the extension together.
 
 import * as vscode from "vscode";
+import { registerBlame } from "./blame";
 import { registerCommands } from "./commands";
 import { registerDaemonCommands } from "./daemon/commands";
 import { DocumentSync } from "./daemon/documentSync";
@@ -10,6 +11,7 @@ import { showStatus } from "./daemon/statusBar";
 import { daemonOfWindow, diskFolders } from "./daemon/window";
 import { registerDocuments } from "./documents";
 import { WorkspaceModel } from "./model/workspace";
+import { registerReview } from "./review";
 import { registerViews } from "./views";
 
 /** Called by VS Code once the window has started. */
@@ -56,6 +58,8 @@ export function activate(context: vscode.ExtensionContext): void {
   );
   registerDocuments(context, model);
   registerViews(context, model);
+  registerReview(context, model);
+  registerBlame(context, model, log);
   registerCommands(context, { model, daemon, documentSync, log });
   registerDaemonCommands({ context, daemon, log });
 

@@ -3,6 +3,14 @@
 /** Which notifications are shown. */
 export type Notifications = "all" | "problems" | "off";
 
+/** Where it is shown who wrote a line. */
+export interface BlameSettings {
+  /** At the end of the line of the cursor. */
+  readonly line: boolean;
+  /** Where the pointer rests on a line. */
+  readonly hover: boolean;
+}
+
 /** What the user has set. */
 export interface Settings {
   /** Whether this window connects to snapd. */
@@ -12,6 +20,8 @@ export interface Settings {
   /** Whether `path` comes from the folder rather than from the user. */
   readonly pathFromWorkspace: boolean;
   readonly notifications: Notifications;
+  /** Where it is shown who wrote a line. */
+  readonly blame: BlameSettings;
   /**
    * The daemon's own settings, by the daemon's names; only what somebody has set, so that what the daemon is
    * configured with holds otherwise. The daemon checks the values and says what is wrong with them.
@@ -47,6 +57,7 @@ export function readSettings(configuration: Configuration): Settings {
     path: typeof path === "string" ? path.trim() : "",
     pathFromWorkspace: isFromWorkspace(configuration.inspect("path")),
     notifications: notifications === "problems" || notifications === "off" ? notifications : "all",
+    blame: { line: configuration.get("blame.line") === true, hover: configuration.get("blame.hover") === true },
     daemon: Object.fromEntries(set.map((name) => [name, configuration.get(name)])),
     unset: Object.fromEntries(unset.map((name) => [name, configuration.inspect(name)?.defaultValue])),
   };

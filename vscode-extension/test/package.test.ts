@@ -38,6 +38,8 @@ const source = [...sources.values()].join("\n");
 
 // what the views give their items: see contextValue in src/views/items.ts
 const CONTEXT_VALUES = [
+  // of the view "Pending"; folders and the row for more files have no menu
+  "pending",
   "session",
   "turn.applied",
   "turn.applied.prompt",
@@ -60,9 +62,9 @@ const CONTEXT_VALUES = [
   "file.operation",
 ];
 const STATES = ["starting", "ready", "reconnecting", "stopped", "notFound", "failed", "untrusted", "disabled"];
-// names that package.json does not know: the item of the status bar, and what is kept of the filter
-const OWN = ["snapd.status", "snapd.session"];
-const CONTEXT_KEYS = ["snapd.state", "snapd.filtered"];
+// names that package.json does not know: the item of the status bar, what is kept of the filter, a group of settings
+const OWN = ["snapd.status", "snapd.session", "snapd.blame"];
+const CONTEXT_KEYS = ["snapd.state", "snapd.filtered", "snapd.hasPending", "snapd.editorHasPending"];
 
 describe("commands", () => {
   it("are declared once, with the one category and titles of their own", () => {

@@ -12,9 +12,11 @@ const KNOWN: Readonly<Record<string, readonly string[]>> = {
   daemon: ["model", "settings"],
   documents: ["model"],
   views: ["documents", "model"],
-  commands: ["acting", "daemon", "documents", "model", "views"],
+  review: ["documents", "model"],
+  blame: ["documents", "model", "settings"],
+  commands: ["acting", "daemon", "documents", "model", "review", "views"],
   settings: [],
-  extension: ["commands", "daemon", "documents", "model", "settings", "views"],
+  extension: ["blame", "commands", "daemon", "documents", "model", "review", "settings", "views"],
 };
 const WITHOUT_EDITOR = ["acting", "model", "settings"];
 

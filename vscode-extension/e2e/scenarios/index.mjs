@@ -1,13 +1,16 @@
 /** All scenarios, in the order in which they run. */
+import { BLAMING } from "./blaming.mjs";
 import { CLASHES } from "./clashes.mjs";
 import { LOOKING } from "./looking.mjs";
 import { STATE } from "./state.mjs";
 import { FIRST_USE } from "./first-use.mjs";
 import { RESTORING } from "./restoring.mjs";
 import { REVERTING } from "./reverting.mjs";
+import { REVIEWING } from "./reviewing.mjs";
 import { COMPARING } from "./comparing.mjs";
 import { FOLDERS } from "./folders.mjs";
 import { KEYBOARD } from "./keyboard.mjs";
+import { PENDING } from "./pending.mjs";
 import { PICTURES } from "./pictures.mjs";
 import { FINDING } from "./finding.mjs";
 import { TURNS } from "./turns.mjs";
@@ -28,6 +31,9 @@ export const SCENARIOS = [
   ...UNDOING,
   ...TURNS,
   ...REVERTING,
+  ...REVIEWING,
+  ...PENDING,
+  ...BLAMING,
   ...CLASHES,
   ...RESTORING,
   ...KEYBOARD,

@@ -18,8 +18,7 @@ export const KEYBOARD = [
       await agent.step("Change by keys", { "keys.txt": changed });
       const step = await stage.stepRow("By keys", "Change by keys");
 
-      await workbench.runByKeys("Agent Steps: Focus on Steps View");
-      await steps.hasKeys();
+      await steps.focusByKeys();
       await keyboard.press("Home");
       await steps.isFocused(steps.row("By keys"));
       await keyboard.press("ArrowDown");
@@ -32,7 +31,7 @@ export const KEYBOARD = [
       await keyboard.press("Enter");
       await diff.shows(LIST, changed);
 
-      await workbench.runByKeys("Agent Steps: Focus on Steps View");
+      await steps.focusByKeys();
       // a key that comes before is the editor's
       await steps.isFocused(file);
       await keyboard.press("ArrowUp");

@@ -1,7 +1,7 @@
 /** What an agent did, as the user sees it. */
 import assert from "node:assert/strict";
 import { PICTURE_SIDE, picture } from "../picture.mjs";
-import { until, untilEqual } from "../waiting.mjs";
+import { untilEqual } from "../waiting.mjs";
 import { LIST, LONG, withLine } from "./texts.mjs";
 
 /** @type {import("./index.mjs").Scenario[]} */
@@ -82,10 +82,7 @@ export const LOOKING = [
       await agent.step("Paint the logo red", { "assets/logo.png": picture([214, 48, 49], [255, 255, 255]) });
       await stage.steps.click(await stage.fileRow("A new logo", "Paint the logo red", "logo.png"));
       await workbench.activeTab.filter({ hasText: "logo.png" }).waitFor();
-      await until("both pictures are drawn", async () => {
-        const flat = (await Promise.all(browser.page.frames().map(pictureWidths))).flat();
-        return flat.length === 2 && flat.every((width) => width === PICTURE_SIDE);
-      });
+      await untilEqual("both pictures are drawn", () => browser.pictures(), [PICTURE_SIDE, PICTURE_SIDE]);
       await stage.shot("image-diff");
     },
   },
@@ -145,23 +142,4 @@ export const LOOKING = [
 function decoration(row) {
   const label = row.querySelector(".monaco-icon-label");
   return label === null ? "" : getComputedStyle(label, "::after").content.replaceAll('"', "");
-}
-
-/**
- * The widths of the pictures in a frame.
- *
- * @param {import("playwright-core").Frame} frame
- */
-async function pictureWidths(frame) {
-  try {
-    return await frame
-      .locator("img")
-      .evaluateAll((images) => images.map((image) => /** @type {HTMLImageElement} */ (image).naturalWidth));
-  } catch (error) {
-    // a frame that is loaded anew meanwhile has none yet
-    if (/detached|destroyed|navigation/i.test(String(error))) {
-      return [];
-    }
-    throw error;
-  }
 }

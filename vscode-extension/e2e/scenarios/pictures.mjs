@@ -1,6 +1,7 @@
 /** One story from its begin to its end; what the extension's README shows is taken here. */
 import assert from "node:assert/strict";
-import { untilEqual } from "../waiting.mjs";
+import { HookedAgent } from "../hooked-agent.mjs";
+import { untilEqual, untilMatches } from "../waiting.mjs";
 import { replaced, withLine } from "./texts.mjs";
 
 const PAGE = `# Discounts
@@ -11,6 +12,35 @@ Ten items or more: 5 % off.
 const MONEY = `def euro(amount):
     """An amount as it stands on a bill."""
     return f"{amount:.2f} EUR"
+`;
+
+const CHECKOUT = `"""What happens at the till."""
+
+from money import euro
+
+SHOP = "Basket"
+
+
+def check(lines):
+    """Refuses what nobody can pay for."""
+    pass
+
+
+def pay(lines):
+    """What all of it costs."""
+    total = 0
+    for price, count in lines:
+        total += price * count
+    # TODO: is this right?
+    return total
+
+
+def bill(lines):
+    """The lines of the bill, the total last."""
+    shown = [f"{count} x {euro(price)}" for price, count in lines]
+    shown.sort()
+    total = pay(lines)
+    return [SHOP, *shown, f"Total: {total}"]
 `;
 
 const TEST = `
@@ -99,6 +129,32 @@ export const PICTURES = [
       await workbench.pick("Done: overwrite 1, keep 1");
       await untilEqual("docs/discounts.md", () => world.exists("docs/discounts.md"), false);
       assert.equal(world.read("README.md"), mine);
+
+      await workbench.clearNotifications();
+      await workbench.run("Snapd: Keep All...");
+      await workbench.answer("Keep All");
+      await stage.pending.welcome.waitFor();
+      await workbench.clearNotifications();
+      world.write("checkout.py", CHECKOUT);
+      const tidy = replaced(CHECKOUT, "    # TODO: is this right?\n", "");
+      const tester = new HookedAgent(world, "checkout");
+      tester.prompt("Refuse an empty basket");
+      tester.edit(
+        "checkout.py",
+        replaced(tidy, "    pass\n", '    if not lines:\n        raise ValueError("empty")\n'),
+      );
+      tester.stop();
+      const now = replaced(world.read("checkout.py"), "{total}", "{total:.2f}");
+      await (await stage.agent("Bills", "codex")).step("Show cents on the bill", { "checkout.py": now });
+      await text.open("checkout.py");
+      await text.shows(now);
+      await steps.open();
+      await untilEqual("the hunks", () => text.lenses("Keep").count(), 3);
+      await stage.shot("review");
+      await workbench.run("Snapd: Toggle Line Blame");
+      await text.goTo(11);
+      await untilMatches("who wrote the line", () => text.lineEnd(), /^claude, .* · Refuse an empty basket/);
+      await stage.shot("blame-line");
     },
   },
 ];

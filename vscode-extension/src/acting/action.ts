@@ -1,25 +1,31 @@
 // What an action is: what it asks of the daemon, how it is reported, and how it is undone.
 
-import type { FileOutcome, Outcome, Params, Step } from "snapd-client";
+import type { FileOutcome, Operation, Outcome, Params, Step } from "snapd-client";
 import type { FolderModel } from "../model/folder";
 
 /** What acting needs of a folder. */
 export type ActingFolder = Pick<
   FolderModel,
-  "uri" | "name" | "sessions" | "entries" | "turns" | "step" | "turn" | "lastStep" | "refresh" | "request"
+  "uri" | "name" | "sessions" | "entries" | "turns" | "step" | "turn" | "lastStep" | "refresh" | "request" | "review"
 >;
 
 /** The requests that change the work tree. */
 export type ActingMethod =
-  "session/undo" | "session/redo" | "step/revertHunks" | "step/revertFiles" | "snapshot/restore" | "snapshot/revert";
+  | "session/undo"
+  | "session/redo"
+  | "step/revertHunks"
+  | "step/revertFiles"
+  | "review/revert"
+  | "snapshot/restore"
+  | "snapshot/revert";
 
 /** One such request. */
 export type ActingCall = {
   [M in ActingMethod]: { readonly method: M; readonly params: Omit<Params<M>, "workspaceUri" | "dryRun"> };
 }[ActingMethod];
 
-/** The answer to one; `steps` where it was about whole steps. */
-export type Acted = Outcome & { readonly steps?: readonly Step[] };
+/** The answer to one; `steps` where it was about whole steps, `operations` where about what was done besides. */
+export type Acted = Outcome & { readonly steps?: readonly Step[]; readonly operations?: readonly Operation[] };
 
 /** What is to be asked as things are now, and what is left out of it; or an answer, where nothing is left to ask. */
 export type Plan =

@@ -1,6 +1,7 @@
 // What differs between two snapshots, of some files.
 
-import type { DiffFullResult, FileDiff } from "snapd-client";
+import type { FileDiff } from "snapd-client";
+import { pages } from "../model/paging";
 import type { ActingFolder } from "./action";
 import { exactName } from "./names";
 
@@ -14,17 +15,9 @@ export async function differences(
   const found = new Map<string, FileDiff>();
   // no files stand for all of them
   if (from === to || files.length === 0) return found;
-  let cursor: string | undefined;
-  do {
-    const page: DiffFullResult = await folder.request("snapshot/diffFull", {
-      from,
-      to,
-      files: [...files],
-      contents: false,
-      ...(cursor !== undefined && { cursor }),
-    });
-    for (const diff of page.diffs) found.set(exactName(diff), diff);
-    cursor = page.nextCursor;
-  } while (cursor !== undefined);
+  const params = { from, to, files: [...files], contents: false };
+  for await (const { diffs } of pages((cursor) => folder.request("snapshot/diffFull", { ...params, ...cursor }))) {
+    for (const diff of diffs) found.set(exactName(diff), diff);
+  }
   return found;
 }

@@ -23,6 +23,8 @@ export function explained(aim: string, error: unknown): string {
         return `Snapd did not ${aim}. There is nothing left to undo.`;
       case "nothingToRedo":
         return `Snapd did not ${aim}. The session has nothing to redo, or has changed something since.`;
+      case "fileChanged":
+        return `Snapd did not ${aim}: ${error.message}. Look at the changes as they are now, then decide again.`;
       default:
         return `Snapd could not ${aim}: ${error.message}${hintOf(error)}`;
     }

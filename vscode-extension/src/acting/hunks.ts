@@ -19,7 +19,7 @@ interface Span {
 const HEADER = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/;
 
 /** The lines of a selection; one that ends before the first character of a line does not take that line. */
-export function linesOf(selection: {
+export function linesSelected(selection: {
   readonly start: { readonly line: number };
   readonly end: { readonly line: number; readonly character: number };
 }): LineRange {

@@ -65,6 +65,43 @@ export function takeBackSteps(
   };
 }
 
+/**
+ * Takes back a revert of pending changes, so that they are pending again: by the request that undoes the operation, as
+ * long as that undoes just this one; by its files where something else was done since.
+ *
+ * @param what - the revert, as a noun.
+ * @param operation - the revert.
+ * @param acted - what was done last: the revert itself, or its redo.
+ * @param method - what takes that back.
+ */
+export function takeBackOperation(
+  folder: string,
+  what: string,
+  operation: Pick<Acted, "before" | "after">,
+  acted: Acted,
+  method: "session/undo" | "session/redo",
+): Action {
+  const call: ActingCall = { method, params: { onConflict: "merge" } };
+  const byFiles = takeBack(folder, what, acted);
+  const [again, other] = [`the undo of ${what}`, method === "session/undo" ? "session/redo" : "session/undo"] as const;
+  return {
+    folder,
+    aim: byFiles.aim,
+    done: byFiles.done,
+    besides: ({ operations }) =>
+      operations === undefined ? "Something else was done since, so what this brought back counts as yours." : "",
+    plan: async (model) => {
+      if (await turnsOperation(model, call, operation)) return { call, leftOut: [] };
+      return planFiles(model, acted);
+    },
+    overwriting: byFiles.overwriting,
+    undoing: (turned) =>
+      turned.operations === undefined
+        ? byFiles.undoing(turned)
+        : takeBackOperation(folder, again, operation, turned, other),
+  };
+}
+
 /** Files become what a snapshot has. */
 export function overwriteWithSnapshot(folder: string, hash: string, place: string): Overwriting {
   const overwriting: Overwriting = {
@@ -130,10 +167,27 @@ export function overwrite(
 /** Whether a request would turn the steps that an action turned, and no others. */
 async function turnsJust(folder: ActingFolder, call: ActingCall, acted: Acted): Promise<boolean> {
   const names = ({ steps }: Acted): string => JSON.stringify((steps ?? []).map(({ stepId }) => stepId).sort());
+  const turned = await foretold(folder, call);
+  return turned !== undefined && names(turned) === names(acted);
+}
+
+/** Whether a request would turn one operation, and nothing else. */
+async function turnsOperation(
+  folder: ActingFolder,
+  call: ActingCall,
+  { before, after }: Pick<Acted, "before" | "after">,
+): Promise<boolean> {
+  const { steps = [], operations = [] } = (await foretold(folder, call)) ?? {};
+  const [only, ...others] = operations;
+  return steps.length + others.length === 0 && only?.before === before && only.after === after;
+}
+
+/** What a request would do; undefined where nothing is left to undo, or to redo. */
+async function foretold(folder: ActingFolder, call: ActingCall): Promise<Acted | undefined> {
   try {
-    return names(await send(folder, call, true)) === names(acted);
+    return await send(folder, call, true);
   } catch (error) {
-    if (error instanceof SnapdError && ["nothingToUndo", "nothingToRedo"].includes(error.kind ?? "")) return false;
+    if (error instanceof SnapdError && ["nothingToUndo", "nothingToRedo"].includes(error.kind ?? "")) return undefined;
     throw error;
   }
 }

@@ -1,9 +1,9 @@
 // What the active editor shows: a file of a step, or a file on the disk.
 
 import * as vscode from "vscode";
-import { linesOf } from "../acting/hunks";
-import { placeOf, SCHEME } from "../documents/uris";
-import { relativeName } from "../model/fileUris";
+import { linesSelected } from "../acting/hunks";
+import { nameNow, placeOf, SCHEME } from "../documents/uris";
+import { linesOf } from "../model/documentLines";
 import type { WorkspaceModel } from "../model/workspace";
 import type { ShownFile } from "./desk";
 
@@ -20,18 +20,16 @@ export function shownFile(model: WorkspaceModel, given: vscode.Uri | undefined):
   if (uri.scheme === "file") return onDisk(model, uri);
   const place = placeOf(uri.toString());
   if (place === undefined) return undefined;
-  const { folder, file, stepId, side } = place;
-  const shown = { folder, file, ...(stepId !== undefined && { stepId }) };
+  const { folder, stepId, side } = place;
+  const shown = { folder, file: nameNow(place), ...(stepId !== undefined && { stepId }) };
   if (side === undefined || editor?.document.uri.toString() !== uri.toString()) return shown;
   const { document, selections } = editor;
-  const lines = Array.from({ length: document.lineCount }, (_, line) => document.lineAt(line).text);
-  return { ...shown, focus: { side, lines, selected: selections.map(linesOf) } };
+  return { ...shown, focus: { side, lines: linesOf(document), selected: selections.map(linesSelected) } };
 }
 
 function onDisk(model: WorkspaceModel, uri: vscode.Uri): ShownFile | undefined {
-  const folder = model.folderOf(uri.toString());
-  const file = folder === undefined ? undefined : relativeName(folder.uri, uri.toString());
-  return folder === undefined || file === undefined ? undefined : { folder: folder.uri, file };
+  const found = model.fileOf(uri.toString());
+  return found === undefined ? undefined : { folder: found.folder.uri, file: found.name };
 }
 
 function tabUris(): readonly vscode.Uri[] {

@@ -3,6 +3,7 @@
 import type { Acting } from "../acting/acting";
 import type { ActingFolder } from "../acting/action";
 import type { DiffSide, LineRange } from "../acting/hunks";
+import type { ShownPending } from "../acting/reviewing";
 import type { World } from "../acting/world";
 import type { Turn } from "../model/turns";
 import type { FileChange, Step } from "snapd-client";
@@ -13,6 +14,10 @@ export interface Target {
   readonly turn?: Turn;
   readonly step?: Step;
   readonly file?: Pick<FileChange, "file" | "uri">;
+  /** A file with pending changes, as it is shown. */
+  readonly pending?: ShownPending;
+  /** The indexes of hunks of that file. */
+  readonly hunks?: readonly number[];
 }
 
 /** The file that the active editor shows. */
@@ -39,4 +44,6 @@ export interface Desk {
   /** Why there are none, where there are none. */
   absence(): string;
   shown(): ShownFile | undefined;
+  /** The pending hunk in which the cursor of the active editor is. */
+  hunk(): Target | undefined;
 }

@@ -8,10 +8,12 @@ import { currentSettings } from "../daemon/window";
 import type { Daemon } from "../daemon/daemon";
 import type { DocumentSync } from "../daemon/documentSync";
 import type { WorkspaceModel } from "../model/workspace";
+import { hunkAtCursor } from "../review/inEditors";
 import { shownFile } from "./activeEditor";
 import type { Desk, Target } from "./desk";
 import { registerLookingCommands } from "./looking";
 import { restoreWorkspace } from "./restore";
+import { keepAll, keepFile, keepHunk, undoFile, undoHunk } from "./review";
 import { revertFile, revertSelected } from "./revert";
 import { snapshotNow } from "./snapshot";
 import { redo, undoLast, undoOne, undoWholeTurn } from "./undo";
@@ -36,6 +38,11 @@ const COMMANDS: Readonly<Record<string, readonly [string, Command]>> = {
   "snapd.undoTurn": ["undo the turn", undoWholeTurn],
   "snapd.revertFile": ["revert the file", revertFile],
   "snapd.revertHunks": ["revert the hunks", revertSelected],
+  "snapd.keepHunk": ["keep the hunk", keepHunk],
+  "snapd.undoHunk": ["undo the hunk", undoHunk],
+  "snapd.keepFile": ["keep the changes of the file", keepFile],
+  "snapd.undoFile": ["undo the changes of the file", undoFile],
+  "snapd.keepAll": ["keep all changes", keepAll],
   "snapd.restoreBefore": ["restore the workspace", restoreWorkspace],
   "snapd.snapshotNow": ["take a snapshot", snapshotNow],
 };
@@ -53,6 +60,7 @@ export function registerCommands(context: vscode.ExtensionContext, rooms: Rooms)
         folders: () => rooms.model.folders,
         absence: () => rooms.model.absence,
         shown: () => shownFile(rooms.model, given),
+        hunk: () => hunkAtCursor(rooms.model),
       };
       const target = isTarget(argument) ? argument : undefined;
       const selected = Array.isArray(selection) ? selection.filter(isTarget) : [];

@@ -1,11 +1,14 @@
 // The bytes of the read-only documents.
 
 import { createHash } from "node:crypto";
-import type { FileAtResult, FileDiff, Params } from "snapd-client";
+import type { Entry, FileAtResult, FileDiff, Params } from "snapd-client";
 import { requestName } from "../model/changes";
 import type { FolderModel } from "../model/folder";
+import { pages } from "../model/paging";
 import type { Place } from "./uris";
 
+/** Entries that are asked for at once. */
+const PAGE = 50;
 const KEPT_BYTES = 32 * 1024 * 1024;
 
 /** What is asked of a folder. */
@@ -102,12 +105,9 @@ export async function* ownDiffs(
   folder: Asked,
   params: Omit<Params<"session/diff">, "workspaceUri">,
 ): AsyncGenerator<FileDiff> {
-  let cursor: string | undefined;
-  do {
-    const page = await folder.request("session/diff", cursor === undefined ? params : { ...params, cursor });
-    yield* page.diffs;
-    cursor = page.nextCursor;
-  } while (cursor !== undefined);
+  for await (const { diffs } of pages((cursor) => folder.request("session/diff", { ...params, ...cursor }))) {
+    yield* diffs;
+  }
 }
 
 /** What differs between two snapshots, all pages of it. */
@@ -115,18 +115,29 @@ export async function* treeDiffs(
   folder: Asked,
   params: Omit<Params<"snapshot/diffFull">, "workspaceUri">,
 ): AsyncGenerator<FileDiff> {
-  let cursor: string | undefined;
-  do {
-    const page = await folder.request("snapshot/diffFull", cursor === undefined ? params : { ...params, cursor });
-    yield* page.diffs;
-    cursor = page.nextCursor;
-  } while (cursor !== undefined);
+  for await (const { diffs } of pages((cursor) => folder.request("snapshot/diffFull", { ...params, ...cursor }))) {
+    yield* diffs;
+  }
 }
 
-function bytesOf({ encoding, content }: FileAtResult): Uint8Array {
+/** What happened to a file under all its names, the latest first. */
+export async function* historyOf(
+  folder: Asked,
+  file: string,
+  params: Pick<Params<"session/history">, "sessionId"> = {},
+): AsyncGenerator<Entry> {
+  const asked = { ...params, files: [file], renames: true, limit: PAGE };
+  for await (const { entries } of pages((cursor) => folder.request("session/history", { ...asked, ...cursor }))) {
+    yield* entries;
+  }
+}
+
+/** The bytes that a file of a snapshot has. */
+export function bytesOf({ encoding, content }: FileAtResult): Uint8Array {
   return Buffer.from(content, encoding === "base64" ? "base64" : "utf-8");
 }
 
-function textBytes(text: string, encoding: string | undefined): Uint8Array {
+/** The bytes that a text of a diff stands for. */
+export function textBytes(text: string, encoding: string | undefined): Uint8Array {
   return Buffer.from(text, encoding === "latin-1" ? "latin1" : "utf-8");
 }

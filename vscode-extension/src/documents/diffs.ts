@@ -9,13 +9,13 @@ import { type Turn, filesChanged } from "../model/turns";
 import { capitalized, eventName, lowered, stepInSentence, takenBack, turnInSentence } from "../model/wording";
 import { treeDiffs } from "./contents";
 import { type Sides, sidesOf, stepOf, turnSides } from "./sides";
-import { type Place, documentUri } from "./uris";
+import { type Place, documentUri, nameNow } from "./uris";
 
 /** Files that are opened unasked, at most. */
 const UNASKED = 1000;
 
 /** A row of the multi-file diff editor: the file, and its two sides. */
-type Resource = [Uri, Uri | undefined, Uri | undefined];
+export type Resource = [Uri, Uri | undefined, Uri | undefined];
 
 /**
  * Opens what an entry or a step changed in one file.
@@ -81,12 +81,13 @@ export async function openWithCurrent(folder: FolderModel, entry: Entry | Step, 
 
 /** Opens a read-only document beside the file as it is now. */
 export async function openDocumentWithCurrent(folder: FolderModel, place: Place): Promise<void> {
-  const change = changeNamed(place.file);
+  const change = changeNamed(nameNow(place));
   const disk = openable(folder, change);
   const isThere = await exists(disk);
   const right = isThere ? disk : documentOf({ ...place, hash: "" });
   const shownFor = placeName(folder, place);
-  const left = shownFor === undefined ? place.hash.slice(0, 7) : `${place.side ?? "after"} ${shownFor}`;
+  const tree = place.baseline === undefined ? place.hash.slice(0, 7) : "before the pending changes";
+  const left = shownFor === undefined ? tree : `${place.side ?? "after"} ${shownFor}`;
   const title = `${splitName(change.file).base} (${left} ↔ ${isThere ? "current" : "not there any more"})`;
   await commands.executeCommand("vscode.diff", documentOf(place), right, title);
 }
@@ -122,7 +123,7 @@ export function documentOf(place: Place): Uri {
 }
 
 /** The file as it is on disk. */
-function onDisk(folder: FolderModel, file: Pick<ChangedFile, "file" | "uri">): Uri {
+export function onDisk(folder: FolderModel, file: Pick<ChangedFile, "file" | "uri">): Uri {
   return Uri.parse(fileUri(folder.uri, file), true);
 }
 
@@ -167,7 +168,8 @@ async function openSides(folder: FolderModel, title: string, sides: readonly Sid
   await openResources(title, resources);
 }
 
-async function openResources(title: string, resources: readonly Resource[]): Promise<void> {
+/** Opens files in the multi-file diff editor. */
+export async function openResources(title: string, resources: readonly Resource[]): Promise<void> {
   if (resources.length === 0) {
     void window.showInformationMessage(`${title}: no file differs.`);
     return;
@@ -175,7 +177,12 @@ async function openResources(title: string, resources: readonly Resource[]): Pro
   await commands.executeCommand("vscode.changes", title, resources);
 }
 
-async function mayOpen(count: number | undefined): Promise<boolean> {
+/**
+ * Asks whether so many files are to be opened, where that can take a while.
+ *
+ * @param count - undefined for more than are opened unasked.
+ */
+export async function mayOpen(count: number | undefined): Promise<boolean> {
   if (count !== undefined && count <= UNASKED) return true;
   const files = count === undefined ? `Over ${UNASKED} files` : `${count} files`;
   const answer = await window.showWarningMessage(

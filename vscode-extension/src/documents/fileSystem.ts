@@ -3,26 +3,34 @@
 import {
   Disposable,
   EventEmitter,
+  type FileChangeEvent,
+  FileChangeType,
   FilePermission,
   type FileStat,
   FileSystemError,
   type FileSystemProvider,
   FileType,
-  type Uri,
+  Uri,
 } from "vscode";
+import type { Baselines } from "./baselines";
 import type { Contents } from "./contents";
 import { type Place, placeOf } from "./uris";
 
-/** Shows files as snapshots have them. */
+/** Shows files as snapshots have them, and the baselines of files. */
 export class SnapshotFileSystem implements FileSystemProvider {
   readonly #contents: Contents;
-  readonly #changed = new EventEmitter<[]>();
+  readonly #baselines: Baselines;
+  readonly #changed = new EventEmitter<FileChangeEvent[]>();
 
-  /** Never told: a snapshot does not change. */
+  /** Told of baselines alone: a snapshot does not change. */
   readonly onDidChangeFile = this.#changed.event;
 
-  constructor(contents: Contents) {
+  constructor(contents: Contents, baselines: Baselines) {
     this.#contents = contents;
+    this.#baselines = baselines;
+    baselines.onDidChange((uris) => {
+      this.#changed.fire(uris.map((uri) => ({ type: FileChangeType.Changed, uri: Uri.parse(uri, true) })));
+    });
   }
 
   watch(): Disposable {
@@ -30,14 +38,21 @@ export class SnapshotFileSystem implements FileSystemProvider {
   }
 
   async stat(uri: Uri): Promise<FileStat> {
-    const { byteLength } = await this.readFile(uri);
-    return { type: FileType.File, ctime: 0, mtime: 0, size: byteLength, permissions: FilePermission.Readonly };
+    const { bytes, version } = await this.#read(uri);
+    const size = bytes.byteLength;
+    return { type: FileType.File, ctime: 0, mtime: version, size, permissions: FilePermission.Readonly };
   }
 
   async readFile(uri: Uri): Promise<Uint8Array> {
+    return (await this.#read(uri)).bytes;
+  }
+
+  /** @returns the bytes, and a time by which VS Code sees that they are others. */
+  async #read(uri: Uri): Promise<{ readonly bytes: Uint8Array; readonly version: number }> {
     const place = meant(uri);
     try {
-      return await this.#contents.read(place);
+      if (place.baseline !== undefined) return await this.#baselines.read(place);
+      return { bytes: await this.#contents.read(place), version: 0 };
     } catch (error) {
       // an editor that is told FileNotFound keeps the reason to itself
       throw FileSystemError.Unavailable(error instanceof Error ? error.message : String(error));

@@ -3,6 +3,7 @@
 import { type ExtensionContext, workspace } from "vscode";
 import type { FolderModel } from "../model/folder";
 import type { WorkspaceModel } from "../model/workspace";
+import { Baselines } from "./baselines";
 import { Contents } from "./contents";
 import { SnapshotFileSystem } from "./fileSystem";
 import { SCHEME } from "./uris";
@@ -11,8 +12,11 @@ const PATIENCE = 15_000;
 
 /** Registers the read-only file system. */
 export function registerDocuments(context: ExtensionContext, model: WorkspaceModel): void {
-  const provider = new SnapshotFileSystem(new Contents((uri) => opened(model, uri)));
+  const find = (uri: string): Promise<FolderModel> => opened(model, uri);
+  const baselines = new Baselines(find);
+  const provider = new SnapshotFileSystem(new Contents(find), baselines);
   context.subscriptions.push(
+    baselines,
     workspace.registerFileSystemProvider(SCHEME, provider, { isReadonly: true, isCaseSensitive: true }),
   );
 }

@@ -24,6 +24,11 @@ export interface Place {
   readonly messageId?: string;
   /** The `printOf` the turn's change of the file: a turn goes on, and its steps are undone one by one. */
   readonly print?: string;
+  /**
+   * The name that a file with pending changes has now: this is what these are compared with, under the name that it had
+   * then. No snapshot is just that.
+   */
+  readonly baseline?: string;
 }
 
 /**
@@ -33,10 +38,10 @@ export interface Place {
  * not for a rename. All that counts is in its query.
  */
 export function documentUri(place: Place): string {
-  const { folder, hash, file, stepId, side, own, messageId, print } = place;
+  const { folder, hash, file, stepId, side, own, messageId, print, baseline } = place;
   const name = file.startsWith("file:") ? shownName(folder, file) : file;
   const path = `${pathOf(folder)}/${name.split("/").map(encodeURIComponent).join("/")}`;
-  const query = robustJson({ folder, hash, file, stepId, side, own, messageId, print });
+  const query = robustJson({ folder, hash, file, stepId, side, own, messageId, print, baseline });
   return `${SCHEME}:${path}?${encodeURIComponent(query)}`;
 }
 
@@ -53,6 +58,11 @@ export function placeOf(uri: string): Place | undefined {
     throw error;
   }
   return isPlace(value) ? value : undefined;
+}
+
+/** The name by which the file of a place goes now, as far as the place says. */
+export function nameNow({ file, baseline }: Place): string {
+  return baseline ?? file;
 }
 
 /** The path of a folder, as it is escaped; without a slash at the end. */
@@ -83,7 +93,7 @@ function robustJson(value: unknown): string {
 
 function isPlace(value: unknown): value is Place {
   if (typeof value !== "object" || value === null) return false;
-  const { folder, hash, file, stepId, side, own, messageId, print } = value as Record<keyof Place, unknown>;
+  const { folder, hash, file, stepId, side, own, messageId, print, baseline } = value as Record<keyof Place, unknown>;
   return (
     typeof folder === "string" &&
     typeof hash === "string" &&
@@ -92,6 +102,6 @@ function isPlace(value: unknown): value is Place {
     file !== "" &&
     (stepId === undefined || typeof stepId === "string") &&
     (side === undefined || side === "before" || side === "after") &&
-    [own, messageId, print].every((each) => each === undefined || typeof each === "string")
+    [own, messageId, print, baseline].every((each) => each === undefined || typeof each === "string")
   );
 }

@@ -6,6 +6,8 @@ import { Coalesced } from "./coalesced";
 import type { Connection } from "./connection";
 import { folderAbove, pathKey } from "./fileUris";
 import { byActivity, concerns, namesTold, readHistory, unsettled, withKnown } from "./history";
+import { pages } from "./paging";
+import { ReviewModel } from "./review";
 import { type Listen, Signal } from "./signal";
 import { type Turn, type TurnId, turnKey, turnOfEntry, turnsOf } from "./turns";
 
@@ -20,6 +22,8 @@ export class FolderModel implements Disposable {
   readonly id: string;
   /** For people. */
   readonly name: string;
+  /** What agents left pending here. */
+  readonly review: ReviewModel;
   readonly #connection: Connection;
   readonly #signal = new Signal();
   readonly #reading = new Coalesced(() => this.#read(), PAUSE);
@@ -51,30 +55,41 @@ export class FolderModel implements Disposable {
     this.id = uri;
     this.name = name;
     this.#key = pathKey(uri);
+    this.review = new ReviewModel(this, connection);
     this.#subscriptions = [
       connection.onNotification("session/didChange", ({ workspaceUri, step }) => {
         if (!this.#isMeant(workspaceUri)) return;
         if (step !== undefined) for (const name of namesTold(step)) this.#told.add(name);
         void this.#reading.ask();
+        this.#reviewAgain();
       }),
       connection.onNotification("snapshot/didRevert", ({ workspaceUri }) => {
         if (!this.#isMeant(workspaceUri)) return;
         this.#movedAway([]);
         void this.#reading.ask();
+        this.#reviewAgain();
       }),
       connection.onNotification("snapshot/didTrack", ({ workspaceUri, hash, previous }) => {
         if (!this.#isMeant(workspaceUri)) return;
         this.#movedAway([]);
         if (hash !== previous) void this.#reading.ask();
+        // what is kept takes a snapshot, also where that is the one before
+        this.#reviewAgain();
       }),
       connection.onNotification("snapshot/didChange", ({ workspaceUri, files }) => {
-        if (this.#isMeant(workspaceUri)) this.#movedAway(files);
+        if (!this.#isMeant(workspaceUri)) return;
+        this.#movedAway(files);
+        this.#reviewAgain();
+      }),
+      connection.onNotification("review/didChange", ({ workspaceUri }) => {
+        if (this.#isMeant(workspaceUri)) this.#reviewAgain();
       }),
       connection.onReset((workspaceUri) => {
         if (this.#isMeant(workspaceUri)) void this.refresh();
       }),
       connection.onDidChangeState((state) => {
         if (state === "ready") void this.refresh();
+        else void this.#telling.ask();
       }),
     ];
     void this.refresh();
@@ -83,6 +98,11 @@ export class FolderModel implements Disposable {
   /** The folder to which the names of files are relative: that of the window, or one around it. */
   get uri(): string {
     return this.#within === undefined ? this.id : (folderAbove(this.id, this.#within) ?? this.#workspaceUri);
+  }
+
+  /** Where the folder of the window lies in that one; undefined where both are the same. */
+  get within(): string | undefined {
+    return this.#within;
   }
 
   /** The sessions, that of the newest activity first. */
@@ -124,6 +144,11 @@ export class FolderModel implements Disposable {
     return this.#enabled;
   }
 
+  /** Whether the daemon can be asked now. */
+  get isConnected(): boolean {
+    return this.#connection.state === "ready";
+  }
+
   /** Whether an answer of the daemon has come: before that, nothing is known. */
   get loaded(): boolean {
     return this.#loaded;
@@ -131,6 +156,11 @@ export class FolderModel implements Disposable {
 
   /** Calls the listener after changes; changes that come close together count as one. */
   readonly onDidChange: Listen = this.#signal.listen;
+
+  /** A session by its name, wherever it changed something. */
+  session(sessionId: string): Session | undefined {
+    return this.#sessions.find((session) => session.sessionId === sessionId);
+  }
 
   /** A step by its name. */
   step(stepId: string): Step | undefined {
@@ -184,10 +214,11 @@ export class FolderModel implements Disposable {
     return withRenames(files, await this.#compare(before, after, moved));
   }
 
-  /** Reads everything anew; resolves when that is done, or failed as `problem` tells. */
-  refresh(): Promise<void> {
+  /** Reads everything anew; resolves when that is done, or failed as `problem` tells. What is pending follows later. */
+  async refresh(): Promise<void> {
     this.#whole = true;
-    return this.#reading.ask();
+    await this.#reading.ask();
+    this.#reviewAgain();
   }
 
   /** Listens and reads no more. */
@@ -195,12 +226,18 @@ export class FolderModel implements Disposable {
     this.#disposed = true;
     for (const subscription of this.#subscriptions) subscription.dispose();
     this.#reading.dispose();
+    this.review.dispose();
     this.#telling.dispose();
   }
 
   #isMeant(workspaceUri: string): boolean {
     const key = pathKey(workspaceUri);
     return key === this.#key || key === pathKey(this.id);
+  }
+
+  /** Before the folder around this one is known, nobody knows which pending files lie in this one. */
+  #reviewAgain(): void {
+    if (this.#loaded) void this.review.refresh();
   }
 
   #movedAway(files: readonly FileChange[]): void {
@@ -229,7 +266,7 @@ export class FolderModel implements Disposable {
     } catch (error) {
       this.#whole = true;
       // a connection that was lost comes back, and then all is read anew
-      if (this.#connection.state === "ready") this.#fail(error);
+      if (this.isConnected) this.#fail(error);
     }
     this.#loaded = true;
     if (!this.#disposed) void this.#telling.ask();
@@ -254,12 +291,9 @@ export class FolderModel implements Disposable {
   async #compare(from: string, to: string, files: readonly FileChange[]): Promise<readonly FileDiff[]> {
     const found: FileDiff[] = [];
     const params = { from, to, files: files.map(requestName), contents: false, renames: true };
-    let cursor: string | undefined;
-    do {
-      const page = await this.request("snapshot/diffFull", cursor === undefined ? params : { ...params, cursor });
-      found.push(...page.diffs);
-      cursor = page.nextCursor;
-    } while (cursor !== undefined);
+    for await (const { diffs } of pages((cursor) => this.request("snapshot/diffFull", { ...params, ...cursor }))) {
+      found.push(...diffs);
+    }
     return found;
   }
 }

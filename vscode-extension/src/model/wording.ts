@@ -72,6 +72,11 @@ export function stepNumber(step: Step): string {
   return `Step ${step.index + 1}`;
 }
 
+/** What a step is called, in a line that has little room. */
+export function stepNameInLine(step: Step): string {
+  return shortened(stepName(step), LONGEST_IN_ROW);
+}
+
 /** A step within a sentence: "step 3 “Edit”", or "step 3" where it has no name of its own. */
 export function stepInSentence(step: Step): string {
   const [number, name] = [stepNumber(step), stepName(step)];

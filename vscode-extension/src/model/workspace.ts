@@ -2,7 +2,7 @@
 
 import type { Disposable } from "snapd-client";
 import type { Connection } from "./connection";
-import { pathKey } from "./fileUris";
+import { pathKey, relativeName } from "./fileUris";
 import { FolderModel } from "./folder";
 import { type Listen, Signal } from "./signal";
 
@@ -14,13 +14,21 @@ export interface OpenFolder {
   readonly name: string;
 }
 
+/** A file of a folder. */
+export interface FileIn {
+  readonly folder: FolderModel;
+  /** Its name, as requests and changes have it. */
+  readonly name: string;
+}
+
 /** All open folders; none while there is no connection. */
 export class WorkspaceModel implements Disposable {
   readonly #signal = new Signal();
+  readonly #reviewSignal = new Signal();
   #connection: Connection | undefined;
   #open: readonly OpenFolder[] = [];
   #folders: readonly FolderModel[] = [];
-  #subscriptions = new Map<FolderModel, Disposable>();
+  #subscriptions = new Map<FolderModel, readonly Disposable[]>();
   /** A sentence for people: why there are no folders, where there are none. */
   absence = "No folder is open.";
 
@@ -31,6 +39,9 @@ export class WorkspaceModel implements Disposable {
 
   /** Calls the listener after changes of a folder, or of what folders there are. */
   readonly onDidChange: Listen = this.#signal.listen;
+
+  /** The same for what is pending in them. */
+  readonly onDidChangeReview: Listen = this.#reviewSignal.listen;
 
   /** The folder that a `file:` URI lies in, or is; the innermost one. */
   folderOf(uri: string): FolderModel | undefined {
@@ -43,6 +54,13 @@ export class WorkspaceModel implements Disposable {
       }
     }
     return found;
+  }
+
+  /** The file on the disk that a URI names; undefined where it names none, or none in these folders. */
+  fileOf(uri: string): FileIn | undefined {
+    const folder = uri.startsWith("file:") ? this.folderOf(uri) : undefined;
+    const name = folder === undefined ? undefined : relativeName(folder.uri, uri);
+    return folder === undefined || name === undefined ? undefined : { folder, name };
   }
 
   /** Sets which folders are open; those that were stay as they are. */
@@ -80,20 +98,23 @@ export class WorkspaceModel implements Disposable {
           );
     for (const folder of this.#folders) {
       if (folders.includes(folder)) continue;
-      this.#subscriptions.get(folder)?.dispose();
+      for (const subscription of this.#subscriptions.get(folder) ?? []) subscription.dispose();
       this.#subscriptions.delete(folder);
       folder.dispose();
     }
     for (const folder of folders) {
       if (this.#subscriptions.has(folder)) continue;
-      this.#subscriptions.set(
-        folder,
+      this.#subscriptions.set(folder, [
         folder.onDidChange(() => {
           this.#signal.tell();
         }),
-      );
+        folder.review.onDidChange(() => {
+          this.#reviewSignal.tell();
+        }),
+      ]);
     }
     this.#folders = folders;
     this.#signal.tell();
+    this.#reviewSignal.tell();
   }
 }

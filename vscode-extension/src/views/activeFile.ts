@@ -9,17 +9,9 @@ import {
   type Uri,
   window,
 } from "vscode";
-import { SCHEME, placeOf } from "../documents/uris";
+import { SCHEME, nameNow, placeOf } from "../documents/uris";
 import { relativeName } from "../model/fileUris";
-import type { FolderModel } from "../model/folder";
-import type { WorkspaceModel } from "../model/workspace";
-
-/** A file of a folder. */
-export interface Followed {
-  readonly folder: FolderModel;
-  /** Its name within the folder, as in the daemon's changes. */
-  readonly file: string;
-}
+import type { FileIn, WorkspaceModel } from "../model/workspace";
 
 /**
  * What the active editor shows.
@@ -37,18 +29,12 @@ export function activeUri(before: Uri | undefined): Uri | undefined {
 }
 
 /** The file of a folder that a URI names: itself on disk, or as a snapshot has it. */
-export function followedBy(model: WorkspaceModel, uri: Uri): Followed | undefined {
-  if (uri.scheme === "file") {
-    const folder = model.folderOf(uri.toString());
-    return named(folder, folder === undefined ? undefined : relativeName(folder.uri, uri.toString()));
-  }
-  const place = uri.scheme === SCHEME ? placeOf(uri.toString()) : undefined;
-  if (place === undefined) return undefined;
-  const folder = model.folders.find((each) => each.uri === place.folder);
-  const file = place.file.startsWith("file:") ? relativeName(place.folder, place.file) : place.file;
-  return named(folder, file);
-}
-
-function named(folder: FolderModel | undefined, file: string | undefined): Followed | undefined {
-  return folder === undefined || file === undefined ? undefined : { folder, file };
+export function followedBy(model: WorkspaceModel, uri: Uri): FileIn | undefined {
+  if (uri.scheme !== SCHEME) return model.fileOf(uri.toString());
+  const place = placeOf(uri.toString());
+  const folder = model.folders.find((each) => each.uri === place?.folder);
+  if (place === undefined || folder === undefined) return undefined;
+  const file = nameNow(place);
+  const name = file.startsWith("file:") ? relativeName(place.folder, file) : file;
+  return name === undefined ? undefined : { folder, name };
 }

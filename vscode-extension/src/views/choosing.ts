@@ -92,7 +92,7 @@ export async function chooseTurn(
 export async function chooseChange(model: WorkspaceModel): Promise<FileItem | undefined> {
   const uri = activeUri(undefined);
   const followed = uri === undefined ? undefined : followedBy(model, uri);
-  const found = followed === undefined ? [] : timelineOf(followed.folder, followed.file);
+  const found = followed === undefined ? [] : timelineOf(followed.folder, followed.name);
   if (found.length === 0) {
     void window.showInformationMessage("No step changed the file in the active editor.");
     return undefined;

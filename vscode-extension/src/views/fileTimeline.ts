@@ -68,11 +68,11 @@ export class FileTimelineView implements TreeDataProvider<FileItem>, Disposable 
   #update(): void {
     this.#uri = activeUri(this.#uri);
     const followed = this.#uri === undefined ? undefined : followedBy(this.#model, this.#uri);
-    const top = followed === undefined ? [] : timelineTree(followed.folder, followed.file, this.#now);
+    const top = followed === undefined ? [] : timelineTree(followed.folder, followed.name, this.#now);
     const isUntouched = followed !== undefined && top.length === 0;
     tell(
       this.#view,
-      followed === undefined ? "" : splitName(followed.file).base,
+      followed === undefined ? "" : splitName(followed.name).base,
       isUntouched ? "No step changed this file." : "",
     );
     const changed = this.#tree.update(top);

@@ -1,5 +1,6 @@
 // What a made-up resource URI says about an item, so that decorations and file icons find it.
 
+import type { FileChange } from "snapd-client";
 import type { ChangedFile } from "../model/changes";
 
 /** The scheme of these URIs. */
@@ -15,8 +16,8 @@ export interface Mark {
 export type Letter = "A" | "D" | "M" | "R";
 
 /** The letter of a file. */
-export function letterOf(file: ChangedFile): Letter {
-  if (file.movedFrom !== undefined) return "R";
+export function letterOf(file: FileChange & Pick<ChangedFile, "movedFrom">): Letter {
+  if (file.movedFrom !== undefined || file.renamedFrom !== undefined) return "R";
   return file.status === "added" ? "A" : file.status === "deleted" ? "D" : "M";
 }
 

@@ -309,7 +309,7 @@ function eventIcon(entry: Entry): string {
 }
 
 /** How many steps are running. */
-export function openSteps(entries: readonly Entry[]): number {
+function openSteps(entries: readonly Entry[]): number {
   return entries.filter(({ step }) => step?.state === "open").length;
 }
 

@@ -16,7 +16,7 @@ import { fileItem, folderItem } from "./arrange";
 import type { SessionFilter } from "./filter";
 import type { EntryItem, Item, SessionItem } from "./items";
 import { LiveTree } from "./liveTree";
-import { openSteps, present } from "./presentation";
+import { present } from "./presentation";
 import { type StepsNode, isOpenable, stepsTree } from "./stepsTree";
 import { tell, treeItem } from "./treeItems";
 import { whileVisible } from "./visibility";
@@ -125,17 +125,15 @@ export class StepsView implements TreeDataProvider<Item>, Disposable {
   /** Sets what the view shows beside its nodes. */
   #tellAround(folders: readonly FolderModel[]): void {
     const problems = folders.filter(({ problem }) => problem !== undefined);
-    const open = folders.reduce((sum, { entries }) => sum + openSteps(entries), 0);
     tell(this.#view, this.#filteredName(), messageOf(folders));
+    // VS Code adds up the badges of all views: what is pending has one as well, and running steps are in the status bar
     this.#view.badge =
       problems.length > 0
         ? {
             value: problems.length,
             tooltip: counted(problems.length, "folder has a problem", "folders have a problem"),
           }
-        : open > 0
-          ? { value: open, tooltip: counted(open, "step is running", "steps are running") }
-          : undefined;
+        : undefined;
   }
 
   #filteredName(): string {

@@ -12,6 +12,7 @@ import { revertFiles, restoreBefore } from "../../src/acting/pieces";
 import { undoTurn } from "../../src/acting/turns";
 import { redo, undoLast } from "../../src/commands/undo";
 import { revertSelected } from "../../src/commands/revert";
+import { keepAll, keepFile, undoFile } from "../../src/commands/review";
 import { restoreWorkspace } from "../../src/commands/restore";
 import { snapshotNow } from "../../src/commands/snapshot";
 import { FolderModel } from "../../src/model/folder";
@@ -463,6 +464,60 @@ test("unsaved text is not written over, here or in another editor", async (conte
   await at.world.acting.act(undoStep(at.uri, step));
   await at.world.settled();
   assert.deepEqual(at.files(), START, "what conflicted is tried again");
+});
+
+test("what is pending is kept and undone as it was shown; the button makes it pending again", async (context) => {
+  const at = await room(context, START);
+  await at.step("One", { "app.py": lines({ 2: "two" }), "new.txt": "new\n" });
+  await at.step("Other", { "app.py": lines({ 2: "two", 20: "twenty" }) }, "two");
+  at.write({ "app.py": lines({ 2: "two", 20: "twenty", 29: "mine" }), "mine.txt": "mine\n" });
+  const { review } = at.folder;
+  const shown = async (): Promise<readonly string[]> => {
+    await review.refresh();
+    return review.files.map(({ file, additions, owners }) => [file, additions, owners.length].join(" "));
+  };
+  const target = (file: string) => {
+    const pending = review.files.find((each) => each.file === file);
+    assert.ok(pending);
+    return { folder: at.folder, pending: { ...pending } };
+  };
+  await at.folder.refresh();
+  assert.deepEqual(await shown(), ["app.py 2 2", "new.txt 1 1"]);
+  const old = target("app.py");
+
+  await keepFile(at.world.desk, target("new.txt"));
+  assert.deepEqual(await shown(), ["app.py 2 2"]);
+  const left = at.files();
+  at.ui.buttons = ["Undo"];
+  await undoFile(at.world.desk, target("app.py"));
+  await at.world.settled();
+  assert.deepEqual(at.files(), left, "the button brought it back");
+  assert.deepEqual(
+    at.ui.told.map(({ message }) => message),
+    [
+      "Undid the pending changes of app.py: 1 file restored.",
+      "Took back the undo of the pending changes of app.py: 1 file restored.",
+    ],
+  );
+  assert.deepEqual(await shown(), ["app.py 2 2"]);
+  at.ui.answers = ["Keep All"];
+  await keepAll(at.world.desk);
+  await at.world.settled();
+  assert.deepEqual(await shown(), []);
+  assert.deepEqual(at.files(), left, "what is kept stays as it is");
+
+  const kept = lines({ 2: "two", 20: "twenty", 29: "mine" });
+  await at.step("Again", { "app.py": kept.replace("line 5\n", "five\n") });
+  await at.world.acting.attempt("keep it", () => keepFile(at.world.desk, old));
+  await at.world.settled();
+  assert.match(at.last, /Snapd did not keep it: app\.py is not as it was shown/);
+  assert.deepEqual(await shown(), ["app.py 1 1"]);
+  at.ui.buttons = ["Undo", "Undo"];
+  await undoFile(at.world.desk, target("app.py"));
+  await at.world.settled();
+  assert.equal(at.files()["app.py"], kept, "the button of the button undid it again");
+  assert.match(at.last, /^Took back the undo of the undo of the pending changes of app\.py: 1 file restored\.$/);
+  assert.deepEqual(await shown(), []);
 });
 
 test("a snapshot is named, with what was skipped and what is not saved", async (context) => {

@@ -1,13 +1,13 @@
 // A user who answers as told, and a daemon of whom every request is known.
 
-import type { Entry, FileChange, FileOutcome, Session, Step } from "snapd-client";
+import type { Entry, FileChange, FileOutcome, PendingFile, ReviewFileResult, Session, Step } from "snapd-client";
 import { Acting } from "../../src/acting/acting";
 import type { ActingFolder } from "../../src/acting/action";
 import type { Comparison, List, Notice, Question, Ui, WholeComparison } from "../../src/acting/ui";
 import type { UnsavedDocument } from "../../src/acting/unsaved";
 import type { World } from "../../src/acting/world";
 import { type Turn, type TurnId, turnKey, turnsOf } from "../../src/model/turns";
-import type { Desk, ShownFile } from "../../src/commands/desk";
+import type { Desk, ShownFile, Target } from "../../src/commands/desk";
 
 export const FOLDER = "file:///work/web";
 export const BEFORE = "b".repeat(40);
@@ -90,9 +90,34 @@ export interface Sent {
   readonly params: Record<string, unknown>;
 }
 
+/** What is known to be pending in a folder. */
+export class FakeReview {
+  files: readonly PendingFile[] = [];
+  /** Pending as well, and not listed yet. */
+  unlisted: readonly PendingFile[] = [];
+  /** The hunks of files that are followed. */
+  readonly followed = new Map<string, ReviewFileResult>();
+  refreshed = 0;
+
+  get isComplete(): boolean {
+    return this.unlisted.length === 0;
+  }
+  all(): Promise<readonly PendingFile[]> {
+    return Promise.resolve([...this.files, ...this.unlisted]);
+  }
+  shown(name: string): ReviewFileResult | undefined {
+    return this.followed.get(name);
+  }
+  refresh(): Promise<void> {
+    this.refreshed += 1;
+    return Promise.resolve();
+  }
+}
+
 /** A folder whose daemon answers with what a test says. */
 export class FakeFolder {
   readonly sent: Sent[] = [];
+  readonly review = new FakeReview();
   sessions: Session[] = [];
   entries: Entry[] = [];
   refreshed = 0;
@@ -131,7 +156,9 @@ export class FakeFolder {
 }
 
 function isWriting(method: string): boolean {
-  return /^(session\/(undo|redo|revert|unrevert)|step\/revert\w+|snapshot\/(restore|revert))$/.test(method);
+  return /^(session\/(undo|redo|revert|unrevert)|step\/revert\w+|snapshot\/(restore|revert)|review\/(keep|revert))$/.test(
+    method,
+  );
 }
 
 /** A world of these folders, whose later work a test can wait for. */
@@ -141,6 +168,7 @@ export class FakeWorld implements World {
   readonly logged: string[] = [];
   wanted: "all" | "problems" | "off" = "all";
   shown: ShownFile | undefined;
+  hunk: Target | undefined;
   readonly acting: Acting;
   readonly #folders: readonly (FakeFolder | ActingFolder)[];
   readonly #later: Promise<unknown>[] = [];
@@ -166,6 +194,7 @@ export class FakeWorld implements World {
       folders: () => this.#folders.map(typed),
       absence: () => "Snapd is turned off in the settings.",
       shown: () => this.shown,
+      hunk: () => this.hunk,
     };
   }
 
@@ -193,7 +222,7 @@ export class FakeWorld implements World {
 
 // the fake answers whatever a test says, for all methods alike
 function typed(folder: FakeFolder | ActingFolder): ActingFolder {
-  return folder as ActingFolder;
+  return folder as unknown as ActingFolder;
 }
 
 export function change(file: string, status: FileChange["status"] = "modified"): FileChange {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Hunk } from "snapd-client";
-import { changedLines, hunksAt, isShownBy, linesOf } from "../../src/acting/hunks";
+import { changedLines, hunksAt, isShownBy, linesSelected } from "../../src/acting/hunks";
 
 function hunk(index: number, header: string, lines: readonly string[] = []): Hunk {
   return { index, header, lines: [...lines] };
@@ -61,7 +61,7 @@ test("several selections choose each hunk once, in order", () => {
 
 test("a selection that ends before the first character of a line does not take that line", () => {
   const lines = (start: number, end: number, character: number) =>
-    linesOf({ start: { line: start }, end: { line: end, character } });
+    linesSelected({ start: { line: start }, end: { line: end, character } });
   assert.deepEqual(lines(3, 5, 0), { first: 4, last: 5 });
   assert.deepEqual(lines(3, 5, 1), { first: 4, last: 6 });
   assert.deepEqual(lines(3, 3, 0), { first: 4, last: 4 });

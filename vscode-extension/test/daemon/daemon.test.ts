@@ -11,6 +11,7 @@ const SETTINGS: Settings = {
   path: "",
   pathFromWorkspace: false,
   notifications: "all",
+  blame: { line: false, hover: false },
   daemon: {},
   unset: { exclude: [] },
 };

@@ -48,6 +48,7 @@ describe("with the daemon itself", { skip: process.platform === "win32" }, () =>
         path: "",
         pathFromWorkspace: false,
         notifications: "all",
+        blame: { line: false, hover: false },
         daemon: daemonSettings,
         unset: { maxFileSize: 67108864 },
       }),

@@ -28,6 +28,7 @@ describe("readSettings", () => {
       path: "",
       pathFromWorkspace: false,
       notifications: "all",
+      blame: { line: false, hover: false },
       daemon: {},
       unset: { exclude: [], maxFileSize: 67108864 },
     });
@@ -47,10 +48,12 @@ describe("readSettings", () => {
   });
 
   it("takes a wrong type for the cautious value, and leaves the daemon's settings to the daemon", () => {
-    const wrong = readSettings(configuration({ enable: "yes", path: 3, notifications: "loud", exclude: "*.bin" }));
+    const wrong = readSettings(
+      configuration({ enable: "yes", path: 3, notifications: "loud", exclude: "*.bin", "blame.line": 1 }),
+    );
     assert.deepEqual(
-      [wrong.enable, wrong.path, wrong.notifications, wrong.daemon],
-      [false, "", "all", { exclude: "*.bin" }],
+      [wrong.enable, wrong.path, wrong.notifications, wrong.blame.line, wrong.daemon],
+      [false, "", "all", false, { exclude: "*.bin" }],
     );
   });
 });

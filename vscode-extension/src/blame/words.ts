@@ -1,0 +1,60 @@
+// Who wrote a line, in words.
+
+import type { BlamedLines } from "snapd-client";
+import { type Knowing, type Maker, makersOf } from "../model/makers";
+import { ago, moment, stepNameInLine, turnName } from "../model/wording";
+import type { Author } from "./documentBlame";
+
+/** A step that wrote a line. */
+export interface BlamedStep {
+  readonly sessionId: string;
+  readonly stepId: string;
+}
+
+/** What stands at the end of a line; undefined where nothing does: the line was there before snapd. */
+export function lineText(author: Author, folder: Knowing, now: number): string | undefined {
+  if (author === "typed") return "You, not saved";
+  const when = author.at === undefined ? undefined : ago(author.at, now);
+  switch (author.author) {
+    case "before":
+      return undefined;
+    case "user":
+      return joined(["You", when], ", ");
+    case "step":
+      return joined([joined([nameOf(author, makerOf(author, folder)), when], ", "), whatFor(author, folder)], " · ");
+  }
+}
+
+/** The first line of the hover, for what `lineText` has words for. */
+export function hoverText(author: BlamedLines, folder: Knowing, now: number): string {
+  const when = author.at === undefined ? undefined : `${ago(author.at, now)} (${moment(author.at)})`;
+  return joined([author.author === "user" ? "You" : nameOf(author, makerOf(author, folder)), when], ", ");
+}
+
+/** The step that wrote a line, where one did. */
+export function stepOf(author: Author | undefined): BlamedStep | undefined {
+  if (author === undefined || author === "typed") return undefined;
+  const { sessionId, stepId } = author;
+  return sessionId === undefined || stepId === undefined ? undefined : { sessionId, stepId };
+}
+
+/** What is known of that step. */
+export function makerOf(author: BlamedLines, folder: Knowing): Maker | undefined {
+  const step = stepOf(author);
+  return step === undefined ? undefined : makersOf(folder, [step])[0];
+}
+
+function nameOf({ agent }: BlamedLines, maker: Maker | undefined): string {
+  return agent ?? maker?.agent ?? "an agent";
+}
+
+/** The prompt, or where none is known what the step is called. */
+function whatFor(author: BlamedLines, folder: Knowing): string | undefined {
+  const maker = makerOf(author, folder);
+  if ((maker?.turn?.text ?? "").trim() !== "" && maker?.turn !== undefined) return turnName(maker.turn);
+  return maker?.step === undefined ? undefined : stepNameInLine(maker.step);
+}
+
+function joined(parts: readonly (string | undefined)[], separator: string): string {
+  return parts.filter((part) => part !== undefined).join(separator);
+}

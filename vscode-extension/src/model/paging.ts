@@ -1,0 +1,21 @@
+// Answers that come page by page.
+
+/** A page of an answer. */
+interface Page {
+  /** Where the next page begins; undefined on the last one. */
+  readonly nextCursor?: string | undefined;
+}
+
+/**
+ * Asks for one page after the other, as long as somebody wants more.
+ *
+ * @param ask - asks for a page; the cursor goes with the other params.
+ */
+export async function* pages<P extends Page>(ask: (cursor: { cursor?: string }) => Promise<P>): AsyncGenerator<P> {
+  let cursor: string | undefined;
+  do {
+    const page = await ask(cursor === undefined ? {} : { cursor });
+    yield page;
+    cursor = page.nextCursor;
+  } while (cursor !== undefined);
+}
