@@ -257,6 +257,24 @@ export interface FileExistsResult {
   exists: boolean;
 }
 
+/** The params of `snapshot/export`. */
+export interface ExportParams extends RequestParams {
+  /** The snapshot. */
+  hash: TreeHash;
+  /** Where to write: an absolute path or a `file:` URI. A folder that is empty, or that does not exist while the one above it does. Symlinks that lead there are followed. It may lie neither in a store or a git repository (a `.git`, or a bare one), nor in the workspace itself, except in a folder there that is ignored. */
+  directory: string;
+  /** Only these files and what is in these folders: relative paths, absolute paths, or `file:` URIs. Those that the snapshot does not have are passed over. The directory may then hold other files, for example from an earlier export. Missing empty folders are made in any case. */
+  files?: string[];
+}
+
+/** The result of `snapshot/export`. */
+export interface ExportResult {
+  /** The number of files and symlinks that were written. */
+  files: number;
+  /** The size of their contents; for a symlink, of its target. */
+  bytes: number;
+}
+
 /** The params of `snapshot/restore`. */
 export interface RestoreParams extends RequestParams {
   /** The snapshot. */
@@ -720,12 +738,22 @@ export interface DidRevertParams extends NotificationParams {
   files: FileOutcome[];
 }
 
+/** The params of `review/didChange`. */
+export interface ReviewDidChangeParams extends NotificationParams {
+  /** The number of files with pending changes. */
+  pendingFiles: number;
+  /** Lines added, in all of them. */
+  additions: number;
+  /** Lines deleted, in all of them. */
+  deletions: number;
+}
+
 /** A notification as the daemon sent it. */
 export interface ToldNotification {
   /** The method of the notification. */
   method: string;
   /** Its params. */
-  params: SessionDidChangeParams | DidTrackParams | DidChangeParams | DidRevertParams;
+  params: SessionDidChangeParams | DidTrackParams | DidChangeParams | DidRevertParams | ReviewDidChangeParams;
 }
 
 /** The result of `snapshot/events`. */
@@ -1114,6 +1142,58 @@ export interface StepDiffParams extends RequestParams {
   exact?: boolean;
 }
 
+/** The params of `step/changes`. */
+export interface StepChangesParams extends RequestParams {
+  /** All steps of these sessions. */
+  sessionIds?: string[];
+  /** These steps. */
+  stepIds?: string[];
+}
+
+/** A step that made a change. */
+export interface ChangeOwner {
+  /** Its session. */
+  sessionId: string;
+  /** The step. */
+  stepId: string;
+  /** The message that it belongs to, by the agent's own id. */
+  messageId?: string;
+}
+
+/** One change of a file. */
+export interface StepChange {
+  /** A snapshot that has the file as it was before, or does not have it. */
+  from: TreeHash;
+  /** A snapshot that has the file as it was afterwards, or does not have it. */
+  to: TreeHash;
+  /** The mode before, such as `"100644"`. Absent if there was no file. */
+  oldMode?: string;
+  /** The mode afterwards. Absent if there was no file. */
+  newMode?: string;
+  /** The file that was moved here, which is in the list, too. A name that is not valid UTF-8 is given as its `file:` URI. */
+  renamedFrom?: string;
+  /** Those of the steps that made it. Empty for an operation that took back some hunks of an earlier change. */
+  owners: ChangeOwner[];
+  /** The ids of steps of other sessions that may have made it. Absent if there are none. */
+  sharedWith?: string[];
+}
+
+/** A file that steps changed. */
+export interface ChangedFile {
+  /** Relative to the workspace root, with `/` between its parts. */
+  file: string;
+  /** The exact `file:` URI. Present if the name is not valid UTF-8. */
+  uri?: string;
+  /** Its changes, oldest first. */
+  changes: StepChange[];
+}
+
+/** The result of `step/changes`. */
+export interface StepChangesResult {
+  /** The files, ordered by file. */
+  files: ChangedFile[];
+}
+
 /** The params of `step/hunks`. */
 export interface StepHunksParams extends RequestParams {
   /** The step. */
@@ -1168,6 +1248,153 @@ export interface StepRevertFilesParams extends RequestParams {
   details?: Detail;
 }
 
+/** The params of `review/list`. */
+export interface ReviewListParams extends RequestParams {
+  /** Only files in which a step of this session, or a part of such a step, has pending changes. */
+  sessionId?: string;
+  /** The `nextCursor` of the page before. The other params must be the same, except `limit`; otherwise the request fails with `invalidParams`. */
+  cursor?: string;
+  /** The maximum number of files in one response, at least 1. Default: all. */
+  limit?: number;
+}
+
+/** A step that has a part in a pending change. */
+export interface Owner {
+  /** The session of the step. */
+  sessionId: string;
+  /** The step. */
+  stepId: string;
+}
+
+/** A file with pending changes: how it differs from its baseline. */
+export interface PendingFile extends FileChange {
+  /** An opaque name of what is shown, for `expect`. It changes with the file and with its baseline. */
+  id: string;
+  /** The number of hunks. 0 for a file that is not text, and if only mode or name changed. */
+  hunks: number;
+  /** The steps whose changes are pending. */
+  owners: Owner[];
+}
+
+/** The files with pending changes, and their totals. */
+export interface ReviewListResult {
+  /** The files, ordered by name. */
+  files: PendingFile[];
+  /** The number of files, those on other pages included. */
+  pendingFiles: number;
+  /** Lines added, in all of them. */
+  additions: number;
+  /** Lines deleted, in all of them. */
+  deletions: number;
+  /** The `cursor` of the next page. Absent on the last page. */
+  nextCursor?: string;
+}
+
+/** The params of `review/file`. */
+export interface ReviewFileParams extends RequestParams {
+  /** The file: a relative path, an absolute path, or a `file:` URI. A renamed file can be given by either name. */
+  file: string;
+}
+
+/** One hunk of the pending changes of a file. */
+export interface PendingHunk extends Hunk {
+  /** Its first line in the baseline, from 1; the line before it if it has none there. */
+  oldStart: number;
+  /** The number of its lines in the baseline. */
+  oldLines: number;
+  /** Its first line in the file, from 1; the line before it if it has none there. */
+  newStart: number;
+  /** The number of its lines in the file. */
+  newLines: number;
+  /** The steps that wrote or removed its lines. */
+  owners: Owner[];
+}
+
+/** A file with pending changes: `before` is its baseline, `after` the file as it is. */
+export interface ReviewFileResult extends FileDiff {
+  /** An opaque name of what is shown, for `expect`. */
+  id: string;
+  /** The hunks. Empty for a file that is not text. */
+  hunks: PendingHunk[];
+  /** The steps whose changes are pending. */
+  owners: Owner[];
+}
+
+/** Which pending changes a request is about. */
+export interface ReviewParams extends RequestParams {
+  /** These files, or all files in these folders: relative paths, absolute paths, or `file:` URIs. A renamed file can be given by either name. */
+  files?: string[];
+  /** One file, of which `hunks` gives the hunks. */
+  file?: string;
+  /** The indexes of hunks of `file`, as `review/file` gives them. */
+  hunks?: number[];
+  /** The changes in which this step, or one of its parts, has a part. */
+  stepId?: string;
+  /** The changes in which a step of this session, or a part of such a step, has a part. */
+  sessionId?: string;
+  /** All pending changes. */
+  all?: boolean;
+  /** What the person was shown: the `id` of each file, by its name. If one of them is another by now, the request fails with `fileChanged`. */
+  expect?: Record<string, string>;
+}
+
+/** The params of `review/keep`. */
+export type ReviewKeepParams = ReviewParams;
+
+/** The params of `review/revert`. */
+export interface ReviewRevertParams extends ReviewParams {
+  /** Report what the request would do, without doing it. */
+  dryRun?: boolean;
+  /** What to do with a file that cannot be reverted alone. `"overwrite"` also reverts changes that are shared. Default: `"merge"`. */
+  onConflict?: OnConflict;
+  /** Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in conflict; `"diff"`, the same and a unified diff. Default: none. */
+  details?: Detail;
+}
+
+/** Some lines of a file. */
+export interface LineRange {
+  /** The first line, from 1. */
+  start: number;
+  /** The number of lines. */
+  count: number;
+}
+
+/** The params of `snapshot/blame`. */
+export interface BlameParams extends RequestParams {
+  /** The file: a relative path, an absolute path, or a `file:` URI. */
+  file: string;
+  /** The snapshot that has the file. Default: the working tree as it is. */
+  hash?: TreeHash;
+  /** Only these lines. Default: all. */
+  range?: LineRange;
+}
+
+/** Lines with one author, one after the other. */
+export interface BlamedLines {
+  /** The first line, from 1. */
+  start: number;
+  /** The number of lines. */
+  count: number;
+  /** Who wrote them: a step, the user, or whoever it was `"before"` the first event that snapd knows. */
+  author: "step" | "user" | "before";
+  /** The session of the step. */
+  sessionId?: string;
+  /** The step. If several were open together, the first of them. */
+  stepId?: string;
+  /** The agent of the session. */
+  agent?: string;
+  /** The message that the step belongs to. */
+  messageId?: string;
+  /** When snapd noticed the lines, as RFC 3339 in UTC with milliseconds. Absent if it is not known. */
+  at?: string;
+}
+
+/** The result of `snapshot/blame`. */
+export interface BlameResult {
+  /** The lines in their order, without gaps. */
+  lines: BlamedLines[];
+}
+
 /** The params and the result of each request. */
 export interface Requests {
   "snapshot/track": { params: TrackParams; result: TrackResult };
@@ -1178,6 +1405,7 @@ export interface Requests {
   "snapshot/fileAt": { params: FileAtParams; result: FileAtResult };
   "snapshot/listFiles": { params: ListFilesParams; result: ListFilesResult };
   "snapshot/fileExists": { params: FileExistsParams; result: FileExistsResult };
+  "snapshot/export": { params: ExportParams; result: ExportResult };
   "snapshot/restore": { params: RestoreParams; result: Outcome };
   "snapshot/revert": { params: RevertParams; result: Outcome };
   "snapshot/status": { params: StatusParams; result: StatusResult };
@@ -1202,9 +1430,15 @@ export interface Requests {
   "step/end": { params: StepEndParams; result: StepEndResult };
   "step/find": { params: StepFindParams; result: StepFindResult };
   "step/diff": { params: StepDiffParams; result: DiffResult };
+  "step/changes": { params: StepChangesParams; result: StepChangesResult };
   "step/hunks": { params: StepHunksParams; result: StepHunksResult };
   "step/revertHunks": { params: StepRevertHunksParams; result: Outcome };
   "step/revertFiles": { params: StepRevertFilesParams; result: Outcome };
+  "review/list": { params: ReviewListParams; result: ReviewListResult };
+  "review/file": { params: ReviewFileParams; result: ReviewFileResult };
+  "review/keep": { params: ReviewKeepParams; result: ReviewListResult };
+  "review/revert": { params: ReviewRevertParams; result: Outcome };
+  "snapshot/blame": { params: BlameParams; result: BlameResult };
 }
 
 /** The params of each notification of the daemon. */
@@ -1213,6 +1447,7 @@ export interface Notifications {
   "snapshot/didChange": DidChangeParams;
   "snapshot/didRevert": DidRevertParams;
   "session/didChange": SessionDidChangeParams;
+  "review/didChange": ReviewDidChangeParams;
 }
 
 /** Whether a client may send a request again when it does not know whether the first one was carried out; or the param with which it may. */
@@ -1225,6 +1460,7 @@ export const IDEMPOTENT: Readonly<Record<keyof Requests, boolean | string>> = {
   "snapshot/fileAt": true,
   "snapshot/listFiles": true,
   "snapshot/fileExists": true,
+  "snapshot/export": false,
   "snapshot/restore": false,
   "snapshot/revert": false,
   "snapshot/status": true,
@@ -1249,9 +1485,15 @@ export const IDEMPOTENT: Readonly<Record<keyof Requests, boolean | string>> = {
   "step/end": true,
   "step/find": true,
   "step/diff": true,
+  "step/changes": true,
   "step/hunks": true,
   "step/revertHunks": false,
   "step/revertFiles": false,
+  "review/list": true,
+  "review/file": true,
+  "review/keep": false,
+  "review/revert": false,
+  "snapshot/blame": true,
 };
 
 /** What `error.data.kind` may be. */
@@ -1271,7 +1513,8 @@ export type ErrorKind =
   | "nothingToRedo"
   | "ioError"
   | "unauthorized"
-  | "fileNotInSnapshot";
+  | "fileNotInSnapshot"
+  | "fileChanged";
 
 /** The code of each kind of error. */
 export const ERROR_CODES = {
@@ -1291,6 +1534,7 @@ export const ERROR_CODES = {
   ioError: 1011,
   unauthorized: 1012,
   fileNotInSnapshot: 1013,
+  fileChanged: 1014,
 } as const;
 
 /** The codes of JSON-RPC and LSP. */

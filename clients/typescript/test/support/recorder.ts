@@ -5,6 +5,7 @@ const NAMES: readonly NotificationName[] = [
   "snapshot/didChange",
   "snapshot/didRevert",
   "session/didChange",
+  "review/didChange",
 ];
 
 /** A notification, or a reset. */
