@@ -1,0 +1,81 @@
+--- The commands.
+
+local folders = require("snapd.daemon.folders")
+
+local M = {}
+
+---@class snapd.Command
+---@field name string
+---@field desc string
+---@field run fun(given: table)
+---@field options? table for `nvim_create_user_command`
+
+---@param method string
+---@return fun()
+local function pending(method)
+  return function()
+    require("snapd.review.pending")[method]()
+  end
+end
+
+---@type snapd.Command[]
+local COMMANDS = {
+  {
+    name = "Snapd",
+    desc = "Show or hide the steps of agents",
+    run = function()
+      require("snapd.history.view").toggle(folders.current())
+    end,
+  },
+  {
+    name = "SnapdUndo",
+    desc = "Undo the last step, or the step with this id",
+    options = { nargs = "?", range = 0 },
+    run = function(given)
+      local undoing = require("snapd.operations.undoing")
+      if given.args ~= "" then
+        undoing.undo_named(folders.current(), given.args)
+      else
+        undoing.undo_last(folders.current(), given.count > 0 and given.count or nil)
+      end
+    end,
+  },
+  {
+    name = "SnapdRedo",
+    desc = "Redo what was undone last",
+    options = { range = 0 },
+    run = function(given)
+      require("snapd.operations.undoing").redo(folders.current(), given.count > 0 and given.count or nil)
+    end,
+  },
+  { name = "SnapdDiff", desc = "Compare the file with what was accepted of it", run = pending("compare") },
+  { name = "SnapdKeepHunk", desc = "Keep the pending hunk under the cursor", run = pending("keep_hunk") },
+  { name = "SnapdUndoHunk", desc = "Undo the pending hunk under the cursor", run = pending("undo_hunk") },
+  { name = "SnapdShowHunk", desc = "Show the pending hunk under the cursor", run = pending("show_hunk") },
+  { name = "SnapdKeepFile", desc = "Keep what is pending in the file", run = pending("keep_file") },
+  { name = "SnapdUndoFile", desc = "Undo what is pending in the file", run = pending("undo_file") },
+  {
+    name = "SnapdPending",
+    desc = "List all pending hunks in the quickfix list",
+    run = function()
+      require("snapd.review.pending").list(folders.current())
+    end,
+  },
+  {
+    name = "SnapdBlame",
+    desc = "Show or hide who wrote the line under the cursor",
+    run = function()
+      require("snapd.blame").toggle()
+    end,
+  },
+}
+
+--- Creates them.
+function M.create()
+  for _, command in ipairs(COMMANDS) do
+    local options = vim.tbl_extend("error", { desc = command.desc }, command.options or {})
+    vim.api.nvim_create_user_command(command.name, command.run, options)
+  end
+end
+
+return M

@@ -1,0 +1,175 @@
+"""Undo and redo: the plan first, then what was agreed to; conflicts in the quickfix list; nothing unsaved is lost."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from snapd_client import SnapdError
+
+from tests.cli.steps import numbered, put, read
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.neovim.agent import Agent
+    from tests.neovim.editor import Neovim
+
+LINES = b"".join(b"%d\n" % line for line in range(1, 21))
+
+
+def changed(**lines: bytes) -> bytes:
+    """The twenty lines, but for those given as `l3=b"..."`."""
+    return b"".join(lines.get(f"l{line}", b"%d" % line) + b"\n" for line in range(1, 21))
+
+
+def quickfix(editor: Neovim) -> list[tuple[str, int, str]]:
+    """The quickfix list: file, line and text."""
+    found = editor.lua("""
+        return vim.tbl_map(function(item)
+          return { vim.fs.basename(vim.api.nvim_buf_get_name(item.bufnr)), item.lnum, item.text }
+        end, vim.fn.getqflist())
+    """)
+    return [tuple(item) for item in found]
+
+
+def test_undo_and_redo_after_their_plan(neovim: Callable[..., Neovim], agent: Agent) -> None:
+    agent.step("change", {"a.txt": changed(l3=b"three"), "new.txt": b"new\n"})
+    put(agent.folder, {"a.txt": changed(l3=b"three", l18=b"mine")})
+    editor = neovim()
+    editor.type(":SnapdUndo\r")
+    plan = editor.shows("Undo the last step?", "claude: change", "delete    new.txt", "y   do it")
+    assert "merge     a.txt" in plan
+    assert "+1 -2 in 2 files" in plan
+    assert read(agent.folder, "new.txt") == b"new\n", "a plan changes nothing"
+    editor.type("y")
+    assert "2 files" not in editor.tells("undid the last step: 1 file merged, 1 deleted.")
+    assert read(agent.folder, "a.txt") == changed(l18=b"mine")
+    assert read(agent.folder, "new.txt") is None
+    editor.type(":SnapdRedo\r")
+    editor.shows("Redo what was undone last?", "claude: change", "restore   new.txt")
+    editor.type("y")
+    editor.tells("redid what was undone last: ")
+    assert read(agent.folder, "a.txt") == changed(l3=b"three", l18=b"mine")
+    assert read(agent.folder, "new.txt") == b"new\n"
+
+
+def test_a_plan_that_is_left_changes_nothing(neovim: Callable[..., Neovim], agent: Agent) -> None:
+    agent.step("change", {"a.txt": changed(l3=b"three")})
+    editor = neovim()
+    for key in ("q", "\x1b"):
+        editor.type(":SnapdUndo\r")
+        editor.shows("Undo the last step?")
+        editor.type(key)
+        editor.until(lambda: "Undo the last step?" not in editor.text, lambda: editor.text)
+    assert read(agent.folder, "a.txt") == changed(l3=b"three")
+    assert editor.messages == []
+
+
+def test_a_plan_is_shown_again_if_something_changed_meanwhile(neovim: Callable[..., Neovim], agent: Agent) -> None:
+    agent.step("change", {"a.txt": changed(l3=b"three"), "b.txt": b"b\n"})
+    editor = neovim()
+    editor.type(":SnapdUndo\r")
+    editor.shows("Undo the last step?", "delete    b.txt")
+    put(agent.folder, {"b.txt": b"mine\n"})
+    editor.type("y")
+    editor.shows("Something changed meanwhile.", "conflict  b.txt  changed since by you")
+    assert read(agent.folder, "a.txt") == changed(l3=b"three"), "what was not shown was not done"
+    editor.type("y")
+    editor.tells("1 file in conflict, in the quickfix list.")
+    assert read(agent.folder, "a.txt") == LINES
+    assert read(agent.folder, "b.txt") == b"mine\n"
+
+
+def test_conflicts_are_in_the_quickfix_list(neovim: Callable[..., Neovim], agent: Agent) -> None:
+    step = agent.step("change", {"a.txt": changed(l9=b"nine")})
+    put(agent.folder, {"a.txt": changed(l9=b"NINE!")})
+    editor = neovim()
+    editor.type(f":SnapdUndo {step[:6]}\r")
+    screen = editor.shows("Undo “change”?", "conflict  a.txt  changed since by you, line 9", "NINE!")
+    assert "y   do it" not in screen, "nothing would be done"
+    editor.type("c")
+    editor.until(lambda: quickfix(editor), lambda: editor.text)
+    assert quickfix(editor) == [("a.txt", 9, "changed since by you, line 9")]
+    assert editor.lua("return vim.fn.getqflist({ title = 1 }).title") == "snapd: undo “change”"
+    assert read(agent.folder, "a.txt") == changed(l9=b"NINE!")
+
+
+def test_a_conflict_is_overwritten_after_its_own_plan(neovim: Callable[..., Neovim], agent: Agent) -> None:
+    agent.step("change", {"a.txt": changed(l9=b"nine")})
+    put(agent.folder, {"a.txt": changed(l9=b"NINE!")})
+    editor = neovim()
+    editor.type(":SnapdUndo\r")
+    editor.shows("conflict  a.txt")
+    editor.type("o")
+    editor.shows("Undo the last step, overwriting?", "restore   a.txt")
+    assert read(agent.folder, "a.txt") == changed(l9=b"NINE!")
+    editor.type("y")
+    editor.tells("undid the last step: 1 file restored.")
+    assert read(agent.folder, "a.txt") == LINES
+
+
+def test_unsaved_text_keeps_a_file_from_being_written(neovim: Callable[..., Neovim], agent: Agent) -> None:
+    agent.step("change", {"a.txt": changed(l3=b"three"), "b.txt": b"b\n"})
+    editor = neovim("a.txt")
+    editor.type("Gotyped\x1b")
+    editor.until(lambda: editor.lines()[-1] == "typed", lambda: editor.text)
+    editor.type(":SnapdUndo\r")
+    screen = editor.shows("conflict  a.txt  has unsaved text in an editor", "Save or discard the unsaved text")
+    assert "overwritten" not in screen
+    editor.type("y")
+    editor.tells("1 file deleted. 1 file in conflict")
+    assert read(agent.folder, "a.txt") == changed(l3=b"three")
+    assert editor.lines() == [*changed(l3=b"three").decode().splitlines(), "typed"]
+    assert editor.lua("return vim.bo.modified")
+
+
+def test_overwriting_is_refused_where_somebody_types_meanwhile(neovim: Callable[..., Neovim], agent: Agent) -> None:
+    agent.step("change", {"a.txt": changed(l9=b"nine")})
+    put(agent.folder, {"a.txt": changed(l9=b"NINE!")})
+    editor = neovim("a.txt")
+    editor.type(":SnapdUndo\r")
+    editor.shows("conflict  a.txt")
+    editor.type("o")
+    editor.shows("overwriting?")
+    editor.lua("vim.api.nvim_buf_set_lines(vim.fn.bufnr('a.txt'), 0, 1, true, { 'typed' })")
+    editor.type("y")
+    editor.tells("a.txt has unsaved text in a buffer. Save or discard it, then try again.")
+    assert read(agent.folder, "a.txt") == changed(l9=b"NINE!")
+    assert editor.lines()[0] == "typed"
+
+
+def test_errors_come_with_their_hint(neovim: Callable[..., Neovim], agent: Agent) -> None:
+    editor = neovim()
+    editor.command("SnapdUndo")
+    told = editor.tells("could not undo the last step")
+    with pytest.raises(SnapdError) as refused:
+        agent.client.session_undo()
+    assert refused.value.data["hint"] in told
+    editor.command("SnapdUndo zzz")
+    editor.tells("No step's id begins with zzz. :Snapd shows the steps, K the id of one.")
+
+
+def test_undo_from_the_window_with_the_steps(neovim: Callable[..., Neovim], agent: Agent) -> None:
+    agent.prompt("m1", "Do two things")
+    agent.step("first", {"a.txt": changed(l3=b"three"), "b.txt": b"b\n"})
+    agent.step("second", {"c.txt": numbered(3)})
+    editor = neovim()
+    editor.command("Snapd")
+    editor.shows("Do two things", "Edit second")
+    editor.lua("vim.fn.search('Edit first', 'w')")
+    editor.press("ju")
+    editor.shows("Undo what “first” did to a.txt?", "restore   a.txt")
+    editor.type("y")
+    editor.tells("undid what “first” did to a.txt: 1 file restored.")
+    assert (read(agent.folder, "a.txt"), read(agent.folder, "b.txt")) == (LINES, b"b\n")
+    editor.lua("vim.fn.search('Do two things', 'w')")
+    editor.press("u")
+    editor.shows("Undo all for “Do two things”?", "delete    b.txt", "delete    c.txt")
+    editor.type("y")
+    editor.tells("undid all for “Do two things”")
+    assert (read(agent.folder, "b.txt"), read(agent.folder, "c.txt")) == (None, None)
+    editor.press("r")
+    editor.shows("Redo what was undone last?")
+    editor.type("y")
+    editor.tells("redid what was undone last")
