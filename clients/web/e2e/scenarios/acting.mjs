@@ -1,0 +1,159 @@
+/** Undo, redo and revert: what the plan shows, and what then is on the disk. */
+import assert from "node:assert/strict";
+import { untilEqual } from "../../../../vscode-extension/e2e/waiting.mjs";
+
+const ONE = "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nnine\nten\n";
+
+/** @type {import("./index.mjs").Scenario[]} */
+export const ACTING = [
+  {
+    name: "undo-and-redo-a-step",
+    async run(stage) {
+      const { page, world } = stage;
+      world.write("a.txt", ONE);
+      const agent = await stage.agent("claude", "Undo me");
+      await agent.step("Change the second", { "a.txt": ONE.replace("two", "TWO"), "b.txt": "new\n" });
+      await agent.step("Change the ninth", { "a.txt": ONE.replace("two", "TWO").replace("nine", "NINE") });
+      await stage.row("Change the second").filter({ hasText: "2 files" }).click();
+      await stage.press("Undo step");
+      await stage.dialog.getByText("1 file will be deleted, 1 merged").waitFor();
+      assert.match((await stage.dialog.textContent()) ?? "", /merge\s*a\.txt.*delete\s*b\.txt/s);
+      await stage.dialog.getByText("-TWO").waitFor();
+      await stage.checkAccess();
+      await stage.shot("plan");
+      // whoever thinks better of it changes nothing
+      await page.keyboard.press("Escape");
+      await stage.dialog.waitFor({ state: "detached" });
+      assert.equal(world.exists("b.txt"), true);
+      await stage.press("Undo step");
+      await stage.carryOut();
+      await untilEqual("a.txt", () => world.read("a.txt"), ONE.replace("nine", "NINE"));
+      assert.equal(world.exists("b.txt"), false);
+      await page.getByText("Undid 1 step: 1 file deleted, 1 merged.").waitFor();
+      await stage.row("Change the second").filter({ hasText: "undone" }).waitFor();
+      await stage.row("Undid 1 step").waitFor();
+      await untilEqual(
+        "what is undone cannot be undone again",
+        () => page.getByRole("button", { name: "Undo step" }).count(),
+        0,
+      );
+
+      // again, from the session's own list
+      await page
+        .getByRole("navigation", { name: "Sessions" })
+        .getByRole("link", { name: /Undo me/ })
+        .click();
+      await stage.press("Redo");
+      await stage.dialog.getByText("2 files will be restored").waitFor();
+      await stage.carryOut("Redo");
+      await untilEqual("a.txt", () => world.read("a.txt"), ONE.replace("two", "TWO").replace("nine", "NINE"));
+      await untilEqual("b.txt", () => world.exists("b.txt"), true);
+      await stage.press("Undo the last step");
+      await stage.carryOut();
+      await untilEqual("the last one", () => world.read("a.txt"), ONE.replace("two", "TWO"));
+    },
+  },
+  {
+    name: "undo-a-file-and-a-change",
+    async run(stage) {
+      const { page, world } = stage;
+      world.write("a.txt", ONE);
+      world.write("b.txt", ONE);
+      const agent = await stage.agent("claude", "Parts");
+      const both = ONE.replace("one", "ONE").replace("ten", "TEN");
+      await agent.step("Both ends of both", { "a.txt": both, "b.txt": both });
+      await stage.row("Both ends of both").filter({ hasText: "2 files" }).click();
+      await stage.file("a.txt").getByRole("button", { name: "Undo this change" }).nth(1).click();
+      await stage.dialog.getByText("-TEN").waitFor();
+      assert.equal(await stage.dialog.getByText("-ONE").count(), 0);
+      await stage.carryOut("Undo this change");
+      await untilEqual("one hunk", () => world.read("a.txt"), ONE.replace("one", "ONE"));
+      await stage.press("Undo this step in b.txt");
+      await stage.carryOut("Undo in this file");
+      await untilEqual("one file", () => [world.read("a.txt"), world.read("b.txt")], [ONE.replace("one", "ONE"), ONE]);
+      await page
+        .getByText(/Undid: 1 file/)
+        .first()
+        .waitFor();
+    },
+  },
+  {
+    name: "a-conflict-shows-its-lines",
+    async run(stage) {
+      const { page, world } = stage;
+      world.write("a.txt", ONE);
+      const agent = await stage.agent("claude", "Conflict");
+      await agent.step("Change two", { "a.txt": ONE.replace("two", "TWO"), "c.txt": "c\n" });
+      const mine = ONE.replace("two", "TWO and a half");
+      world.write("a.txt", mine);
+      await agent.step("Something else", { "d.txt": "d\n" });
+      await stage.row("Change two").filter({ hasText: "2 files" }).click();
+      await stage.press("Undo step");
+      const clash = stage.dialog.getByRole("region", { name: "Conflict in a.txt" });
+      await clash.waitFor();
+      await untilEqual("the lines of all three", () => clash.locator("pre").allTextContents(), [
+        "TWO and a half",
+        "TWO",
+        "two",
+      ]);
+      await clash.getByText("By you.").waitFor();
+      await stage.checkAccess();
+      await stage.shot("conflict");
+      await stage.carryOut();
+      await untilEqual("what clashes stays, the rest is undone", () => [world.read("a.txt"), world.exists("c.txt")], [
+        mine,
+        false,
+      ]);
+      await page.getByText("What is in conflict was left as it is.").waitFor();
+      await stage.row("Change two").filter({ hasText: "partly undone" }).waitFor();
+
+      // the rest, by decision
+      await stage.press("Undo step");
+      await stage.dialog.getByLabel("Overwrite").check();
+      await stage.dialog.getByText("1 file will be restored").waitFor();
+      await stage.carryOut();
+      await untilEqual("overwritten", () => world.read("a.txt"), ONE);
+      await stage
+        .row("Change two")
+        .filter({ hasText: /(?<!partly )undone/ })
+        .waitFor();
+    },
+  },
+  {
+    name: "a-turn-and-the-way-back",
+    async run(stage) {
+      const { page, world } = stage;
+      const agent = await stage.agent("claude", "Turns");
+      await agent.prompt("Write the first.");
+      await agent.step("The first", { "1.txt": "1\n" });
+      await agent.prompt("Write the second.");
+      await agent.step("The second", { "2.txt": "2\n" });
+      await agent.step("The third", { "3.txt": "3\n" });
+      await agent.prompt("Write the last.");
+      await agent.step("The fourth", { "4.txt": "4\n" });
+      const files = () => ["1.txt", "2.txt", "3.txt", "4.txt"].filter((file) => world.exists(file));
+      const sessions = page.getByRole("navigation", { name: "Sessions" });
+      await sessions.getByRole("link", { name: /Turns/ }).click();
+      await untilEqual("the prompts", () => sessions.locator(".turns .name").allTextContents(), [
+        "Write the last.",
+        "Write the second.",
+        "Write the first.",
+      ]);
+      await sessions.getByRole("link", { name: "Write the second." }).click();
+      await stage.file("3.txt").waitFor();
+      await stage.press("Undo turn");
+      await stage.dialog.getByText("2 files will be deleted").waitFor();
+      await stage.carryOut("Undo the turn");
+      await untilEqual("the turn is undone", files, ["1.txt", "4.txt"]);
+      await page.getByText("All of this turn was undone").waitFor();
+
+      await sessions.getByRole("link", { name: "Write the first." }).click();
+      await stage.press("Go back to before this prompt: undo this turn and all later ones of the session");
+      await stage.dialog.getByText("2 files will be deleted").waitFor();
+      await stage.carryOut("Go back");
+      await untilEqual("all of it", files, []);
+      await stage.press("Bring it back");
+      await untilEqual("and back", files, ["1.txt", "4.txt"]);
+    },
+  },
+];

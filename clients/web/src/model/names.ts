@@ -1,0 +1,31 @@
+/** Names and texts of others, so that they cannot pass for something else. */
+
+/** Characters that are not drawn, but change what is drawn around them; tabs are as they should be. */
+const UNSEEN =
+  /[\u0000-\u0008\u000a-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]/g;
+
+/** A text with what would be unseen written out, such as `⟨U+202E⟩`. */
+export function visible(text: string): string {
+  return text.replace(UNSEEN, (character) => {
+    const code = character.charCodeAt(0);
+    // the carriage return of a Windows line is at the end of each of them
+    return code === 0x0d ? "␍" : `⟨U+${code.toString(16).toUpperCase().padStart(4, "0")}⟩`;
+  });
+}
+
+/** The first line of what somebody wrote that has anything on it, in one piece. */
+export function firstLine(text: string | undefined): string | undefined {
+  const line = text?.split("\n").find((one) => one.trim() !== "");
+  return line === undefined ? undefined : visible(line.trim().replaceAll(/\s+/g, " "));
+}
+
+/** A file's folder, with its last `/`, and its own name. */
+export function splitName(file: string): readonly [string, string] {
+  const at = file.lastIndexOf("/") + 1;
+  return [visible(file.slice(0, at)), visible(file.slice(at))];
+}
+
+/** How a request names a file: by its URI where its name is not valid UTF-8. */
+export function exactName({ file, uri }: { readonly file: string; readonly uri?: string }): string {
+  return uri ?? file;
+}

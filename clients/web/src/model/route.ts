@@ -1,0 +1,104 @@
+/** Where the page is: the fragment of its address, which can be kept and sent to others. */
+
+/** What the timeline shows: one session, or all that happened in the folder. */
+export type Scope = string | undefined;
+
+export type Route =
+  | { readonly page: "timeline"; readonly scope: Scope; readonly shown?: Shown }
+  | { readonly page: "review"; readonly file?: string }
+  | { readonly page: "file"; readonly file: string; readonly at?: string; readonly blame?: boolean }
+  | { readonly page: "search"; readonly text: string };
+
+/** What of the timeline stands beside it. */
+export type Shown =
+  | { readonly what: "step"; readonly sessionId: string; readonly stepId: string; readonly file?: string }
+  | { readonly what: "turn"; readonly sessionId: string; readonly messageId: string; readonly file?: string }
+  | { readonly what: "change"; readonly before: string; readonly after: string; readonly file?: string };
+
+/**
+ * Reads a fragment. What is none of the page's own becomes the timeline of everything.
+ *
+ * @param fragment With or without its `#`.
+ */
+export function parseRoute(fragment: string): Route {
+  const parts = fragment
+    .replace(/^#?\/?/, "")
+    .split("/")
+    .map(unescaped);
+  const [page, one] = parts;
+  if (page === "review") return { page, ...fileAt(parts, 1) };
+  if (page === "search") return { page, text: one ?? "" };
+  if (page === "file" && one !== undefined && one !== "") {
+    const at = parts[2] === "at" ? parts[3] : undefined;
+    const blame = parts.at(-1) === "blame" && parts.length % 2 === 1;
+    return { page, file: one, ...(at === undefined ? {} : { at }), ...(blame ? { blame } : {}) };
+  }
+  const [scope, rest] =
+    page === "session" && one ? [one, parts.slice(2)] : [undefined, page === "all" ? parts.slice(1) : parts];
+  const shown = shownOf(scope, rest);
+  return { page: "timeline", scope, ...(shown === undefined ? {} : { shown }) };
+}
+
+/** The fragment of a route, with its `#`: `parseRoute` gives the route again. */
+export function fragmentOf(route: Route): string {
+  return `#/${partsOf(route).map(encodeURIComponent).join("/")}`;
+}
+
+/** Whether two routes name the same place. */
+export function isSame(one: Route, other: Route): boolean {
+  return fragmentOf(one) === fragmentOf(other);
+}
+
+function partsOf(route: Route): string[] {
+  switch (route.page) {
+    case "review":
+      return ["review", ...fileParts(route.file)];
+    case "search":
+      return ["search", route.text];
+    case "file": {
+      const at = route.at === undefined ? [] : ["at", route.at];
+      return ["file", route.file, ...at, ...(route.blame ? ["blame"] : [])];
+    }
+    case "timeline":
+      return timelineParts(route.scope, route.shown);
+  }
+}
+
+function timelineParts(scope: Scope, shown: Shown | undefined): string[] {
+  const within = scope === undefined ? (shown === undefined ? [] : ["all"]) : ["session", scope];
+  if (shown === undefined) return within;
+  const file = fileParts(shown.file);
+  if (shown.what === "change") return [...within, "change", shown.before, shown.after, ...file];
+  const owner = scope === shown.sessionId ? [] : ["of", shown.sessionId];
+  const name = shown.what === "step" ? shown.stepId : shown.messageId;
+  return [...within, ...owner, shown.what, name, ...file];
+}
+
+function shownOf(scope: Scope, parts: readonly string[]): Shown | undefined {
+  const [sessionId, rest] = parts[0] === "of" ? [parts[1], parts.slice(2)] : [scope, parts];
+  const [what, name, other] = rest;
+  if (!name) return undefined;
+  if (what === "change" && other) return { what, before: name, after: other, ...fileAt(rest, 3) };
+  if (!sessionId) return undefined;
+  if (what === "step") return { what, sessionId, stepId: name, ...fileAt(rest, 2) };
+  if (what === "turn") return { what, sessionId, messageId: name, ...fileAt(rest, 2) };
+  return undefined;
+}
+
+function fileParts(file: string | undefined): string[] {
+  return file === undefined ? [] : ["file", file];
+}
+
+function fileAt(parts: readonly string[], at: number): { file?: string } {
+  const file = parts[at] === "file" ? parts[at + 1] : undefined;
+  return file === undefined || file === "" ? {} : { file };
+}
+
+/** A part as it was before it was escaped; as it stands where somebody typed what is no escape. */
+function unescaped(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}

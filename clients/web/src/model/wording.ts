@@ -1,0 +1,112 @@
+/** Words and numbers as the page writes them. */
+import type { Entry, FileChange, Session, Step } from "snapd-client";
+import { firstLine, visible } from "./names";
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+/**
+ * How long ago a time was, in few characters: "now", "5m", "3h", "2d", and after a week the day itself.
+ *
+ * @param at As RFC 3339 has it.
+ * @param now Milliseconds since 1970.
+ */
+export function age(at: string, now: number): string {
+  const passed = now - Date.parse(at);
+  // a clock that was set back is no reason to speak of the future
+  if (passed < MINUTE) return "now";
+  if (passed < HOUR) return `${Math.floor(passed / MINUTE)}m`;
+  if (passed < DAY) return `${Math.floor(passed / HOUR)}h`;
+  if (passed < 7 * DAY) return `${Math.floor(passed / DAY)}d`;
+  const date = new Date(at);
+  return date.toLocaleDateString("en", { month: "short", day: "numeric" });
+}
+
+/** A local time for people, to the second: "2026-11-21 17:54:42". */
+export function moment(at: string): string {
+  const date = new Date(at);
+  const two = (value: number) => String(value).padStart(2, "0");
+  const day = `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
+  return `${day} ${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
+}
+
+/** A number with its noun: "1 file", "2,000 files". */
+export function counted(count: number, one: string, many = `${one}s`): string {
+  return `${grouped(count)} ${count === 1 ? one : many}`;
+}
+
+/** A number with its thousands apart. */
+export function grouped(count: number): string {
+  return count.toLocaleString("en");
+}
+
+export function sessionName(session: Session): string {
+  return firstLine(session.title) ?? firstLine(session.agent) ?? `Session ${visible(session.sessionId.slice(0, 8))}`;
+}
+
+export function stepName(step: Step): string {
+  return firstLine(step.description) ?? firstLine(step.tool) ?? `Step ${step.index + 1}`;
+}
+
+/** What a prompt is called, by its first line. */
+export function promptName(text: string | undefined): string {
+  return firstLine(text) ?? "Prompt without a text";
+}
+
+const STATES: Readonly<Record<Step["state"], string>> = {
+  open: "running",
+  applied: "",
+  partly: "partly undone",
+  undone: "undone",
+};
+
+/** What has become of a step; empty for one that is in force. */
+export function stateName(state: Step["state"]): string {
+  return STATES[state];
+}
+
+const DEEDS: Readonly<Record<Exclude<Entry["kind"], "step" | "message">, string>> = {
+  user: "You changed",
+  restore: "Restored",
+  revert: "Reverted",
+  undo: "Undid",
+  redo: "Redid",
+  unrevert: "Brought back",
+  hunks: "Reverted parts of",
+};
+
+/** What the user or an operation did. */
+export function deedName(entry: Entry): string {
+  if (entry.kind === "step" || entry.kind === "message") return "";
+  const steps = entry.steps?.length ?? 0;
+  const what = steps > 0 ? counted(steps, "step") : filesName(entry.files);
+  return `${DEEDS[entry.kind]} ${what}`;
+}
+
+/** The one file by its name, or how many there are. */
+export function filesName(files: readonly Pick<FileChange, "file">[]): string {
+  const [first] = files;
+  if (first === undefined) return "nothing";
+  return files.length === 1 ? visible(first.file) : counted(files.length, "file");
+}
+
+export interface Sums {
+  readonly additions: number;
+  readonly deletions: number;
+}
+
+/** The lines of all these files. */
+export function sums(files: readonly Sums[]): Sums {
+  let [additions, deletions] = [0, 0];
+  for (const file of files) {
+    additions += file.additions;
+    deletions += file.deletions;
+  }
+  return { additions, deletions };
+}
+
+/** The same in words, for those who hear it: "12 lines added, 3 removed". */
+export function sumsInWords({ additions, deletions }: Sums): string {
+  return `${counted(additions, "line")} added, ${grouped(deletions)} removed`;
+}

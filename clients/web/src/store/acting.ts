@@ -1,0 +1,195 @@
+/** Undo, redo and revert: the plan first, then the deed. */
+import type { Details, FileOutcome, OnConflict, Session, Step } from "snapd-client";
+import { signal } from "@preact/signals";
+import type { Problem } from "../api/problem";
+import {
+  type Asking,
+  keep,
+  type Pending,
+  planRevert,
+  redo,
+  revert,
+  revertFiles,
+  revertHunks,
+  takeBack,
+  undo,
+  unrevert,
+} from "../api/routes";
+import { exactName } from "../model/names";
+import { conflicts, summary } from "../model/outcome";
+import { counted, promptName, stepName } from "../model/wording";
+import { Latest } from "./latest";
+import { loadReview } from "./review";
+import { isReadOnly } from "./status";
+import { noted, tell, tellProblem } from "./troubles";
+
+/** What a deed did, or would do. */
+export interface Result {
+  readonly files: readonly FileOutcome[];
+  readonly steps?: readonly Step[];
+  readonly details?: Details;
+  /** All of it as a unified diff. */
+  readonly diff?: string;
+}
+
+/** Something that changes files of the folder. */
+export interface Deed {
+  /** What is about to be done: "Undo “Show prices in euro”". */
+  readonly title: string;
+  /** What the button that does it says. */
+  readonly verb: string;
+  /** What was done, for the note: "Undid". */
+  readonly done: string;
+  readonly ask: (asking: Asking) => Promise<Result>;
+  /** What can be done about it afterwards. */
+  readonly back?: { readonly label: string; readonly act: () => void };
+}
+
+export interface Plan {
+  readonly deed: Deed;
+  readonly onConflict: OnConflict;
+  /** Absent while it is worked out. */
+  readonly result?: Result;
+  readonly problem?: Problem;
+  readonly isDoing: boolean;
+}
+
+/** What is about to be done, and waits for a person to say so. */
+export const plan = signal<Plan | undefined>(undefined);
+
+const planning = new Latest();
+
+/** Works out what a deed would do, and shows it. */
+export async function propose(deed: Deed, onConflict: OnConflict = "merge"): Promise<void> {
+  if (isReadOnly.value) return;
+  const isCurrent = planning.begin();
+  const known = plan.value?.deed === deed ? plan.value.result : undefined;
+  plan.value = { deed, onConflict, isDoing: false, ...(known === undefined ? {} : { result: known }) };
+  try {
+    const result = await deed.ask({ dryRun: true, details: "diff", onConflict });
+    if (isCurrent()) plan.value = { deed, onConflict, result, isDoing: false };
+  } catch (error) {
+    if (isCurrent()) plan.value = { deed, onConflict, problem: noted(error), isDoing: false };
+  }
+}
+
+/** Does what the plan shows. */
+export async function carryOut(): Promise<void> {
+  const current = plan.value;
+  if (current?.result === undefined || current.isDoing) return;
+  const { deed, onConflict } = current;
+  plan.value = { ...current, isDoing: true };
+  try {
+    const { files, steps } = await deed.ask({ onConflict });
+    plan.value = undefined;
+    const left = conflicts(files);
+    const what =
+      steps === undefined || steps.length === 0 ? deed.done : `${deed.done} ${counted(steps.length, "step")}`;
+    const hint = left.length === 0 ? undefined : "What is in conflict was left as it is.";
+    tell(`${what}: ${summary(files)}.`, { hint, ...(deed.back === undefined ? {} : { action: deed.back }) });
+  } catch (error) {
+    plan.value = { ...current, problem: noted(error), isDoing: false };
+  }
+  void loadReview();
+}
+
+export function dismiss(): void {
+  planning.begin();
+  plan.value = undefined;
+}
+
+export function undoStep(step: Step): Deed {
+  const { sessionId, stepId } = step;
+  return {
+    title: `Undo “${stepName(step)}”`,
+    verb: "Undo",
+    done: "Undid",
+    ask: (asking) => undo(sessionId, { stepId }, asking),
+  };
+}
+
+export function undoLast(session: Session): Deed {
+  const { sessionId } = session;
+  return {
+    title: "Undo the last step of this session",
+    verb: "Undo",
+    done: "Undid",
+    ask: (asking) => undo(sessionId, {}, asking),
+  };
+}
+
+export function redoLast(session: Session): Deed {
+  const { sessionId } = session;
+  return {
+    title: "Redo what was undone last in this session",
+    verb: "Redo",
+    done: "Redid",
+    ask: (asking) => redo(sessionId, asking),
+  };
+}
+
+export function undoTurn(sessionId: string, messageId: string, text: string | undefined): Deed {
+  return {
+    title: `Undo the turn “${promptName(text)}”`,
+    verb: "Undo the turn",
+    done: "Undid",
+    ask: (asking) => undo(sessionId, { messageId }, asking),
+  };
+}
+
+/** Back to before a prompt: that turn and all later ones of the session are undone. */
+export function revertTo(sessionId: string, messageId: string, text: string | undefined): Deed {
+  return {
+    title: `Go back to before “${promptName(text)}”`,
+    verb: "Go back",
+    done: "Went back",
+    async ask({ dryRun, onConflict }) {
+      const asking = onConflict === undefined ? {} : { onConflict };
+      if (dryRun === true) return planRevert(sessionId, messageId, asking);
+      return (await revert(sessionId, messageId, asking)).revert;
+    },
+    back: { label: "Bring it back", act: () => void bringBack(sessionId) },
+  };
+}
+
+async function bringBack(sessionId: string): Promise<void> {
+  try {
+    await unrevert(sessionId);
+    tell("Brought back what was reverted.");
+  } catch (error) {
+    tellProblem(error);
+  }
+}
+
+export function undoFile(step: Step, file: { readonly file: string; readonly uri?: string }): Deed {
+  return {
+    title: `Undo this step in ${file.file}`,
+    verb: "Undo in this file",
+    done: "Undid",
+    ask: (asking) => revertFiles(step.sessionId, step.stepId, [exactName(file)], asking),
+  };
+}
+
+export function undoHunk(step: Step, file: { readonly file: string; readonly uri?: string }, hunk: number): Deed {
+  return {
+    title: `Undo a change in ${file.file}`,
+    verb: "Undo this change",
+    done: "Undid",
+    ask: (asking) => revertHunks(step.sessionId, step.stepId, exactName(file), [hunk], asking),
+  };
+}
+
+export function undoPending(title: string, pending: Pending): Deed {
+  return { title, verb: "Undo", done: "Undid", ask: (asking) => takeBack(pending, asking) };
+}
+
+/** Accepts pending changes; no file changes by that. */
+export async function keepPending(pending: Pending): Promise<void> {
+  if (isReadOnly.value) return;
+  try {
+    await keep(pending);
+  } catch (error) {
+    tellProblem(error);
+  }
+  await loadReview();
+}

@@ -1,0 +1,73 @@
+/** Keeps what is shown as it is in the folder. */
+import { listen } from "../api/events";
+import { address } from "../api/http";
+import { forgetChanging } from "./diffs";
+import { loadReview, setPendingCount } from "./review";
+import { route } from "./route";
+import { loadSessions, setSession } from "./sessions";
+import { loadStatus } from "./status";
+import { soon } from "./soon";
+import { refreshTop, reloadTimeline, setStep } from "./timeline";
+import { isConnected } from "./troubles";
+
+/** Milliseconds in which several notifications count as one: steps themselves are shown at once, as they are told. */
+const TOGETHER = 300;
+
+const refresh = soon(TOGETHER, refreshTop);
+const reload = soon(TOGETHER, reloadTimeline);
+// the daemon tells when there is more or less of it; other changes of the same size are found by looking
+const refreshReview = soon(TOGETHER, async () => {
+  if (route.value.page === "review") await loadReview();
+});
+
+/** Fetches everything, and follows the news from then on. */
+export function goLive(): void {
+  void loadStatus();
+  void loadSessions();
+  void loadReview();
+  listen(address(["events"]), {
+    opened(again) {
+      isConnected.value = true;
+      if (!again) return;
+      void loadStatus();
+      void loadSessions();
+      void loadReview();
+      forgetChanging();
+      reload();
+    },
+    daemonLost() {
+      void loadStatus();
+    },
+    broke() {
+      isConnected.value = false;
+      // it tells whether the server is another by now, which has another token
+      void loadStatus();
+    },
+    heard({ method, params }) {
+      switch (method) {
+        case "session/didChange":
+          setSession(params.session);
+          setStep(params.session, params.step);
+          refresh();
+          refreshReview();
+          break;
+        case "snapshot/didTrack":
+          refresh();
+          break;
+        case "snapshot/didRevert":
+          forgetChanging();
+          refresh();
+          refreshReview();
+          break;
+        case "snapshot/didChange":
+          forgetChanging();
+          refreshReview();
+          break;
+        case "review/didChange":
+          setPendingCount(params);
+          refreshReview();
+          break;
+      }
+    },
+  });
+}

@@ -1,0 +1,94 @@
+/** The parts in which the changes of many files are drawn: only those that are seen are on the page. */
+import type { FileChange } from "snapd-client";
+import { type DiffRow, type Layout, rowsOf, type Unfolded } from "../model/rows";
+import type { Changes, FileState } from "../store/diffs";
+
+export interface Block {
+  /** The same for as long as it shows the same lines: its measured height counts that long. */
+  readonly key: string;
+  /** The file, by its index. */
+  readonly file: number;
+  readonly kind: "head" | "rows" | "picture" | "note" | "trouble" | "waiting" | "space";
+  readonly rows: readonly DiffRow[];
+  /** Pixels, until it is measured. */
+  readonly estimate: number;
+}
+
+export interface FileBlocks {
+  readonly file: FileChange;
+  readonly state: FileState | undefined;
+  readonly isFolded: boolean;
+  readonly hasPicture: boolean;
+  readonly unfolded: ReadonlyMap<number, Unfolded>;
+  /** Whether something can be done with its hunks. */
+  readonly isActing: boolean;
+}
+
+export const LINE = 20;
+const GAP = 28;
+const HEAD = 40;
+const SPACE = 16;
+const PICTURE = 260;
+const NOTE = 44;
+/** Rows of one part: fewer parts are measured, and few rows are drawn in vain. */
+const ROWS = 40;
+/** A file that was not fetched yet is thought no longer than that. */
+const LONGEST_GUESS = 400;
+
+export function blocksOf(files: readonly FileBlocks[], layout: Layout): Block[] {
+  const blocks: Block[] = [];
+  for (const [at, file] of files.entries()) {
+    const push = (kind: Block["kind"], estimate: number, rows: readonly DiffRow[] = [], part = "") =>
+      blocks.push({ key: `${file.file.file}\n${kind}${part}`, file: at, kind, rows, estimate });
+    push("head", HEAD);
+    if (!file.isFolded) pushBody(file, layout, push);
+    push("space", SPACE);
+  }
+  return blocks;
+}
+
+type Push = (kind: Block["kind"], estimate: number, rows?: readonly DiffRow[], part?: string) => void;
+
+function pushBody({ file, state, hasPicture, unfolded, isActing }: FileBlocks, layout: Layout, push: Push): void {
+  if (state?.problem !== undefined) {
+    push("trouble", 72);
+    return;
+  }
+  const { changes } = state ?? {};
+  if (changes === undefined) {
+    const lines = Math.min(LONGEST_GUESS, file.additions + file.deletions + 6);
+    push("waiting", hasPicture ? PICTURE : file.binary ? NOTE : lines * LINE + GAP);
+    return;
+  }
+  if (hasPicture) push("picture", PICTURE);
+  if (changes.note !== undefined && !(hasPicture && file.binary)) push("note", NOTE);
+  const rows = drawnRows(changes, layout, unfolded, isActing);
+  for (let from = 0; from < rows.length; from += ROWS) {
+    const part = rows.slice(from, from + ROWS);
+    const height = part.reduce((sum, row) => sum + (row.kind === "gap" ? GAP : LINE), 0);
+    push("rows", height, part, ` ${layout} ${from} ${unfolded.size} ${rows.length}`);
+  }
+}
+
+/** Rows are worked out once for what they show, however often the list is put together. */
+interface Drawn {
+  readonly layout: Layout;
+  readonly unfolded: ReadonlyMap<number, Unfolded>;
+  readonly isActing: boolean;
+  readonly rows: readonly DiffRow[];
+}
+
+const drawn = new WeakMap<Changes, Drawn>();
+
+function drawnRows(
+  changes: Changes,
+  layout: Layout,
+  unfolded: ReadonlyMap<number, Unfolded>,
+  isActing: boolean,
+): readonly DiffRow[] {
+  const known = drawn.get(changes);
+  if (known?.layout === layout && known.unfolded === unfolded && known.isActing === isActing) return known.rows;
+  const rows = rowsOf(changes.hunks, layout, changes.texts, unfolded, isActing);
+  drawn.set(changes, { layout, unfolded, isActing, rows });
+  return rows;
+}

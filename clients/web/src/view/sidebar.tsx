@@ -1,0 +1,129 @@
+/** The left of the page: what is pending, the sessions, and the prompts of the chosen one. */
+import type { Message, Session } from "snapd-client";
+import type { JSX } from "preact";
+import { fragmentOf, type Route } from "../model/route";
+import { firstLine } from "../model/names";
+import { counted, grouped, promptName, sessionName, stateName } from "../model/wording";
+import { totals } from "../store/review";
+import { route, shown } from "../store/route";
+import { sessions } from "../store/sessions";
+import { messages, scope } from "../store/timeline";
+import { Age } from "./bits";
+import { Icon, type IconName } from "./icons";
+
+export function Sidebar(): JSX.Element {
+  const { page } = route.value;
+  // the one that worked last is looked for most
+  const list = [...(sessions.value?.values() ?? [])].reverse();
+  return (
+    <nav class="sidebar" aria-label="Sessions">
+      <ul class="places">
+        <Place
+          to={{ page: "timeline", scope: undefined }}
+          icon="all"
+          text="All activity"
+          isHere={page === "timeline" && scope.value === undefined}
+        />
+        <Place
+          to={{ page: "review" }}
+          icon="pending"
+          text="Pending changes"
+          isHere={page === "review"}
+          count={totals.value?.pendingFiles}
+        />
+      </ul>
+      <h2 class="side-title">Sessions</h2>
+      {sessions.value !== undefined && list.length === 0 && (
+        <p class="quiet side-note">No agent has worked here yet.</p>
+      )}
+      <ul class="sessions">
+        {list.map((session) => (
+          <SessionItem
+            key={session.sessionId}
+            session={session}
+            isHere={page === "timeline" && scope.value === session.sessionId}
+          />
+        ))}
+      </ul>
+    </nav>
+  );
+}
+
+interface PlaceProps {
+  readonly to: Route;
+  readonly icon: IconName;
+  readonly text: string;
+  readonly isHere: boolean;
+  readonly count?: number | undefined;
+}
+
+function Place({ to, icon, text, isHere, count }: PlaceProps): JSX.Element {
+  return (
+    <li>
+      <a class="place" href={fragmentOf(to)} aria-current={isHere ? "page" : undefined}>
+        <Icon name={icon} />
+        <span class="name">{text}</span>
+        {count !== undefined && count > 0 && (
+          <span class="badge" aria-label={counted(count, "file")} role="img">
+            {grouped(count)}
+          </span>
+        )}
+      </a>
+    </li>
+  );
+}
+
+function SessionItem({ session, isHere }: { readonly session: Session; readonly isHere: boolean }): JSX.Element {
+  const turns = isHere ? [...messages.value.values()].reverse() : [];
+  const agent = firstLine(session.agent);
+  return (
+    <li>
+      <a
+        class="place session"
+        href={fragmentOf({ page: "timeline", scope: session.sessionId })}
+        aria-current={isHere ? "page" : undefined}
+      >
+        <span class={session.endedAt === undefined ? "live-dot is-open" : "live-dot"} aria-hidden="true" />
+        <span class="name">{sessionName(session)}</span>
+        <span class="meta">
+          {agent !== undefined && <span class="agent">{agent}</span>}
+          <span>{counted(session.stepCount, "step")}</span>
+          <Age at={session.startedAt} />
+        </span>
+      </a>
+      {turns.length > 0 && (
+        <ul class="turns" aria-label="Prompts">
+          {turns.slice(0, MOST_TURNS).map((message) => (
+            <TurnItem key={message.messageId} sessionId={session.sessionId} message={message} />
+          ))}
+          {turns.length > MOST_TURNS && (
+            <li class="quiet side-note">{counted(turns.length - MOST_TURNS, "older prompt")} in the timeline</li>
+          )}
+        </ul>
+      )}
+    </li>
+  );
+}
+
+/** More are found in the timeline, which has room for them. */
+const MOST_TURNS = 50;
+
+function TurnItem({ sessionId, message }: { readonly sessionId: string; readonly message: Message }): JSX.Element {
+  const { messageId } = message;
+  const current = shown.value;
+  const isHere = current?.what === "turn" && current.messageId === messageId;
+  const state = stateName(message.state);
+  return (
+    <li>
+      <a
+        class="place turn"
+        href={fragmentOf({ page: "timeline", scope: sessionId, shown: { what: "turn", sessionId, messageId } })}
+        aria-current={isHere ? "true" : undefined}
+        title={firstLine(message.text)}
+      >
+        <span class="name">{promptName(message.text)}</span>
+        {state !== "" && <span class="state">{state}</span>}
+      </a>
+    </li>
+  );
+}

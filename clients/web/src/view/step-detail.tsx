@@ -1,0 +1,145 @@
+/** A step: what it is, and what it changed. */
+import type { FileChange, Step } from "snapd-client";
+import type { JSX } from "preact";
+import { useMemo } from "preact/hooks";
+import type { DiffHunk } from "../model/diff";
+import { firstLine, visible } from "../model/names";
+import { fragmentOf } from "../model/route";
+import { counted, moment, stateName, stepName, sums } from "../model/wording";
+import { propose, undoFile, undoHunk, undoStep } from "../store/acting";
+import { spanSource, stepSource } from "../store/diffs";
+import { isReadOnly } from "../store/status";
+import { Button, Counts } from "./bits";
+import { DetailHead } from "./detail-head";
+import { DiffPane } from "./diff-pane";
+import { useFilesSince } from "./differences";
+import { useKeys } from "./keyboard";
+import { HistoryLink } from "./links";
+
+export interface StepDetailProps {
+  readonly step: Step;
+  readonly files: readonly FileChange[];
+  readonly file: string | undefined;
+}
+
+export function StepDetail(props: StepDetailProps): JSX.Element {
+  return props.step.endedAt === undefined ? <OpenStep {...props} /> : <EndedStep {...props} />;
+}
+
+/** Hunks of a moved file are those of its two ends, which are not what is shown. */
+function hasHunkActions({ renamedFrom, binary }: FileChange): boolean {
+  return renamedFrom === undefined && !binary;
+}
+
+function EndedStep({ step, files, file }: StepDetailProps): JSX.Element {
+  const source = useMemo(() => stepSource(step), [step.stepId, step.to]);
+  const canUndo = !isReadOnly.value && (step.state === "applied" || step.state === "partly") && files.length > 0;
+  const act = () => {
+    if (canUndo) void propose(undoStep(step));
+  };
+  useKeys(canUndo ? { undo: act } : {});
+  const fileActions = (one: FileChange) => (
+    <>
+      <HistoryLink file={one} />
+      {canUndo && (
+        <Button
+          icon="undo"
+          label={`Undo this step in ${visible(one.file)}`}
+          onClick={() => void propose(undoFile(step, one))}
+        />
+      )}
+    </>
+  );
+  const hunkActions = (one: FileChange, hunk: DiffHunk) => (
+    <Button
+      kind="quiet"
+      label="Undo this change"
+      text="Undo"
+      onClick={() => void propose(undoHunk(step, one, hunk.index))}
+    />
+  );
+  return (
+    <>
+      <DetailHead
+        title={stepName(step)}
+        facts={<StepFacts step={step} files={files} />}
+        actions={canUndo && <Button icon="undo" label="Undo step" keys="u" text="Undo step" onClick={act} />}
+      />
+      <DiffPane
+        source={source}
+        files={files}
+        focused={file}
+        emptyTitle="This step changed nothing"
+        head={<Uncaptured step={step} />}
+        fileActions={fileActions}
+        {...(canUndo ? { hunkActions, hasHunkActions } : {})}
+      />
+    </>
+  );
+}
+
+/** A step that goes on: what is in the folder now differs from its beginning, and not all of that need be its own. */
+function OpenStep({ step, file }: StepDetailProps): JSX.Element {
+  const source = useMemo(() => spanSource(step.from, undefined), [step.from]);
+  const files = useFilesSince(step.from, undefined);
+  return (
+    <>
+      <DetailHead title={stepName(step)} facts={<StepFacts step={step} files={files ?? []} />} />
+      {files === undefined ? (
+        <div class="skeleton tall" aria-hidden="true" />
+      ) : (
+        <DiffPane
+          source={source}
+          files={files}
+          focused={file}
+          emptyTitle="Nothing has changed since this step began"
+          head={
+            <p class="pane-note">The step goes on. This is what has changed in the folder since it began, by anyone.</p>
+          }
+        />
+      )}
+    </>
+  );
+}
+
+function StepFacts({ step, files }: { readonly step: Step; readonly files: readonly FileChange[] }): JSX.Element {
+  const state = stateName(step.state);
+  return (
+    <>
+      <span>{[firstLine(step.agent), firstLine(step.tool)].filter(Boolean).join(" · ")}</span>
+      {state !== "" && <span class="state">{state}</span>}
+      <time dateTime={step.startedAt}>{moment(step.startedAt)}</time>
+      <span>{counted(files.length, "file")}</span>
+      <Counts of={sums(files)} />
+      {step.messageId !== undefined && (
+        <a
+          class="link"
+          href={fragmentOf({
+            page: "timeline",
+            scope: step.sessionId,
+            shown: { what: "turn", sessionId: step.sessionId, messageId: step.messageId },
+          })}
+        >
+          prompt
+        </a>
+      )}
+    </>
+  );
+}
+
+function Uncaptured({ step }: { readonly step: Step }): JSX.Element {
+  const files = step.uncaptured ?? [];
+  if (files.length === 0) return <></>;
+  return (
+    <details class="pane-note">
+      <summary>{counted(files.length, "file")} that no snapshot has changed too: no undo brings that back</summary>
+      <ul>
+        {files.map(({ file, change }) => (
+          <li key={file}>
+            {visible(file)} <span class="quiet">{change}</span>
+          </li>
+        ))}
+      </ul>
+    </details>
+  );
+}

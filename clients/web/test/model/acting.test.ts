@@ -1,0 +1,51 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { FileOutcome, OutcomeKind } from "snapd-client";
+import { BINDINGS, Keys } from "../../src/model/keys";
+import { plannedSummary, reasonText, summary, whoChanged } from "../../src/model/outcome";
+
+const files = (...kinds: OutcomeKind[]): FileOutcome[] => kinds.map((outcome, at) => ({ file: `${at}`, outcome }));
+
+test("what was done and what is going to be done is summed up", () => {
+  assert.equal(
+    summary(files("restored", "restored", "merged", "conflict")),
+    "2 files restored, 1 merged, 1 in conflict",
+  );
+  assert.equal(plannedSummary(files("deleted", "failed")), "1 file will be deleted, 1 failed");
+  assert.equal(summary(files("unchanged", "unchanged")), "no file changes");
+  assert.equal(plannedSummary([]), "no file changes");
+});
+
+test("a reason that is not known is told as it is, and does no harm", () => {
+  assert.equal(reasonText("deletedSince"), "It was deleted since.");
+  assert.equal(reasonText("new\u202e"), "new⟨U+202E⟩");
+});
+
+test("who changed a file has a name", () => {
+  assert.equal(whoChanged({ author: "user" }), "you");
+  assert.equal(whoChanged({ author: "step", agent: "claude" }), "a step of claude");
+  assert.equal(whoChanged({ author: "operation", kind: "undo" }), "the operation “undo”");
+});
+
+test("one key, or two after each other in time", () => {
+  const keys = new Keys();
+  assert.equal(keys.press("j", 0), "next");
+  assert.equal(keys.press("]", 0), "more");
+  assert.equal(keys.press("c", 100), "nextHunk");
+  assert.equal(keys.press("c", 200), undefined);
+  assert.equal(keys.press("[", 300), "more");
+  assert.equal(keys.press("c", 9000), undefined);
+  assert.equal(keys.press("]", 9000), "more");
+  assert.equal(keys.press("j", 9001), "next");
+  assert.equal(keys.press("Escape", 9002), "leave");
+});
+
+test("no binding hides another one", () => {
+  const names = BINDINGS.map(({ keys }) => keys.join(" "));
+  assert.equal(new Set(names).size, names.length);
+  const firsts = new Set(BINDINGS.filter(({ keys }) => keys.length === 2).map(({ keys }) => keys[0]));
+  assert.deepEqual(
+    BINDINGS.filter(({ keys }) => keys.length === 1 && firsts.has(keys[0])),
+    [],
+  );
+});

@@ -1,0 +1,58 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { fragmentOf, parseRoute, type Route } from "../../src/model/route";
+
+const HOSTILE = "a/../%2e ?#&=\"'<img src=x onerror=alert(1)>\u202e☃\n";
+
+const ROUTES: readonly Route[] = [
+  { page: "timeline", scope: undefined },
+  { page: "timeline", scope: "s1" },
+  { page: "timeline", scope: HOSTILE, shown: { what: "step", sessionId: HOSTILE, stepId: HOSTILE, file: HOSTILE } },
+  { page: "timeline", scope: undefined, shown: { what: "step", sessionId: "s1", stepId: "t1" } },
+  { page: "timeline", scope: "s1", shown: { what: "step", sessionId: "s2", stepId: "t1" } },
+  { page: "timeline", scope: "s1", shown: { what: "turn", sessionId: "s1", messageId: HOSTILE } },
+  { page: "timeline", scope: undefined, shown: { what: "turn", sessionId: "of", messageId: "step", file: "file" } },
+  { page: "timeline", scope: "s1", shown: { what: "change", before: "aa", after: "bb", file: "x/y" } },
+  { page: "review" },
+  { page: "review", file: HOSTILE },
+  { page: "file", file: HOSTILE },
+  { page: "file", file: "blame", blame: true },
+  { page: "file", file: "at", at: "aa", blame: true },
+  { page: "file", file: "a", at: "blame" },
+  { page: "search", text: HOSTILE },
+  { page: "search", text: "" },
+];
+
+for (const route of ROUTES) {
+  test(`a fragment leads back to ${JSON.stringify(route)}`, () => {
+    const fragment = fragmentOf(route);
+    assert.match(fragment, /^#\/[\w%.!~*'()/-]*$/);
+    assert.deepEqual(parseRoute(fragment), route);
+  });
+}
+
+test("the link to a step of a session reads as it is meant", () => {
+  const shown = { what: "step", sessionId: "S", stepId: "T", file: "src/a.py" } as const;
+  assert.equal(fragmentOf({ page: "timeline", scope: "S", shown }), "#/session/S/step/T/file/src%2Fa.py");
+});
+
+for (const fragment of [
+  "",
+  "#",
+  "#/",
+  "#/nowhere",
+  "#/file",
+  "#/session",
+  "#/%",
+  "#/all/step",
+  "#/all/step/T",
+  "#token=x",
+]) {
+  test(`${JSON.stringify(fragment)} leads to everything`, () => {
+    assert.deepEqual(parseRoute(fragment), { page: "timeline", scope: undefined });
+  });
+}
+
+test("a percent sign that escapes nothing stands for itself", () => {
+  assert.deepEqual(parseRoute("#/session/100%"), { page: "timeline", scope: "100%" });
+});

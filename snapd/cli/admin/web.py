@@ -1,0 +1,134 @@
+"""`snapd web`: the page in the browser, and the HTTP API."""
+
+from __future__ import annotations
+
+import contextlib
+import ipaddress
+import json
+import os
+import ssl
+from typing import TYPE_CHECKING
+
+from snapd.cli.exit_codes import DONE
+from snapd.cli.requests.connection import connected
+from snapd.cli.requests.folder import folder_of
+from snapd.core.errors import InvalidParams, SnapdError
+from snapd.locations import Locations
+
+from .browser import opened
+
+if TYPE_CHECKING:
+    import argparse
+
+    from snapd_client import Client
+
+    from snapd.backend import RemoteBackend
+
+
+class NotInstalled(SnapdError):
+    """Packages that only this command needs are not installed."""
+
+    kind = "notInstalled"
+    default_hint = "install it with: pip install 'snapd[web]'"
+
+
+def web(options: argparse.Namespace) -> int:
+    """Serves the folder until Ctrl-C or SIGTERM.
+
+    Raises:
+        NotInstalled: starlette or uvicorn is not installed.
+        InvalidParams: the options do not go together.
+        SnapdError: the port is taken, the daemon cannot be reached, or the folder cannot be opened.
+    """
+    try:
+        import starlette  # noqa: F401 - whether it is there
+        import uvicorn  # noqa: F401 - the same
+    except ImportError as error:
+        raise NotInstalled(f"the page needs the package {error.name}, which is not installed") from error
+    from snapd.web.server import Options, serve
+
+    _check_port(options.port)
+    certificate = _check_host(options)
+    locations = Locations.from_environment(os.environ)
+    socket = os.path.abspath(options.socket) if options.socket else locations.socket
+    folder = folder_of(options)
+
+    def connect() -> tuple[RemoteBackend, Client]:
+        return connected(locations, socket, folder, None)
+
+    with contextlib.ExitStack() as until_the_end:
+
+        def ready(url: str, token: str) -> None:
+            print(json.dumps({"url": url, "token": token}) if options.json else url, flush=True)
+            if options.open:
+                until_the_end.enter_context(opened(url, locations))
+
+        host = options.host.strip("[]")
+        serve(Options(folder, host, options.port, options.read_only, certificate), connect, ready)
+    return DONE
+
+
+def _check_port(port: int) -> None:
+    if not 0 <= port <= 65535:
+        raise InvalidParams(f"--port: expected a number from 0 to 65535, got {port}", field="--port")
+
+
+def _check_host(options: argparse.Namespace) -> tuple[str, str] | None:
+    """Makes sure that others reach the server only if the user has said so, and only by TLS.
+
+    Returns:
+        The files of certificate and key; None without TLS.
+
+    Raises:
+        InvalidParams: it is not so, or the certificate cannot be used.
+    """
+    certificate = _certificate(options)
+    if _is_loopback(options.host):
+        return certificate
+    if not options.i_know:
+        raise InvalidParams(
+            f"--host: {options.host} is not the loopback interface",
+            hint="whoever has the token can see and undo everything: add --i-know, --cert and --key if that is meant",
+            field="--host",
+        )
+    if certificate is None:
+        raise InvalidParams(
+            "--host: beyond this machine, the server speaks TLS alone", hint="add --cert and --key", field="--cert"
+        )
+    with contextlib.suppress(ValueError):
+        if ipaddress.ip_address(options.host.strip("[]")).is_unspecified:
+            raise InvalidParams(
+                f"--host: {options.host} is no name of this machine",
+                hint="give the one address or name that browsers use for this machine",
+                field="--host",
+            )
+    return certificate
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _certificate(options: argparse.Namespace) -> tuple[str, str] | None:
+    if options.cert is None and options.key is None:
+        return None
+    if options.cert is None or options.key is None:
+        missing = "--cert" if options.cert is None else "--key"
+        raise InvalidParams(f"{missing}: is missing", hint="TLS needs --cert and --key", field=missing)
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(options.cert, options.key, _no_password)
+    except (OSError, ValueError) as error:
+        raise InvalidParams(
+            f"--cert, --key: they cannot be used: {error}",
+            hint="give a certificate and its key, in PEM, the key without a password",
+            field="--cert",
+        ) from error
+    return options.cert, options.key
+
+
+def _no_password() -> str:
+    # openssl would ask on the terminal
+    return ""

@@ -1,0 +1,1 @@
+"""The HTTP API: its routes, what they take, and what they answer."""

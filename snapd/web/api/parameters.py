@@ -1,0 +1,171 @@
+"""Reads what a request asks for: values of the path, the query and the body, checked as those of the wire are."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, get_args
+from urllib.parse import parse_qsl, unquote_to_bytes
+
+import orjson
+
+from snapd.core.errors import InvalidParams
+from snapd.wire import converter
+from snapd.wire.converter import wire_name
+from snapd.wire.methods import METHODS
+from snapd.wire.values import fields_of
+
+from .routes import plain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    import attrs
+
+    from .routes import Input, Route
+
+_INTEGER = re.compile(r"-?[0-9]{1,18}")
+_BOOLEANS = {"true": True, "false": False}
+_PARAMS: Iterable[type[attrs.AttrsInstance]] = [method.params for method in METHODS.values()]
+_OF_THE_WIRE = frozenset(wire_name(field.name) for params in _PARAMS for field in fields_of(params))
+"""What any method of the wire takes."""
+_MOST_IN_QUERY = 1000
+"""Fields of a query."""
+
+
+def from_path(route: Route, given: Mapping[str, str]) -> dict[str, str]:
+    """The values of the path, by the names that the route has for them.
+
+    Args:
+        route: says what it takes.
+        given: what stands in the path, percent-encoded.
+
+    Raises:
+        InvalidParams: a value is not UTF-8.
+    """
+    return {each.name: _decoded(each.name, given[each.name]) for each in route.inputs if each.place == "path"}
+
+
+def from_query(route: Route, query: bytes) -> dict[str, Any]:
+    """The values of a query, as JSON values, by the names that the route has for them.
+
+    Raises:
+        InvalidParams: one is malformed, of the wrong type, or unknown.
+    """
+    try:
+        pairs = parse_qsl(query.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=_MOST_IN_QUERY)
+    except ValueError as error:
+        hint = f"send text in UTF-8, percent-encoded, and at most {_MOST_IN_QUERY} fields"
+        raise InvalidParams("the query cannot be read", hint=hint, field="query") from error
+    texts: dict[str, list[str]] = {}
+    for name, text in pairs:
+        texts.setdefault(name, []).append(text)
+    known = _known(route, texts, "query")
+    return {known[name].name: _from_texts(known[name], texts[name]) for name in known}
+
+
+def from_body(route: Route, body: bytes) -> dict[str, Any]:
+    """The values of a body, by the names that the route has for them; an empty body is an empty object.
+
+    Raises:
+        InvalidParams: it is no JSON object, or has a field that the route does not have.
+    """
+    try:
+        given = orjson.loads(body) if body.strip() else {}
+    except orjson.JSONDecodeError as error:
+        raise InvalidParams(f"the body is no JSON: {error}", field="body") from error
+    if not isinstance(given, dict):
+        raise InvalidParams("the body is no JSON object", field="body")
+    known = _known(route, given, "body")
+    # null means that a field is absent, as on the wire
+    return {known[name].name: given[name] for name in known if given[name] is not None}
+
+
+def as_params(route: Route, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The params that the values stand for, as JSON values of the wire's names.
+
+    Raises:
+        InvalidParams: they do not fit the class of the route's params; `field` has the name that the route has for it.
+    """
+    params: dict[str, Any] = {}
+    for each in route.inputs:
+        if each.name not in given or not each.into:
+            continue
+        value = given[each.name]
+        if each.place == "path" and each.takes_many:
+            value = [value]
+        into = params
+        for part in each.into[:-1]:
+            into = into.setdefault(part, {})
+        into[each.into[-1]] = value
+    try:
+        converter.structure(params, route.params, forbid_extra=True)
+    except converter.InvalidParams as error:
+        field = _name_of(route, error.field)
+        raise InvalidParams(f"{field}: {error.problem}", field=field) from error
+    return params
+
+
+def _name_of(route: Route, field: str) -> str:
+    """What the route calls a field of the wire."""
+    for each in route.inputs:
+        wire = ".".join(each.into)
+        if wire and re.match(rf"{re.escape(wire)}(?![A-Za-z])", field):
+            return each.name + field[len(wire) :]
+    return field
+
+
+def _known(route: Route, given: Mapping[str, Any], place: str) -> dict[str, Input]:
+    """Which input each of the given names means: the route's own name of it, or the wire's.
+
+    A name that other methods have is ignored, as on the wire. One that no method has is refused: a misspelt `dryRun`
+    would change files.
+
+    Raises:
+        InvalidParams: a name is unknown, is that of something that the path gives, or means the same as another one.
+    """
+    own = {name: each for each in route.inputs for name in (each.into[-1:] or (each.name,))}
+    own |= {each.name: each for each in route.inputs}
+    known: dict[str, Input] = {}
+    for name in given:
+        found = own.get(name)
+        shown = name.encode("utf-8", "replace").decode("utf-8")[:100]
+        if found is None and name not in _OF_THE_WIRE:
+            listed = ", ".join(each.name for each in route.inputs if each.place == place) or "none"
+            raise InvalidParams(f"{shown}: is unknown", hint=f"this route knows: {listed}", field=shown)
+        if found is not None and (found.place != place or found in known.values()):
+            where = "in the path" if found.place != place else "twice"
+            raise InvalidParams(f"{shown}: is given {where} already", hint="give it once", field=shown)
+        if found is not None:
+            known[name] = found
+    return known
+
+
+def _decoded(name: str, text: str) -> str:
+    try:
+        return unquote_to_bytes(text).decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InvalidParams(f"{name}: expected text in UTF-8, percent-encoded", field=name) from error
+
+
+def _from_texts(each: Input, texts: list[str]) -> Any:
+    if each.is_choice:
+        return [part for text in texts for part in text.split(",")]
+    if each.takes_many:
+        member = get_args(each.kind)[0]
+        return [_from_text(each.name, member, text) for text in texts]
+    if len(texts) > 1:
+        raise InvalidParams(f"{each.name}: is there {len(texts)} times", field=each.name)
+    return _from_text(each.name, each.kind, texts[0])
+
+
+def _from_text(name: str, kind: Any, text: str) -> Any:
+    kind = plain(kind)
+    if kind is bool:
+        if text not in _BOOLEANS:
+            raise InvalidParams(f"{name}: expected true or false", field=name)
+        return _BOOLEANS[text]
+    if kind is int:
+        if not _INTEGER.fullmatch(text):
+            raise InvalidParams(f"{name}: expected an integer", field=name)
+        return int(text)
+    return text

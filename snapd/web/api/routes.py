@@ -1,0 +1,119 @@
+"""What a route is: a verb and a path, what it takes, and what it answers."""
+
+from __future__ import annotations
+
+import re
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
+
+import attrs
+
+from snapd.wire.converter import wire_name
+from snapd.wire.values import RequestParams, fields_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from snapd.wire.methods import Method
+
+_NAME = re.compile(r"\{(\w+)\}")
+_OF_THE_CONNECTION = frozenset(wire_name(field.name) for field in fields_of(RequestParams))
+"""What this server itself says to the daemon, if anything."""
+
+
+@attrs.frozen
+class Input:
+    """One thing that a route takes.
+
+    Attributes:
+        name: in the path, the query or the body.
+        place: which of these.
+        into: the path of the field in the params, such as `["range", "start"]`.
+        kind: its type, as in the classes of the wire.
+        doc: what it means, in Markdown.
+        required: whether it must be there.
+    """
+
+    name: str
+    place: Literal["path", "query", "body"]
+    into: tuple[str, ...]
+    kind: Any
+    doc: str
+    required: bool
+
+    @property
+    def takes_many(self) -> bool:
+        """Whether it may be repeated in a query."""
+        return get_origin(self.kind) is list
+
+    @property
+    def is_choice(self) -> bool:
+        """Whether it is a list of fixed words, which a query gives as one text with commas."""
+        return self.takes_many and get_origin(get_args(self.kind)[0]) is Literal
+
+
+@attrs.frozen(eq=False)
+class Route:
+    """A route of the API.
+
+    Attributes:
+        verb: of HTTP.
+        path: with the names of its parameters in braces.
+        params: the class of what it takes.
+        results: the classes of what it may answer; none if that is not JSON.
+        method: the method of the wire that it stands for, if it stands for one.
+        names: what the route calls a field of the params, where it does not call it by its name on the wire.
+        of_session: whether the path names a session that its step must belong to.
+        kinds: of errors that it may answer with, besides those of its method.
+        media: the types of its answer if that is not JSON.
+    """
+
+    verb: Literal["GET", "POST"]
+    path: str
+    params: type[attrs.AttrsInstance]
+    results: tuple[type[attrs.AttrsInstance], ...]
+    method: Method[Any, Any] | None = None
+    names: Mapping[str, str] = attrs.field(factory=dict, kw_only=True)
+    of_session: bool = attrs.field(default=False, kw_only=True)
+    kinds: tuple[str, ...] = attrs.field(default=(), kw_only=True)
+    media: tuple[str, ...] = attrs.field(default=("application/json",), kw_only=True)
+    inputs: tuple[Input, ...] = attrs.field(init=False, eq=False)
+
+    @inputs.default
+    def _its_inputs(self) -> tuple[Input, ...]:
+        in_path = _NAME.findall(self.path)
+        place: Literal["query", "body"] = "query" if self.verb == "GET" else "body"
+        found = []
+        for field in fields_of(self.params):
+            wire = wire_name(field.name)
+            if wire in _OF_THE_CONNECTION:
+                continue
+            name = self.names.get(wire, wire)
+            required = field.default is attrs.NOTHING
+            kind, doc = _present(field.type), field.metadata["doc"]
+            if name in in_path:
+                found.append(Input(name, "path", (wire,), kind, doc, True))
+            elif place == "query" and isinstance(kind, type) and attrs.has(kind):
+                # a query has no objects
+                for each in fields_of(kind):
+                    part = wire_name(each.name)
+                    found.append(Input(part, place, (wire, part), each.type, each.metadata["doc"], False))
+            else:
+                found.append(Input(name, place, (wire,), kind, doc, required))
+        if self.of_session:
+            found.insert(0, Input("id", "path", (), str, "The session of the step.", True))
+        assert sorted(in_path) == sorted(each.name for each in found if each.place == "path"), self.path
+        return tuple(found)
+
+
+def _present(annotation: Any) -> Any:
+    """The type of a field where it is there, without its marks for the case that it is absent."""
+    if get_origin(annotation) in (Union, UnionType):
+        members = [each for each in get_args(annotation) if each is not NoneType]
+        return members[0] if len(members) == 1 else Union[tuple(members)]  # noqa: UP007 - made at run time
+    return annotation
+
+
+def plain(annotation: Any) -> Any:
+    """A type without its marks, such as the least number that it may be."""
+    return get_args(annotation)[0] if get_origin(annotation) is Annotated else annotation

@@ -1,0 +1,112 @@
+"""The application: puts together the guard, the page and the routes."""
+
+from __future__ import annotations
+
+import functools
+import logging
+from typing import TYPE_CHECKING
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+from starlette.routing import Route as Dispatched
+
+from snapd.core.errors import SnapdError
+
+from . import errors
+from .api.asking import Asked, as_json
+from .api.openapi import document
+from .api.problems import problem
+from .api.table import ROWS
+from .guard import LOGIN, Guard
+from .login import login
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from starlette.requests import Request
+    from starlette.types import ASGIApp
+
+    from .access import Access
+    from .api.asking import Service
+    from .api.table import Row
+    from .page import Page
+
+logger = logging.getLogger(__name__)
+
+
+def application(service: Service, access: Access, page: Page) -> ASGIApp:
+    """The whole of what answers requests.
+
+    Args:
+        service: what the routes of the API share.
+        access: who may ask.
+        page: its files.
+    """
+
+    async def log_in(request: Request) -> Response:
+        return await login(request, access)
+
+    async def file(request: Request) -> Response:
+        return page.answer(request)
+
+    described = document([row.route for row in ROWS], access.cookie)
+
+    async def describe(_: Request) -> Response:
+        return as_json(described)
+
+    dispatched = [
+        *(_dispatched(row.route.path, row.route.verb, functools.partial(_answer, service, row)) for row in ROWS),
+        _dispatched(LOGIN, "POST", log_in),
+        _dispatched("/openapi.json", "GET", describe),
+        *(Dispatched(path, file, methods=["GET", "HEAD"]) for path in sorted(page.paths)),
+    ]
+    app = Starlette(routes=dispatched, exception_handlers={HTTPException: _not_routed, SnapdError: _refused})
+    app.router.redirect_slashes = False
+    return Guard(_without_defects(app), access, page.paths, read_only=service.read_only)
+
+
+def _dispatched(path: str, verb: str, answer: Callable[[Request], Awaitable[Response]]) -> Dispatched:
+    made = Dispatched(path, answer, methods=[verb])
+    # starlette adds HEAD, which a stream of events has no answer for
+    made.methods = {verb}
+    return made
+
+
+async def _answer(service: Service, row: Row, request: Request) -> Response:
+    return await row.answer(await Asked.read(service, row.route, request))
+
+
+async def _refused(_: Request, error: Exception) -> Response:
+    assert isinstance(error, SnapdError)
+    return problem(error)
+
+
+async def _not_routed(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    if error.status_code == 405:
+        allowed = dict(error.headers or {})
+        return problem(errors.MethodNotAllowed(f"this path does not take {request.method}"), allowed)
+    return problem(errors.NotFound("there is nothing at this path"))
+
+
+def _without_defects(app: ASGIApp) -> ASGIApp:
+    """Logs any other error, of which only the type leaves the server."""
+
+    async def guarded(scope, receive, send):  # type: ignore[no-untyped-def]
+        began = False
+
+        async def sending(message):  # type: ignore[no-untyped-def]
+            nonlocal began
+            began = began or message["type"] == "http.response.start"
+            await send(message)
+
+        try:
+            await app(scope, receive, sending)
+        except Exception as error:
+            logger.error("defect", exc_info=error)
+            if began:
+                raise
+            await problem(errors.Defect(f"internal error ({type(error).__name__})"))(scope, receive, send)
+
+    return guarded

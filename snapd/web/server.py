@@ -1,0 +1,184 @@
+"""Listens, answers until it is told to stop, and ends in order."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import logging
+import signal
+import socket
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import attrs
+import uvicorn
+
+from snapd.core.errors import IoError
+
+from .access import Access
+from .api.asking import Service
+from .app import application
+from .connections import Connection
+from .hub import Hub
+from .link import Link
+from .page import Page
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from .link import Connect
+
+LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+"""What browsers call this machine."""
+_THREADS, _QUICK_THREADS, _SLOW_THREADS = 16, 2, 2
+"""Requests that the daemon is asked at once: most of them, for its status, and to search."""
+_CONNECTIONS = 256
+_HEADER_BYTES = 32 << 10
+_IDLE_SECONDS = 30
+_LAST_SECONDS = 5
+"""How long what runs may go on once the server has been told to stop."""
+
+
+@attrs.frozen
+class Options:
+    """What the command line says.
+
+    Attributes:
+        folder: absolute path of the workspace.
+        host: on which to listen: an address, or a name of this machine.
+        port: 0 for any that is free.
+        read_only: whether nothing may be changed.
+        certificate: paths of the files of certificate and key, for TLS; None for plain HTTP.
+    """
+
+    folder: str
+    host: str
+    port: int
+    read_only: bool
+    certificate: tuple[str, str] | None
+
+
+def serve(options: Options, connect: Connect, ready: Callable[[str, str], None]) -> None:
+    """Serves until SIGINT or SIGTERM.
+
+    Args:
+        options: of the command.
+        connect: connects to the daemon.
+        ready: called with the address for the browser and the token, once requests are answered.
+
+    Raises:
+        IoError: the port is taken, or cannot be listened on.
+        SnapdError: the daemon cannot be reached, or refuses the folder.
+    """
+    # a browser that goes away in the middle of an answer is no matter for the log
+    logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
+    with listening(options.host, options.port) as listener:
+        asyncio.run(_serve(options, listener, connect, ready))
+
+
+@contextlib.contextmanager
+def listening(host: str, port: int) -> Iterator[socket.socket]:
+    """A socket that listens.
+
+    Raises:
+        IoError: it cannot.
+    """
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        listener = socket.socket(family, kind, protocol)
+    except OSError as error:
+        raise _no_listener(host, port, error) from error
+    with listener:
+        try:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind(address)
+            listener.listen(_CONNECTIONS)
+        except OSError as error:
+            raise _no_listener(host, port, error) from error
+        yield listener
+
+
+def _no_listener(host: str, port: int, error: OSError) -> IoError:
+    name = errno.errorcode.get(error.errno or 0, "unknown")
+    hint = "give another port with --port, or --port 0 for one that is free"
+    if name == "EADDRINUSE":
+        return IoError(f"port {port} is taken, perhaps by another 'snapd web'", hint=hint, errno=name)
+    return IoError(f"cannot listen on {host}, port {port}: {error.strerror or error}", hint=hint, errno=name)
+
+
+async def _serve(
+    options: Options, listener: socket.socket, connect: Connect, ready: Callable[[str, str], None]
+) -> None:
+    loop = asyncio.get_running_loop()
+    hub = Hub(loop)
+    link = await loop.run_in_executor(None, Link, connect, hub)
+    pools = [ThreadPoolExecutor(count, "snapd-web") for count in (_THREADS, _QUICK_THREADS, _SLOW_THREADS)]
+    try:
+        port = listener.getsockname()[1]
+        shown = f"[{options.host}]" if ":" in options.host else options.host
+        is_local = shown in LOOPBACK
+        access = Access(port, LOOPBACK if is_local else (shown,), secure=options.certificate is not None)
+        service = Service(link, hub, pools[0], pools[1], pools[2], options.folder, options.read_only)
+        server = _Server(_config(application(service, access, Page()), options), hub)
+        scheme = "http" if options.certificate is None else "https"
+        ready(f"{scheme}://{shown}:{port}/#token={access.token}", access.token)
+        await server.serve([listener])
+    finally:
+        hub.end()
+        # with it, the requests end that threads wait for
+        await loop.run_in_executor(None, link.close)
+        for pool in pools:
+            pool.shutdown()
+
+
+def _config(app: object, options: Options) -> uvicorn.Config:
+    certificate, key = options.certificate or (None, None)
+    return uvicorn.Config(
+        app,  # type: ignore[arg-type]
+        http=Connection,
+        ws="none",
+        loop="asyncio",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        # what stands in such headers is not believed
+        proxy_headers=False,
+        server_header=False,
+        limit_concurrency=_CONNECTIONS,
+        timeout_keep_alive=_IDLE_SECONDS,
+        timeout_graceful_shutdown=_LAST_SECONDS,
+        h11_max_incomplete_event_size=_HEADER_BYTES,
+        ssl_certfile=certificate,
+        ssl_keyfile=key,
+    )
+
+
+class _Server(uvicorn.Server):
+    """Ends in order, where uvicorn itself would raise the signal once more at the end."""
+
+    def __init__(self, config: uvicorn.Config, hub: Hub) -> None:
+        super().__init__(config)
+        self._hub = hub
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Takes SIGINT and SIGTERM for as long as it serves."""
+        loop = asyncio.get_running_loop()
+        signals = (signal.SIGINT, signal.SIGTERM)
+        for each in signals:
+            loop.add_signal_handler(each, self._stop)
+        try:
+            yield
+        finally:
+            for each in signals:
+                loop.remove_signal_handler(each)
+
+    def _stop(self) -> None:
+        # who presses Ctrl-C twice does not want to wait
+        self.force_exit = self.should_exit
+        self.should_exit = True
+        # streams never end by themselves
+        self._hub.end()
