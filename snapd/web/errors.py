@@ -47,6 +47,13 @@ class ReadOnly(SnapdError):
     default_hint = "start 'snapd web' without --read-only to change something"
 
 
+class HeadTooLarge(SnapdError):
+    """The path and the headers of the request are over the limit."""
+
+    kind = "headTooLarge"
+    default_hint = "ask for less in one request, or send fewer cookies and headers"
+
+
 class BodyTooLarge(SnapdError):
     """The body of the request is over the limit."""
 

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from .access import Access
 
+MAX_HEAD = 32 << 10
+"""The longest path with its query and the headers of a request, in bytes."""
 MAX_BODY = 1 << 20
 """The longest body of a request, in bytes."""
 LOGIN = "/login"
@@ -74,6 +76,7 @@ class Guard:
         try:
             # as it was sent: a slash in the name of a session is no part of the path
             scope["path"] = scope["raw_path"].decode("ascii", "replace")
+            _check_head(scope)
             self._check(scope, headers)
         except SnapdError as error:
             await problem(error)(scope, receive, send)
@@ -101,6 +104,13 @@ class Guard:
             raise errors.Misdirected("the header Host does not name this server")
         if any(_text(origin) not in self._access.origins for origin in headers.get(b"origin", [])):
             raise errors.Forbidden("the request was made by a page of another origin")
+
+
+def _check_head(scope: Scope) -> None:
+    """Holds a head to its limit that came in one piece; h11 looks only at what it has while it waits for more."""
+    fields = sum(len(name) + len(value) for name, value in scope["headers"])
+    if len(scope["raw_path"]) + len(scope["query_string"]) + fields > MAX_HEAD:
+        raise errors.HeadTooLarge(f"the head of the request is longer than {MAX_HEAD} bytes", limit=MAX_HEAD)
 
 
 def _check_site(headers: dict[bytes, list[bytes]], *, is_page: bool) -> None:

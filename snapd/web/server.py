@@ -20,6 +20,7 @@ from .access import Access
 from .api.asking import Service
 from .app import application
 from .connections import Connection
+from .guard import MAX_HEAD
 from .hub import Hub
 from .link import Link
 from .page import Page
@@ -34,7 +35,6 @@ LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 _THREADS, _QUICK_THREADS, _SLOW_THREADS = 16, 2, 2
 """Requests that the daemon is asked at once: most of them, for its status, and to search."""
 _CONNECTIONS = 256
-_HEADER_BYTES = 32 << 10
 _IDLE_SECONDS = 30
 _LAST_SECONDS = 5
 """How long what runs may go on once the server has been told to stop."""
@@ -150,7 +150,7 @@ def _config(app: object, options: Options) -> uvicorn.Config:
         limit_concurrency=_CONNECTIONS,
         timeout_keep_alive=_IDLE_SECONDS,
         timeout_graceful_shutdown=_LAST_SECONDS,
-        h11_max_incomplete_event_size=_HEADER_BYTES,
+        h11_max_incomplete_event_size=MAX_HEAD,
         ssl_certfile=certificate,
         ssl_keyfile=key,
     )

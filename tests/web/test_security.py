@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import socket
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from starlette.responses import Response
 
 from snapd.web.access import Access
-from snapd.web.guard import MAX_BODY
+from snapd.web.guard import MAX_BODY, MAX_HEAD, Guard
 
 from .browser import PATIENCE, Answer, part
 
@@ -330,6 +332,38 @@ def refused(web: Web, head: bytes, *parts: bytes) -> bytes:
             except ConnectionError:
                 break
         return connection.makefile("rb").readline()
+
+
+@pytest.mark.parametrize("part", ["raw_path", "query_string", "headers"])
+def test_a_head_that_comes_in_one_piece_has_a_limit(part: str) -> None:
+    """The parser of HTTP holds a head to its limit only while some of it has yet to come."""
+    access = Access(80, ["localhost"], secure=False)
+    guard = Guard(Response("passed"), access, ["/"], read_only=False)
+    host = (b"host", b"localhost")
+    parts = {"raw_path": b"/", "query_string": b"", "headers": [host]}
+    used = len(b"/") + sum(map(len, host))
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": b""}
+
+    def status(extra: int) -> int:
+        sent: list[Any] = []
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        longer = {
+            "raw_path": b"/" + b"x" * extra,
+            "query_string": b"x" * extra,
+            "headers": [host, (b"x", b"x" * (extra - 1))],
+        }
+        scope = {"type": "http", "method": "GET", **parts, part: longer[part]}
+        asyncio.run(guard(scope, receive, send))
+        return int(sent[0]["status"])
+
+    most = MAX_HEAD - used
+    assert status(most) == (401 if part == "raw_path" else 200)
+    assert status(most + 1) == 431
 
 
 def test_the_body_has_a_limit(web: Web, world: World, step: str) -> None:

@@ -23,7 +23,7 @@ _ABOUT = (
     "methods of snapd's protocol. Every error is a problem (RFC 9457) with a `kind` that is stable, and a `hint` that "
     "says what to do. A name in a query or a body that the protocol does not know is refused."
 )
-_EVERYWHERE = ("unauthorized", "foreignHost", "foreignOrigin")
+_EVERYWHERE = ("unauthorized", "foreignHost", "foreignOrigin", "headTooLarge")
 _WITH_BODY = ("readOnly", "bodyTooLarge", "bodyTooSlow", "wrongContentType")
 _JSON = "application/json"
 

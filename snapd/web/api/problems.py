@@ -39,6 +39,7 @@ STATUS: Mapping[str, int] = {
     "foreignOrigin": 403,
     "readOnly": 403,
     "foreignHost": 421,
+    "headTooLarge": 431,
     "bodyTooLarge": 413,
     "bodyTooSlow": 408,
     "wrongContentType": 415,
