@@ -1,14 +1,14 @@
 # make demo: sets up, runs the main job on a real repository.  make test: sets up, runs every check.
 # make test-long: sets up, runs what takes longest, and has the random tests try more than `make test` has time for.
-# make vsix: builds the VS Code extension.  make e2e: drives it in a real VS Code; ONLY=scenario, SHOTS=folder, PUBLISH=1.
-# make page: builds the page of `snapd web`.  make e2e-web: drives it in a real browser; ONLY=scenario, PUBLISH=1.
+# make vsix: builds the VS Code extension.  make page: builds the page of `snapd web`.
+# make e2e: drives every editor: make e2e-vscode in a real VS Code (ONLY=scenario, SHOTS=folder, PUBLISH=1), make e2e-web in a
+#   real browser (ONLY=scenario, PUBLISH=1), make e2e-neovim in a real Neovim.
 # make bench: sets up, measures snapd against git; TREE=linux, a number of files or a folder; ROWS=one,diff; GROWTH=1.
 # make sweep: everything goes wrong at every step; PARTS="points second strace full power", SEED=n, ONLY=undo@journal, MOST=n.
 # make fuzz: random and mutated input; SECONDS=n (180).
 # make soak: agents, editors, a user, maintenance and kills on one daemon, and whole histories taken back in any order, all of
 #   it checked; MINUTES=n (10), SEED=n.
 # make agents: real agents, installed once, at work for a scripted model; ONLY="claude day" (agents, scenarios), AGENTS=folder.
-# make e2e-neovim: the plugin in a real Neovim, with a day of agents, a user and a daemon that is killed.
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
@@ -23,11 +23,13 @@ VSIX := $(EXTENSION)/snapd.vsix
 PAGE := snapd/web/page/index.html
 SHOTS ?= $(EXTENSION)/build/e2e
 # what takes longest; `make test` leaves it out
-LONGEST := $(addprefix tests/,benchmarks/test_storage.py cli/bisect/test_search.py cli/terminal/test_lost_output.py cli/test_first_hour.py \
-	clients/test_demo.py core/operations/test_ends.py core/test_growth.py faults/test_sweeps.py fuzz hazards/test_paths_races.py \
-	hazards/test_protocol_clients.py mcp/test_confirming.py rpc/test_concurrency.py soak staging/test_cleaning.py staging/test_random.py \
-	store/maintenance/test_repack.py store/objects/test_damaged_objects.py test_package.py ui/test_review.py ui/test_view.py \
-	web/test_daemon_lost.py web/test_random.py)
+LONGEST := $(addprefix tests/,benchmarks/test_storage.py cli/admin/test_fsck.py cli/admin/test_keeping.py \
+	cli/bisect cli/terminal/test_lost_output.py cli/test_first_hour.py clients/test_demo.py \
+	core/operations/test_ends.py core/test_growth.py faults/test_failpoints.py faults/test_sweeps.py fuzz \
+	hazards/test_paths_races.py hazards/test_protocol_clients.py mcp/test_confirming.py rpc/test_concurrency.py \
+	rpc/test_slow_diff.py soak staging/test_cleaning.py staging/test_random.py store/maintenance/test_repack.py \
+	store/objects/test_damaged_objects.py store/objects/test_libgit2.py test_package.py ui/test_review.py \
+	ui/test_view.py web/test_daemon_lost.py web/test_random.py worktree/test_cost.py)
 # what `make e2e-neovim` runs
 NEOVIM_TESTS := tests/neovim
 # what `tests/support/amounts.py` makes longer
@@ -38,7 +40,7 @@ LONG := $(addprefix tests/,core rpc/test_sessions.py \
 # where it is set, each of the two thousand processes that the tests start would compile snapd anew
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-long test-python test-typescript sweep fuzz soak agents bench install lint lint-python lint-typescript format generate dist lock clean node page vsix e2e e2e-web e2e-neovim
+.PHONY: demo test test-long test-python test-typescript sweep fuzz soak agents bench install lint lint-python lint-typescript format generate dist lock clean node page vsix e2e e2e-vscode e2e-web e2e-neovim
 
 demo: install page
 	$(BIN)/python clients/python/demo.py $(if $(WORKSPACE),"$(WORKSPACE)",.)
@@ -120,7 +122,9 @@ $(EXTENSION)/e2e/node_modules/.installed: $(STAMP) $(EXTENSION)/e2e/package-lock
 	cd $(EXTENSION)/e2e && ../../scripts/with-node $(NPM_CI)
 	touch $@
 
-e2e: vsix $(EXTENSION)/e2e/node_modules/.installed
+e2e: e2e-vscode e2e-web e2e-neovim
+
+e2e-vscode: vsix $(EXTENSION)/e2e/node_modules/.installed
 	cd $(EXTENSION)/e2e && ../../scripts/with-node npm run --silent check
 	scripts/with-node node $(EXTENSION)/e2e/run.mjs --vsix $(VSIX) --shots $(SHOTS) \
 		$(foreach name,$(ONLY),--only $(name)) $(if $(PUBLISH),--publish)
