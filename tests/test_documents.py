@@ -12,7 +12,9 @@ ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "docs" / "architecture.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs" / "design").glob("*.md"))]
 FILE = re.compile(r"`([a-z_][a-z_/0-9.-]*\.py)`")
 LINK = re.compile(r"\]\((?!http)([^)#]+)[^)]*\)")
-COMPARISON = (ROOT / "docs" / "compare.md").read_text("utf-8")
+# pages with a table, whose notes say where each cell is from: by the column that it stands in, the letter of its notes
+TABLES = {"compare.md": "svcz", "editors.md": "vbnac"}
+TEXTS = {page: (ROOT / "docs" / page).read_text("utf-8") for page in TABLES}
 TEST = re.compile(r"`([\w/-]+\.(?:py|mjs))::([\w-]+)`")
 USED, DEFINED = re.compile(r"\[\^([\w-]+)\](?!:)"), re.compile(r"^\[\^([\w-]+)\]: (.+)$", re.MULTILINE)
 
@@ -38,26 +40,45 @@ def _has(file: str, test: str) -> bool:
     text = (ROOT / file).read_text("utf-8")
     if file.endswith(".mjs"):
         return f'name: "{test}"' in text
-    return test in {node.name for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)}
+    tests = (ast.FunctionDef, ast.AsyncFunctionDef)
+    return test in {node.name for node in ast.parse(text).body if isinstance(node, tests)}
 
 
-def test_every_test_that_the_comparison_names_is_there() -> None:
-    named = TEST.findall(COMPARISON)
-    assert len(named) == COMPARISON.count("::")
+def _rows(page: str, heading: str) -> list[list[str]]:
+    """The rows of the table below a heading, without the names of the columns."""
+    section = TEXTS[page].partition(f"{heading}\n")[2].partition("\n## ")[0]
+    rows = [line.strip("|").split("|") for line in section.splitlines() if line.startswith("| ")]
+    assert len(rows) > 15
+    return rows[1:]
+
+
+def _from_where(cell: str) -> set[str]:
+    """The letters of a cell's notes."""
+    return {name.partition("-")[0] for name in USED.findall(cell)}
+
+
+@pytest.mark.parametrize("page", TABLES)
+def test_every_test_that_a_table_names_is_there(page: str) -> None:
+    named = TEST.findall(TEXTS[page])
+    assert len(named) == TEXTS[page].count("::")
     assert [f"{file}::{test}" for file, test in named if not _has(file, test)] == []
-    assert [link for link in LINK.findall(COMPARISON) if not (ROOT / "docs" / link).exists()] == []
+    assert [link for link in LINK.findall(TEXTS[page]) if not (ROOT / "docs" / link).exists()] == []
+    assert set(USED.findall(TEXTS[page])) == {name for name, _ in DEFINED.findall(TEXTS[page])}
 
 
 def test_the_comparison_says_where_everything_is_from() -> None:
-    notes = dict(DEFINED.findall(COMPARISON))
-    assert set(USED.findall(COMPARISON)) == set(notes)
-    for name, note in notes.items():
+    for name, note in DEFINED.findall(TEXTS["compare.md"]):
         assert (TEST if name.startswith("s-") else re.compile(r"\]\(https://")).search(note), name
-    section = COMPARISON.partition("\n## Side by side\n")[2].partition("\n## ")[0]
-    rows = [line.strip("|").split("|") for line in section.splitlines() if line.startswith("| ")]
-    assert len(rows) > 20
-    for topic, *cells in rows[1:]:
-        for cell, peer in zip(cells, "svcz", strict=True):
-            from_where = {name.partition("-")[0] for name in USED.findall(cell)}
-            assert from_where <= {peer}, topic
-            assert from_where or (peer != "s" and "ot documented." in cell), topic
+    for topic, *cells in _rows("compare.md", "## Side by side"):
+        for cell, peer in zip(cells, TABLES["compare.md"], strict=True):
+            assert _from_where(cell) <= {peer}, topic
+            assert _from_where(cell) or (peer != "s" and "ot documented." in cell), topic
+
+
+def test_what_works_in_an_editor_is_shown_by_a_test() -> None:
+    assert all(TEST.search(note) for _, note in DEFINED.findall(TEXTS["editors.md"]))
+    for topic, *cells in _rows("editors.md", "# What works where"):
+        for cell, editor in zip(cells, TABLES["editors.md"], strict=True):
+            assert _from_where(cell) <= {editor}, topic
+            claims_nothing = cell.strip().startswith(("no", "only if ", "the editor's own"))
+            assert _from_where(cell) or claims_nothing, (topic, cell)

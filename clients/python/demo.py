@@ -9,6 +9,8 @@ written. Whatever is claimed is looked at: the demo fails where it is not so.
 from __future__ import annotations
 
 import hashlib
+import http.client
+import json
 import os
 import shutil
 import subprocess
@@ -17,6 +19,7 @@ import tempfile
 import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from snapd_client import Client
 
@@ -284,6 +287,22 @@ def after_restart(folder: Folder, ada: Agent, ben: Agent, before: list[str]) -> 
     check("the user's line and Ada's stand, and only Ben's is gone", folder.read("shop/basket.py") == text)
 
 
+def browse(folder: Folder, stepped: int) -> None:
+    """The page in the browser shows the same folder."""
+    say("\nThe user opens the page in the browser")
+    command = [sys.executable, "-m", "snapd", "web", "-C", folder.path, "--port", "0", "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        try:
+            printed = json.loads(server.stdout.readline() if server.stdout else "")
+            connection = http.client.HTTPConnection(urlsplit(printed["url"]).netloc, timeout=WAIT_SECONDS)
+            connection.request("GET", "/session", headers={"Authorization": f"Bearer {printed['token']}"})
+            sessions = json.load(connection.getresponse())["sessions"]
+            connection.close()
+        finally:
+            server.terminate()
+    check(f"it has the {stepped} steps of both", sum(each["stepCount"] for each in sessions) == stepped)
+
+
 def run(scratch: str, folder: Folder) -> None:
     """The part of the story during which daemons run."""
     socket = os.path.join(scratch, "run", "daemon.sock")
@@ -301,6 +320,7 @@ def run(scratch: str, folder: Folder) -> None:
         take_back(folder, ada)
         disagree(folder, ada)
         compare(ada, ben)
+        browse(folder, len(ada.steps) + len(ben.steps))
         before = log(ada.client)
     with daemon():
         after_restart(folder, ada, ben, before)
@@ -365,6 +385,7 @@ def main(source: str) -> None:
         if has_git:
             check("git status says what it said before", git(folder, "status", "--porcelain") == status)
             check("git diff says what it said before", git(folder, "diff", "HEAD") == changed)
+    say("\n'snapd web --open' shows any folder in the browser, at http://127.0.0.1:7627")
 
 
 if __name__ == "__main__":

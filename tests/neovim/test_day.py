@@ -1,4 +1,4 @@
-"""A day with two agents, a user and a daemon that is killed; a long history, a long file. `make e2e-neovim` runs it, with the whole folder."""
+"""A day with two agents, a user and a daemon that is killed; a long history, a long file."""
 
 from __future__ import annotations
 
